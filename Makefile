@@ -1,0 +1,53 @@
+# Every target sets up what it needs in .venv; on a fresh machine `make demo` and `make test` are all there is to know.
+PYTHON ?= python3
+BIN := .venv/bin
+FUZZ_SECONDS ?= 60
+SOURCES := $(shell find core bindings -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt) CMakeLists.txt
+
+.PHONY: demo test test-python test-core fuzz bench lint docs stubs clean
+
+demo: .venv/built
+	$(BIN)/python -m arbora demo
+
+test: test-core test-python fuzz
+
+test-python: .venv/built
+	$(BIN)/python -m pytest -q
+
+# The core's own tests, under address and undefined-behaviour sanitizers.
+test-core: build/sanitize/arbora_core_tests
+	build/sanitize/arbora_core_tests
+
+build/sanitize/arbora_core_tests: .venv/tools $(SOURCES)
+	$(BIN)/cmake -S core -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+	  -DARBORA_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo > /dev/null
+	$(BIN)/cmake --build build/sanitize
+	@touch $@
+
+lint: .venv/built
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m nanobind.stubgen -q -m arbora._core -o build/_core.pyi
+	diff -u src/arbora/_core.pyi build/_core.pyi
+
+# Regenerates the committed stub of the native module; `make lint` fails when it is out of date.
+stubs: .venv/built
+	$(BIN)/python -m nanobind.stubgen -q -m arbora._core -o src/arbora/_core.pyi
+
+.venv/tools: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q --upgrade pip
+	$(BIN)/python -m pip install -q 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
+	@touch $@
+
+.venv/installed: .venv/tools
+	$(BIN)/python -m pip install -q --no-build-isolation -e '.[test,lint]'
+	@touch $@ .venv/built
+
+.venv/built: .venv/installed $(SOURCES)
+	$(BIN)/python -m pip install -q --no-build-isolation --no-deps -e .
+	@touch $@
+
+clean:
+	rm -rf build .venv dist site

@@ -1,0 +1,6 @@
+// The native module arbora._core: one bind_<folder>.cpp each, listed here.
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+NB_MODULE(_core, m) { m.doc() = "Native core of Arbora."; }

@@ -1,0 +1,10 @@
+#include "check.hpp"
+#include "errors/errors.hpp"
+
+TEST(errors_carry_their_message) {
+    try {
+        throw arbora::NoTreeError("nothing left");
+    } catch (const std::runtime_error& error) {
+        CHECK(std::string(error.what()) == "nothing left");
+    }
+}

@@ -1,0 +1,1 @@
+"""Sentences, trees and treebanks: the only place that reads and writes CoNLL text."""
