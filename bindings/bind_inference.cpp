@@ -253,6 +253,20 @@ nb::tuple sample_batch(const nb::list& arcs, int count, std::uint64_t seed, cons
                                    scores.numpy({batch.size(), static_cast<std::size_t>(count)}));
 }
 
+// 2 or 3 where every array is one the core can read as it is, all with that many axes; else 0, and Python looks closer.
+int ready_axes(const nb::list& arcs) {
+    std::size_t axes = 0;
+    for (const nb::handle item : arcs) {
+        Input array;
+        if (!nb::try_cast(item, array, false)) return 0;
+        const bool square = array.ndim() >= 2 && array.shape(0) == array.shape(1) && array.shape(0) >= 1;
+        if (!square || array.ndim() > 3 || (axes != 0 && array.ndim() != axes)) return 0;
+        if (array.ndim() == 3 && array.shape(2) < 1) return 0;
+        axes = array.ndim();
+    }
+    return static_cast<int>(axes);
+}
+
 nb::object word_scores_of(const nb::object& arcs, const Heads& heads, const OptionalList& siblings, const OptionalList& grandparents,
                           const OptionalList& grandsiblings) {
     nb::list one;
@@ -295,6 +309,8 @@ void bind_inference(nb::module_& m) {
           "The sum of the scores of each word's own parts in a tree, for one unlabelled sentence.");
     m.def("in_family", &in_family, nb::sig("def in_family(heads: list[int], trees: Trees, roots: Roots) -> bool"),
           "Is this a tree of the family? Heads lie in 0..n.");
+    m.def("ready_axes", &ready_axes, nb::sig("def ready_axes(arcs: list[typing.Any]) -> int"),
+          "2 or 3 where all arrays are float64, C-contiguous, of shape (m, m) or (m, m, labels); else 0.");
     m.def("instruction_set", [] { return std::string(kernels().name); }, "The vector instructions that inference uses here.");
 }
 

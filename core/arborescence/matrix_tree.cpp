@@ -35,7 +35,7 @@ void normalize_columns(double* out, int nodes) {
 MatrixTree::MatrixTree(const double* scores, Square square, Roots roots, Arena& arena)
     : scores_(scores), square_(square), roots_(roots), arena_(arena) {
     if (square.n == 0) {
-        any_tree_ = true;
+        any_tree_ = at_least_best_ = true;
         return;
     }
     auto* tops = arena.take<double>(2 * static_cast<std::size_t>(square.stride));
@@ -52,6 +52,7 @@ MatrixTree::MatrixTree(const double* scores, Square square, Roots roots, Arena& 
     Extended product = kOne;
     for (int k = 1; k <= square.n; ++k) product = product * normalized(plain_.pivots[k], 0.0);
     any_tree_ = true;
+    at_least_best_ = product.exponent >= 0.0;  // scaled so that no tree weighs more than 1
     log_partition_ = taken_out + log(product);
 }
 

@@ -32,6 +32,8 @@ public:
     // False where no tree is allowed; nothing else may then be asked.
     bool any_tree() const { return any_tree_; }
     double log_partition() const { return log_partition_; }
+    // Known, without finding it, not to lie above log_partition by rounding: the best score of each word alone adds up to no more.
+    bool at_least_best() const { return at_least_best_; }
 
     // out[head, dep], dense (n+1) x (n+1): P(arc).
     void marginals(double* out);
@@ -50,9 +52,11 @@ private:
     Arena& arena_;
     bool any_tree_ = false;
     bool extended_ = false;
+    bool at_least_best_ = false;
     double log_partition_ = 0.0;
     Elimination plain_;
     ExtendedElimination wide_;
+    double* inverse_ = nullptr;   // 1 / pivot (plain path), for draw()
     double* original_ = nullptr;  // scaled weights before elimination (plain path)
     int *origin_ = nullptr, *bucket_ = nullptr, *next_in_bucket_ = nullptr, *side_ = nullptr;  // of draw()
 };

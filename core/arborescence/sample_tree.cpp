@@ -22,10 +22,13 @@ struct PlainNumbers {
     using Number = double;
     const Elimination& e;
     const double* original;
+    const double* inverse;  // 1 / pivot
 
     double direct(int h, int d) const { return original[e.square.cell(h, d)]; }
     double column(int k, int h) const { return e.columns[e.square.cell(k, h)]; }
     double row(int k, int d) const { return e.weights[e.square.cell(k, d)]; }
+    // weight(h, k) weight(k, d) / D_k
+    double through(int k, int h, int d) const { return column(k, h) * row(k, d) * inverse[k]; }
     double pivot(int k) const { return e.pivots[k]; }
     int hung() const { return 0; }
     bool root_outside(int k) const { return e.roots == Roots::single && k > 1; }
@@ -41,6 +44,7 @@ struct ExtendedNumbers {
     Extended direct(int h, int d) const { return extended_exp(scores[e.square.cell(h, d)]); }
     Extended column(int k, int h) const { return e.columns.at(e.square.cell(k, h)); }
     Extended row(int k, int d) const { return e.weights.at(e.square.cell(k, d)); }
+    Extended through(int k, int h, int d) const { return column(k, h) * row(k, d) / pivot(k); }
     Extended pivot(int k) const { return e.pivots.at(k); }
     int hung() const { return e.hung; }
     bool root_outside(int k) const { return e.root_outside(k); }
@@ -60,7 +64,7 @@ int draw_origin(const Numbers& numbers, int n, int h, int d, Generator& random) 
     if (Numbers::positive(sum) && Numbers::reached(sum, total, u)) return 0;
     int last = 0;
     for (int k = std::max(h, d) + 1; k <= (replaced ? numbers.hung() : n); ++k) {
-        const auto through = numbers.column(k, h) * numbers.row(k, d) / numbers.pivot(k);
+        const auto through = numbers.through(k, h, d);
         if (!Numbers::positive(through)) continue;
         sum = sum + through;
         last = k;
@@ -69,13 +73,10 @@ int draw_origin(const Numbers& numbers, int n, int h, int d, Generator& random) 
     return last;  // rounding: the sum fell short of the total by less than its precision
 }
 
-// A head of k in proportion to weight(h, k), among first..k-1 where allowed(h).
+// A head of k in proportion to weight(h, k), among first..k-1 where allowed(h); the allowed weights sum to `total`.
 template <class Numbers, class Allowed>
-int draw_head(const Numbers& numbers, int k, int first, Allowed allowed, Generator& random) {
-    typename Numbers::Number total{}, sum{};
-    for (int h = first; h < k; ++h) {
-        if (allowed(h)) total = total + numbers.column(k, h);
-    }
+int draw_head(const Numbers& numbers, int k, int first, typename Numbers::Number total, Allowed allowed, Generator& random) {
+    typename Numbers::Number sum{};
     const double u = random.uniform();
     int last = first;
     for (int h = first; h < k; ++h) {
@@ -85,6 +86,15 @@ int draw_head(const Numbers& numbers, int k, int first, Allowed allowed, Generat
         if (Numbers::reached(sum, total, u)) break;
     }
     return last;
+}
+
+template <class Numbers, class Allowed>
+typename Numbers::Number allowed_weight(const Numbers& numbers, int k, int first, Allowed allowed) {
+    typename Numbers::Number total{};
+    for (int h = first; h < k; ++h) {
+        if (allowed(h)) total = total + numbers.column(k, h);
+    }
+    return total;
 }
 
 enum Side { kUnknown, kWithRoot, kCut };
@@ -118,7 +128,7 @@ void MatrixTree::draw(const Numbers& numbers, Generator& random, int* heads) {
         const bool single = numbers.root_outside(k) || k == numbers.hung();
         int head = 0;
         if (bucket_[k] == 0) {
-            head = draw_head(numbers, k, single ? 1 : 0, [](int) { return true; }, random);
+            head = draw_head(numbers, k, single ? 1 : 0, numbers.pivot(k), [](int) { return true; }, random);
         } else {
             std::fill_n(side_, k, static_cast<int>(kUnknown));
             side_[0] = kWithRoot;
@@ -128,7 +138,9 @@ void MatrixTree::draw(const Numbers& numbers, Generator& random, int* heads) {
                 root_arc_cut |= heads[d] == 0;
             }
             if (!(single && root_arc_cut)) {
-                head = draw_head(numbers, k, single ? 1 : 0, [&](int h) { return with_root(h, heads, side_); }, random);
+                const auto allowed = [&](int h) { return with_root(h, heads, side_); };
+                const auto total = allowed_weight(numbers, k, single ? 1 : 0, allowed);
+                head = draw_head(numbers, k, single ? 1 : 0, total, allowed, random);
             }
             for (int d = bucket_[k], next = 0; d != 0; d = next) {
                 next = next_in_bucket_[d];
@@ -145,12 +157,16 @@ void MatrixTree::sample(Generator& random, int* heads) {
         return;
     }
     if (origin_ == nullptr) {
+        if (!extended_) {
+            inverse_ = arena_.take<double>(square_.n + 1);
+            for (int k = 1; k <= square_.n; ++k) inverse_[k] = 1.0 / plain_.pivots[k];
+        }
         for (int** list : {&origin_, &bucket_, &next_in_bucket_, &side_}) *list = arena_.take<int>(square_.n + 1);
     }
     if (extended_) {
         draw(ExtendedNumbers{wide_, scores_}, random, heads);
     } else {
-        draw(PlainNumbers{plain_, original_}, random, heads);
+        draw(PlainNumbers{plain_, original_, inverse_}, random, heads);
     }
 }
 

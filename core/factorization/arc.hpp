@@ -28,6 +28,7 @@ struct ArcCharts {
     Diagonals layout;
     Roots roots = Roots::single;
     const double *score_right = nullptr, *score_left = nullptr;
+    const double* score_root = nullptr;  // arc(0, t) by t
     P arc_right, arc_left, right, left, open_right, open_left, joined;
     Value goal = P::kZero;
 
@@ -41,9 +42,6 @@ struct ArcCharts {
         return charts;
     }
 
-    // Spans start here: with several roots the root is a position like any other.
-    ARBORA_INLINE int first() const { return roots == Roots::multi ? 0 : 1; }
-
     Item top() const { return {kGoal, 0, layout.n}; }
 
     static bool is_leaf(Item item) { return item.kind <= kLeft && item.left == item.right; }
@@ -53,7 +51,7 @@ struct ArcCharts {
         switch (item.kind) {
             case kRight: return right.at(cell);
             case kLeft: return left.at(cell);
-            case kOpenRight: return item.left < first() ? open_root(item.right) : open_right.at(cell);
+            case kOpenRight: return item.left < layout.first ? open_root(item.right) : open_right.at(cell);
             case kOpenLeft: return open_left.at(cell);
             default: return goal;
         }
@@ -66,13 +64,15 @@ struct ArcCharts {
         return {0, 0};
     }
     double constant(Item item) const {
-        if (item.kind == kOpenRight) return score_right[layout.cell(item.left, item.right)];
+        if (item.kind == kOpenRight) {
+            return item.left < layout.first ? score_root[item.right] : score_right[layout.cell(item.left, item.right)];
+        }
         return item.kind == kOpenLeft ? score_left[layout.cell(item.left, item.right)] : 0.0;
     }
 
     int edge_count(Item item) const {
         if (item.kind == kGoal) return roots == Roots::single ? layout.n : 1;
-        return item.left < first() ? 1 : item.right - item.left;
+        return item.left < layout.first ? 1 : item.right - item.left;
     }
 
     Edge edge(Item item, int index) const {
@@ -89,7 +89,7 @@ struct ArcCharts {
     }
 
     // open_right(0, t) with a single root: everything before t hangs below t.
-    ARBORA_INLINE Value open_root(int t) const { return P::times(left.at(layout.cell(1, t)), arc_right.at(layout.cell(0, t))); }
+    ARBORA_INLINE Value open_root(int t) const { return P::times(left.at(layout.cell(1, t)), P::weight(score_root[t])); }
 };
 
 }  // namespace arbora

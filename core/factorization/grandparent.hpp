@@ -81,6 +81,7 @@ struct GrandparentCharts {
         }
     }
 
+    double constant(Item item) const { return item.kind == kOpen ? arc_score(item.outer, item.left, item.right) : 0.0; }
     Arc arc(Item item) const { return item.kind == kOpen ? Arc{item.left, item.right} : Arc{0, 0}; }
 
     int edge_count(Item item) const {

@@ -25,6 +25,7 @@ struct SiblingCharts {
     Diagonals layout;
     Roots roots = Roots::single;
     const double *score_right = nullptr, *score_left = nullptr;  // of arcs, as in ArcCharts
+    const double* score_root = nullptr;                          // arc(0, t) by t
     const double* siblings = nullptr;                            // [head, dep, sibling], dense, (n+1)^3
     P arc_right, arc_left, right, left, open_right, open_left, between;
     double* scratch = nullptr;      // weights of the siblings of one vector of arcs
@@ -46,8 +47,6 @@ struct SiblingCharts {
         return charts;
     }
 
-    ARBORA_INLINE int first() const { return roots == Roots::multi ? 0 : 1; }
-
     // sibling(head, dep, .)
     ARBORA_INLINE const double* sibling_row(int head, int dep) const {
         const std::ptrdiff_t nodes = layout.n + 1;
@@ -63,7 +62,7 @@ struct SiblingCharts {
         switch (item.kind) {
             case kRight: return right.at(cell);
             case kLeft: return left.at(cell);
-            case kOpenRight: return item.left < first() ? open_root(item.right) : open_right.at(cell);
+            case kOpenRight: return item.left < layout.first ? open_root(item.right) : open_right.at(cell);
             case kOpenLeft: return open_left.at(cell);
             case kBetween: return between.at(cell);
             default: return goal;
@@ -76,13 +75,15 @@ struct SiblingCharts {
         return {0, 0};
     }
     double constant(Item item) const {
-        if (item.kind == kOpenRight) return score_right[layout.cell(item.left, item.right)];
+        if (item.kind == kOpenRight) {
+            return item.left < layout.first ? score_root[item.right] : score_right[layout.cell(item.left, item.right)];
+        }
         return item.kind == kOpenLeft ? score_left[layout.cell(item.left, item.right)] : 0.0;
     }
 
     int edge_count(Item item) const {
         if (item.kind == kGoal) return roots == Roots::single ? layout.n : 1;
-        return item.left < first() ? 1 : item.right - item.left;
+        return item.left < layout.first ? 1 : item.right - item.left;
     }
 
     Edge edge(Item item, int index) const {
@@ -105,8 +106,7 @@ struct SiblingCharts {
 
     // open_right(0, t) with a single root: everything before t hangs below t, which is the root's nearest dependent.
     ARBORA_INLINE Value open_root(int t) const {
-        const Value own = P::times(arc_right.at(layout.cell(0, t)), P::weight(sibling_row(0, t)[0]));
-        return P::times(left.at(layout.cell(1, t)), own);
+        return P::times(left.at(layout.cell(1, t)), P::times(P::weight(score_root[t]), P::weight(sibling_row(0, t)[0])));
     }
 };
 

@@ -6,6 +6,7 @@
 #include "arborescence/kbest_arborescence.hpp"
 #include "arborescence/matrix_tree.hpp"
 #include "arborescence/max_arborescence.hpp"
+#include "chart/dominant.hpp"
 #include "chart/kbest.hpp"
 #include "chart/sample.hpp"
 #include "chart/viterbi.hpp"
@@ -28,6 +29,8 @@ namespace {
 }
 
 // The charts of a projective problem, filled. Each question below is asked of whichever factorization the problem needs.
+Diagonals diagonals(const Problem& p) { return {p.n, p.roots == Roots::multi ? 0 : 1}; }
+
 struct ArcScores {
     double *right, *left;
 };
@@ -40,13 +43,15 @@ ArcScores arc_scores(const Problem& p, Diagonals layout, Arena& arena) {
 
 // In (max, +) weights are the scores themselves.
 template <class Charts>
-void weigh_max(Charts& charts, ArcScores scores) {
+void weigh_max(Charts& charts, const Problem& p, ArcScores scores) {
+    charts.score_root = p.arcs;
     charts.score_right = charts.arc_right.value = scores.right;
     charts.score_left = charts.arc_left.value = scores.left;
 }
 
 template <class Charts>
-void weigh_log(Charts& charts, ArcScores scores, Arena& arena) {
+void weigh_log(Charts& charts, const Problem& p, ArcScores scores, Arena& arena) {
+    charts.score_root = p.arcs;
     const std::size_t size = charts.layout.size();
     charts.score_right = scores.right;
     charts.score_left = scores.left;
@@ -57,33 +62,33 @@ void weigh_log(Charts& charts, ArcScores scores, Arena& arena) {
 }
 
 ArcCharts<MaxPlane> arc_max(const Problem& p, Arena& arena) {
-    const Diagonals layout(p.n);
+    const Diagonals layout = diagonals(p);
     auto charts = ArcCharts<MaxPlane>::take(arena, layout, p.roots);
-    weigh_max(charts, arc_scores(p, layout, arena));
+    weigh_max(charts, p, arc_scores(p, layout, arena));
     kernels().inside_arc_max(charts);
     return charts;
 }
 
 ArcCharts<LogPlane> arc_log(const Problem& p, Arena& arena) {
-    const Diagonals layout(p.n);
+    const Diagonals layout = diagonals(p);
     auto charts = ArcCharts<LogPlane>::take(arena, layout, p.roots);
-    weigh_log(charts, arc_scores(p, layout, arena), arena);
+    weigh_log(charts, p, arc_scores(p, layout, arena), arena);
     kernels().inside_arc_log(charts);
     return charts;
 }
 
 SiblingCharts<MaxPlane> sibling_max(const Problem& p, Arena& arena) {
-    const Diagonals layout(p.n);
+    const Diagonals layout = diagonals(p);
     auto charts = SiblingCharts<MaxPlane>::take(arena, layout, p.roots, p.siblings);
-    weigh_max(charts, arc_scores(p, layout, arena));
+    weigh_max(charts, p, arc_scores(p, layout, arena));
     if (!kernels().inside_sibling_max(charts)) check_higher_order(p);
     return charts;
 }
 
 SiblingCharts<LogPlane> sibling_log(const Problem& p, Arena& arena) {
-    const Diagonals layout(p.n);
+    const Diagonals layout = diagonals(p);
     auto charts = SiblingCharts<LogPlane>::take(arena, layout, p.roots, p.siblings);
-    weigh_log(charts, arc_scores(p, layout, arena), arena);
+    weigh_log(charts, p, arc_scores(p, layout, arena), arena);
     if (!kernels().inside_sibling_log(charts)) check_higher_order(p);
     return charts;
 }
@@ -130,8 +135,11 @@ void draw_trees(const Charts& charts, const Problem& p, int count, Generator& ra
 // out[head, dep] from the probabilities of open items.
 void arcs_from_flow(const FlowPlanes& flow, Diagonals layout, double* out) {
     const std::ptrdiff_t nodes = layout.n + 1;
-    for (int i = 0; i < nodes; ++i) out[i * nodes + i] = out[i * nodes] = 0.0;
-    for (int s = 0; s < layout.n; ++s) {
+    for (int i = 0; i < nodes; ++i) {
+        out[i * nodes + i] = out[i * nodes] = 0.0;
+        if (layout.first == 1) out[i] = std::min(1.0, flow.root[i]);
+    }
+    for (int s = layout.first; s < layout.n; ++s) {
         for (int t = s + 1; t <= layout.n; ++t) {
             out[s * nodes + t] = std::min(1.0, flow.open_right[layout.cell(s, t)]);
             if (s > 0) out[t * nodes + s] = std::min(1.0, flow.open_left[layout.cell(s, t)]);
@@ -181,21 +189,38 @@ std::vector<Heads> kbest(const Problem& p, int k, Arena& arena) {
     return trees;
 }
 
+namespace {
+
+// log Z from the charts, never below the best tree's score. Rounding could put it there only where one tree holds nearly all
+// probability, and then following the likeliest edges from the top finds that tree.
+template <class Charts>
+double log_goal(const Charts& charts, const Problem& p) {
+    if (charts.goal.is_zero()) no_tree(p);
+    const double result = log(charts.goal);
+    std::vector<int> heads(p.nodes());
+    return dominant_tree(charts, heads.data()) ? std::max(result, tree_score(p, heads.data())) : result;
+}
+
+double log_partition_nonprojective(const Problem& p, Arena& arena) {
+    const Square square(p.n);
+    const double* scores = checked_scores(p, square, arena);
+    const MatrixTree sums(scores, square, p.roots, arena);
+    if (!sums.any_tree()) no_tree(p);
+    if (sums.at_least_best()) return sums.log_partition();
+    std::vector<int> heads(p.nodes());
+    max_arborescence(scores, square, p.roots, arena, heads.data());
+    return std::max(sums.log_partition(), tree_score(p, heads.data()));
+}
+
+}  // namespace
+
 double log_partition(const Problem& p, Arena& arena) {
     require_answer(p, "log_partition", true);
-    if (p.n == 0) return 0.0;
-    std::vector<int> best(p.nodes());
-    argmax(p, arena, best.data());
-    const double floor = tree_score(p, best.data());
     arena.reset();
-    double result = 0.0;
-    if (p.trees == Trees::nonprojective) {
-        const Square square(p.n);
-        result = MatrixTree(checked_scores(p, square, arena), square, p.roots, arena).log_partition();
-    } else {
-        result = log(p.third_order() ? grandparent_log(p, arena).goal : p.second_order() ? sibling_log(p, arena).goal : arc_log(p, arena).goal);
-    }
-    return std::max(result, floor);
+    if (p.n == 0) return 0.0;
+    if (p.trees == Trees::nonprojective) return log_partition_nonprojective(p, arena);
+    if (p.third_order()) return log_goal(grandparent_log(p, arena), p);
+    return p.second_order() ? log_goal(sibling_log(p, arena), p) : log_goal(arc_log(p, arena), p);
 }
 
 void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
@@ -223,7 +248,7 @@ void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
              p.grandsiblings ? out.grandsiblings : nullptr});
         return;
     }
-    const Diagonals layout(p.n);
+    const Diagonals layout = diagonals(p);
     FlowPlanes flow;
     if (p.second_order()) {
         const auto charts = sibling_log(p, arena);

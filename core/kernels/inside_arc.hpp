@@ -18,18 +18,19 @@ ARBORA_INLINE static inline void begin(const Diagonals& d, typename S::Plane rig
 // The two ways to complete the spans of one width, once their open items are there.
 template <class S, class Charts>
 ARBORA_INLINE static inline void complete(Charts& c, int width, int s) {
-    const std::ptrdiff_t stride = c.layout.stride, row = c.layout.row(width), inner = c.layout.row(width - 1);
+    const Diagonals& d = c.layout;
+    const std::ptrdiff_t stride = d.stride, here = d.at(width, s), inside = d.at(width - 1, s + 1);
     // right(s, t) = SUM_{k=1..width} open_right(s, s+k) * right(s+k, t)
-    S::store(c.right, row + s, S::dot({c.open_right, stride + s, stride}, {c.right, inner + s + 1, 1 - stride}, width));
+    S::store(c.right, here, S::dot({c.open_right, d.at(1, s), stride}, {c.right, inside, 1 - stride}, width));
     // left(s, t) = SUM_{k=0..width-1} left(s, s+k) * open_left(s+k, t)
-    S::store(c.left, row + s, S::dot({c.left, s, stride}, {c.open_left, row + s, 1 - stride}, width));
+    S::store(c.left, here, S::dot({c.left, d.at(0, s), stride}, {c.open_left, here, 1 - stride}, width));
 }
 
 // SUM_{k=0..width-1} right(s, s+k) * left(s+k+1, t)
 template <class S, class Charts>
 ARBORA_INLINE static inline typename S::V join(const Charts& c, int width, int s) {
-    const std::ptrdiff_t stride = c.layout.stride;
-    return S::dot({c.right, s, stride}, {c.left, c.layout.row(width - 1) + s + 1, 1 - stride}, width);
+    const Diagonals& d = c.layout;
+    return S::dot({c.right, d.at(0, s), d.stride}, {c.left, d.at(width - 1, s + 1), 1 - d.stride}, width);
 }
 
 // The goal: right(0, n), or with a single root the sum over its dependents.
@@ -47,13 +48,13 @@ template <class S>
 void inside_arc(ArcCharts<typename S::Plane>& c) {
     const Diagonals& d = c.layout;
     begin<S>(d, c.right, c.left);
-    for (int width = 1; width <= d.n - c.first(); ++width) {
-        const std::ptrdiff_t row = d.row(width);
-        for (int s = c.first(); s + width <= d.n; s += W) {
+    for (int width = 1; width <= d.n - d.first; ++width) {
+        for (int s = d.first; s + width <= d.n; s += W) {
+            const std::ptrdiff_t here = d.at(width, s);
             const auto joined = join<S>(c, width, s);
-            S::store(c.joined, row + s, joined);
-            S::store(c.open_right, row + s, S::times(joined, S::load(c.arc_right, row + s)));
-            S::store(c.open_left, row + s, S::times(joined, S::load(c.arc_left, row + s)));
+            S::store(c.joined, here, joined);
+            S::store(c.open_right, here, S::times(joined, S::load(c.arc_right, here)));
+            S::store(c.open_left, here, S::times(joined, S::load(c.arc_left, here)));
             complete<S>(c, width, s);
         }
     }
@@ -104,7 +105,7 @@ ARBORA_INLINE static inline void flow_goal(const Charts& c, FlowPlanes& f) {
     }
     for (int r = 1; r <= d.n; ++r) {
         const double probability = ratio(c.open_root(r) * c.right.at(d.cell(r, d.n)), c.goal);
-        f.open_right[d.cell(0, r)] = probability;
+        f.root[r] = probability;
         f.left[d.cell(1, r)] += probability;
         f.right[d.cell(r, d.n)] += probability;
     }
@@ -113,31 +114,32 @@ ARBORA_INLINE static inline void flow_goal(const Charts& c, FlowPlanes& f) {
 // From complete items to the open ones they are made of.
 template <class Charts>
 ARBORA_INLINE static inline void flow_complete(const Charts& c, FlowPlanes& f, int width, int s) {
-    const std::ptrdiff_t stride = c.layout.stride, row = c.layout.row(width), inner = c.layout.row(width - 1);
-    const int lanes = c.layout.n - width - s + 1;
-    Shares::give(Shares::giver(load(f.right + row + s), LogLanes::load(c.right, row + s), lanes), {c.open_right, stride + s, stride},
-                 {c.right, inner + s + 1, 1 - stride}, f.open_right, f.right, width);
-    Shares::give(Shares::giver(load(f.left + row + s), LogLanes::load(c.left, row + s), lanes), {c.left, s, stride},
-                 {c.open_left, row + s, 1 - stride}, f.left, f.open_left, width);
+    const Diagonals& d = c.layout;
+    const std::ptrdiff_t stride = d.stride, here = d.at(width, s), inside = d.at(width - 1, s + 1);
+    const int lanes = d.spans(width, s);
+    Shares::give(Shares::giver(load(f.right + here), LogLanes::load(c.right, here), lanes), {c.open_right, d.at(1, s), stride},
+                 {c.right, inside, 1 - stride}, f.open_right, f.right, width);
+    Shares::give(Shares::giver(load(f.left + here), LogLanes::load(c.left, here), lanes), {c.left, d.at(0, s), stride},
+                 {c.open_left, here, 1 - stride}, f.left, f.open_left, width);
 }
 
 // From joined (or between) items to the complete ones they are made of.
 template <class Charts>
 ARBORA_INLINE static inline void flow_joined(const Charts& c, FlowPlanes& f, LogPlane joined, Vec probability, int width, int s) {
-    const std::ptrdiff_t stride = c.layout.stride;
-    Shares::give(Shares::giver(probability, LogLanes::load(joined, c.layout.row(width) + s), c.layout.n - width - s + 1),
-                 {c.right, s, stride}, {c.left, c.layout.row(width - 1) + s + 1, 1 - stride}, f.right, f.left, width);
+    const Diagonals& d = c.layout;
+    Shares::give(Shares::giver(probability, LogLanes::load(joined, d.at(width, s)), d.spans(width, s)), {c.right, d.at(0, s), d.stride},
+                 {c.left, d.at(width - 1, s + 1), 1 - d.stride}, f.right, f.left, width);
 }
 
-// f, zeroed by the caller: afterwards f.open_right(s, t) = P(s -> t) and f.open_left(s, t) = P(t -> s).
+// f, zeroed by the caller: afterwards f.open_right(s, t) = P(s -> t), f.open_left(s, t) = P(t -> s), f.root[t] = P(0 -> t).
 static void flow_arc(const ArcCharts<LogPlane>& c, FlowPlanes f) {
     const Diagonals& d = c.layout;
     flow_goal(c, f);
-    for (int width = d.n - c.first(); width >= 1; --width) {
-        for (int s = c.first(); s + width <= d.n; s += W) {
+    for (int width = d.n - d.first; width >= 1; --width) {
+        for (int s = d.first; s + width <= d.n; s += W) {
             flow_complete(c, f, width, s);
-            const std::ptrdiff_t at = d.row(width) + s;
-            flow_joined(c, f, c.joined, load(f.open_right + at) + load(f.open_left + at), width, s);
+            const std::ptrdiff_t here = d.at(width, s);
+            flow_joined(c, f, c.joined, load(f.open_right + here) + load(f.open_left + here), width, s);
         }
     }
 }

@@ -33,25 +33,25 @@ bool inside_sibling(SiblingCharts<typename S::Plane>& c) {
     const std::ptrdiff_t stride = d.stride;
     IVec bad{};
     begin<S>(d, c.right, c.left);
-    for (int width = 1; width <= d.n - c.first(); ++width) {
-        const std::ptrdiff_t row = d.row(width), inner = d.row(width - 1);
-        for (int s = c.first(); s + width <= d.n; s += W) {
-            S::store(c.between, row + s, join<S>(c, width, s));
+    for (int width = 1; width <= d.n - d.first; ++width) {
+        for (int s = d.first; s + width <= d.n; s += W) {
+            const std::ptrdiff_t here = d.at(width, s), inside = d.at(width - 1, s + 1);
+            S::store(c.between, here, join<S>(c, width, s));
             const ScoreRows to_right = right_rows(c, width, s), to_left = left_rows(c, width, s);
             const Vec nearest_right = to_right.at(0), nearest_left = to_left.at(width);
             bad |= ~((nearest_right < broadcast(__builtin_inf())) & (nearest_left < broadcast(__builtin_inf())));
-            auto right = S::times(S::load(c.left, inner + s + 1), S::weight(nearest_right));
-            auto left = S::times(S::load(c.right, inner + s), S::weight(nearest_left));
+            auto right = S::times(S::load(c.left, inside), S::weight(nearest_right));
+            auto left = S::times(S::load(c.right, d.at(width - 1, s)), S::weight(nearest_left));
             if (width > 1) {
                 // SUM_{k=1..width-1} open_right(s, s+k) * between(s+k, t) * sibling(s, t, s+k)
-                right = S::plus(right, S::dot({c.open_right, stride + s, stride}, {c.between, inner + s + 1, 1 - stride}, to_right, 1,
+                right = S::plus(right, S::dot({c.open_right, d.at(1, s), stride}, {c.between, inside, 1 - stride}, to_right, 1,
                                               width - 1, c.scratch, bad));
                 // SUM_{k=1..width-1} between(s, s+k) * open_left(s+k, t) * sibling(t, s, s+k)
-                left = S::plus(left, S::dot({c.between, stride + s, stride}, {c.open_left, inner + s + 1, 1 - stride}, to_left, 1,
+                left = S::plus(left, S::dot({c.between, d.at(1, s), stride}, {c.open_left, inside, 1 - stride}, to_left, 1,
                                             width - 1, c.scratch, bad));
             }
-            S::store(c.open_right, row + s, S::times(right, S::load(c.arc_right, row + s)));
-            S::store(c.open_left, row + s, S::times(left, S::load(c.arc_left, row + s)));
+            S::store(c.open_right, here, S::times(right, S::load(c.arc_right, here)));
+            S::store(c.open_left, here, S::times(left, S::load(c.arc_left, here)));
             complete<S>(c, width, s);
         }
     }
@@ -59,30 +59,43 @@ bool inside_sibling(SiblingCharts<typename S::Plane>& c) {
     return !any(bad);
 }
 
-// Where the marginals of siblings go: lane i writes row[i][k]; null for lanes without an arc.
+// Where the marginals of siblings go: lane i of part k to row[i][k]. Only the first `lanes` rows are there.
 struct MarginalRows {
     double* row[W];
+    int lanes;
 
     ARBORA_INLINE void put(std::ptrdiff_t k, Vec value) const {
-        for (int i = 0; i < W; ++i) {
-            if (row[i] != nullptr) row[i][k] = value[i];
-        }
+        for (int i = 0; i < lanes; ++i) row[i][k] = value[i];
+    }
+    ARBORA_INLINE void put_block(std::ptrdiff_t k, Vec (&values)[W]) const {
+        transpose_block(values);
+        for (int i = 0; i < lanes; ++i) store(row[i] + k, values[i]);
     }
 };
 
-// To the products a[k] * b[k] * exp(score[from + k]); what each gets is also the marginal of its sibling part.
-ARBORA_INLINE static inline void give_scored(const Shares::Giver& g, Walk<LogPlane> a, Walk<LogPlane> b, const ScoreRows& scores, int from,
+// To the products a[k] * b[k] * exp(score[1 + k]); what each gets is also the marginal of its sibling part.
+ARBORA_INLINE static inline void give_scored(const Shares::Giver& g, Walk<LogPlane> a, Walk<LogPlane> b, const ScoreRows& scores,
                                              double* to_a, double* to_b, const MarginalRows& out, int count) {
     std::ptrdiff_t i = a.start, j = b.start;
-    for (int k = 0; k < count; ++k, i += a.step, j += b.step) {
-        const VecExtended w = exp_split(scores.at(from + k));
+    const auto give = [&](Vec score) __attribute__((always_inline)) {
+        const VecExtended w = exp_split(score);
         const Vec gap = ((load(a.plane.exponent + i) + load(b.plane.exponent + j)) + w.exponent) - g.base;
         const Vec all = load(a.plane.mantissa + i) * load(b.plane.mantissa + j) * w.mantissa * g.factor * power_of_two(gap);
         const Vec part = select(g.alive, all, Vec{});
         Shares::add(to_a + i, part);
         Shares::add(to_b + j, part);
-        out.put(from + k, part);
+        i += a.step;
+        j += b.step;
+        return part;
+    };
+    int k = 0;
+    for (; k + W <= count; k += W) {
+        Vec block[W];
+        scores.block(1 + k, block);
+        for (int l = 0; l < W; ++l) block[l] = give(block[l]);
+        out.put_block(1 + k, block);
     }
+    for (; k < count; ++k) out.put(1 + k, give(scores.at(1 + k)));
 }
 
 // The case in which the dependent is the nearest one.
@@ -97,44 +110,67 @@ ARBORA_INLINE static inline void give_nearest(const Shares::Giver& g, VecExtende
 
 ARBORA_INLINE static inline VecExtended divide(VecExtended a, VecExtended b) { return {a.mantissa / b.mantissa, a.exponent - b.exponent}; }
 
-// f and siblings [head, dep, sibling], zeroed by the caller; f.open_right and f.open_left become the marginals of arcs.
-static void flow_sibling(const SiblingCharts<LogPlane>& c, FlowPlanes f, double* siblings) {
-    const Diagonals& d = c.layout;
-    const std::ptrdiff_t stride = d.stride, nodes = d.n + 1;
-    flow_goal(c, f);
-    if (c.roots == Roots::single) {
-        for (int r = 1; r <= d.n; ++r) siblings[r * nodes] = f.open_right[d.cell(0, r)];
+struct SiblingFlow {
+    const SiblingCharts<LogPlane>& c;
+    FlowPlanes f;
+    double* siblings;  // [head, dep, sibling], zeroed by the caller
+
+    // Rows of the marginals of arcs s+i -> s+i+width, or back, by distance from s+i.
+    ARBORA_INLINE MarginalRows rows(int width, int s, bool right) const {
+        const std::ptrdiff_t nodes = c.layout.n + 1;
+        MarginalRows out;
+        out.lanes = c.layout.spans(width, s) < W ? c.layout.spans(width, s) : W;
+        for (int i = 0; i < out.lanes; ++i) {
+            const std::ptrdiff_t from = s + i, to = s + i + width;
+            out.row[i] = siblings + ((right ? from : to) * nodes + (right ? to : from)) * nodes + from;
+        }
+        return out;
     }
-    for (int width = d.n - c.first(); width >= 1; --width) {
-        const std::ptrdiff_t row = d.row(width), inner = d.row(width - 1);
-        for (int s = c.first(); s + width <= d.n; s += W) {
-            flow_complete(c, f, width, s);
-            const int lanes = d.n - width - s + 1;
-            MarginalRows to_right, to_left;
-            for (int i = 0; i < W; ++i) {
-                const std::ptrdiff_t from = s + i, to = s + i + width;
-                to_right.row[i] = i < lanes ? siblings + (from * nodes + to) * nodes + from : nullptr;
-                to_left.row[i] = i < lanes && from > 0 ? siblings + (to * nodes + from) * nodes + from : nullptr;
+
+    ARBORA_INLINE void open_right(int width, int s) const {
+        const Diagonals& d = c.layout;
+        const std::ptrdiff_t here = d.at(width, s), inside = d.at(width - 1, s + 1);
+        const auto whole = divide(LogLanes::load(c.open_right, here), LogLanes::load(c.arc_right, here));
+        const auto giver = Shares::giver(load(f.open_right + here), whole, d.spans(width, s));
+        if (!any(giver.alive)) return;
+        const ScoreRows scores = right_rows(c, width, s);
+        const MarginalRows out = rows(width, s, true);
+        give_nearest(giver, LogLanes::load(c.left, inside), scores.at(0), f.left + inside, out, 0);
+        give_scored(giver, {c.open_right, d.at(1, s), d.stride}, {c.between, inside, 1 - d.stride}, scores, f.open_right, f.between, out,
+                    width - 1);
+    }
+
+    ARBORA_INLINE void open_left(int width, int s) const {
+        const Diagonals& d = c.layout;
+        const std::ptrdiff_t here = d.at(width, s), inside = d.at(width - 1, s + 1), beside = d.at(width - 1, s);
+        const auto whole = divide(LogLanes::load(c.open_left, here), LogLanes::load(c.arc_left, here));
+        const auto giver = Shares::giver(load(f.open_left + here), whole, d.spans(width, s));
+        if (!any(giver.alive)) return;
+        const ScoreRows scores = left_rows(c, width, s);
+        const MarginalRows out = rows(width, s, false);
+        give_nearest(giver, LogLanes::load(c.right, beside), scores.at(width), f.right + beside, out, width);
+        give_scored(giver, {c.between, d.at(1, s), d.stride}, {c.open_left, inside, 1 - d.stride}, scores, f.between, f.open_left, out,
+                    width - 1);
+    }
+
+    void run() {
+        const Diagonals& d = c.layout;
+        flow_goal(c, f);
+        if (c.roots == Roots::single) {
+            for (int r = 1; r <= d.n; ++r) siblings[r * static_cast<std::ptrdiff_t>(d.n + 1)] = f.root[r];
+        }
+        for (int width = d.n - d.first; width >= 1; --width) {
+            for (int s = d.first; s + width <= d.n; s += W) {
+                flow_complete(c, f, width, s);
+                open_right(width, s);
+                open_left(width, s);
+                flow_joined(c, f, c.between, load(f.between + d.at(width, s)), width, s);
             }
-            const auto right = Shares::giver(load(f.open_right + row + s),
-                                             divide(LogLanes::load(c.open_right, row + s), LogLanes::load(c.arc_right, row + s)), lanes);
-            if (any(right.alive)) {
-                const ScoreRows scores = right_rows(c, width, s);
-                give_nearest(right, LogLanes::load(c.left, inner + s + 1), scores.at(0), f.left + inner + s + 1, to_right, 0);
-                give_scored(right, {c.open_right, stride + s, stride}, {c.between, inner + s + 1, 1 - stride}, scores, 1, f.open_right,
-                            f.between, to_right, width - 1);
-            }
-            const auto left = Shares::giver(load(f.open_left + row + s),
-                                            divide(LogLanes::load(c.open_left, row + s), LogLanes::load(c.arc_left, row + s)), lanes);
-            if (any(left.alive)) {
-                const ScoreRows scores = left_rows(c, width, s);
-                give_nearest(left, LogLanes::load(c.right, inner + s), scores.at(width), f.right + inner + s, to_left, width);
-                give_scored(left, {c.between, stride + s, stride}, {c.open_left, inner + s + 1, 1 - stride}, scores, 1, f.between,
-                            f.open_left, to_left, width - 1);
-            }
-            flow_joined(c, f, c.between, load(f.between + row + s), width, s);
         }
     }
-}
+};
+
+// f becomes the marginals of arcs, as in flow_arc.
+static void flow_sibling(const SiblingCharts<LogPlane>& c, FlowPlanes f, double* siblings) { SiblingFlow{c, f, siblings}.run(); }
 
 }  // namespace arbora::ARBORA_ISA

@@ -13,7 +13,26 @@ struct Walk {
     std::ptrdiff_t start, step;
 };
 
-// One score a lane: lane i reads row[i][k].
+// A W x W block, rows to columns.
+ARBORA_INLINE static inline void transpose_block(Vec (&v)[W]) {
+    // Butterfly: exchange halves, then quarters, ... of pairs of rows.
+    for (int half = W / 2; half >= 1; half /= 2) {
+        IVec low{}, high{};
+        for (int i = 0; i < W; ++i) {
+            const bool upper = (i & half) != 0;
+            low[i] = upper ? i - half + W : i;
+            high[i] = upper ? i + W : i + half;
+        }
+        for (int i = 0; i < W; ++i) {
+            if ((i & half) != 0) continue;
+            const Vec a = v[i], b = v[i + half];
+            v[i] = __builtin_shuffle(a, b, low);
+            v[i + half] = __builtin_shuffle(a, b, high);
+        }
+    }
+}
+
+// One row of scores a lane: lane i of score k is row[i][k].
 struct ScoreRows {
     const double* row[W];
 
@@ -21,6 +40,22 @@ struct ScoreRows {
         Vec scores{};
         for (int i = 0; i < W; ++i) scores[i] = row[i][k];
         return scores;
+    }
+    // Scores k .. k+W-1.
+    ARBORA_INLINE void block(std::ptrdiff_t k, Vec (&scores)[W]) const {
+        for (int i = 0; i < W; ++i) scores[i] = load(row[i] + k);
+        transpose_block(scores);
+    }
+    // visit(k, scores) for k in from .. from+count-1; rows are read in whole blocks, and nothing past their end.
+    template <class Visit>
+    ARBORA_INLINE void each(int from, int count, Visit visit) const {
+        int k = 0;
+        for (; k + W <= count; k += W) {
+            Vec scores[W];
+            block(from + k, scores);
+            for (int i = 0; i < W; ++i) visit(k + i, scores[i]);
+        }
+        for (; k < count; ++k) visit(k, at(from + k));
     }
 };
 
@@ -54,11 +89,12 @@ struct MaxLanes {
     ARBORA_INLINE static V dot(Walk<Plane> a, Walk<Plane> b, const ScoreRows& scores, int from, int count, double*, IVec& bad) {
         const double *x = a.plane.value + a.start, *y = b.plane.value + b.start;
         V best = broadcast(kMinusInfinity);
-        for (int k = 0; k < count; ++k, x += a.step, y += b.step) {
-            const Vec score = scores.at(from + k);
+        scores.each(from, count, [&](int, Vec score) __attribute__((always_inline)) {
             bad |= ~(score < broadcast(__builtin_inf()));
             best = maximum((ARBORA_ISA::load(x) + ARBORA_ISA::load(y)) + score, best);
-        }
+            x += a.step;
+            y += b.step;
+        });
         return best;
     }
 };
@@ -82,47 +118,62 @@ struct LogLanes {
     }
     ARBORA_INLINE static V weight(Vec score) { return exp_split(score); }
 
-    // sum_k a[k] * b[k]: first the largest exponent, then the sum relative to it.
+    // sum_k a[k] * b[k]: first the largest exponent, then the sum relative to it. Two chains each, to hide latency.
     ARBORA_INLINE static V dot(Walk<Plane> a, Walk<Plane> b, int count) {
-        const std::ptrdiff_t to_exponent_a = a.plane.exponent - a.plane.mantissa, to_exponent_b = b.plane.exponent - b.plane.mantissa;
+        const std::ptrdiff_t exponent_a = a.plane.exponent - a.plane.mantissa, exponent_b = b.plane.exponent - b.plane.mantissa;
         const double *x = a.plane.exponent + a.start, *y = b.plane.exponent + b.start;
-        Vec top = ARBORA_ISA::load(x) + ARBORA_ISA::load(y);
-        for (int k = 1; k < count; ++k) {
-            x += a.step;
-            y += b.step;
-            top = maximum(ARBORA_ISA::load(x) + ARBORA_ISA::load(y), top);
+        Vec top = ARBORA_ISA::load(x) + ARBORA_ISA::load(y), other = top;
+        int k = 1;
+        for (; k + 2 <= count; k += 2) {
+            top = maximum(ARBORA_ISA::load(x + a.step) + ARBORA_ISA::load(y + b.step), top);
+            x += 2 * a.step;
+            y += 2 * b.step;
+            other = maximum(ARBORA_ISA::load(x) + ARBORA_ISA::load(y), other);
         }
+        if (k < count) top = maximum(ARBORA_ISA::load(x + a.step) + ARBORA_ISA::load(y + b.step), top);
+        top = maximum(top, other);
         x = a.plane.mantissa + a.start;
         y = b.plane.mantissa + b.start;
-        Vec sum{};
-        for (int k = 0; k < count; ++k, x += a.step, y += b.step) {
-            const Vec gap = (ARBORA_ISA::load(x + to_exponent_a) + ARBORA_ISA::load(y + to_exponent_b)) - top;
-            sum += ARBORA_ISA::load(x) * ARBORA_ISA::load(y) * power_of_two(gap);
+        const auto product = [&](const double* at_a, const double* at_b) __attribute__((always_inline)) {
+            const Vec gap = (ARBORA_ISA::load(at_a + exponent_a) + ARBORA_ISA::load(at_b + exponent_b)) - top;
+            return (ARBORA_ISA::load(at_a) * ARBORA_ISA::load(at_b)) * power_of_two(gap);
+        };
+        Vec sum{}, rest{};
+        for (k = 0; k + 2 <= count; k += 2) {
+            sum += product(x, y);
+            rest += product(x + a.step, y + b.step);
+            x += 2 * a.step;
+            y += 2 * b.step;
         }
-        return normalize(sum, top);
+        if (k < count) sum += product(x, y);
+        return normalize(sum + rest, top);
     }
 
-    // sum_k a[k] * b[k] * exp(score[from + k]). The weights are kept in `scratch` from the first pass to the second.
+    // sum_k a[k] * b[k] * exp(score[from + k]). Products and exponents are kept in `scratch` from the first pass to the second.
     ARBORA_INLINE static V dot(Walk<Plane> a, Walk<Plane> b, const ScoreRows& scores, int from, int count, double* scratch, IVec& bad) {
-        if (count <= 0) return {Vec{}, broadcast(kZeroExponent)};
         Vec top = broadcast(4.0 * kZeroExponent);
-        for (int k = 0; k < count; ++k) {
-            const Vec score = scores.at(from + k);
+        std::ptrdiff_t i = a.start, j = b.start;
+        scores.each(from, count, [&](int k, Vec score) __attribute__((always_inline)) {
             bad |= ~(score < broadcast(__builtin_inf()));
             const V w = exp_split(score);
-            const Vec exponent = (ARBORA_ISA::load(a.plane.exponent + a.start + k * a.step) +
-                                  ARBORA_ISA::load(b.plane.exponent + b.start + k * b.step)) + w.exponent;
+            const Vec exponent = (ARBORA_ISA::load(a.plane.exponent + i) + ARBORA_ISA::load(b.plane.exponent + j)) + w.exponent;
             top = maximum(exponent, top);
-            ARBORA_ISA::store(scratch + 2 * W * k, w.mantissa);
+            ARBORA_ISA::store(scratch + 2 * W * k, ARBORA_ISA::load(a.plane.mantissa + i) * ARBORA_ISA::load(b.plane.mantissa + j) * w.mantissa);
             ARBORA_ISA::store(scratch + 2 * W * k + W, exponent);
+            i += a.step;
+            j += b.step;
+        });
+        Vec sum{}, rest{};
+        const auto term = [&](int k) __attribute__((always_inline)) {
+            return ARBORA_ISA::load(scratch + 2 * W * k) * power_of_two(ARBORA_ISA::load(scratch + 2 * W * k + W) - top);
+        };
+        int k = 0;
+        for (; k + 2 <= count; k += 2) {
+            sum += term(k);
+            rest += term(k + 1);
         }
-        Vec sum{};
-        for (int k = 0; k < count; ++k) {
-            const Vec product = ARBORA_ISA::load(a.plane.mantissa + a.start + k * a.step) *
-                                ARBORA_ISA::load(b.plane.mantissa + b.start + k * b.step);
-            sum += product * ARBORA_ISA::load(scratch + 2 * W * k) * power_of_two(ARBORA_ISA::load(scratch + 2 * W * k + W) - top);
-        }
-        return normalize(sum, top);
+        if (k < count) sum += term(k);
+        return normalize(sum + rest, top);
     }
 };
 

@@ -44,17 +44,19 @@ static bool copy_scores(const double* scores, Square q, double* out) {
 // False where an entry that counts is NaN or +infinity.
 static bool copy_diagonals(const double* scores, Diagonals d, double* right, double* left) {
     const std::ptrdiff_t nodes = d.n + 1;
-    bool good = true;
-    for (int width = 1; width <= d.n; ++width) {
-        double *to_right = right + d.row(width), *to_left = left + d.row(width);
-        for (int s = 0; s + width <= d.n; ++s) {
-            to_right[s] = scores[s * nodes + s + width];
-            to_left[s] = scores[(s + width) * nodes + s];
+    bool good = all_valid(scores + 1, d.n);
+    for (int width = 1; width <= d.n - d.first; ++width) {
+        const int count = d.spans(width, d.first);
+        double *to_right = right + d.at(width, d.first), *to_left = left + d.at(width, d.first);
+        const double* from = scores + d.first * nodes + d.first;
+        for (int i = 0; i < count; ++i, from += nodes + 1) {
+            to_right[i] = from[width];
+            to_left[i] = from[width * nodes];
         }
-        to_left[0] = -__builtin_inf();
+        if (d.first == 0) to_left[0] = -__builtin_inf();
         IVec bad{};
-        for (int s = 0; s + width <= d.n; s += W) {
-            bad |= (invalid(load(to_right + s)) | invalid(load(to_left + s))) & first_lanes(d.n - width - s + 1);
+        for (int i = 0; i < count; i += W) {
+            bad |= (invalid(load(to_right + i)) | invalid(load(to_left + i))) & first_lanes(count - i);
         }
         good &= !any(bad);
     }

@@ -44,5 +44,10 @@ def word_scores(arcs: numpy.typing.NDArray[numpy.float64], heads: list[int], sib
 def in_family(heads: list[int], trees: Trees, roots: Roots) -> bool:
     """Is this a tree of the family? Heads lie in 0..n."""
 
+def ready_axes(arcs: list[Any]) -> int:
+    """
+    2 or 3 where all arrays are float64, C-contiguous, of shape (m, m) or (m, m, labels); else 0.
+    """
+
 def instruction_set() -> str:
     """The vector instructions that inference uses here."""

@@ -108,9 +108,11 @@ def make_parts(scores: Scores, **options: Unpack[Options]) -> Parts:
             listed = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(Options.__annotations__)}"
             raise TypeError(f"unknown option {name!r}; {listed}")
     single = not isinstance(scores, (list, tuple))
-    given: Any = [scores] if single else scores
-    arcs = [arc_array(array, i, single) for i, array in enumerate(given)]
-    labelled = _all_labelled(arcs)
+    arcs: Any = [scores] if single else list(scores)
+    axes = _core.ready_axes(arcs)
+    if axes == 0:
+        arcs = [arc_array(array, i, single) for i, array in enumerate(arcs)]
+    labelled = axes == 3 or (axes == 0 and _all_labelled(arcs))
     threads = options.get("threads", 1)
     if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
         raise InputError(f"threads must be a whole number of at least 1, got {threads!r}")

@@ -90,8 +90,7 @@ def kbest(scores: Scores, k: int, **options: Unpack[Options]) -> Any:
     arcs, *rest = _native(parts)
     lists = []
     for heads, labels, values in _core.kbest(arcs, int(k), *rest):
-        rows = [None] * len(heads) if labels is None else list(labels)
-        lists.append([Best(*best) for best in zip(heads, values.tolist(), rows, strict=True)])
+        lists.append(list(map(Best, heads, values.tolist(), *([] if labels is None else [labels]))))
     return _result(parts, lists)
 
 
@@ -224,18 +223,10 @@ def _draw(parts: Parts, k: int, seed: int) -> list[list[Best]]:
     lists = []
     at = 0
     for array, scores in zip(parts.arcs, values.tolist(), strict=True):
-        nodes = len(array)
-        lists.append(
-            [
-                Best(
-                    heads[at + j * nodes : at + (j + 1) * nodes],
-                    score,
-                    None if labels is None else labels[at + j * nodes : at + (j + 1) * nodes],
-                )
-                for j, score in enumerate(scores)
-            ]
-        )
-        at += k * nodes
+        end = at + k * len(array)
+        rows = (heads[at:end].reshape(k, -1), scores)
+        lists.append(list(map(Best, *rows, *([] if labels is None else [labels[at:end].reshape(k, -1)]))))
+        at = end
     return lists
 
 
