@@ -9,6 +9,7 @@ namespace arbora::conll {
 namespace {
 
 constexpr std::size_t first_capacity = 64;
+constexpr std::size_t packed_length = 8;  // strings up to here are their own key
 
 std::uint64_t load8(const char* at) {
     std::uint64_t value;
@@ -22,9 +23,11 @@ std::uint64_t load4(const char* at) {
     return value;
 }
 
-// One to seven bytes, each of them used at least once.
-std::uint64_t load_tail(const char* at, std::size_t size) {
+// Up to eight bytes as a number; with the length it determines them.
+std::uint64_t pack(const char* at, std::size_t size) {
+    if (size == 8) return load8(at);
     if (size >= 4) return load4(at) | load4(at + size - 4) << 32;
+    if (size == 0) return 0;
     const auto byte = [&](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(at[i])}; };
     return byte(0) | byte(size / 2) << 8 | byte(size - 1) << 16;
 }
@@ -36,31 +39,38 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+constexpr std::uint64_t odd1 = 0x9E3779B97F4A7C15, odd2 = 0xD6E8FEB86659FD93;
+
 // Never stored, so it need not be the same on every machine.
-std::uint32_t hash_of(std::string_view text) {
-    constexpr std::uint64_t odd1 = 0x9E3779B97F4A7C15, odd2 = 0xD6E8FEB86659FD93;
+std::uint64_t key_of(std::string_view text) {
+    if (text.size() <= packed_length) return pack(text.data(), text.size());
     const char* at = text.data();
     std::size_t left = text.size();
-    std::uint64_t hash = odd1 ^ left;
-    for (; left >= 8; at += 8, left -= 8) hash = mix(hash ^ load8(at), odd2);
-    if (left > 0) hash = mix(hash ^ load_tail(at, left), odd1);
-    return static_cast<std::uint32_t>(hash ^ hash >> 32);
+    std::uint64_t hash = odd1;
+    for (; left > 8; at += 8, left -= 8) hash = mix(hash ^ load8(at), odd2);
+    return mix(hash ^ pack(at, left), odd1);
+}
+
+std::size_t place_of(std::uint64_t key, std::uint32_t length) {
+    return static_cast<std::size_t>(mix(key ^ (std::uint64_t{length} << 56), odd2));
 }
 
 }  // namespace
 
-StringTable::StringTable() : slots_(first_capacity, Slot{0, -1}) { find_or_add("_"); }
+StringTable::StringTable() : slots_(first_capacity) { find_or_add("_"); }
 
 std::int32_t StringTable::find_or_add(std::string_view text) {
-    const std::uint32_t hash = hash_of(text);
+    const std::uint64_t key = key_of(text);
+    const auto length = static_cast<std::uint32_t>(text.size());
     const std::size_t mask = slots_.size() - 1;
-    std::size_t at = hash & mask;
-    while (slots_[at].id >= 0) {
-        if (slots_[at].hash == hash && (*this)[static_cast<std::size_t>(slots_[at].id)] == text) return slots_[at].id;
-        at = (at + 1) & mask;
+    std::size_t at = place_of(key, length) & mask;
+    for (; slots_[at].id >= 0; at = (at + 1) & mask) {
+        const Slot& slot = slots_[at];
+        if (slot.key != key || slot.length != length) continue;
+        if (length <= packed_length || (*this)[static_cast<std::size_t>(slot.id)] == text) return slot.id;
     }
     const std::int32_t id = add(text);
-    slots_[at] = {hash, id};
+    slots_[at] = {key, length, id};
     if (2 * ends_.size() > slots_.size()) grow();
     return id;
 }
@@ -74,11 +84,11 @@ std::int32_t StringTable::add(std::string_view text) {
 }
 
 void StringTable::grow() {
-    std::vector<Slot> bigger(2 * slots_.size(), Slot{0, -1});
+    std::vector<Slot> bigger(2 * slots_.size());
     const std::size_t mask = bigger.size() - 1;
     for (const Slot& slot : slots_) {
         if (slot.id < 0) continue;
-        std::size_t at = slot.hash & mask;
+        std::size_t at = place_of(slot.key, slot.length) & mask;
         while (bigger[at].id >= 0) at = (at + 1) & mask;
         bigger[at] = slot;
     }

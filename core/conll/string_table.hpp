@@ -1,7 +1,8 @@
 // Interning: every distinct string gets one number, in order of first appearance.
 //
-// Idea: one arena for the text, one open-addressing table of (hash, id) with linear probing. A lookup touches one
-// slot and, on a hit, one string. O(length) per call; O(distinct text) space. Id 0 is always "_", the empty value of
+// Idea: one arena for the text, one open-addressing table with linear probing. A slot holds the length and a key: the
+// bytes themselves for up to eight of them, so that a lookup of a short string touches one slot and nothing else; a
+// hash for longer ones, which are then compared. O(length) per call; O(distinct text) space. Id 0 is always "_", the empty value of
 // CoNLL, so that the commonest lookup of all needs no hash.
 #pragma once
 
@@ -32,8 +33,9 @@ public:
 
 private:
     struct Slot {
-        std::uint32_t hash;
-        std::int32_t id;  // -1: free
+        std::uint64_t key = 0;
+        std::uint32_t length = 0;
+        std::int32_t id = -1;  // -1: free
     };
 
     std::int32_t find_or_add(std::string_view text);
