@@ -17,14 +17,27 @@ if TYPE_CHECKING:
 
 
 def to_token_list(sentence: Sentence) -> conllu.TokenList:
-    """`sentence` as a `conllu.TokenList`; needs `pip install conllu`. O(n)."""
+    """`sentence` as a `conllu.TokenList`; needs `pip install conllu`. O(n).
+
+    Comments become that package's `metadata`, which holds one value per key.
+    """
     try:
         import conllu
     except ImportError as error:
         raise InputError("the conllu package is not installed: pip install conllu") from error
-    return conllu.parse(sentence.to_conllu())[0]
+    try:
+        keep_all = {"__fallback__": lambda key, value: (key, value)}
+        return conllu.parse(sentence.to_conllu(), metadata_parsers=keep_all)[0]
+    except conllu.exceptions.ParseException as error:
+        raise InputError(f"sentence: the conllu package cannot hold it: {error}") from error
 
 
 def from_token_list(tokens: conllu.TokenList) -> Sentence:
     """Sentence from a `conllu.TokenList`. DataError if it is no sound CoNLL-U. O(n)."""
-    return own_format.parse(tokens.serialize())
+    try:
+        text = tokens.serialize()
+    except (AttributeError, TypeError) as error:
+        raise InputError(
+            f"tokens: expected a conllu.TokenList with plain values, {error}"
+        ) from error
+    return own_format.parse(text)
