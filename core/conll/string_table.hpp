@@ -2,8 +2,8 @@
 //
 // Idea: one arena for the text, one open-addressing table with linear probing. A slot holds the length and a key: the
 // bytes themselves for up to eight of them, so that a lookup of a short string touches one slot and nothing else; a
-// hash for longer ones, which are then compared. O(length) per call; O(distinct text) space. Id 0 is always "_", the empty value of
-// CoNLL, so that the commonest lookup of all needs no hash.
+// hash for longer ones, which are then compared. O(length) per call; O(distinct text) space. Id 0 is always "_", the
+// empty value of CoNLL, so that the commonest lookup of all needs no table.
 #pragma once
 
 #include <cstdint>

@@ -25,6 +25,7 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
@@ -197,16 +198,32 @@ private:
         return input;
     }
 
+    // A random range of positions; in every other case it starts and ends at the ends of lines, so that text formats
+    // change by whole lines, and in some it reaches to the end.
+    std::pair<std::ptrdiff_t, std::ptrdiff_t> stretch(const Input& input, std::size_t longest) {
+        auto from = static_cast<std::ptrdiff_t>(below(input.size() + 1));
+        const auto size = static_cast<std::ptrdiff_t>(input.size());
+        auto to = std::min(size, from + 1 + static_cast<std::ptrdiff_t>(below(longest)));
+        if (below(2) == 0) {
+            const auto line_end = [&](std::ptrdiff_t at) {
+                return std::find(input.begin() + at, input.end(), '\n') - input.begin();
+            };
+            from = line_end(from);
+            to = line_end(std::min(size, from + 1));
+        }
+        if (below(16) == 0) to = size;
+        return {from, to};
+    }
+
     void mutate(Input& input) {
-        const std::size_t at = below(input.size()), length = std::min(input.size() - at, 1 + below(32));
-        const auto here = input.begin() + static_cast<std::ptrdiff_t>(at);
-        const auto end = here + static_cast<std::ptrdiff_t>(length);
+        const auto [from, to] = stretch(input, 32);
+        const auto here = input.begin() + from, end = input.begin() + to;
         switch (below(7)) {
             case 0:  // flip a bit
-                if (!input.empty()) *here = static_cast<std::uint8_t>(*here ^ (1u << below(8)));
+                if (here != input.end()) *here = static_cast<std::uint8_t>(*here ^ (1u << below(8)));
                 break;
             case 1:  // another byte
-                if (!input.empty()) *here = interesting_byte();
+                if (here != input.end()) *here = interesting_byte();
                 break;
             case 2: input.insert(here, interesting_byte()); break;
             case 3: input.erase(here, end); break;
@@ -217,19 +234,19 @@ private:
             }
             case 5: {  // a stretch of another input
                 const Input& other = corpus_[below(corpus_.size())];
-                const std::size_t from = below(other.size()), size = std::min(other.size() - from, 1 + below(200));
-                const auto first = other.begin() + static_cast<std::ptrdiff_t>(from);
-                const Input copy(first, first + static_cast<std::ptrdiff_t>(size));
+                const auto [first, last] = stretch(other, 200);
+                const Input copy(other.begin() + first, other.begin() + last);
                 input.insert(here, copy.begin(), copy.end());
                 break;
             }
             default:  // another digit, where there is one
-                if (!input.empty() && *here >= '0' && *here <= '9') *here = static_cast<std::uint8_t>('0' + below(10));
+                if (here != input.end() && *here >= '0' && *here <= '9') *here = static_cast<std::uint8_t>('0' + below(10));
         }
     }
 
     std::uint8_t interesting_byte() {
-        static constexpr std::uint8_t often[] = {0, 9, 10, 13, 32, '#', '-', '.', '_', '0', '1', '2', 0x7F, 0x80, 0xC3, 0xFF};
+        static constexpr std::uint8_t often[] = {0,   9,   10,  13,  32,   '#',  '-',  '.',
+                                                 '_', '0', '1', '2', 0x7F, 0x80, 0xC3, 0xFF};
         return below(2) == 0 ? often[below(sizeof often)] : static_cast<std::uint8_t>(below(256));
     }
 

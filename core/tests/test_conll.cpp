@@ -77,8 +77,9 @@ TEST(conll_fills_the_arrays) {
 }
 
 TEST(conll_gives_back_every_byte) {
-    const std::vector<std::string> rich = {"# text = x", row("1-2", "_"), row("1", "2"), row("1.1", "_"), row("1.2", "_"),
-                                           row("2", "0"), "", row("0.1", "_"), row("1", "0"), ""};
+    const std::vector<std::string> rich = {
+        "# text = x",   row("1-2", "_"), row("1", "2"), row("1.1", "_"), row("1.2", "_"), row("2", "0"), "",
+        row("0.1", "_"), row("1", "0"),   ""};
     for (const std::string newline : {"\n", "\r\n"}) {
         CHECK(survives(lines(rich, newline)));
         CHECK(survives("\xEF\xBB\xBF" + lines(rich, newline)));
