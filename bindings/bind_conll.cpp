@@ -123,8 +123,8 @@ void bind_conll(nb::module_& m) {
             return nb::make_tuple(give(std::move(shapes.nonprojective)), give(std::move(shapes.depths)),
                                   give(std::move(shapes.roots)));
         }, "heads"_a, "offsets"_a,
-        nb::sig("def measure_trees(heads: numpy.typing.NDArray[numpy.int32], offsets: numpy.typing.NDArray[numpy.int64])"
-                " -> tuple[numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.int32], "
+        nb::sig("def measure_trees(heads: numpy.typing.NDArray[numpy.int32], "
+                "offsets: numpy.typing.NDArray[numpy.int64]) -> tuple[numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.int32], "
                 "numpy.typing.NDArray[numpy.int32]]"),
         "Per word: is its arc non-projective; per sentence: depth and number of roots (-1: no tree).");
 }

@@ -111,6 +111,7 @@ def test_plain_lists_both_ways(sentences):
         ({"forms": [""]}, "not empty"),
         ({"forms": ["\ud800"]}, "UTF-8"),
         ({"forms": ["a"], "upos": ["A", "B"]}, "upos: expected 1 entries, one per word, got 2"),
+        ({"forms": ["a"], "upos": []}, "upos: expected 1 entries, one per word, got 0"),
         ({"forms": ["a"], "heads": [0, 0]}, "heads: expected 1 entries"),
         ({"forms": ["a"], "heads": [2]}, "head of word 1: expected 0 to 1, or None, got 2"),
         ({"forms": ["a", "b"], "heads": [2, 1]}, "cycle"),

@@ -159,7 +159,8 @@ class Sentence:
         n = len(forms)
 
         def column(name: str, values: Sequence[str | None] | None) -> tuple[str, ...]:
-            texts = tuple("_" if v is None else v for v in (values or repeat(None, n)))
+            given = repeat(None, n) if values is None else values
+            texts = tuple("_" if value is None else value for value in given)
             _check_texts(name, texts, n)
             return texts
 
