@@ -35,6 +35,11 @@ def layouts(data: bytes):
                 yield start + end
 
 
+class NoBytes:
+    def read(self, size):
+        return 7
+
+
 def test_every_layout_comes_back_byte_for_byte(small_treebank):
     for data in layouts(small_treebank.read_bytes()):
         assert written(treebank.read(stream(data))) == data
@@ -142,6 +147,8 @@ def test_sources_of_every_kind(small_treebank, tmp_path):
     zipped.write_bytes(gzip.compress(data))
     assert list(treebank.read(str(zipped))) == expected
     assert list(treebank.read(io.StringIO(data.decode()))) == expected
+    assert list(treebank.read(stream(gzip.compress(data)))) == expected
+    assert list(treebank.read(stream(data), format="conllu")) == expected
     with small_treebank.open("rb") as file:
         assert list(treebank.read(file)) == expected
         assert not file.closed
@@ -151,6 +158,8 @@ def test_sources_of_every_kind(small_treebank, tmp_path):
         assert (result.stdout, result.stderr) == (b"12\n", b"")
     with pytest.raises(InputError, match="expected a path"):
         treebank.read(3)
+    with pytest.raises(InputError, match="expected a file object of bytes"):
+        treebank.read(NoBytes())
     with pytest.raises(FileNotFoundError):
         treebank.read(tmp_path / "none.conllu")
 

@@ -135,7 +135,7 @@ def _ranked(counter: Counter[str], words: int) -> Rows:
 
 
 def _print_rows(header: list[str], rows: Rows) -> None:
-    """A table on a terminal; columns separated by tabs in a pipe."""
+    """A table on a terminal, where labels and names may hold brackets; tabs in a pipe."""
     if not rows:
         return
     if not sys.stdout.isatty():
@@ -144,9 +144,9 @@ def _print_rows(header: list[str], rows: Rows) -> None:
             print("\t".join(row).rstrip("\t"))
         print()
         return
-    table = Table(*header[:1], show_edge=False, pad_edge=False)
+    table = Table(*map(escape, header[:1]), show_edge=False, pad_edge=False)
     for title in header[1:]:
-        table.add_column(title, justify="right" if title else "left", overflow="fold")
+        table.add_column(escape(title), justify="right" if title else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(escape, row))  # labels and file names may hold brackets
+        table.add_row(*map(escape, row))
     Console(highlight=False).print(table, "")

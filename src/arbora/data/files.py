@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO, Protocol, TypeAlias, cast
+from typing import IO, Protocol, TypeAlias, cast
 
 from arbora.errors import InputError
 
@@ -51,9 +51,23 @@ class _Borrowed:
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
+        self._ahead = b""
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes, which `read` will give again."""
+        if not self._ahead:
+            data: object = self._stream.read(size) or b""
+            if not isinstance(data, bytes):
+                kind = type(data).__name__
+                raise InputError(f"source: expected a file object of bytes or text, got {kind}")
+            self._ahead = data
+        return self._ahead
 
     def read(self, size: int) -> bytes:
-        return self._stream.read(size) or b""
+        taken, self._ahead = self._ahead[:size], self._ahead[size:]
+        if len(taken) < size:
+            taken += self._stream.read(size - len(taken)) or b""
+        return taken
 
     def close(self) -> None:
         """The stream is the caller's: it stays open."""
@@ -72,33 +86,29 @@ def open_input(source: Source) -> ByteReader:
     """Bytes of a path, `-` (stdin) or file object; gzip is recognized by its first bytes."""
     if isinstance(source, str | os.PathLike):
         if os.fspath(source) == "-":
-            return _Borrowed(_unzipped(sys.stdin.buffer))
+            return _unzipped(_Borrowed(sys.stdin.buffer))
         return _unzipped(Path(source).open("rb"))
     if isinstance(source, io.TextIOBase):
         return _Encoded(cast("IO[str]", source))
     if hasattr(source, "read"):
-        return _Borrowed(cast("IO[bytes]", source))
+        return _unzipped(_Borrowed(cast("IO[bytes]", source)))
     raise InputError(f"source: expected a path, `-` or a file object, got {type(source).__name__}")
 
 
-def _unzipped(stream: BinaryIO) -> IO[bytes]:
-    peek = getattr(stream, "peek", None)
-    if peek is None or peek(2)[:2] != GZIP_MAGIC:
-        return stream
-    return cast("IO[bytes]", _OwningGzip(stream))
+def _unzipped(stream: io.BufferedReader | _Borrowed) -> ByteReader:
+    return _Unzipping(stream) if stream.peek(2)[:2] == GZIP_MAGIC else stream
 
 
-class _OwningGzip(gzip.GzipFile):
-    """GzipFile that closes the file under it."""
+class _Unzipping(gzip.GzipFile):
+    """GzipFile that closes what it reads from."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        super().__init__(fileobj=stream, mode="rb")
+    def __init__(self, stream: io.BufferedReader | _Borrowed) -> None:
+        super().__init__(fileobj=cast("IO[bytes]", stream), mode="rb")
         self._under = stream
 
     def close(self) -> None:
         super().close()
-        if self._under is not sys.stdin.buffer:
-            self._under.close()
+        self._under.close()
 
 
 @contextmanager
