@@ -5,6 +5,8 @@
 
 namespace nb = nanobind;
 
+void bind_conll(nb::module_& m);
+
 namespace arbora {
 void bind_inference(nb::module_& m);
 }
@@ -24,5 +26,6 @@ NB_MODULE(_core, m) {
             raise("InputError", e.what());
         }
     });
+    bind_conll(m);
     arbora::bind_inference(m);
 }

@@ -7,7 +7,7 @@ import sys
 import typer
 from rich.console import Console
 
-from arbora.cli import demo
+from arbora.cli import convert, demo, stats
 from arbora.errors import ArboraError
 
 app = typer.Typer(
@@ -18,6 +18,8 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("demo")(demo.demo)
+app.command("stats")(stats.stats)
+app.command("convert")(convert.convert)
 
 
 @app.callback()

@@ -1,0 +1,152 @@
+"""`arbora stats` and `arbora convert`, as a shell sees them."""
+
+import gzip
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+ROW = "{}\tw\t_\tN\t_\t_\t{}\tdep\t_\t_\n"
+GOOD, BAD = ROW.format(1, 0) + "\n", ROW.format(1, 7) + "\n"
+
+
+def arbora(*arguments, stdin: bytes = b""):
+    command = [sys.executable, "-m", "arbora", *map(str, arguments)]
+    return subprocess.run(command, input=stdin, capture_output=True, timeout=60)
+
+
+def test_stats_as_json(small_treebank):
+    result = arbora("stats", small_treebank, "--json")
+    assert (result.returncode, result.stderr) == (0, b"")
+    found = json.loads(result.stdout)
+    assert (found["sentences"], found["words"], found["trees"]) == (12, 67, 11)
+    assert found["nonprojective_tree_share"] == pytest.approx(1 / 11)
+    assert found["labels"]["root"] == 12
+    assert found["files"][0]["file"] == str(small_treebank)
+
+
+def test_stats_from_a_pipe_and_of_several_files(small_treebank):
+    data = small_treebank.read_bytes()
+    result = arbora("stats", "-", small_treebank, "--json", stdin=data)
+    found = json.loads(result.stdout)
+    assert found["words"] == 134
+    assert [part["file"] for part in found["files"]] == ["<stdin>", str(small_treebank)]
+    plain = arbora("stats", "-", stdin=gzip.compress(data)).stdout.decode()
+    assert "sentences\t12\n" in plain
+    assert "multi-root trees\t1 (9.09%)\n" in plain
+    assert "\x1b" not in plain
+
+
+def test_stats_draws_a_table_on_a_terminal(small_treebank):
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "arbora", "stats", str(small_treebank)]
+    with subprocess.Popen(command, stdout=follower, env={**os.environ, "TERM": "xterm"}) as process:
+        os.close(follower)
+        drawn = b""
+        while True:
+            try:
+                part = os.read(leader, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            drawn += part
+    os.close(leader)
+    assert process.returncode == 0
+    assert "━" in drawn.decode() or "─" in drawn.decode()
+    assert "█" in drawn.decode()
+
+
+def test_a_fault_is_one_line_and_status_1(tmp_path):
+    path = tmp_path / "x.conllu"
+    path.write_text(GOOD + BAD)
+    result = arbora("stats", path)
+    assert result.returncode == 1
+    assert result.stdout == b""
+    assert result.stderr.decode() == (
+        f"error: {path}:3: head out of range: expected a number from 0 to 1, got 7\n"
+    )
+
+
+def test_lenient_warns_and_counts(tmp_path):
+    path = tmp_path / "x.conllu"
+    path.write_text(GOOD + BAD + GOOD)
+    result = arbora("stats", "--lenient", "--json", path)
+    assert result.returncode == 0
+    assert json.loads(result.stdout)["skipped"] == 1
+    assert "warning" in result.stderr.decode()
+    assert f"{path}: 1 sentence skipped" in result.stderr.decode()
+    result = arbora("convert", "--lenient", path, "-o", "-")
+    assert result.stdout.decode() == GOOD + GOOD
+    assert "1 sentence skipped" in result.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("stats",),
+        ("stats", "no-such-file.conllu"),
+        ("stats", "."),
+        ("stats", "-", "--format", "xml"),
+        ("convert", "-"),
+        ("convert", "-", "-o", "no/such/place"),
+        ("convert", "-", "-o", "-", "--to", "xml"),
+    ],
+)
+def test_a_wrong_command_line_is_status_2(arguments):
+    result = arbora(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == b""
+    assert b"Traceback" not in result.stderr
+
+
+def test_same_is_byte_for_byte(small_treebank, tmp_path):
+    data = b"\xef\xbb\xbf" + small_treebank.read_bytes().replace(b"\n", b"\r\n") + b"\r\n"
+    result = arbora("convert", "-", "-o", "-", stdin=data)
+    assert (result.returncode, result.stdout, result.stderr) == (0, data, b"")
+    out = tmp_path / "out.conllu.gz"
+    assert arbora("convert", "-", "-o", out, "--to", "same", stdin=data).returncode == 0
+    assert gzip.decompress(out.read_bytes()) == data
+    assert arbora("convert", out, "-o", "-").stdout == data
+
+
+def test_formats_convert(small_treebank, tmp_path):
+    words = tmp_path / "x.conll"
+    assert arbora("convert", small_treebank, "-o", words, "--to", "conllx").returncode == 0
+    text = words.read_text(encoding="utf-8")
+    assert "#" not in text
+    assert "1-2" not in text
+    back = arbora("convert", words, "-o", "-", "--to", "conllu").stdout.decode()
+    assert back == text
+    count = json.loads(arbora("stats", words, "--json").stdout)
+    assert (count["words"], count["multiword_tokens"]) == (67, 0)
+
+
+def test_a_failed_conversion_leaves_no_file(tmp_path):
+    out = tmp_path / "out.conllu"
+    for to in ("same", "conllx"):
+        result = arbora("convert", "-", "-o", out, "--to", to, stdin=(GOOD + BAD).encode())
+        assert result.returncode == 1
+        assert b"<stdin>:3: head out of range" in result.stderr
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_goes_away_is_no_fault(tmp_path):
+    path = tmp_path / "long.conllu"
+    path.write_text(GOOD * 100_000)
+    command = f"{sys.executable} -m arbora convert {path} -o - --to conllx | head -1"
+    result = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, timeout=60
+    )
+    assert result.stdout.decode() == ROW.format(1, 0)
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
+def test_help_teaches():
+    for verb in ("stats", "convert"):
+        text = arbora(verb, "--help").stdout.decode()
+        assert "Examples" in text
+        assert "--lenient" in text

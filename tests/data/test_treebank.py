@@ -1,0 +1,255 @@
+import gzip
+import io
+import logging
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from arbora.data import treebank
+from arbora.errors import DataError, InputError
+
+ROW = "{}\tw\t_\tN\t_\t_\t{}\tdep\t_\t_\n"
+GOOD = ROW.format(1, 0) + "\n"
+BAD = ROW.format(1, 7) + "\n"
+
+
+def written(sentences, **options) -> bytes:
+    buffer = io.BytesIO()
+    treebank.write(sentences, buffer, **options)
+    return buffer.getvalue()
+
+
+def stream(text: str | bytes) -> io.BytesIO:
+    return io.BytesIO(text.encode() if isinstance(text, str) else text)
+
+
+def layouts(data: bytes):
+    """The same sentences as files of other people may hold them."""
+    for text in (data, data.replace(b"\n", b"\r\n")):
+        newline = b"\r\n" if b"\r" in text else b"\n"
+        once = text.removesuffix(newline)
+        for start in (b"", b"\xef\xbb\xbf", newline * 2, b"\xef\xbb\xbf" + newline):
+            for end in (text, text + newline * 3, once, once.removesuffix(newline)):
+                yield start + end
+
+
+class NoBytes:
+    def read(self, size):
+        return 7
+
+
+def test_every_layout_comes_back_byte_for_byte(small_treebank):
+    for data in layouts(small_treebank.read_bytes()):
+        assert written(treebank.read(stream(data))) == data
+        assert treebank.read_columns(stream(data)).to_bytes() == data
+
+
+def test_real_treebanks_come_back_byte_for_byte(treebank_files):
+    for path in treebank_files:
+        data = path.read_bytes()
+        assert treebank.read_columns(path).to_bytes() == data, path
+        if len(data) < 2_000_000:
+            assert written(treebank.read(path)) == data, path
+
+
+@pytest.mark.parametrize("piece", [1, 7, 64, 1000])
+def test_the_size_of_pieces_changes_nothing(small_treebank, monkeypatch, piece):
+    data = small_treebank.read_bytes().replace(b"\n", b"\r\n")
+    whole = list(treebank.read(stream(data), format="conllu"))
+    monkeypatch.setattr(treebank, "PIECE", piece)
+    parts = list(treebank.read(stream(data), format="conllu"))
+    assert parts == whole
+    assert [s.origin for s in parts] == [s.origin for s in whole]
+    assert treebank.read_columns(stream(data), format="conllu").to_bytes() == data
+
+
+def test_columns_agree_with_sentences(small_treebank):
+    columns = treebank.read_columns(small_treebank)
+    sentences = list(treebank.read(small_treebank))
+    assert list(columns.sentences()) == sentences
+    assert columns.words == sum(map(len, sentences))
+    assert columns.heads.dtype == np.int32
+    assert columns.heads.tolist() == [head for s in sentences for head in s.heads]
+    assert columns.offsets.tolist()[:3] == [0, 5, 12]
+    assert columns.strings("form")[0] == "_"
+    forms = [columns.strings("form")[i] for i in columns.ids("form")]
+    assert forms == [form for s in sentences for form in s.forms]
+    lines = small_treebank.read_text(encoding="utf-8").split("\n")
+    assert all(
+        lines[at - 1].split("\t")[1] == form for at, form in zip(columns.lines, forms, strict=True)
+    )
+    assert (columns.multiword_tokens, columns.empty_nodes) == (3, 5)
+    with pytest.raises(ValueError, match="read-only"):
+        columns.heads[0] = 1
+    with pytest.raises(InputError, match="expected one of form, lemma"):
+        columns.ids("head")
+
+
+def test_arrays_outlive_their_reader(small_treebank):
+    heads = treebank.read_columns(small_treebank).heads
+    assert heads.tolist()[:5] == [3, 3, 4, 0, 4]
+
+
+FAULTS = {
+    "columns": (
+        "1\tw\n",
+        1,
+        "wrong number of columns: expected 10 columns separated by tabs, got 2",
+    ),
+    "spaces": ("1 w _ N _ _ 0 dep _ _\n", 1, "expected 10 columns separated by tabs, got 1 in"),
+    "order": (ROW.format(1, 0) + ROW.format(3, 1), 2, 'id out of order: expected 2, .* got "3"'),
+    "range": (ROW.format("1-3", "_") + ROW.format(1, 0), 1, "at most 1, got 3"),
+    "head": (BAD, 1, "head out of range: expected a number from 0 to 1, got 7"),
+    "word": (ROW.format(1, "x"), 1, 'head is no number: expected 0, .* got "x"'),
+    "cycle": (
+        ROW.format(1, 0) + ROW.format(2, 3) + ROW.format(3, 2),
+        2,
+        "cycle of heads: expected a tree, got 2 <- 3 <- 2",
+    ),
+    "roots": (ROW.format(1, 0) + ROW.format(2, 0), 2, "second root: expected one word .* got 2"),
+    "utf8": (b"# \xff\n" + GOOD.encode(), 1, r"bad UTF-8 at byte 3 .* got \"\\xff\""),
+    "empty": (GOOD.replace("w", ""), 1, "empty FORM column: expected a value, or _ for none"),
+    "carriage": (GOOD.replace("w", "w\rw"), 1, "carriage return inside a line"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_say_where_what_expected_got(name, tmp_path):
+    text, line, message = FAULTS[name]
+    data = text if isinstance(text, bytes) else text.encode()
+    path = tmp_path / "x.conllu"
+    path.write_bytes(GOOD.encode() + data)
+    reader = treebank.read(path, roots="single")
+    assert len(next(reader)) == 1
+    with pytest.raises(DataError, match=message) as caught:
+        next(reader)
+    assert caught.value.line == line + 2
+    assert str(caught.value).startswith(f"{path}:{line + 2}: ")
+
+
+def test_lenient_skips_warns_and_counts(caplog):
+    reader = treebank.read(stream(BAD + GOOD + BAD + GOOD + "junk\n"), lenient=True)
+    with caplog.at_level(logging.WARNING, logger="arbora"):
+        assert len(list(reader)) == 2
+    assert reader.skipped == 3
+    assert [warning.line for warning in reader.warnings] == [1, 5, 9]
+    assert len(caplog.records) == 3
+    assert "<stream>:1: head out of range" in caplog.text
+    assert len(treebank.read_columns(stream(BAD + GOOD), lenient=True)) == 1
+
+
+def test_sources_of_every_kind(small_treebank, tmp_path):
+    expected = list(treebank.read(small_treebank))
+    data = small_treebank.read_bytes()
+    zipped = tmp_path / "x.conllu.gz"
+    zipped.write_bytes(gzip.compress(data))
+    assert list(treebank.read(str(zipped))) == expected
+    assert list(treebank.read(io.StringIO(data.decode()))) == expected
+    assert list(treebank.read(stream(gzip.compress(data)))) == expected
+    assert list(treebank.read(stream(data), format="conllu")) == expected
+    with small_treebank.open("rb") as file:
+        assert list(treebank.read(file)) == expected
+        assert not file.closed
+    for sent in (data, gzip.compress(data)):
+        program = "from arbora.data import treebank; print(len(list(treebank.read('-'))))"
+        result = subprocess.run([sys.executable, "-c", program], input=sent, capture_output=True)
+        assert (result.stdout, result.stderr) == (b"12\n", b"")
+    with pytest.raises(InputError, match="expected a path"):
+        treebank.read(3)
+    with pytest.raises(InputError, match="expected a file object of bytes"):
+        treebank.read(NoBytes())
+    with pytest.raises(FileNotFoundError):
+        treebank.read(tmp_path / "none.conllu")
+
+
+def test_damaged_gzip_is_a_data_error(small_treebank, tmp_path):
+    data = gzip.compress(small_treebank.read_bytes())
+    for broken in (data[:200], data[:100] + b"xxxx" + data[104:]):
+        path = tmp_path / "x.gz"
+        path.write_bytes(broken)
+        with pytest.raises(DataError, match="damaged gzip"):
+            list(treebank.read(path))
+
+
+def test_empty_files_are_treebanks_and_blank_ones_are_not():
+    assert list(treebank.read(stream(""))) == []
+    assert len(treebank.read_columns(stream(""))) == 0
+    with pytest.raises(DataError, match="no sentence"):
+        list(treebank.read(stream("\n\n")))
+
+
+def test_endless_sentences_are_refused(monkeypatch):
+    monkeypatch.setattr(treebank, "PIECE", 64)
+    monkeypatch.setattr(treebank, "LONGEST_SENTENCE", 1000)
+    with pytest.raises(DataError, match="sentence too long"):
+        list(treebank.read(stream("x" * 5000)))
+
+
+def test_memory_does_not_grow_with_the_file(monkeypatch):
+    """The reader never holds more than a piece and a sentence."""
+    monkeypatch.setattr(treebank, "PIECE", 4096)
+    sizes = [part.words for part in treebank.ColumnReader(stream(GOOD * 20_000))]
+    assert sum(sizes) == 20_000
+    assert max(sizes) < 400
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("x.conllu", GOOD, "conllu"),
+        ("x.conllx.gz", "# c\n" + GOOD, "conllx"),
+        ("x.conll", GOOD, "conllx"),
+        ("x.conll", "# c\n" + GOOD, "conllu"),
+        ("x.conll", GOOD.replace("dep\t_", "dep\t0:root"), "conllu"),
+        ("x.conll", ROW.format("1-2", "_") + GOOD, "conllu"),
+        ("", GOOD, "conllu"),
+        ("", "\ufeff" + GOOD.replace("dep\t_", "dep\t0"), "conllx"),
+    ],
+)
+def test_formats_are_found(name, text, expected):
+    assert treebank.detect_format(name, text.encode()) == expected
+
+
+def test_bad_options_name_what_fits():
+    with pytest.raises(InputError, match="format: expected conllu or conllx, got 'conll'"):
+        treebank.read(stream(GOOD), format="conll")
+    with pytest.raises(InputError, match="roots: expected multi or single"):
+        treebank.read(stream(GOOD), roots="one")
+    with pytest.raises(InputError, match="layout"):
+        treebank.write([], io.BytesIO(), layout="x")
+
+
+def test_writing_is_all_or_nothing(small_treebank, tmp_path):
+    path = tmp_path / "out.conllu"
+    path.write_text("before")
+    path.chmod(0o640)
+    broken = treebank.read(stream(GOOD + BAD))
+    with pytest.raises(DataError):
+        treebank.write(broken, path)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+    assert treebank.write(treebank.read(small_treebank), path) == 12
+    assert path.read_bytes() == small_treebank.read_bytes()
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_writing_zips_by_name_and_always_alike(small_treebank, tmp_path):
+    first, second = tmp_path / "a.conllu.gz", tmp_path / "b.conllu.gz"
+    for path in (first, second):
+        treebank.write(treebank.read(small_treebank), path)
+    assert gzip.decompress(first.read_bytes()) == small_treebank.read_bytes()
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_writing_joins_files_soundly():
+    """A missing last blank line must not glue two sentences together."""
+    cut = list(treebank.read(stream(GOOD.rstrip("\n"))))
+    assert written(cut + cut) == (GOOD + GOOD.rstrip("\n")).encode()
+    assert written(cut, layout="standard") == GOOD.encode()
+    marked = list(treebank.read(stream("\ufeff\r\n" + GOOD.replace("\n", "\r\n"))))
+    assert written(cut + marked) == (GOOD + GOOD.replace("\n", "\r\n")).encode()
+    text = io.StringIO()
+    treebank.write(cut, text)
+    assert text.getvalue() == GOOD.rstrip("\n")
