@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from arbora.cli import demo
+from arbora.cli.eval import evaluate_files
 from arbora.errors import ArboraError
 
 app = typer.Typer(
@@ -18,6 +19,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("demo")(demo.demo)
+app.command("eval")(evaluate_files)
 
 
 @app.callback()
