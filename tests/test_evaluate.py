@@ -8,6 +8,7 @@ import pytest
 from treebanks import random_treebank, real_sentences, spoil_all
 
 from arbora.data.sentence import Sentence
+from arbora.data.treebank import read
 from arbora.errors import DataError, InputError
 from arbora.evaluate import evaluate, is_punctuation
 
@@ -253,25 +254,53 @@ def test_the_conllx_rule_on_the_danish_test_file():
 
 def test_sentences_must_be_the_same():
     names = ("gold.conllu", "mine.conllu")
-    with pytest.raises(DataError, match=r"mine\.conllu.*expected sentence 2 as in gold\.conllu"):
+    with pytest.raises(DataError, match=r"^mine\.conllu: too few .*sentence 2 as at gold\.conllu"):
         evaluate(GOLD, PREDICTED[:1], names=names)
-    with pytest.raises(DataError, match=r"mine\.conllu.*expected 1 sentences? .*, got more"):
+    with pytest.raises(DataError, match=r"^mine\.conllu: too many .*expected 1 as in gold\.conllu"):
         evaluate(GOLD[:1], PREDICTED, names=names)
-    other = Sentence.from_lists(
-        ["Prices", "fell", "100", "%"], heads=[2, 0, 4, 2], deprels=["_"] * 4
-    )
-    with pytest.raises(DataError, match=r"sentence 2: expected 'rose' as word 2.*got 'fell'"):
+    other = Sentence.from_lists(["Prices", "fell", "100", "%"], heads=[2, 0, 4, 2])
+    with pytest.raises(DataError, match=r"sentence 2, word 2: expected 'rose' .*got 'fell'"):
         evaluate(GOLD, [PREDICTED[0], other], names=names)
-    shorter = Sentence.from_lists(["Prices", "rose"], heads=[2, 0], deprels=["_", "_"])
+    shorter = Sentence.from_lists(["Prices", "rose"], heads=[2, 0])
     with pytest.raises(DataError, match=r"sentence 2: expected 4 words .*got 2"):
         evaluate(GOLD, [PREDICTED[0], shorter], names=names)
 
 
+def test_errors_point_at_lines_where_they_are_known(tmp_path):
+    def row(number, form, head=0):
+        return f"{number}\t{form}\t_\t_\t_\t_\t{head}\tdep\t_\t_\n"
+
+    gold = tmp_path / "gold.conllu"
+    # Lines: 1 word, 2 blank, 3 comment, 4 word, 5 multiword token, 6 word, 7 empty node, 8 word.
+    start = row(1, "Yes") + "\n# sent_id = 2\n" + row(1, "The") + row("2-3", "don't", "_")
+    text = start + row(2, "do", 1) + row("2.1", "x", "_") + row(3, "not", 1) + "\n"
+    gold.write_text(text, encoding="utf-8")
+    mine = tmp_path / "mine.conllu"
+
+    def complaint(changed):
+        mine.write_text(changed, encoding="utf-8")
+        with pytest.raises(DataError) as found:
+            evaluate(read(gold), read(mine))
+        return str(found.value)
+
+    message = complaint(text.replace("not", "nit"))
+    assert message.startswith(f"{mine}:8: sentence 2, word 3: expected 'not' as at {gold}:8, got")
+    message = complaint(text.replace(row(3, "not", 1), row(3, "not", "_")))
+    assert message.startswith(f"{mine}:8: sentence 2, word 3 ('not'): expected a head, got '_'")
+    message = complaint(text.replace(row(3, "not", 1), row(3, "not", 1) + row(4, "!", 1)))
+    assert message.startswith(f"{mine}:3: sentence 2: expected 3 words as at {gold}:3, got 4")
+    message = complaint(text + text)
+    assert message.startswith(f"{mine}:10: too many sentences: expected 2")
+    message = complaint(row(1, "Yes") + "\n")
+    assert message.startswith("predicted: too few sentences: expected sentence 2")
+    assert f"{gold}:3" in message
+
+
 def test_missing_heads_are_an_error_on_either_side():
     bare = Sentence.from_lists(list(GOLD[0].forms), upos=list(GOLD[0].upos))
-    with pytest.raises(DataError, match=r"^predicted.*sentence 1: expected a head for word 1"):
+    with pytest.raises(DataError, match=r"^predicted: sentence 1, word 1 \('The'\): .* got '_'"):
         evaluate(GOLD, [bare, PREDICTED[1]])
-    with pytest.raises(DataError, match=r"^gold.*sentence 1: expected a head for word 1"):
+    with pytest.raises(DataError, match=r"^gold: sentence 1, word 1 \('The'\): expected a head"):
         evaluate([bare, GOLD[1]], PREDICTED)
 
 

@@ -176,35 +176,58 @@ def _pairs(
     for number, (one, other) in enumerate(zip_longest(gold, predicted), start=1):
         if other is None:
             raise DataError(
-                f"expected sentence {number} as in {gold_name}, got the end of the data",
+                f"too few sentences: expected sentence {number} as at {_place(one, gold_name)}, "
+                "got the end",
                 source=predicted_name,
             )
         if one is None:
-            raise DataError(
-                f"expected {number - 1} sentences as in {gold_name}, got more",
-                source=predicted_name,
+            raise _error(
+                f"too many sentences: expected {number - 1} as in {gold_name}, got more",
+                other,
+                predicted_name,
             )
         if one.forms != other.forms:
-            raise DataError(
-                f"sentence {number}: {_first_difference(one.forms, other.forms, gold_name)}",
-                source=predicted_name,
-            )
+            raise _difference(one, other, number, names)
         for sentence, name in ((one, gold_name), (other, predicted_name)):
             if -1 in sentence.heads:
                 word = sentence.heads.index(-1) + 1
-                raise DataError(
-                    f"sentence {number}: expected a head for word {word} "
-                    f"({sentence.forms[word - 1]!r}), got '_'",
-                    source=name,
-                )
+                what = f"sentence {number}, word {word} ({sentence.forms[word - 1]!r})"
+                raise _error(f"{what}: expected a head, got '_'", sentence, name, word)
         yield one, other
 
 
-def _first_difference(gold: tuple[str, ...], predicted: tuple[str, ...], gold_name: str) -> str:
-    for word, (one, other) in enumerate(zip(gold, predicted, strict=False), start=1):
+def _difference(
+    gold: Sentence, predicted: Sentence, number: int, names: tuple[str, str]
+) -> DataError:
+    """The error for two sentences with different words."""
+    for word, (one, other) in enumerate(zip(gold.forms, predicted.forms, strict=False), start=1):
         if one != other:
-            return f"expected {one!r} as word {word}, as in {gold_name}, got {other!r}"
-    return f"expected {len(gold)} words as in {gold_name}, got {len(predicted)}"
+            what = f"expected {one!r} as at {_place(gold, names[0], word)}, got {other!r}"
+            return _error(f"sentence {number}, word {word}: {what}", predicted, names[1], word)
+    what = f"expected {len(gold)} words as at {_place(gold, names[0])}, got {len(predicted)}"
+    return _error(f"sentence {number}: {what}", predicted, names[1])
+
+
+def _error(what: str, sentence: Sentence, name: str, word: int | None = None) -> DataError:
+    source, line = _where(sentence, name, word)
+    return DataError(what, source=source, line=line)
+
+
+def _place(sentence: Sentence, name: str, word: int | None = None) -> str:
+    source, line = _where(sentence, name, word)
+    return source if line is None else f"{source}:{line}"
+
+
+def _where(sentence: Sentence, name: str, word: int | None) -> tuple[str, int | None]:
+    """File and line of a word, or of the start of the sentence; `name` if it was not read."""
+    origin = sentence.origin
+    if origin.line is None:
+        return name, None
+    if word is None:
+        return origin.source, origin.line
+    tokens = sum(token.first <= word for token in sentence.multiword_tokens)
+    nodes = sum(node.word < word for node in sentence.empty_nodes)
+    return origin.source, origin.line + len(sentence.comments) + tokens + nodes + word - 1
 
 
 def _score(words: _Words, scored: Bools, *, subtypes: bool) -> Scores:
