@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binomtest
 
 from arbora.errors import InputError
 
@@ -71,6 +70,9 @@ class Comparison:
 
 def sign_test(first: npt.ArrayLike, second: npt.ArrayLike, tokens: npt.ArrayLike) -> Comparison:
     """Exact two-sided sign test over sentences."""
+    # Imported here: it takes longer to load than all else that `arbora --help` needs.
+    from scipy.stats import binomtest
+
     data = _Data.check(first, second, tokens)
     decided = data.better + data.worse
     p_value = float(binomtest(data.better, decided, 0.5).pvalue) if decided else 1.0
