@@ -4,7 +4,7 @@ BIN := .venv/bin
 FUZZ_SECONDS ?= 60
 SOURCES := $(shell find core bindings -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt) CMakeLists.txt
 
-.PHONY: demo test test-python test-core fuzz bench lint docs stubs clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll bench lint docs stubs clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -22,6 +22,17 @@ build/sanitize/arbora_core_tests: .venv/tools $(SOURCES)
 	$(BIN)/cmake -S core -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
 	  -DARBORA_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo > /dev/null
 	$(BIN)/cmake --build build/sanitize
+	@touch $@
+
+# One fuzz target for FUZZ_SECONDS, from the seeds in core/fuzz/seeds; what it learns stays in build/fuzz.
+fuzz-conll: build/fuzz/fuzz_conll
+	mkdir -p build/fuzz/corpus-conll && cp -n core/fuzz/seeds/conll/* build/fuzz/corpus-conll/
+	cd build/fuzz && ./fuzz_conll --seconds $(FUZZ_SECONDS) --corpus corpus-conll
+
+build/fuzz/fuzz_%: .venv/tools $(SOURCES)
+	$(BIN)/cmake -S core -B build/fuzz -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+	  -DARBORA_SANITIZE=ON -DARBORA_COVERAGE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo > /dev/null
+	$(BIN)/cmake --build build/fuzz --target fuzz_$*
 	@touch $@
 
 lint: .venv/built

@@ -3,4 +3,9 @@
 
 namespace nb = nanobind;
 
-NB_MODULE(_core, m) { m.doc() = "Native core of Arbora."; }
+void bind_conll(nb::module_& m);
+
+NB_MODULE(_core, m) {
+    m.doc() = "Native core of Arbora.";
+    bind_conll(m);
+}

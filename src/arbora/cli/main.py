@@ -7,7 +7,7 @@ import sys
 import typer
 from rich.console import Console
 
-from arbora.cli import demo
+from arbora.cli import convert, demo, stats
 from arbora.cli.eval import evaluate_files
 from arbora.errors import ArboraError
 
@@ -19,6 +19,8 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("demo")(demo.demo)
+app.command("stats")(stats.stats)
+app.command("convert")(convert.convert)
 app.command("eval")(evaluate_files)
 
 

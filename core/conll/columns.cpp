@@ -1,0 +1,83 @@
+#include "conll/columns.hpp"
+
+#include <charconv>
+
+namespace arbora::conll {
+
+namespace {
+
+void append_number(std::int64_t number, std::string& out) {
+    char digits[20];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    out.append(digits, end);
+}
+
+void append_word(const Columns& columns, std::size_t word, std::int64_t id, std::string& out) {
+    append_number(id, out);
+    std::size_t column = 0;
+    for (int i = 1; i < column_count; ++i) {
+        out += '\t';
+        if (i != head_column) {
+            out += columns.tables[column][static_cast<std::size_t>(columns.ids[column][word])];
+            ++column;
+        } else if (columns.heads[word] == no_head) {
+            out += '_';
+        } else {
+            append_number(columns.heads[word], out);
+        }
+    }
+}
+
+}  // namespace
+
+std::string_view Columns::extra(std::size_t index) const {
+    const auto begin = static_cast<std::size_t>(index == 0 ? 0 : extra_ends[index - 1]);
+    return std::string_view(extra_text).substr(begin, static_cast<std::size_t>(extra_ends[index]) - begin);
+}
+
+void Columns::add_extra(ExtraKind kind, std::int32_t position, std::string_view text) {
+    extra_text.append(text);
+    extra_kinds.push_back(static_cast<std::uint8_t>(kind));
+    extra_positions.push_back(position);
+    extra_ends.push_back(static_cast<std::int64_t>(extra_text.size()));
+}
+
+void Columns::drop_unfinished() {
+    const auto words = static_cast<std::size_t>(sentence_offsets.back());
+    const auto extras = static_cast<std::size_t>(extra_offsets.back());
+    for (auto& column : ids) column.resize(words);
+    heads.resize(words);
+    lines.resize(words);
+    extra_kinds.resize(extras);
+    extra_positions.resize(extras);
+    extra_ends.resize(extras);
+    extra_text.resize(extras == 0 ? 0 : static_cast<std::size_t>(extra_ends.back()));
+}
+
+void append_sentence(const Columns& columns, std::size_t s, std::string& out) {
+    const std::string_view newline = columns.carriage_returns[s] != 0 ? "\r\n" : "\n";
+    if (s == 0) {
+        if (columns.byte_order_mark) out += "\xEF\xBB\xBF";
+        for (std::int64_t i = 0; i < columns.leading_blank_lines; ++i) out += newline;
+    }
+    const auto first = columns.sentence_offsets[s], last = columns.sentence_offsets[s + 1];
+    auto extra = static_cast<std::size_t>(columns.extra_offsets[s]);
+    const auto extra_end = static_cast<std::size_t>(columns.extra_offsets[s + 1]);
+    const auto append_extras_before = [&](std::int64_t word) {
+        for (; extra < extra_end && columns.extra_positions[extra] <= word; ++extra) {
+            out += columns.extra(extra);
+            out += newline;
+        }
+    };
+    for (auto word = first; word < last; ++word) {
+        append_extras_before(word - first);
+        append_word(columns, static_cast<std::size_t>(word), word - first + 1, out);
+        out += newline;
+    }
+    append_extras_before(last - first);
+    const bool cut = s + 1 == columns.sentence_count() && !columns.final_newline;
+    if (cut) out.erase(out.size() - newline.size());
+    for (std::int64_t i = 0; i < columns.blank_lines[s]; ++i) out += newline;
+}
+
+}  // namespace arbora::conll

@@ -1,0 +1,60 @@
+// A treebank as a few flat arrays: what the reader fills and everything else reads.
+//
+// Words of all sentences stand one after another; sentence s owns words sentence_offsets[s] .. sentence_offsets[s+1].
+// Comments, multiword tokens and empty nodes are "extras": raw lines with the place they stand at, so that
+// append_sentence() gives back the bytes that were read. About 48 bytes per word plus the distinct strings.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conll/format.hpp"
+#include "conll/string_table.hpp"
+
+namespace arbora::conll {
+
+enum class ExtraKind : std::uint8_t { comment, multiword, empty };
+
+struct Columns {
+    // Per word.
+    std::array<StringTable, text_column_count> tables;
+    std::array<std::vector<std::int32_t>, text_column_count> ids;  // into tables, same index
+    std::vector<std::int32_t> heads;                               // within the sentence; 0 root, -1 not given
+    std::vector<std::int64_t> lines;                               // where in the file, from 1
+
+    // Per sentence (offsets have one entry more).
+    std::vector<std::int64_t> sentence_offsets{0};
+    std::vector<std::int64_t> extra_offsets{0};
+    std::vector<std::int64_t> sentence_lines;    // of the first line, comments included
+    std::vector<std::int64_t> blank_lines;       // that follow it: 1 as a rule
+    std::vector<std::uint8_t> carriage_returns;  // 1: its lines end in CR LF
+
+    // Per extra: the line's text is extra_text[extra_ends[e - 1] .. extra_ends[e]].
+    std::vector<std::uint8_t> extra_kinds;
+    std::vector<std::int32_t> extra_positions;  // number of words of the sentence before it
+    std::vector<std::int64_t> extra_ends;
+    std::string extra_text;
+
+    // Of the whole file.
+    bool byte_order_mark = false;
+    bool final_newline = true;
+    std::int64_t leading_blank_lines = 0;
+
+    std::size_t sentence_count() const { return sentence_lines.size(); }
+    std::size_t word_count() const { return heads.size(); }
+    std::string_view extra(std::size_t index) const;
+
+    void add_extra(ExtraKind kind, std::int32_t position, std::string_view text);
+
+    // Forgets words and extras that belong to no finished sentence. O(words dropped).
+    void drop_unfinished();
+};
+
+// Appends sentence s as it stood in the file, blank lines included; the first sentence brings the byte order mark and
+// the blank lines before it. All sentences in order give back the file. O(length of the output).
+void append_sentence(const Columns& columns, std::size_t s, std::string& out);
+
+}  // namespace arbora::conll

@@ -1,0 +1,46 @@
+// What the CoNLL reader is asked for, and how it says what is wrong.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace arbora::conll {
+
+// conllu: multiword tokens (3-4) and empty nodes (5.1) may stand between words. conllx: plain word lines only;
+// columns 9 and 10 are PHEAD and PDEPREL there, and are kept as text like DEPS and MISC.
+enum class Format : std::uint8_t { conllu, conllx };
+
+enum class Roots : std::uint8_t { multi, single };
+
+struct Options {
+    Format format = Format::conllu;
+    Roots roots = Roots::multi;
+    bool lenient = false;  // skip a bad sentence and count it, instead of stopping at it
+};
+
+// One fault of a file: line counts from 1; the three texts are valid UTF-8 whatever the file holds.
+struct Problem {
+    std::int64_t line = 0;
+    std::string what;
+    std::string expected;
+    std::string got;
+};
+
+inline constexpr int column_count = 10;
+inline constexpr int head_column = 6;
+
+// The eight columns that are interned: all but ID and HEAD, in the order of the file.
+inline constexpr int text_column_count = 8;
+inline constexpr std::array<int, text_column_count> text_columns = {1, 2, 3, 4, 5, 7, 8, 9};
+inline constexpr std::array<std::string_view, column_count> column_names = {
+    "ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"};
+
+// HEAD of a word whose head is not given ("_").
+inline constexpr std::int32_t no_head = -1;
+
+// `text` in double quotes, cut to a readable length, with control characters and bad UTF-8 as \xNN.
+std::string quote(std::string_view text);
+
+}  // namespace arbora::conll

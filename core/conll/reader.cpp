@@ -1,0 +1,327 @@
+#include "conll/reader.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "conll/tree_shape.hpp"
+#include "conll/utf8.hpp"
+
+namespace arbora::conll {
+
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+struct BlankRun {
+    std::int64_t count = 0;
+    std::size_t next = 0;
+    bool whole = false;  // something else, or the end of the file, follows
+};
+
+// The blank lines from text[at] on. A run stops where the line ending changes: the reader then reports it.
+BlankRun blank_run(std::string_view text, std::size_t at, bool last, Ending ending) {
+    BlankRun run{0, at, false};
+    while (run.next < text.size()) {
+        const std::string_view rest = text.substr(run.next);
+        const Ending here = rest[0] == '\n' ? Ending::lf : rest.starts_with("\r\n") ? Ending::crlf : Ending::none;
+        if (rest == "\r" && !last) return run;  // half a line ending
+        if (here == Ending::none || (ending != Ending::none && here != ending)) {
+            run.whole = true;
+            return run;
+        }
+        ending = here;
+        run.next += here == Ending::crlf ? 2 : 1;
+        ++run.count;
+    }
+    run.whole = last;
+    return run;
+}
+
+std::string_view field(std::string_view row, const Tabs& tabs, int column) {
+    const std::size_t begin = column == 0 ? 0 : tabs.at[static_cast<std::size_t>(column) - 1] + 1;
+    const std::size_t end = column == column_count - 1 ? row.size() : tabs.at[static_cast<std::size_t>(column)];
+    return row.substr(begin, end - begin);
+}
+
+std::string_view name_of(Ending ending) { return ending == Ending::crlf ? "CR LF" : "LF"; }
+
+}  // namespace
+
+std::size_t Reader::parse(std::string_view text, bool last) {
+    std::size_t at = 0;
+    incomplete_ = false;
+    if (at_start_) start_of_file(text, last, at);
+    while (at < text.size() && !failed_ && !incomplete_) {
+        if (skip_ == Skip::nothing)
+            read_sentence(text, last, at);
+        else
+            skip_sentence(text, last, at);
+    }
+    if (last && !failed_) end_of_file();
+    return at;
+}
+
+Columns Reader::take() {
+    Columns taken;
+    std::swap(taken, columns_);
+    if (taken.sentence_count() == 0) {  // the first sentence to come still has to bring these
+        columns_.byte_order_mark = taken.byte_order_mark;
+        columns_.leading_blank_lines = taken.leading_blank_lines;
+    }
+    return taken;
+}
+
+std::vector<Problem> Reader::take_problems() { return std::exchange(problems_, {}); }
+
+void Reader::start_of_file(std::string_view text, bool last, std::size_t& at) {
+    if (!last && text.size() < byte_order_mark.size()) {
+        incomplete_ = true;
+        return;
+    }
+    const bool marked = text.starts_with(byte_order_mark);
+    const auto run = blank_run(text, marked ? byte_order_mark.size() : 0, last, Ending::none);
+    if (!run.whole) {
+        incomplete_ = true;
+        return;
+    }
+    at_start_ = false;
+    columns_.byte_order_mark = marked;
+    columns_.leading_blank_lines = run.count;
+    line_ = run.count;
+    if (run.count > 0) now_.ending = text.substr(0, run.next).ends_with("\r\n") ? Ending::crlf : Ending::lf;
+    at = run.next;
+}
+
+void Reader::read_sentence(std::string_view text, bool last, std::size_t& at) {
+    const std::int64_t line_before = line_;
+    // Blank lines at the start of the file share the ending of the first sentence, which gives them back.
+    const Ending ending_before = sentences_ == 0 ? now_.ending : Ending::none;
+    now_ = Sentence{};
+    now_.ending = ending_before;
+    now_.first_line = line_ + 1;
+    std::size_t here = at;
+    if (!read_lines(text, last, here)) {
+        at = here;
+        return;
+    }
+    const auto run = blank_run(text, here, last, now_.ending);
+    if (incomplete_ || !run.whole) {
+        incomplete_ = true;
+        columns_.drop_unfinished();
+        line_ = line_before;
+        now_.ending = ending_before;
+        return;
+    }
+    at = run.next;
+    const std::int64_t last_line = line_;
+    if (!check_sentence()) {
+        skip_ = Skip::blank_lines;
+        line_ = last_line + run.count;
+        return;
+    }
+    line_ += run.count;
+    end_sentence(here == 0 || text[here - 1] == '\n', run.count);
+}
+
+// Up to the first blank line. Sets incomplete_ when the piece ends before it.
+bool Reader::read_lines(std::string_view text, bool last, std::size_t& at) {
+    while (at < text.size()) {
+        bool whole = false;
+        const Line line = line_at(text, at, whole);
+        if (!whole && !last) break;
+        if (line.blank()) {
+            const bool first = line_ + 1 == now_.first_line;  // so the blank lines before it end in another way
+            if (!first && line.ending == now_.ending) return true;
+            ++line_;
+            at = line.next;
+            return fail("line ending changes before a blank line",
+                        std::string(name_of(line.ending == Ending::lf ? Ending::crlf : Ending::lf)),
+                        std::string(name_of(line.ending)));
+        }
+        ++line_;
+        at = line.next;
+        if (!read_line(line)) return false;
+    }
+    incomplete_ = !last;
+    return true;
+}
+
+void Reader::skip_sentence(std::string_view text, bool last, std::size_t& at) {
+    while (skip_ == Skip::lines && at < text.size()) {
+        bool whole = false;
+        const Line line = line_at(text, at, whole);
+        if (!whole && !last) {
+            incomplete_ = true;
+            return;
+        }
+        if (line.blank()) {
+            skip_ = Skip::blank_lines;
+            break;
+        }
+        ++line_;
+        at = line.next;
+    }
+    while (skip_ == Skip::blank_lines && at < text.size()) {
+        const auto run = blank_run(text, at, last, Ending::none);
+        at = run.next;
+        line_ += run.count;
+        incomplete_ = !run.whole;
+        if (incomplete_) return;
+        if (run.count == 0) skip_ = Skip::nothing;
+    }
+}
+
+bool Reader::read_line(const Line& line) {
+    if (line.text.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+        return fail("line too long", "less than 2 GiB", std::to_string(line.text.size()) + " bytes");
+    if (!check_ending(line.ending)) return false;
+    const Tabs tabs = find_tabs(line.text);
+    if (!check_text(line.text, tabs)) return false;
+    return line.text[0] == '#' ? read_comment(line.text) : read_row(line.text, tabs);
+}
+
+bool Reader::check_ending(Ending ending) {
+    if (ending == Ending::none) return true;
+    if (now_.ending == Ending::none) now_.ending = ending;
+    if (ending == now_.ending) return true;
+    return fail("line ending changes within a sentence", std::string(name_of(now_.ending)),
+                std::string(name_of(ending)));
+}
+
+bool Reader::check_text(std::string_view text, const Tabs& tabs) {
+    if (tabs.carriage_return)
+        return fail("carriage return inside a line", "CR only before LF at the end of a line", quote(text));
+    if (tabs.ascii) return true;
+    const std::size_t bad = first_bad_utf8(text);
+    if (bad == text.size()) return true;
+    return fail("bad UTF-8 at byte " + std::to_string(bad + 1) + " of the line", "UTF-8 text",
+                quote(text.substr(bad, 4)));
+}
+
+bool Reader::read_comment(std::string_view text) {
+    if (now_.started) return fail("comment inside a sentence", "comments before its first word only", quote(text));
+    columns_.add_extra(ExtraKind::comment, 0, text);
+    return true;
+}
+
+bool Reader::check_columns(std::string_view text, const Tabs& tabs) {
+    if (tabs.count != column_count - 1) {
+        if (text.find_first_not_of(" \t") == std::string_view::npos)
+            return fail("white space on a line of its own", "an empty line between sentences", quote(text));
+        return fail("wrong number of columns", "10 columns separated by tabs",
+                    std::to_string(tabs.count + 1) + " in " + quote(text));
+    }
+    for (int column = 0; column < column_count; ++column)
+        if (field(text, tabs, column).empty())
+            return fail("empty " + std::string(column_names[static_cast<std::size_t>(column)]) + " column",
+                        column == 0 ? "a word number" : "a value, or _ for none", "nothing");
+    return true;
+}
+
+bool Reader::read_row(std::string_view text, const Tabs& tabs) {
+    if (!check_columns(text, tabs)) return false;
+    now_.started = true;
+    const std::string_view id = field(text, tabs, 0);
+    const std::size_t mark = id.find_first_of("-.");
+    if (mark == std::string_view::npos) return read_word(id, text, tabs);
+    if (options_.format == Format::conllx)
+        return fail("id out of order",
+                    std::to_string(now_.words + 1) + " (multiword tokens and empty nodes are CoNLL-U)", quote(id));
+    return id[mark] == '-' ? read_range(id, mark, text) : read_empty_node(id, mark, text);
+}
+
+bool Reader::bad_id(std::string_view id) {
+    std::string expected = std::to_string(now_.words + 1);
+    if (options_.format == Format::conllu && !now_.range_open) {
+        expected += ", or a range from it, or " + std::to_string(now_.words) + "." + std::to_string(now_.empties + 1);
+    }
+    return fail("id out of order", std::move(expected), quote(id));
+}
+
+bool Reader::read_word(std::string_view id, std::string_view text, const Tabs& tabs) {
+    if (parse_number(id) != now_.words + 1) return bad_id(id);
+    const std::string_view head = field(text, tabs, head_column);
+    const bool given = head != "_";
+    const std::int32_t number = given ? parse_number(head) : no_head;
+    if (given && number < 0) return fail("head is no number", "0, the number of a word, or _", quote(head));
+    ++now_.words;
+    now_.empties = 0;
+    now_.range_open = false;
+    for (std::size_t i = 0; i < text_column_count; ++i)
+        columns_.ids[i].push_back(columns_.tables[i].intern(field(text, tabs, text_columns[i])));
+    columns_.heads.push_back(number);
+    columns_.lines.push_back(line_);
+    return true;
+}
+
+bool Reader::read_range(std::string_view id, std::size_t dash, std::string_view text) {
+    const std::int32_t first = parse_number(id.substr(0, dash)), last = parse_number(id.substr(dash + 1));
+    if (now_.range_open || first != now_.words + 1) return bad_id(id);
+    if (last < first)
+        return fail("bad range of a multiword token", "a last word from " + std::to_string(first) + " on", quote(id));
+    if (first <= now_.range_end)
+        return fail("multiword tokens overlap", "a range that starts after word " + std::to_string(now_.range_end),
+                    quote(id));
+    now_.range_open = true;
+    now_.range_end = last;
+    now_.range_line = line_;
+    columns_.add_extra(ExtraKind::multiword, now_.words, text);
+    return true;
+}
+
+bool Reader::read_empty_node(std::string_view id, std::size_t dot, std::string_view text) {
+    const std::int32_t word = parse_number(id.substr(0, dot)), index = parse_number(id.substr(dot + 1));
+    if (now_.range_open || word != now_.words || index != now_.empties + 1) return bad_id(id);
+    ++now_.empties;
+    columns_.add_extra(ExtraKind::empty, now_.words, text);
+    return true;
+}
+
+bool Reader::check_sentence() {
+    if (now_.words == 0)
+        return fail_at(now_.first_line, "sentence without words", "a line for word 1",
+                       now_.started ? "empty nodes only" : "comments only");
+    if (now_.range_end > now_.words)
+        return fail_at(now_.range_line, "multiword token reaches beyond the sentence",
+                       "a last word of at most " + std::to_string(now_.words), std::to_string(now_.range_end));
+    const auto first = static_cast<std::size_t>(columns_.sentence_offsets.back());
+    const auto heads = std::span<const std::int32_t>(columns_.heads).subspan(first);
+    const auto fault = find_tree_fault(heads, options_.roots, scratch_);
+    if (!fault) return true;
+    return fail_at(columns_.lines[first + fault->word], fault->what, fault->expected, fault->got);
+}
+
+void Reader::end_sentence(bool final_newline, std::int64_t blank_lines) {
+    columns_.sentence_offsets.push_back(static_cast<std::int64_t>(columns_.word_count()));
+    columns_.extra_offsets.push_back(static_cast<std::int64_t>(columns_.extra_kinds.size()));
+    columns_.sentence_lines.push_back(now_.first_line);
+    columns_.blank_lines.push_back(blank_lines);
+    columns_.carriage_returns.push_back(now_.ending == Ending::crlf ? 1 : 0);
+    columns_.final_newline = final_newline;
+    ++sentences_;
+}
+
+void Reader::end_of_file() {
+    if (at_start_ || sentences_ > 0) return;
+    if (!columns_.byte_order_mark && columns_.leading_blank_lines == 0) return;
+    sentences_ = 1;
+    fail_at(1, "no sentence", "at least one, or an empty file",
+            columns_.leading_blank_lines > 0 ? std::to_string(columns_.leading_blank_lines) + " blank lines"
+                                             : "a byte order mark");
+}
+
+bool Reader::fail_at(std::int64_t line, std::string_view what, std::string expected, std::string got) {
+    if (problems_.size() < most_problems)
+        problems_.push_back({line, std::string(what), std::move(expected), std::move(got)});
+    columns_.drop_unfinished();
+    if (options_.lenient) {
+        ++skipped_;
+        ++sentences_;
+        skip_ = Skip::lines;
+    } else {
+        failed_ = true;
+    }
+    return false;
+}
+
+}  // namespace arbora::conll

@@ -1,0 +1,98 @@
+// Reads CoNLL-U and CoNLL-X into Columns: one pass, in pieces of any size, with every line checked.
+//
+// Idea: text arrives in pieces. parse() takes whole sentences off the front and says how many bytes it used; the
+// caller keeps the rest and calls again with more. A sentence is whole when the blank lines after it are (something
+// else, or the end, follows), so that the blank lines can be given back as they stood. Memory is that of one piece,
+// plus what the caller has not take()n yet. O(bytes) time.
+//
+// What is checked: ten non-empty columns; ids 1, 2, 3, ... with multiword ranges and empty nodes in their places;
+// heads that are numbers within the sentence, without cycles, with one root where one is asked for; UTF-8; comments
+// before the words only; one kind of line ending per sentence and no stray carriage return.
+// What is accepted and kept: a byte order mark, blank lines beyond the one, a missing last blank line or newline.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "conll/columns.hpp"
+#include "conll/format.hpp"
+#include "conll/line.hpp"
+
+namespace arbora::conll {
+
+class Reader {
+public:
+    explicit Reader(Options options) : options_(options) {}
+
+    // Reads the whole sentences at the front of `text`; returns the number of bytes used. The next call must begin
+    // with the bytes that were not. `last`: no text follows, so everything is used. After a fault in strict mode
+    // nothing more is read; the sentences before it are in take().
+    std::size_t parse(std::string_view text, bool last);
+
+    // Hands over what was read since the last call.
+    Columns take();
+
+    bool failed() const { return failed_; }
+    std::int64_t skipped() const { return skipped_; }
+
+    // The fault that stopped a strict reader, or the newest faults of a lenient one: at most most_problems of them
+    // between two calls, though all are counted in skipped().
+    std::vector<Problem> take_problems();
+    static constexpr std::size_t most_problems = 1000;
+
+private:
+    enum class Skip : std::uint8_t { nothing, lines, blank_lines };
+
+    // What is known of the sentence being read.
+    struct Sentence {
+        std::int64_t first_line = 0;
+        std::int32_t words = 0;
+        std::int32_t empties = 0;      // empty nodes since the last word
+        std::int32_t range_end = 0;    // last word of the newest multiword token
+        std::int64_t range_line = 0;
+        bool range_open = false;       // its first word has not come yet
+        bool started = false;          // a line that is no comment was seen
+        Ending ending = Ending::none;  // of its first line
+    };
+
+    // All of these return false on a fault, after fail(); `at` moves over what was used.
+    void start_of_file(std::string_view text, bool last, std::size_t& at);
+    void read_sentence(std::string_view text, bool last, std::size_t& at);
+    void skip_sentence(std::string_view text, bool last, std::size_t& at);
+    bool read_lines(std::string_view text, bool last, std::size_t& at);
+    bool read_line(const Line& line);
+    bool read_comment(std::string_view text);
+    bool read_row(std::string_view text, const Tabs& tabs);
+    bool read_word(std::string_view id, std::string_view text, const Tabs& tabs);
+    bool read_range(std::string_view id, std::size_t dash, std::string_view text);
+    bool read_empty_node(std::string_view id, std::size_t dot, std::string_view text);
+    bool check_ending(Ending ending);
+    bool check_text(std::string_view text, const Tabs& tabs);
+    bool check_columns(std::string_view text, const Tabs& tabs);
+    bool check_sentence();
+    void end_sentence(bool final_newline, std::int64_t blank_lines);
+    void end_of_file();
+    bool bad_id(std::string_view id);
+    bool fail(std::string_view what, std::string expected, std::string got) {
+        return fail_at(line_, what, std::move(expected), std::move(got));
+    }
+    bool fail_at(std::int64_t line, std::string_view what, std::string expected, std::string got);
+
+    Options options_;
+    Columns columns_;
+    Sentence now_;
+    std::int64_t line_ = 0;  // number of the line last looked at
+    std::int64_t sentences_ = 0;  // read or skipped
+    std::int64_t skipped_ = 0;
+    std::vector<Problem> problems_;
+    std::vector<std::int32_t> scratch_;
+    Skip skip_ = Skip::nothing;
+    bool at_start_ = true;
+    bool failed_ = false;
+    bool incomplete_ = false;  // the piece ends within the sentence being read
+};
+
+}  // namespace arbora::conll

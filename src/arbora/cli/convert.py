@@ -1,0 +1,53 @@
+"""`arbora convert`: from one treebank format to another, or back byte for byte."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from arbora.cli.files import FormatOption, existing, say_skipped, treebank_session, writable
+from arbora.data import treebank
+
+
+class Target(StrEnum):
+    """Formats that a treebank can be written in."""
+
+    CONLLU = "conllu"
+    CONLLX = "conllx"
+    SAME = "same"
+
+
+def convert(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="IN", callback=existing, help="A treebank, zipped or not; - for stdin."
+        ),
+    ],
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", callback=writable, help="A file (.gz zips); - for stdout."),
+    ],
+    to: Annotated[
+        Target, typer.Option(help="What to write; `same` gives back what was read, byte for byte.")
+    ] = Target.SAME,
+    format: Annotated[  # noqa: A002
+        FormatOption, typer.Option(help="What IN is; auto looks at its name and first lines.")
+    ] = FormatOption.AUTO,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Skip bad sentences with a warning and a count.")
+    ] = False,
+) -> None:
+    """Convert a treebank between CoNLL-U and CoNLL-X.
+
+    From CoNLL-U to CoNLL-X, comments, multiword tokens, empty nodes, DEPS and MISC are dropped;
+    from CoNLL-X to CoNLL-U, PHEAD and PDEPREL move to MISC. A file appears only when all went well.
+
+    Examples: arbora convert da.conll -o da.conllu.gz --to conllu;
+    arbora convert en.conllu -o - --to conllx | head
+    """
+    with treebank_session():
+        reader = treebank.convert(source, output, to=to.value, format=format.value, lenient=lenient)
+        say_skipped(reader.skipped, reader.columns.source)

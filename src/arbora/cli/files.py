@@ -1,0 +1,92 @@
+"""What the verbs that read and write treebanks share: options, checks of names, warnings, pipes."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+
+class FormatOption(StrEnum):
+    """Formats that a treebank can be read as."""
+
+    AUTO = "auto"
+    CONLLU = "conllu"
+    CONLLX = "conllx"
+
+
+def existing(name: str) -> str:
+    """`name` if it is `-` or a file that can be read; the command line is at fault otherwise."""
+    path = Path(name)
+    if name == "-":
+        return name
+    if not path.exists():
+        raise typer.BadParameter(f"{name}: no such file")
+    if path.is_dir():
+        raise typer.BadParameter(f"{name}: expected a file, got a directory")
+    if not os.access(path, os.R_OK):
+        raise typer.BadParameter(f"{name}: not allowed to read it")
+    return name
+
+
+def writable(name: str) -> str:
+    """`name` if it is `-` or could be a file; the command line is at fault otherwise."""
+    path = Path(name)
+    if name == "-":
+        return name
+    if path.is_dir():
+        raise typer.BadParameter(f"{name}: expected a file, got a directory")
+    if not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"{name}: no such directory: {path.parent}")
+    return name
+
+
+class _WarningLines(logging.Handler):
+    """Log records as plain lines on stderr."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = record.levelname.lower()
+        self._console.print(f"{level}: {record.getMessage()}", markup=False)
+
+
+@contextmanager
+def treebank_session() -> Iterator[None]:
+    """Warnings go to stderr; a reader of our output that goes away (`| head`) is no fault."""
+    logger, handler = logging.getLogger("arbora"), _WarningLines()
+    logger.addHandler(handler)
+    propagate, logger.propagate = logger.propagate, False
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # an ASCII terminal is no reason to fail
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is still buffered has nowhere to go: let the exit flush it into nothing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+    except OSError as error:
+        place = error.filename or "<stdout>"
+        print(f"error: {place}: {error.strerror or error}", file=sys.stderr)
+        raise typer.Exit(1) from None
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagate
+
+
+def say_skipped(skipped: int, source: str) -> None:
+    """One line on stderr if sentences were left out."""
+    if skipped:
+        sentences = "1 sentence" if skipped == 1 else f"{skipped} sentences"
+        print(f"{source}: {sentences} skipped", file=sys.stderr)

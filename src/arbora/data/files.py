@@ -1,0 +1,152 @@
+"""Opening what people name on a command line: paths, `-`, gzip, file objects; all as bytes.
+
+Files are written under a temporary name and renamed at the end, so that no half file is ever seen.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, Protocol, TypeAlias, cast
+
+from arbora.errors import InputError
+
+Source: TypeAlias = "str | os.PathLike[str] | IO[bytes] | IO[str]"
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+class ByteReader(Protocol):
+    """Anything with `read(size)` that gives bytes, and none at the end."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes: at most `size`, empty at the end."""
+
+    def close(self) -> None:
+        """Lets go of what was opened here."""
+
+
+class _Encoded:
+    """A text stream read as UTF-8 bytes."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def read(self, size: int) -> bytes:
+        return self._stream.read(size).encode()
+
+    def close(self) -> None:
+        """The stream is the caller's: it stays open."""
+
+
+class _Borrowed:
+    """A byte stream of the caller: `close` leaves it open."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def read(self, size: int) -> bytes:
+        return self._stream.read(size) or b""
+
+    def close(self) -> None:
+        """The stream is the caller's: it stays open."""
+
+
+def name_of(source: Source) -> str:
+    """What messages call it: the path, `<stdin>`, or the file object's own name."""
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        return "<stdin>" if path == "-" else path
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else "<stream>"
+
+
+def open_input(source: Source) -> ByteReader:
+    """Bytes of a path, `-` (stdin) or file object; gzip is recognized by its first bytes."""
+    if isinstance(source, str | os.PathLike):
+        if os.fspath(source) == "-":
+            return _Borrowed(_unzipped(sys.stdin.buffer))
+        return _unzipped(Path(source).open("rb"))
+    if isinstance(source, io.TextIOBase):
+        return _Encoded(cast("IO[str]", source))
+    if hasattr(source, "read"):
+        return _Borrowed(cast("IO[bytes]", source))
+    raise InputError(f"source: expected a path, `-` or a file object, got {type(source).__name__}")
+
+
+def _unzipped(stream: BinaryIO) -> IO[bytes]:
+    peek = getattr(stream, "peek", None)
+    if peek is None or peek(2)[:2] != GZIP_MAGIC:
+        return stream
+    return cast("IO[bytes]", _OwningGzip(stream))
+
+
+class _OwningGzip(gzip.GzipFile):
+    """GzipFile that closes the file under it."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__(fileobj=stream, mode="rb")
+        self._under = stream
+
+    def close(self) -> None:
+        super().close()
+        if self._under is not sys.stdin.buffer:
+            self._under.close()
+
+
+@contextmanager
+def open_output(target: Source) -> Iterator[IO[bytes]]:
+    """A byte stream to a path, `-` (stdout) or file object; `.gz` at the end of a path zips.
+
+    A path gets its new content only when the block ends without an error.
+    """
+    if not isinstance(target, str | os.PathLike):
+        if isinstance(target, io.TextIOBase):
+            buffer = io.BytesIO()
+            yield buffer
+            target.write(buffer.getvalue().decode())
+        else:
+            yield cast("IO[bytes]", target)
+    elif os.fspath(target) == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    else:
+        # Through links, so that the file they point to is replaced and not the link.
+        path = Path(target).resolve()
+        with _zipping(path) if _is_special(path) else _replacing(path) as stream:
+            yield stream
+
+
+def _is_special(path: Path) -> bool:
+    return path.exists() and not path.is_file()  # a device or a pipe: nothing to replace
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[IO[bytes]]:
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with _zipping(temporary, zipped=path.suffix == ".gz") as stream:
+            yield stream
+        if path.exists():
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _zipping(path: Path, *, zipped: bool = False) -> Iterator[IO[bytes]]:
+    with path.open("wb") as raw:
+        if not zipped:
+            yield raw
+            return
+        # No name and no time inside: the same sentences give the same bytes.
+        with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as stream:
+            yield cast("IO[bytes]", stream)

@@ -1,0 +1,308 @@
+"""One annotated sentence: a small immutable value that gives back the lines it was read from.
+
+Words are kept by column, as tuples of strings exactly as in the file; `_` means "not given".
+In CoNLL-X, CPOSTAG is `upos`, POSTAG is `xpos`, PHEAD and PDEPREL are `deps` and `misc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arbora.data.tree import Tree
+from arbora.errors import DataError, InputError
+
+if TYPE_CHECKING:
+    import conllu
+
+NO_HEAD = -1
+
+
+class Word(NamedTuple):
+    """One syntactic word: its line, with ID and HEAD as numbers (head -1: not given)."""
+
+    id: int
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+    feats: str
+    head: int
+    deprel: str
+    deps: str
+    misc: str
+
+    @property
+    def features(self) -> dict[str, str]:
+        """FEATS as a dictionary; a feature without `=` maps to the empty string."""
+        if self.feats == "_":
+            return {}
+        pairs = (part.partition("=") for part in self.feats.split("|"))
+        return {name: value for name, _, value in pairs}
+
+
+class MultiwordToken(NamedTuple):
+    """A surface token that stands for words `first` to `last`, e.g. `du` for `de le`."""
+
+    first: int
+    last: int
+    fields: tuple[str, ...]  # the nine columns after ID
+
+    @property
+    def id(self) -> str:
+        """The range as in the file: `3-4`."""
+        return f"{self.first}-{self.last}"
+
+    @property
+    def form(self) -> str:
+        """The surface form."""
+        return self.fields[0]
+
+    @property
+    def misc(self) -> str:
+        """The MISC column."""
+        return self.fields[8]
+
+
+class EmptyNode(NamedTuple):
+    """The `number`-th node without a surface form after word `word`, for enhanced dependencies."""
+
+    word: int
+    number: int
+    fields: tuple[str, ...]  # the nine columns after ID
+
+    @property
+    def id(self) -> str:
+        """The number as in the file: `5.1`."""
+        return f"{self.word}.{self.number}"
+
+    @property
+    def form(self) -> str:
+        """The form that was left out, or `_`."""
+        return self.fields[0]
+
+    @property
+    def deps(self) -> str:
+        """The enhanced dependencies: the only ones it has."""
+        return self.fields[7]
+
+
+class Origin(NamedTuple):
+    """Where a sentence stood and how it was laid out. Not part of its value: `==` ignores it."""
+
+    source: str = "<text>"
+    line: int | None = None
+    newline: str = "\n"
+    blank_lines_before: int = 0  # at the start of a file
+    blank_lines_after: int = 1
+    final_newline: bool = True
+    byte_order_mark: bool = False
+
+
+STANDARD = Origin()
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """n words by column, with the comments, multiword tokens and empty nodes around them.
+
+    Each column is a tuple of length n. `heads[i]` is the head of word i + 1: 0 is the root, -1 is
+    "not given". Iterating gives `Word`s; `sentence[0]` is the first.
+    """
+
+    forms: tuple[str, ...]
+    lemmas: tuple[str, ...]
+    upos: tuple[str, ...]
+    xpos: tuple[str, ...]
+    feats: tuple[str, ...]
+    heads: tuple[int, ...]
+    deprels: tuple[str, ...]
+    deps: tuple[str, ...]
+    misc: tuple[str, ...]
+    comments: tuple[str, ...] = ()
+    multiword_tokens: tuple[MultiwordToken, ...] = ()
+    empty_nodes: tuple[EmptyNode, ...] = ()
+    origin: Origin = field(default=STANDARD, compare=False, repr=False)
+    _tree: Tree | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        lengths = list(map(len, self._columns()))
+        if lengths.count(lengths[0]) != len(lengths):
+            raise InputError(f"columns of a sentence: expected equal lengths, got {lengths}")
+
+    def _columns(self) -> tuple[tuple[str, ...] | tuple[int, ...], ...]:
+        texts = (self.forms, self.lemmas, self.upos, self.xpos, self.feats)
+        return (*texts, self.heads, self.deprels, self.deps, self.misc)
+
+    @classmethod
+    def from_lists(
+        cls,
+        forms: Sequence[str],
+        upos: Sequence[str | None] | None = None,
+        heads: Sequence[int | None] | None = None,
+        deprels: Sequence[str | None] | None = None,
+        *,
+        lemmas: Sequence[str | None] | None = None,
+        xpos: Sequence[str | None] | None = None,
+        feats: Sequence[str | None] | None = None,
+        deps: Sequence[str | None] | None = None,
+        misc: Sequence[str | None] | None = None,
+        comments: Sequence[str] = (),
+    ) -> Sentence:
+        """Sentence from plain lists, one entry per word; None (an entry or a list) is `_`.
+
+        Raises InputError for what no CoNLL file can hold: no words, empty or broken texts, heads
+        that are no tree. O(n).
+        """
+        n = len(forms)
+
+        def column(name: str, values: Sequence[str | None] | None) -> tuple[str, ...]:
+            texts = tuple("_" if v is None else v for v in (values or repeat(None, n)))
+            _check_texts(name, texts, n)
+            return texts
+
+        sentence = cls(
+            forms=column("forms", forms),
+            lemmas=column("lemmas", lemmas),
+            upos=column("upos", upos),
+            xpos=column("xpos", xpos),
+            feats=column("feats", feats),
+            heads=_checked_heads(heads, n),
+            deprels=column("deprels", deprels),
+            deps=column("deps", deps),
+            misc=column("misc", misc),
+            comments=tuple(c if c.startswith("#") else f"# {c}" for c in comments),
+        )
+        _check_texts("comments", sentence.comments, len(comments))
+        if n == 0:
+            raise InputError("forms: expected at least one word, got none")
+        return sentence
+
+    def to_lists(self) -> dict[str, list[Any]]:
+        """The columns as plain lists under the names `from_lists` takes."""
+        names = ("forms", "lemmas", "upos", "xpos", "feats", "heads", "deprels", "deps", "misc")
+        return {name: list(getattr(self, name)) for name in (*names, "comments")}
+
+    @classmethod
+    def from_token_list(cls, tokens: conllu.TokenList) -> Sentence:
+        """Sentence from a `TokenList` of the `conllu` package."""
+        from arbora.data import interchange
+
+        return interchange.from_token_list(tokens)
+
+    def to_token_list(self) -> conllu.TokenList:
+        """This sentence as a `TokenList` of the `conllu` package."""
+        from arbora.data import interchange
+
+        return interchange.to_token_list(self)
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def __iter__(self) -> Iterator[Word]:
+        return map(Word._make, zip(range(1, len(self) + 1), *self._columns(), strict=True))
+
+    def __getitem__(self, index: int) -> Word:
+        position = range(len(self))[index]
+        return Word._make((position + 1, *(column[position] for column in self._columns())))
+
+    @property
+    def tree(self) -> Tree:
+        """Heads and deprels as a Tree, built once. DataError if a head is not given."""
+        if self._tree is None:
+            if NO_HEAD in self.heads:
+                word = self.heads.index(NO_HEAD) + 1
+                raise DataError(
+                    f"word {word} has no head: expected a head for each word, got _",
+                    source=self.origin.source,
+                    line=self.origin.line,
+                )
+            object.__setattr__(self, "_tree", Tree.from_heads(self.heads, labels=self.deprels))
+        assert self._tree is not None
+        return self._tree
+
+    def with_tree(self, tree: Tree) -> Sentence:
+        """Copy with the heads, and the labels if there are any, of `tree`; all else stays."""
+        if len(tree) != len(self):
+            raise InputError(f"tree: expected {len(self)} words, got {len(tree)}")
+        labels = self.deprels if tree.labels is None else tree.labels
+        return replace(self, heads=tuple(tree.heads[1:].tolist()), deprels=labels)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Comments of the form `# key = value`; one without `=` maps to the empty string."""
+        pairs = (comment[1:].partition("=") for comment in self.comments)
+        return {key.strip(): value.strip() for key, _, value in pairs}
+
+    @property
+    def text(self) -> str:
+        """The `# text` comment; without one, the surface tokens with their spaces."""
+        given = self.metadata.get("text")
+        if given is not None:
+            return given
+        covered = {token.first: token for token in self.multiword_tokens}
+        parts, skip_to = [], 0
+        for word in self:
+            if word.id <= skip_to:
+                continue
+            token = covered.get(word.id)
+            skip_to = token.last if token else word.id
+            form, misc = (token.form, token.misc) if token else (word.form, word.misc)
+            parts.append(form if "SpaceAfter=No" in misc.split("|") else form + " ")
+        return "".join(parts).rstrip(" ")
+
+    def lines(self) -> list[str]:
+        """The lines of the file, without line endings or the blank line after them. O(length)."""
+        heads = ("_" if head == NO_HEAD else str(head) for head in self.heads)
+        texts = (self.forms, self.lemmas, self.upos, self.xpos, self.feats)
+        ids = map(str, range(1, len(self) + 1))
+        rows = zip(ids, *texts, heads, self.deprels, self.deps, self.misc, strict=True)
+        words = map("\t".join, rows)
+        if not self.multiword_tokens and not self.empty_nodes:
+            return [*self.comments, *words]
+        return [*self.comments, *self._with_extras(words)]
+
+    def _with_extras(self, words: Iterable[str]) -> Iterator[str]:
+        before: dict[int, list[str]] = {}
+        for node in self.empty_nodes:
+            before.setdefault(node.word + 1, []).append("\t".join((node.id, *node.fields)))
+        for token in self.multiword_tokens:
+            before.setdefault(token.first, []).append("\t".join((token.id, *token.fields)))
+        for number, line in enumerate(words, start=1):
+            yield from before.get(number, ())
+            yield line
+        yield from before.get(len(self) + 1, ())
+
+    def to_conllu(self) -> str:
+        """The sentence as text in the standard layout: LF, one blank line at the end."""
+        return "\n".join(self.lines()) + "\n\n"
+
+
+def _check_texts(name: str, texts: tuple[str, ...], n: int) -> None:
+    if len(texts) != n:
+        raise InputError(f"{name}: expected {n} entries, one per word, got {len(texts)}")
+    joined = "".join(texts)
+    try:
+        joined.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{name}: expected text that UTF-8 can hold, got {error}") from None
+    if all(texts) and not any(mark in joined for mark in "\t\n\r"):
+        return
+    bad = next(text for text in texts if not text or any(mark in text for mark in "\t\n\r"))
+    raise InputError(f"{name}: expected texts without tab or line break, not empty; got {bad!r}")
+
+
+def _checked_heads(heads: Sequence[int | None] | None, n: int) -> tuple[int, ...]:
+    if heads is None:
+        return (NO_HEAD,) * n
+    known = tuple(NO_HEAD if head is None else int(head) for head in heads)
+    if len(known) != n:
+        raise InputError(f"heads: expected {n} entries, one per word, got {len(known)}")
+    for word, head in enumerate(known, start=1):
+        if not NO_HEAD <= head <= n:
+            raise InputError(f"head of word {word}: expected 0 to {n}, or None, got {head}")
+    # Words whose head is not given hang on the root here: a cycle among the others still shows.
+    Tree.from_heads([max(head, 0) for head in known])
+    return known

@@ -1,0 +1,183 @@
+"""Invented treebanks for tests and benchmarks: seeded, of any size, with structure to learn.
+
+Idea: a head-outward grammar. Each tag says which dependents a word may have on its left and on its
+right, with which label, tag and chance; expanding VERB gives a sentence. So tags predict heads and
+labels well but not fully. Words come from a fixed lexicon of made-up syllables (the same for every
+seed, so that two seeds give a training and a test set), the first of a tag far commoner than the
+last; some forms belong to two tags. A non-projective tree is made as languages make it: the last
+modifier of the subject moves behind the verb's other dependents. O(words).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from arbora.data.sentence import Sentence
+from arbora.errors import InputError
+
+
+class Slot(NamedTuple):
+    """A dependent that a word may have."""
+
+    label: str
+    tag: str
+    chance: float
+
+
+# From the outermost dependent to the innermost on the left, from the innermost on the right.
+LEFT: dict[str, tuple[Slot, ...]] = {
+    "VERB": (
+        Slot("advmod", "ADV", 0.15),
+        Slot("nsubj", "NOUN", 0.5),
+        Slot("nsubj", "PRON", 0.3),
+        Slot("aux", "AUX", 0.25),
+    ),
+    "NOUN": (Slot("det", "DET", 0.6), Slot("nummod", "NUM", 0.1), Slot("amod", "ADJ", 0.35)),
+    "ADJ": (Slot("advmod", "ADV", 0.15),),
+}
+RIGHT: dict[str, tuple[Slot, ...]] = {
+    "VERB": (
+        Slot("obj", "NOUN", 0.5),
+        Slot("obl", "CASE", 0.4),
+        Slot("advmod", "ADV", 0.2),
+        Slot("advcl", "CLAUSE", 0.12),
+    ),
+    "NOUN": (Slot("nmod", "CASE", 0.25), Slot("acl", "CLAUSE", 0.1)),
+}
+# Tags that stand for another one with an obligatory first word.
+MARKED = {"CASE": ("NOUN", Slot("case", "ADP", 1)), "CLAUSE": ("VERB", Slot("mark", "SCONJ", 1))}
+LEXICON_SIZE = {
+    "NOUN": 400,
+    "VERB": 200,
+    "ADJ": 120,
+    "ADV": 60,
+    "DET": 6,
+    "PRON": 8,
+    "AUX": 6,
+    "NUM": 20,
+    "ADP": 15,
+    "SCONJ": 8,
+}
+DEEPEST = 6
+
+
+@dataclass
+class _Node:
+    tag: str
+    label: str
+    form: str = ""
+    left: list[_Node] = field(default_factory=list)
+    right: list[_Node] = field(default_factory=list)
+    late: list[_Node] = field(default_factory=list)  # its own, but said after the verb's dependents
+
+
+def generate(
+    sentences: int, *, seed: int = 0, nonprojective: float = 0.1, longest: int = 40
+) -> Iterator[Sentence]:
+    """Streams `sentences` invented sentences of at most `longest` words (at least 8).
+
+    `nonprojective` is the expected share of non-projective trees; all have one root. The same
+    arguments give the same sentences on every machine.
+    """
+    if sentences < 0 or longest < 8 or not 0 <= nonprojective <= 1:
+        raise InputError(
+            "generate: expected sentences >= 0, longest >= 8 and nonprojective within [0, 1], got "
+            f"{sentences}, {longest} and {nonprojective}"
+        )
+    rng = random.Random(seed)
+    lexicon = _lexicon()
+    for number in range(1, sentences + 1):
+        crossing = rng.random() < nonprojective
+        while True:
+            root = _expand("VERB", "root", rng, lexicon, DEEPEST)
+            root.right.append(_Node("PUNCT", "punct", "." if rng.random() < 0.9 else "!"))
+            fits = not crossing or _move_a_modifier(root)
+            order = list(_in_order(root))
+            if fits and len(order) <= longest:
+                break
+        yield _sentence(order, number)
+
+
+def _expand(
+    tag: str, label: str, rng: random.Random, lexicon: dict[str, list[str]], depth: int
+) -> _Node:
+    tag, marker = MARKED.get(tag, (tag, None))
+    node = _Node(tag, label, _pick(lexicon[tag], rng))
+    if marker is not None:
+        node.left.append(_expand(marker.tag, marker.label, rng, lexicon, 0))
+    for side, slots in ((node.left, LEFT), (node.right, RIGHT)):
+        filled: set[str] = set()
+        for slot in slots.get(tag, ()):
+            # A coin for each slot, also where nothing may follow: the stream stays in step.
+            wanted = rng.random() < slot.chance
+            if wanted and depth > 0 and slot.label not in filled:
+                side.append(_expand(slot.tag, slot.label, rng, lexicon, depth - 1))
+                filled.add(slot.label)
+    return node
+
+
+def _move_a_modifier(verb: _Node) -> bool:
+    """Whether the subject had a modifier to move: the verb then stands between the two."""
+    subject = next((node for node in verb.left if node.label == "nsubj" and node.right), None)
+    if subject is not None:
+        subject.late.append(subject.right.pop())
+    return subject is not None
+
+
+def _in_order(node: _Node, *, top: bool = True) -> Iterator[_Node]:
+    for child in node.left:
+        yield from _in_order(child, top=False)
+    yield node
+    for position, child in enumerate(node.right):
+        if top and position == len(node.right) - 1:  # before the full stop
+            for moved in (late for subject in node.left for late in subject.late):
+                yield from _in_order(moved, top=False)
+        yield from _in_order(child, top=False)
+
+
+def _sentence(order: list[_Node], number: int) -> Sentence:
+    place = {id(node): position for position, node in enumerate(order, start=1)}
+    heads = [0] * len(order)
+    for node in order:
+        for child in (*node.left, *node.right, *node.late):
+            heads[place[id(child)] - 1] = place[id(node)]
+    forms = [node.form for node in order]
+    return Sentence.from_lists(
+        forms,
+        [node.tag for node in order],
+        heads,
+        [node.label for node in order],
+        lemmas=forms,
+        comments=(f"# sent_id = {number}", f"# text = {' '.join(forms)}"),
+    )
+
+
+def _pick(words: list[str], rng: random.Random) -> str:
+    return words[int(len(words) * rng.random() ** 3)]  # the first words far more often
+
+
+def _lexicon() -> dict[str, list[str]]:
+    """Made-up words by tag; every tenth adverb is also an adjective, every tenth verb a noun."""
+    rng = random.Random("arbora lexicon 1")
+    onsets, vowels, codas = list("bdfgklmnprstvz"), list("aeiou"), ["", "n", "r", "s", "l"]
+    lexicon: dict[str, list[str]] = {}
+    taken: set[str] = set()
+    for tag, size in LEXICON_SIZE.items():
+        syllables = 1 if size < 25 else 2 if size < 150 else 3
+        words = lexicon[tag] = []
+        while len(words) < size:
+            word = "".join(
+                onsets[int(rng.random() * len(onsets))]
+                + vowels[int(rng.random() * len(vowels))]
+                + codas[int(rng.random() * len(codas))]
+                for _ in range(syllables)
+            )
+            if word not in taken:
+                taken.add(word)
+                words.append(word)
+    lexicon["VERB"][5::10] = lexicon["NOUN"][5:200:10]
+    lexicon["ADV"][5::10] = lexicon["ADJ"][5:60:10]
+    return lexicon

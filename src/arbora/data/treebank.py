@@ -1,0 +1,288 @@
+"""Whole treebanks: streaming read and write, and the compact arrays.
+
+Reading takes one pass and the memory of one piece (about a megabyte), however long the file. What
+was read is written back byte for byte, since every sentence remembers its layout.
+"""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import os
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Literal
+
+from arbora.data import conllu, conllx
+from arbora.data.columns import Columns, Format, Roots, data_error, native_reader
+from arbora.data.files import Source, name_of, open_input, open_output
+from arbora.data.sentence import Origin, Sentence
+from arbora.errors import DataError, InputError
+
+logger = logging.getLogger("arbora")
+
+PIECE = 1 << 20
+LONGEST_SENTENCE = 1 << 28
+MOST_WARNINGS = 1000
+
+FormatOrAuto = Literal["auto", "conllu", "conllx"]
+
+
+class ColumnReader:
+    """Iterator over `Columns`, one per piece of a file; the file is closed at the end.
+
+    `format` is what was given or found. In lenient mode bad sentences are left out: `skipped`
+    counts them so far, `warnings` keeps the first thousand as DataErrors, and each is logged.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        format: FormatOrAuto = "auto",  # noqa: A002
+        lenient: bool = False,
+        roots: Roots = "multi",
+    ) -> None:
+        self.source = name_of(source)
+        self.warnings: list[DataError] = []
+        self._stream = open_input(source)
+        try:
+            self._ahead = self._read(PIECE)
+            path = self.source if isinstance(source, str | os.PathLike) else ""
+            self.format = detect_format(path, self._ahead) if format == "auto" else format
+            self._native = native_reader(self.format, roots, lenient=lenient)
+        except BaseException:
+            self._stream.close()
+            raise
+        self._columns = self._run()
+
+    @property
+    def skipped(self) -> int:
+        """Number of sentences left out so far."""
+        return self._native.skipped
+
+    def __iter__(self) -> Iterator[Columns]:
+        return self
+
+    def __next__(self) -> Columns:
+        return next(self._columns)
+
+    def close(self) -> None:
+        """Closes the file early."""
+        self._columns.close()
+        self._stream.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_columns"):
+            self.close()
+
+    def read_all(self) -> Columns:
+        """All that is left as one `Columns`."""
+        for _ in self._feed():
+            pass
+        columns = Columns(self._native.take(), self.source)
+        self._raise_fault()
+        return columns
+
+    def _run(self) -> Generator[Columns, None, None]:
+        for _ in self._feed():
+            columns = Columns(self._native.take(), self.source)
+            if len(columns):
+                yield columns
+        self._raise_fault()
+
+    def _feed(self) -> Iterator[None]:
+        """Hands the file to the core in pieces; stops after each, at the end, and at a fault."""
+        data, pending = self._ahead, b""
+        while True:
+            text = pending + data if pending else data
+            last = not data
+            used = self._native.parse(text, last=last)
+            self._log_problems()
+            yield
+            if last or self._native.failed:
+                break
+            pending = text[used:]
+            if len(pending) > LONGEST_SENTENCE:
+                raise DataError(
+                    f"sentence too long: expected a blank line within {LONGEST_SENTENCE} bytes, "
+                    "got none; is this a treebank?",
+                    source=self.source,
+                )
+            # After a sentence longer than the piece read twice as much: time stays linear.
+            data = self._read(max(PIECE, len(pending)))
+        self._stream.close()
+
+    def _read(self, size: int) -> bytes:
+        try:
+            return self._stream.read(size)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise DataError(f"damaged gzip file: {error}", source=self.source) from error
+
+    def _log_problems(self) -> None:
+        if self._native.failed:
+            return
+        for problem in self._native.take_problems():
+            warning = data_error(problem, self.source)
+            logger.warning("%s (sentence skipped)", warning)
+            if len(self.warnings) < MOST_WARNINGS:
+                self.warnings.append(warning)
+
+    def _raise_fault(self) -> None:
+        if not self._native.failed:
+            return
+        self._stream.close()
+        for problem in self._native.take_problems():
+            raise data_error(problem, self.source)
+
+
+class SentenceReader:
+    """Iterator over the sentences of a file; see `ColumnReader` for `skipped` and `warnings`."""
+
+    def __init__(self, columns: ColumnReader) -> None:
+        self.columns = columns
+        self._sentences = (sentence for part in columns for sentence in part.sentences())
+
+    @property
+    def format(self) -> Format:
+        """The format that was given or found."""
+        return self.columns.format
+
+    @property
+    def skipped(self) -> int:
+        """Number of sentences left out so far."""
+        return self.columns.skipped
+
+    @property
+    def warnings(self) -> list[DataError]:
+        """Why the first thousand of them were."""
+        return self.columns.warnings
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return self
+
+    def __next__(self) -> Sentence:
+        return next(self._sentences)
+
+
+def read(
+    source: Source,
+    *,
+    format: FormatOrAuto = "auto",  # noqa: A002
+    lenient: bool = False,
+    roots: Roots = "multi",
+) -> SentenceReader:
+    """Streams the sentences of a path, `-` (stdin) or file object, in O(bytes).
+
+    Strict: DataError at the first fault, after the sentences before it. Lenient: bad sentences are
+    left out, counted in `.skipped`, kept in `.warnings` and logged. `roots="single"`: a tree with
+    two roots is a fault. Gzip and a byte order mark are recognized by themselves.
+    """
+    return SentenceReader(ColumnReader(source, format=format, lenient=lenient, roots=roots))
+
+
+def read_columns(
+    source: Source,
+    *,
+    format: FormatOrAuto = "auto",  # noqa: A002
+    lenient: bool = False,
+    roots: Roots = "multi",
+) -> Columns:
+    """The whole treebank as compact arrays: the fastest way in. O(bytes)."""
+    return ColumnReader(source, format=format, lenient=lenient, roots=roots).read_all()
+
+
+def write(
+    sentences: Iterable[Sentence], target: Source, *, layout: Literal["same", "standard"] = "same"
+) -> int:
+    """Writes sentences to a path, `-` (stdout) or file object; returns how many.
+
+    `same`: each in the layout it was read in, so that what was read comes back byte for byte;
+    `standard`: LF, one blank line after each, no byte order mark. `.gz` zips. A path is replaced
+    only when all is written.
+    """
+    if layout not in ("same", "standard"):
+        raise InputError(f"layout: expected same or standard, got {layout!r}")
+    count = 0
+    with open_output(target) as stream:
+        waiting: Sentence | None = None  # one behind, since only the last may lack its blank line
+        for sentence in sentences:
+            if waiting is not None:
+                stream.write(_rendered(waiting, layout, first=count == 1, last=False))
+            waiting, count = sentence, count + 1
+        if waiting is not None:
+            stream.write(_rendered(waiting, layout, first=count == 1, last=True))
+    return count
+
+
+def _rendered(sentence: Sentence, layout: str, *, first: bool, last: bool) -> bytes:
+    origin = sentence.origin if layout == "same" else Origin()
+    newline = origin.newline
+    lines = sentence.lines()
+    text = newline.join(lines)
+    if not last:
+        text += newline * (1 + max(1, origin.blank_lines_after))
+    elif origin.final_newline:
+        text += newline * (1 + origin.blank_lines_after)
+    if first:
+        mark = "\ufeff" if origin.byte_order_mark else ""
+        text = mark + newline * origin.blank_lines_before + text
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"sentence: expected text that UTF-8 can hold, got {error}") from None
+
+
+def convert(
+    source: Source,
+    target: Source,
+    *,
+    to: Literal["same", "conllu", "conllx"] = "same",
+    format: FormatOrAuto = "auto",  # noqa: A002
+    lenient: bool = False,
+) -> SentenceReader:
+    """Reads `source` and writes `target`; returns the reader, for `.format` and `.skipped`.
+
+    `same` writes back what was read, byte for byte; see `conllx.from_conllu` for what CoNLL-X
+    cannot hold.
+    """
+    reader = read(source, format=format, lenient=lenient)
+    if to == "same":
+        with open_output(target) as stream:
+            for columns in reader.columns:
+                stream.write(columns.to_bytes())
+        return reader
+    change: dict[tuple[str, str], Callable[[Sentence], Sentence]] = {
+        ("conllx", "conllu"): conllu.from_conllx,
+        ("conllu", "conllx"): conllx.from_conllu,
+    }
+    if to not in ("conllu", "conllx"):
+        raise InputError(f"to: expected same, conllu or conllx, got {to!r}")
+    step = change.get((reader.format, to))
+    write(map(step, reader) if step else reader, target, layout="standard")
+    return reader
+
+
+def detect_format(path: str, start: bytes) -> Format:
+    """CoNLL-U or CoNLL-X, from the name and the first piece of a file.
+
+    The endings .conllu and .conllx (before .gz) decide. Otherwise: comments, ranges, empty nodes or
+    DEPS such as `2:obj` are CoNLL-U; a bare number in column 9 (PHEAD) is CoNLL-X; when neither
+    shows, .conll is CoNLL-X and anything else CoNLL-U.
+    """
+    name = path.lower().removesuffix(".gz")
+    if name.endswith(".conllu"):
+        return "conllu"
+    if name.endswith(".conllx"):
+        return "conllx"
+    for line in start.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:-1]:
+        fields = line.rstrip(b"\r").split(b"\t")
+        if line.startswith(b"#"):
+            return "conllu"
+        if len(fields) != 10:
+            continue
+        if not fields[0].isdigit() or b":" in fields[8]:
+            return "conllu"
+        if fields[8].isdigit():
+            return "conllx"
+    return "conllx" if name.endswith(".conll") else "conllu"
