@@ -1,5 +1,9 @@
 import io
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -90,8 +94,6 @@ def test_two_outputs_are_compared(files, test):
 
 
 def test_one_side_may_come_from_stdin(files):
-    from pathlib import Path
-
     text = Path(files["good"]).read_text(encoding="utf-8")
     piped = invoke(files["gold"], "-", "--json", input=text)
     assert piped.exit_code == 0
@@ -106,6 +108,13 @@ def test_one_side_may_come_from_stdin(files):
 def test_wrong_options_are_status_2(files):
     assert invoke(files["gold"], files["good"], "--punctuation", "none").exit_code == 2
     assert invoke(files["gold"]).exit_code == 2
+    for missing in (
+        [files["gold"], "no.conllu"],
+        [files["gold"], files["good"], "--compare", "no"],
+    ):
+        result = invoke(*missing)
+        assert result.exit_code == 2
+        assert "no such file" in result.stderr
     assert invoke(files["gold"], files["good"], "--samples", "0").exit_code == 2
 
 
@@ -145,3 +154,22 @@ def test_terminals_get_a_drawn_table_that_fits():
 def test_plain_tables_are_aligned():
     table = Table("title", ["name", "x"], [["a", "1"], ["long name", "100"]])
     assert plain(table) == "title\nname         x\na            1\nlong name  100\n"
+
+
+def test_labels_that_look_like_markup_are_shown_as_they_are():
+    table = Table("title", ["label", "x"], [["[bold]", "1"]])
+    console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
+    show([table], console)
+    assert "[bold]" in console.file.getvalue()
+
+
+def test_a_reader_that_goes_away_is_no_fault(files):
+    command = [sys.executable, "-m", "arbora", "eval", files["gold"], files["good"]]
+    for output in ("--json", "--by=label"):
+        reading, writing = os.pipe()
+        os.close(reading)
+        ended = subprocess.run(
+            [*command, output], stdout=writing, stderr=subprocess.PIPE, check=False
+        )
+        os.close(writing)
+        assert (ended.returncode, ended.stderr) == (0, b"")

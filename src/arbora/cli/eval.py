@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from arbora.cli.files import FormatOption, existing, treebank_session
 from arbora.cli.tables import Table, show
 from arbora.data import treebank
 from arbora.evaluate import evaluate
@@ -71,18 +71,20 @@ class TestChoice(StrEnum):
     randomization = "randomization"
 
 
-class FormatChoice(StrEnum):
-    """How the files are written."""
-
-    auto = "auto"
-    conllu = "conllu"
-    conllx = "conllx"
+def _existing_if_given(name: str | None) -> str | None:
+    return None if name is None else existing(name)
 
 
 def evaluate_files(
-    gold: Annotated[str, typer.Argument(metavar="GOLD", help="Gold treebank, or - for stdin.")],
+    gold: Annotated[
+        str,
+        typer.Argument(metavar="GOLD", callback=existing, help="Gold treebank; - is stdin."),
+    ],
     predicted: Annotated[
-        str, typer.Argument(metavar="PREDICTED", help="The same words as parsed, or - for stdin.")
+        str,
+        typer.Argument(
+            metavar="PREDICTED", callback=existing, help="The same words, parsed; - is stdin."
+        ),
     ],
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object, percentages unrounded.")
@@ -113,7 +115,12 @@ def evaluate_files(
     ] = None,
     other: Annotated[
         str | None,
-        typer.Option("--compare", metavar="OTHER", help="A second parse of the same words."),
+        typer.Option(
+            "--compare",
+            metavar="OTHER",
+            callback=_existing_if_given,
+            help="A second parse of the same words; test the difference.",
+        ),
     ] = None,
     test: Annotated[
         TestChoice, typer.Option(help="Significance test for --compare.")
@@ -122,9 +129,9 @@ def evaluate_files(
         int, typer.Option(min=1, help="Samples that bootstrap and randomization draw.")
     ] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the samples.")] = 0,
-    format: Annotated[  # noqa: A002 - the option is called --format
-        FormatChoice, typer.Option(help="Format of the files.")
-    ] = FormatChoice.auto,
+    format: Annotated[  # noqa: A002
+        FormatOption, typer.Option(help="What the files are; auto looks at name and first lines.")
+    ] = FormatOption.AUTO,
 ) -> None:
     """Score PREDICTED against GOLD: UAS, LAS, label accuracy, CLAS, exact match, roots.
 
@@ -142,7 +149,7 @@ def evaluate_files(
         raise typer.BadParameter("only one of the files can be read from stdin (-)")
 
     def read(path: str) -> Iterator[Sentence]:
-        return treebank.read(path if path == "-" else Path(path), format=format.value)
+        return treebank.read(path, format=format.value)
 
     def score(reference: Iterable[Sentence], path: str) -> Evaluation:
         return evaluate(
@@ -153,19 +160,20 @@ def evaluate_files(
             names=(gold, path),
         )
 
-    # Gold is needed twice for a comparison, and stdin can be read only once.
-    reference = read(gold) if other is None else list(read(gold))
-    report = _Report(
-        result=score(reference, predicted),
-        breakdowns=[name for name in BREAKDOWNS if name in (by or [])],
-        nopunct=nopunct,
-    )
-    if other is not None:
-        report.compare_with(score(reference, other), test.value, samples, seed)
-    if as_json:
-        print(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
-    else:
-        show(report.tables(predicted, other))
+    with treebank_session():
+        # Gold is needed twice for a comparison, and stdin can be read only once.
+        reference = read(gold) if other is None else list(read(gold))
+        report = _Report(
+            result=score(reference, predicted),
+            breakdowns=[name for name in BREAKDOWNS if name in (by or [])],
+            nopunct=nopunct,
+        )
+        if other is not None:
+            report.compare_with(score(reference, other), test.value, samples, seed)
+        if as_json:
+            print(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
+        else:
+            show(report.tables(predicted, other))
 
 
 @dataclass(slots=True)

@@ -23,15 +23,16 @@ class Table:
 def show(tables: Sequence[Table], console: Console | None = None) -> None:
     """Print tables on stdout, one after the other with an empty line between."""
     console = console or Console()
+    if not console.is_terminal:
+        # Not through Rich: it would fold lines at a width that a file does not have, and end the
+        # program by itself when a reader such as `head` goes away.
+        console.file.write("\n".join(map(plain, tables)))
+        return
     for number, table in enumerate(tables):
         if number:
             console.print()
-        if console.is_terminal:
-            console.print(Text(table.title, style="bold"))
-            console.print(_drawn(table))
-        else:
-            # Not through Rich: it would fold lines at a width that a file does not have.
-            console.file.write(plain(table))
+        console.print(Text(table.title, style="bold"))
+        console.print(_drawn(table))
 
 
 def plain(table: Table) -> str:
