@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from arbora.cli import convert, demo, stats
+from arbora.cli.eval import evaluate_files
 from arbora.errors import ArboraError
 
 app = typer.Typer(
@@ -20,6 +21,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("stats")(stats.stats)
 app.command("convert")(convert.convert)
+app.command("eval")(evaluate_files)
 
 
 @app.callback()

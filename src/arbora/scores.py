@@ -1,0 +1,231 @@
+"""What an evaluation found: counts, and the measures that follow from them.
+
+Plain values, made by `arbora.evaluate`. All measures are percentages; a share of nothing is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from arbora.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+PunctuationRule = Literal["upos", "form"]
+Breakdown = Literal["label", "arc-length", "sentence-length"]
+BREAKDOWNS: tuple[Breakdown, ...] = ("label", "arc-length", "sentence-length")
+
+
+def percentage(part: int, whole: int) -> float:
+    """100 part / whole, and 0 when there is nothing to take a share of."""
+    return 100 * (part / whole) if whole else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Precision, recall and F1 of one group, from three counts."""
+
+    gold: int
+    predicted: int
+    correct: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the predicted ones that are right."""
+        return percentage(self.correct, self.predicted)
+
+    @property
+    def recall(self) -> float:
+        """Share of the gold ones that were found."""
+        return percentage(self.correct, self.gold)
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        return percentage(2 * self.correct, self.gold + self.predicted)
+
+    def to_json(self) -> dict[str, float]:
+        """Counts and measures by name."""
+        return {
+            "gold": self.gold,
+            "predicted": self.predicted,
+            "correct": self.correct,
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """Attachment over one group of sentences."""
+
+    sentences: int
+    tokens: int
+    heads: int
+    arcs: int
+    exact: int
+
+    @property
+    def uas(self) -> float:
+        """Share of the words with the right head."""
+        return percentage(self.heads, self.tokens)
+
+    @property
+    def las(self) -> float:
+        """Share of the words with the right head and label."""
+        return percentage(self.arcs, self.tokens)
+
+    @property
+    def exact_match(self) -> float:
+        """Share of the sentences with every head right."""
+        return percentage(self.exact, self.sentences)
+
+    def to_json(self) -> dict[str, float]:
+        """Counts and measures by name."""
+        return {
+            "sentences": self.sentences,
+            "tokens": self.tokens,
+            "uas": self.uas,
+            "las": self.las,
+            "exact_match": self.exact_match,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PerSentence:
+    """Counts of scored words per sentence, each of shape (sentences,): what significance needs."""
+
+    tokens: npt.NDArray[np.int64]
+    heads: npt.NDArray[np.int64]
+    arcs: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        for counts in (self.tokens, self.heads, self.arcs):
+            counts.flags.writeable = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """All measures over one choice of words (all of them, or without punctuation)."""
+
+    tokens: int
+    sentences: int  # with at least one scored word
+    heads: int  # words with the right head; likewise `labels`, and `arcs` for both
+    labels: int
+    arcs: int
+    exact: int  # sentences with every head right; `exact_labelled`: every label, too
+    exact_labelled: int
+    roots: int  # sentences where exactly the gold words are roots
+    content: Agreement
+    by_label: Mapping[str, Agreement]
+    by_arc_length: Mapping[str, Agreement]
+    by_sentence_length: Mapping[str, Attachment]
+    per_sentence: PerSentence = field(compare=False, repr=False)
+
+    @property
+    def uas(self) -> float:
+        """Unlabelled attachment: share of the words with the right head."""
+        return percentage(self.heads, self.tokens)
+
+    @property
+    def las(self) -> float:
+        """Labelled attachment: share of the words with the right head and label."""
+        return percentage(self.arcs, self.tokens)
+
+    @property
+    def la(self) -> float:
+        """Label accuracy: share of the words with the right label, whatever the head."""
+        return percentage(self.labels, self.tokens)
+
+    @property
+    def clas(self) -> float:
+        """F1 of labelled arcs over words with a content relation."""
+        return self.content.f1
+
+    @property
+    def exact_match(self) -> float:
+        """Share of the sentences with every head right."""
+        return percentage(self.exact, self.sentences)
+
+    @property
+    def exact_match_labelled(self) -> float:
+        """Share of the sentences with every head and label right."""
+        return percentage(self.exact_labelled, self.sentences)
+
+    @property
+    def root_accuracy(self) -> float:
+        """Share of the sentences where exactly the gold words are roots."""
+        return percentage(self.roots, self.sentences)
+
+    def measures(self) -> dict[str, float]:
+        """The measures above by name, and the number of words they were taken over."""
+        return {
+            "tokens": self.tokens,
+            "uas": self.uas,
+            "las": self.las,
+            "la": self.la,
+            "clas": self.clas,
+            "clas_precision": self.content.precision,
+            "clas_recall": self.content.recall,
+            "exact_match": self.exact_match,
+            "exact_match_labelled": self.exact_match_labelled,
+            "root_accuracy": self.root_accuracy,
+        }
+
+    def breakdown(self, by: Breakdown) -> Mapping[str, Agreement] | Mapping[str, Attachment]:
+        """The groups of one breakdown, by name."""
+        if by == "label":
+            return self.by_label
+        if by == "arc-length":
+            return self.by_arc_length
+        if by == "sentence-length":
+            return self.by_sentence_length
+        raise InputError(f"by: expected one of {', '.join(BREAKDOWNS)}, got {by!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The result of `evaluate`: the same measures over three choices of words.
+
+    `all` scores every word; `nopunct` leaves out punctuation by the rule in `punctuation`;
+    `conllx` is the CoNLL-X shared task's measure, whatever the other options.
+    """
+
+    sentences: int
+    tokens: int
+    punctuation: PunctuationRule
+    subtypes: bool
+    all: Scores
+    nopunct: Scores
+    conllx: Scores
+
+    @property
+    def uas(self) -> float:
+        """Unlabelled attachment over all words."""
+        return self.all.uas
+
+    @property
+    def las(self) -> float:
+        """Labelled attachment over all words."""
+        return self.all.las
+
+    def to_json(self, by: Iterable[Breakdown] = (), *, nopunct: bool = False) -> dict[str, object]:
+        """Everything as plain values for `json.dumps`.
+
+        Measures stand under their own name over all words, with `_nopunct` and `_conllx` behind
+        it over the others. `by` adds breakdowns, over all words unless `nopunct`.
+        """
+        result: dict[str, object] = {"sentences": self.sentences, **self.all.measures()}
+        for suffix, scores in (("nopunct", self.nopunct), ("conllx", self.conllx)):
+            result |= {f"{name}_{suffix}": value for name, value in scores.measures().items()}
+        result |= {"punctuation": self.punctuation, "subtypes": self.subtypes}
+        for name in by:
+            groups = (self.nopunct if nopunct else self.all).breakdown(name)
+            key = f"by_{name.replace('-', '_')}"
+            result[key] = {group: value.to_json() for group, value in groups.items()}
+        return result
