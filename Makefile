@@ -4,7 +4,7 @@ BIN := .venv/bin
 FUZZ_SECONDS ?= 60
 SOURCES := $(shell find core bindings -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt) CMakeLists.txt
 
-.PHONY: demo test test-python test-core fuzz bench lint docs stubs clean
+.PHONY: demo test test-python test-core fuzz fuzz-inference bench lint docs stubs clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -22,6 +22,23 @@ build/sanitize/arbora_core_tests: .venv/tools $(SOURCES)
 	$(BIN)/cmake -S core -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
 	  -DARBORA_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo > /dev/null
 	$(BIN)/cmake --build build/sanitize
+	@touch $@
+
+# Random and malformed calls: an answer or a clear error, never a crash. Longer by hand: FUZZ_SECONDS=3600.
+fuzz-inference: .venv/built
+	$(BIN)/python tests/fuzz/fuzz_inference.py --seconds $(FUZZ_SECONDS)
+
+bench: .venv/bench
+	$(BIN)/python benchmarks/inference.py $(BENCH_OPTIONS)
+
+# The peers are optional: what cannot be installed is named in the table and judged by recorded figures.
+# supar and torch-struct pin old companions that their tree code does not use, hence --no-deps.
+.venv/bench: .venv/built
+	$(BIN)/python -m pip install -q 'networkx>=3' || echo 'bench: networkx is not available'
+	$(BIN)/python -m pip install -q ufal.chu-liu-edmonds || echo 'bench: ufal.chu-liu-edmonds is not available'
+	$(BIN)/python -m pip install -q torch==2.13.0 || echo 'bench: torch is not available, nor what needs it'
+	$(BIN)/python -m pip install -q --no-deps torch-struct==0.5 || echo 'bench: torch-struct is not available'
+	$(BIN)/python -m pip install -q --no-deps supar==1.1.4 || echo 'bench: supar is not available'
 	@touch $@
 
 lint: .venv/built
