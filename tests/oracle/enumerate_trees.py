@@ -81,11 +81,13 @@ def _is_projective(heads: np.ndarray) -> np.ndarray:
     """No arc spans a word that its head does not dominate."""
     above = dominates(heads)
     rows = np.arange(len(heads))
+    words = np.arange(heads.shape[1])
     fine = np.ones(len(heads), dtype=bool)
-    for dep, between in itertools.product(range(1, heads.shape[1]), repeat=2):
+    for dep in range(1, heads.shape[1]):
         head = heads[:, dep]
-        inside = (np.minimum(head, dep) < between) & (between < np.maximum(head, dep))
-        fine &= ~inside | above[rows, head, between]
+        low, high = np.minimum(head, dep)[:, None], np.maximum(head, dep)[:, None]
+        spanned = (low < words) & (words < high)
+        fine &= np.all(~spanned | above[rows, head], axis=1)
     return fine
 
 
