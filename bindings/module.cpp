@@ -1,6 +1,28 @@
 // The native module arbora._core: one bind_<folder>.cpp each, listed here.
 #include <nanobind/nanobind.h>
 
+#include "errors/errors.hpp"
+
 namespace nb = nanobind;
 
-NB_MODULE(_core, m) { m.doc() = "Native core of Arbora."; }
+namespace arbora {
+void bind_inference(nb::module_& m);
+}
+
+NB_MODULE(_core, m) {
+    m.doc() = "Native core of Arbora.";
+    // The core's exceptions surface as the classes of arbora.errors, which imports nothing of ours.
+    nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+        const auto raise = [](const char* name, const char* what) {
+            PyErr_SetString(nb::module_::import_("arbora.errors").attr(name).ptr(), what);
+        };
+        try {
+            std::rethrow_exception(error);
+        } catch (const arbora::NoTreeError& e) {
+            raise("NoTreeError", e.what());
+        } catch (const arbora::InputError& e) {
+            raise("InputError", e.what());
+        }
+    });
+    arbora::bind_inference(m);
+}

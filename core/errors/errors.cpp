@@ -1,1 +1,0 @@
-#include "errors/errors.hpp"

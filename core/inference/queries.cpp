@@ -1,0 +1,194 @@
+#include "inference/queries.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "arborescence/kbest_arborescence.hpp"
+#include "arborescence/matrix_tree.hpp"
+#include "arborescence/max_arborescence.hpp"
+#include "chart/kbest.hpp"
+#include "chart/sample.hpp"
+#include "chart/viterbi.hpp"
+#include "errors/errors.hpp"
+#include "inference/reattach.hpp"
+#include "kernels/kernels.hpp"
+
+namespace arbora {
+
+namespace {
+
+[[noreturn]] void no_tree(const Problem& problem) {
+    throw NoTreeError(std::string("the allowed arcs leave no ") + (problem.trees == Trees::projective ? "projective " : "non-projective ") +
+                      (problem.roots == Roots::single ? "tree with exactly one root" : "tree") +
+                      "; allow more arcs (scores above -inf), require fewer, or allow several roots");
+}
+
+[[noreturn]] void unanswered(const char* query, const char* family, const char* answered) {
+    throw InputError(std::string(query) + " is not available for " + family + "; available: " + answered);
+}
+
+// The charts of a projective problem, filled. Each question below is asked of whichever factorization the problem needs.
+ArcCharts<MaxPlane> arc_max(const Problem& p, Arena& arena) {
+    const Square square(p.n);
+    const double* scores = checked_scores(p, square, arena);
+    auto charts = ArcCharts<MaxPlane>::take(arena, square, p.roots, scores);
+    charts.arcs.value = const_cast<double*>(scores);  // (max, +) weights are the scores; kernels only read them
+    kernels().inside_arc_max(charts);
+    return charts;
+}
+
+ArcCharts<LogPlane> arc_log(const Problem& p, Arena& arena) {
+    const Square square(p.n);
+    auto charts = ArcCharts<LogPlane>::take(arena, square, p.roots, checked_scores(p, square, arena));
+    kernels().exponentiate(charts.scores, charts.arcs, square.size());
+    kernels().inside_arc_log(charts);
+    return charts;
+}
+
+SiblingCharts<MaxPlane> sibling_max(const Problem& p, Arena& arena) {
+    const Square square(p.n);
+    const double* scores = checked_scores(p, square, arena);
+    check_higher_order(p);
+    auto charts = SiblingCharts<MaxPlane>::take(arena, square, p.roots, scores, p.siblings);
+    charts.arcs.value = const_cast<double*>(scores);
+    kernels().inside_sibling_max(charts);
+    return charts;
+}
+
+SiblingCharts<LogPlane> sibling_log(const Problem& p, Arena& arena) {
+    const Square square(p.n);
+    auto charts = SiblingCharts<LogPlane>::take(arena, square, p.roots, checked_scores(p, square, arena), p.siblings);
+    check_higher_order(p);
+    kernels().exponentiate(charts.scores, charts.arcs, square.size());
+    kernels().inside_sibling_log(charts);
+    return charts;
+}
+
+template <class Charts>
+void viterbi(const Charts& charts, const Problem& p, int* heads) {
+    if (charts.goal == kMinusInfinity) no_tree(p);
+    best_tree(charts, heads);
+}
+
+template <class Charts>
+void draw_trees(const Charts& charts, const Problem& p, int count, Generator& random, int* heads) {
+    if (charts.goal.is_zero()) no_tree(p);
+    std::vector<Item> agenda;
+    for (int i = 0; i < count; ++i) sample_tree(charts, random, agenda, heads + i * p.nodes());
+}
+
+void dense_from_square(const double* square_plane, Square q, double* out) {
+    for (int h = 0; h <= q.n; ++h) std::memcpy(out + h * static_cast<std::ptrdiff_t>(q.n + 1), square_plane + q.line(h), sizeof(double) * (q.n + 1));
+}
+
+double* zeroed(Arena& arena, std::size_t size) {
+    auto* memory = arena.take<double>(size);
+    std::memset(memory, 0, size * sizeof(double));
+    return memory;
+}
+
+}  // namespace
+
+void argmax(const Problem& p, Arena& arena, int* heads) {
+    arena.reset();
+    if (p.n == 0) {
+        heads[0] = -1;
+        return;
+    }
+    if (p.trees == Trees::nonprojective) {
+        if (p.second_order()) {
+            if (!best_by_reattachment(p, arena, heads)) no_tree(p);
+            return;
+        }
+        const Square square(p.n);
+        if (!max_arborescence(checked_scores(p, square, arena), square, p.roots, arena, heads)) no_tree(p);
+    } else if (p.second_order()) {
+        viterbi(sibling_max(p, arena), p, heads);
+    } else {
+        viterbi(arc_max(p, arena), p, heads);
+    }
+}
+
+std::vector<Heads> kbest(const Problem& p, int k, Arena& arena) {
+    arena.reset();
+    if (p.n == 0) return {Heads{-1}};
+    std::vector<Heads> trees;
+    if (p.trees == Trees::nonprojective) {
+        if (p.second_order()) unanswered("kbest", "second-order non-projective trees", "argmax");
+        const Square square(p.n);
+        trees = kbest_arborescences(checked_scores(p, square, arena), square, p.roots, k, arena);
+    } else if (p.second_order()) {
+        trees = LazyKBest(sibling_max(p, arena)).run(k);
+    } else {
+        trees = LazyKBest(arc_max(p, arena)).run(k);
+    }
+    if (trees.empty()) no_tree(p);
+    return trees;
+}
+
+double log_partition(const Problem& p, Arena& arena) {
+    if (p.n == 0) return 0.0;
+    std::vector<int> best(p.nodes());
+    argmax(p, arena, best.data());
+    const double floor = tree_score(p, best.data());
+    arena.reset();
+    double result = 0.0;
+    if (p.trees == Trees::nonprojective) {
+        if (p.second_order()) unanswered("log_partition", "second-order non-projective trees", "argmax");
+        const Square square(p.n);
+        result = MatrixTree(checked_scores(p, square, arena), square, p.roots, arena).log_partition();
+    } else {
+        result = log(p.second_order() ? sibling_log(p, arena).goal : arc_log(p, arena).goal);
+    }
+    return std::max(result, floor);
+}
+
+void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
+    arena.reset();
+    const Square square(p.n);
+    const auto cells = static_cast<std::size_t>(p.nodes() * p.nodes());
+    if (p.siblings != nullptr) std::fill_n(out.siblings, cells * p.nodes(), 0.0);
+    if (p.n == 0) {
+        out.arcs[0] = 0.0;
+        return;
+    }
+    if (p.trees == Trees::nonprojective) {
+        if (p.second_order()) unanswered("marginals", "second-order non-projective trees", "argmax");
+        MatrixTree sums(checked_scores(p, square, arena), square, p.roots, arena);
+        if (!sums.any_tree()) no_tree(p);
+        sums.marginals(out.arcs);
+        return;
+    }
+    double* arcs = zeroed(arena, square.size());
+    if (p.second_order()) {
+        const auto charts = sibling_log(p, arena);
+        if (charts.goal.is_zero()) no_tree(p);
+        kernels().marginals_sibling(charts, FlowPlanes::take(arena, square), arcs, out.siblings);
+    } else {
+        const auto charts = arc_log(p, arena);
+        if (charts.goal.is_zero()) no_tree(p);
+        kernels().marginals_arc(charts, FlowPlanes::take(arena, square), arcs);
+    }
+    dense_from_square(arcs, square, out.arcs);
+}
+
+void sample(const Problem& p, int count, Generator& random, Arena& arena, int* heads) {
+    arena.reset();
+    if (p.n == 0) {
+        std::fill_n(heads, count, -1);
+        return;
+    }
+    if (p.trees == Trees::nonprojective) {
+        if (p.second_order()) unanswered("sample", "second-order non-projective trees", "argmax");
+        const Square square(p.n);
+        MatrixTree sums(checked_scores(p, square, arena), square, p.roots, arena);
+        if (!sums.any_tree()) no_tree(p);
+        for (int i = 0; i < count; ++i) sums.sample(random, heads + i * p.nodes());
+    } else if (p.second_order()) {
+        draw_trees(sibling_log(p, arena), p, count, random, heads);
+    } else {
+        draw_trees(arc_log(p, arena), p, count, random, heads);
+    }
+}
+
+}  // namespace arbora

@@ -1,0 +1,79 @@
+// The inner loops of arborescence/max_arborescence.cpp and kbest_arborescence.cpp.
+#pragma once
+
+#include "factorization/layout.hpp"
+#include "kernels/vec.hpp"
+
+namespace arbora::ARBORA_ISA {
+
+// For every column: the largest score among the rows first..n, and the lowest row that has it.
+static void column_best(const double* scores, Square q, int first, double* best, double* row) {
+    for (int i = 0; i <= q.n; i += W) {
+        Vec top = load(scores + q.line(first) + i), at = broadcast(first);
+        for (int head = first + 1; head <= q.n; ++head) {
+            const Vec x = load(scores + q.line(head) + i);
+            const IVec better = x > top;
+            top = maximum(x, top);
+            at = select(better, broadcast(head), at);
+        }
+        store(best + i, top);
+        store(row + i, at);
+    }
+}
+
+// out[dep][head] = scores[head][dep].
+static void transpose(const double* scores, Square q, double* out) {
+    constexpr int kBlock = 8;
+    for (int top = 0; top <= q.n; top += kBlock) {
+        for (int left = 0; left <= q.n; left += kBlock) {
+            const int bottom = top + kBlock <= q.n + 1 ? top + kBlock : q.n + 1;
+            const int right = left + kBlock <= q.n + 1 ? left + kBlock : q.n + 1;
+            for (int i = top; i < bottom; ++i) {
+                for (int j = left; j < right; ++j) out[q.cell(j, i)] = scores[q.cell(i, j)];
+            }
+        }
+    }
+    for (int i = 0; i <= q.n; ++i) {
+        for (int j = q.n + 1; j < q.stride; ++j) out[q.cell(i, j)] = -__builtin_inf();
+    }
+}
+
+// The lowest index of the largest of line[0..length), or -1 if that is -infinity. The padding holds -infinity.
+static int line_best(const double* line, int length, double* best) {
+    Vec top = broadcast(-__builtin_inf());
+    for (int i = 0; i < length; i += W) top = maximum(load(line + i), top);
+    const double value = horizontal_max(top);
+    *best = value;
+    if (value == -__builtin_inf()) return -1;
+    for (int i = 0; i < length; i += W) {
+        const IVec hit = load(line + i) == broadcast(value);
+        if (any(hit)) {
+            for (int j = 0; j < W; ++j) {
+                if (hit[j] != 0) return i + j;
+            }
+        }
+    }
+    return -1;
+}
+
+// into = max(into, from - shift), entering words alongside.
+static void line_merge(double* into, double* into_word, const double* from, const double* from_word, double shift, int length) {
+    for (int i = 0; i < length; i += W) {
+        const Vec a = load(into + i), b = load(from + i) - broadcast(shift);
+        const IVec better = b > a;
+        store(into + i, select(better, b, a));
+        store(into_word + i, select(better, load(from_word + i), load(into_word + i)));
+    }
+}
+
+// The same for the two largest of each entry: `second` is the runner-up by another word.
+static void line_merge_two(double* into, double* into_second, const double* from, const double* from_second, double shift, int length) {
+    for (int i = 0; i < length; i += W) {
+        const Vec a = load(into + i), b = load(from + i) - broadcast(shift);
+        const Vec a2 = load(into_second + i), b2 = load(from_second + i) - broadcast(shift);
+        const Vec lower = select(b > a, a, b);
+        store(into_second + i, maximum(lower, maximum(a2, b2)));
+    }
+}
+
+}  // namespace arbora::ARBORA_ISA

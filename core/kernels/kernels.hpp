@@ -1,0 +1,55 @@
+// The vector programs, one table per instruction set; kernels() is the best one that this CPU runs.
+#pragma once
+
+#include <cstddef>
+
+#include "arborescence/elimination_state.hpp"
+#include "factorization/arc.hpp"
+#include "factorization/sibling.hpp"
+
+namespace arbora {
+
+// Working memory of the marginals: planes of the size of the Square, zeroed.
+struct FlowPlanes {
+    double *right, *left, *open_right, *open_left, *between;
+
+    static FlowPlanes take(Arena& arena, Square square);
+};
+
+struct Kernels {
+    const char* name;
+
+    // scores.hpp
+    bool (*all_valid)(const double* values, int length);
+    bool (*copy_scores)(const double* scores, Square square, double* out);
+    void (*exponentiate)(const double* scores, LogPlane out, std::size_t count);
+
+    // inside_arc.hpp, inside_sibling.hpp
+    void (*inside_arc_max)(ArcCharts<MaxPlane>& charts);
+    void (*inside_arc_log)(ArcCharts<LogPlane>& charts);
+    void (*marginals_arc)(const ArcCharts<LogPlane>& charts, FlowPlanes flow, double* marginals);
+    void (*inside_sibling_max)(SiblingCharts<MaxPlane>& charts);
+    void (*inside_sibling_log)(SiblingCharts<LogPlane>& charts);
+    void (*marginals_sibling)(const SiblingCharts<LogPlane>& charts, FlowPlanes flow, double* marginals, double* siblings);
+
+    // branching.hpp
+    void (*column_best)(const double* scores, Square square, int first, double* best, double* row);
+    void (*transpose)(const double* scores, Square square, double* out);
+    int (*line_best)(const double* line, int length, double* best);
+    void (*line_merge)(double* into, double* into_word, const double* from, const double* from_word, double shift, int length);
+    void (*line_merge_two)(double* into, double* into_second, const double* from, const double* from_second, double shift, int length);
+
+    // elimination.hpp, elimination_extended.hpp
+    double (*scale_weights)(const double* scores, const double* column_top, Elimination& state);
+    bool (*eliminate)(Elimination& state);
+    void (*backpropagate)(const Elimination& state, double* gradients);
+    bool (*eliminate_extended)(ExtendedElimination& state);
+    void (*backpropagate_extended)(const ExtendedElimination& state, LogPlane gradients);
+};
+
+const Kernels& kernels();
+
+// By name ("baseline", "avx2", "avx512"), for tests and benchmarks; nullptr where the CPU or the build lacks it.
+const Kernels* kernels_named(const char* name);
+
+}  // namespace arbora

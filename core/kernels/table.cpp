@@ -1,0 +1,53 @@
+// Compiled once per instruction set, with ARBORA_ISA naming it and the compiler told to use it.
+#include "kernels/branching.hpp"
+#include "kernels/elimination.hpp"
+#include "kernels/elimination_extended.hpp"
+#include "kernels/inside_arc.hpp"
+#include "kernels/inside_sibling.hpp"
+#include "kernels/kernels.hpp"
+#include "kernels/scores.hpp"
+
+#define ARBORA_TEXT_OF(x) #x
+#define ARBORA_NAME_OF(x) ARBORA_TEXT_OF(x)
+
+namespace arbora::ARBORA_ISA {
+
+static void inside_arc_max(ArcCharts<MaxPlane>& c) { inside_arc<Max>(c); }
+static void inside_arc_log(ArcCharts<LogPlane>& c) { inside_arc<Log>(c); }
+static void inside_sibling_max(SiblingCharts<MaxPlane>& c) { inside_sibling<Max>(c); }
+static void inside_sibling_log(SiblingCharts<LogPlane>& c) { inside_sibling<Log>(c); }
+
+static void marginals_arc(const ArcCharts<LogPlane>& c, FlowPlanes p, double* marginals) {
+    flow_arc(c, Flow{c.square, p.right, p.left, p.open_right, p.open_left}, marginals);
+}
+
+static void marginals_sibling(const SiblingCharts<LogPlane>& c, FlowPlanes p, double* marginals, double* siblings) {
+    const Flow flow{c.square, p.right, p.left, p.open_right, p.open_left};
+    flow_sibling(c, SiblingFlow{flow, p.between, siblings}, marginals);
+}
+
+extern const Kernels table;
+const Kernels table = {
+    ARBORA_NAME_OF(ARBORA_ISA),
+    all_valid,
+    copy_scores,
+    exponentiate,
+    inside_arc_max,
+    inside_arc_log,
+    marginals_arc,
+    inside_sibling_max,
+    inside_sibling_log,
+    marginals_sibling,
+    column_best,
+    transpose,
+    line_best,
+    line_merge,
+    line_merge_two,
+    scale_weights,
+    eliminate,
+    backpropagate,
+    eliminate_extended,
+    backpropagate_extended,
+};
+
+}  // namespace arbora::ARBORA_ISA

@@ -1,0 +1,147 @@
+// One vector type per instruction set. This header, and all that includes it, is compiled once per set into its own
+// namespace (ARBORA_ISA); nothing here may call a non-inlined library function, or the linker could hand code for a newer
+// CPU to an older one.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "attributes.hpp"
+
+#if defined(__AVX512F__) || defined(__AVX2__) || defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#ifndef ARBORA_ISA
+#define ARBORA_ISA baseline
+#endif
+
+namespace arbora::ARBORA_ISA {
+
+#if defined(__AVX512F__)
+inline constexpr int W = 8;
+#elif defined(__AVX2__)
+inline constexpr int W = 4;
+#else
+inline constexpr int W = 2;
+#endif
+
+typedef double Vec __attribute__((vector_size(W * 8)));
+typedef std::int64_t IVec __attribute__((vector_size(W * 8)));
+
+ARBORA_INLINE static inline Vec load(const double* p) {
+    Vec v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+
+ARBORA_INLINE static inline void store(double* p, Vec v) { __builtin_memcpy(p, &v, sizeof v); }
+
+ARBORA_INLINE static inline Vec broadcast(double x) { return x - Vec{}; }
+
+ARBORA_INLINE static inline IVec lane_numbers() {
+    IVec lanes{};
+    for (int i = 0; i < W; ++i) lanes[i] = i;
+    return lanes;
+}
+
+// Lanes below `count`: all ones; the others: zero.
+ARBORA_INLINE static inline IVec first_lanes(std::int64_t count) { return lane_numbers() < (count - IVec{}); }
+
+ARBORA_INLINE static inline Vec select(IVec mask, Vec a, Vec b) { return mask ? a : b; }
+
+// The first `count` < W doubles at p, `fill` in the other lanes; reads nothing beyond.
+ARBORA_INLINE static inline Vec load_first(const double* p, int count, double fill) {
+#if defined(__AVX512F__)
+    return (Vec)_mm512_mask_loadu_pd((__m512d)broadcast(fill), (__mmask8)((1u << count) - 1u), p);
+#elif defined(__AVX2__)
+    const IVec mask = first_lanes(count);
+    return select(mask, (Vec)_mm256_maskload_pd(p, (__m256i)mask), broadcast(fill));
+#else
+    Vec v = broadcast(fill);
+    for (int i = 0; i < count; ++i) v[i] = p[i];
+    return v;
+#endif
+}
+
+// Where a is NaN the result is b.
+ARBORA_INLINE static inline Vec maximum(Vec a, Vec b) {
+#if defined(__AVX512F__)
+    // The masked form: the plain one makes g++ 12 warn about its own header.
+    return (Vec)_mm512_mask_max_pd((__m512d)a, (__mmask8)0xff, (__m512d)a, (__m512d)b);
+#elif defined(__AVX2__)
+    return (Vec)_mm256_max_pd((__m256d)a, (__m256d)b);
+#elif defined(__SSE2__)
+    return (Vec)_mm_max_pd((__m128d)a, (__m128d)b);
+#else
+    return a > b ? a : b;
+#endif
+}
+
+ARBORA_INLINE static inline double horizontal_max(Vec v) {
+    double best = v[0];
+    for (int i = 1; i < W; ++i) best = v[i] > best ? v[i] : best;
+    return best;
+}
+
+ARBORA_INLINE static inline double horizontal_sum(Vec v) {
+#if defined(__AVX512F__)
+    return _mm512_reduce_add_pd((__m512d)v);
+#else
+    double sum = v[0];
+    for (int i = 1; i < W; ++i) sum += v[i];
+    return sum;
+#endif
+}
+
+ARBORA_INLINE static inline bool any(IVec mask) {
+    std::int64_t all = 0;
+    for (int i = 0; i < W; ++i) all |= mask[i];
+    return all != 0;
+}
+
+// 2^x for whole x in [-1000, 1000]; smaller x count as -1000, which is as good as zero beside a term of size one.
+ARBORA_INLINE static inline Vec power_of_two(Vec x) {
+    const Vec shifted = maximum(x, broadcast(-1000.0)) + broadcast(0x1p52 + 1023.0);
+    return (Vec)((IVec)shifted << 52);
+}
+
+// exp(score) = mantissa * 2^exponent with the mantissa in [0.7, 1.5]; -inf gives mantissa 0.
+struct VecExtended {
+    Vec mantissa, exponent;
+};
+
+// e^r on |r| <= ln(2)/2 as 1 + r + r^2 q(r), q a near-minimax polynomial of degree 9: error below 2e-17.
+ARBORA_INLINE static inline Vec exp_reduced(Vec r) {
+    const Vec r2 = r * r;
+    const Vec a = 0x1.0000000000001p-1 + 0x1.5555555555556p-3 * r;
+    const Vec b = 0x1.5555555553d37p-5 + 0x1.11111111109a6p-7 * r;
+    const Vec c = 0x1.6c16c1789d1d7p-10 + 0x1.a01a01a7cebcdp-13 * r;
+    const Vec d = 0x1.a019b8ca26fcfp-16 + 0x1.71de0d85293b8p-19 * r;
+    const Vec e = 0x1.2891d4ffbb0f9p-22 + 0x1.af390ba7e6f47p-26 * r;
+    const Vec q = a + r2 * (b + r2 * (c + r2 * (d + r2 * e)));
+    return 1.0 + (r + r2 * q);
+}
+
+ARBORA_INLINE static inline VecExtended exp_split(Vec score) {
+    constexpr double kLimit = 0x1p40;
+    constexpr double kRound = 0x1.8p52;
+    Vec clamped = maximum(score, broadcast(-kLimit));
+    clamped = select(clamped > broadcast(kLimit), broadcast(kLimit), clamped);
+    const Vec whole = (clamped * 0x1.71547652b82fep+0 + kRound) - kRound;
+    const Vec rest = (clamped - whole * 0x1.62e42fee00000p-1) - whole * 0x1.a39ef35793c76p-33;
+    const IVec alive = score > broadcast(-__builtin_inf());
+    return {select(alive, exp_reduced(rest), Vec{}), select(alive, whole, broadcast(-1e300))};
+}
+
+// exp(x) as a plain double for x <= 0 (or a little above); below -700 it is 0.
+ARBORA_INLINE static inline Vec exp_plain(Vec x) {
+    constexpr double kRound = 0x1.8p52;
+    const Vec clamped = maximum(x, broadcast(-705.0));
+    const Vec whole = (clamped * 0x1.71547652b82fep+0 + kRound) - kRound;
+    const Vec rest = (clamped - whole * 0x1.62e42fee00000p-1) - whole * 0x1.a39ef35793c76p-33;
+    const Vec scale = (Vec)((IVec)(whole + broadcast(0x1p52 + 1023.0)) << 52);
+    return select(x > broadcast(-700.0), exp_reduced(rest) * scale, Vec{});
+}
+
+}  // namespace arbora::ARBORA_ISA

@@ -1,0 +1,244 @@
+"""Scores as the native core reads them: checked, float64, C order; one sentence or a batch.
+
+The conventions are those of `arbora.inference`: `scores[head, dep]`, node 0 is the root, column 0 and
+the diagonal are ignored, `-inf` forbids. Nothing here writes into an array of the caller's.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora import _core
+from arbora.errors import InputError
+
+Array: TypeAlias = NDArray[np.float64]
+Scores: TypeAlias = NDArray[Any] | Sequence[NDArray[Any]]
+Required: TypeAlias = NDArray[Any] | Iterable[tuple[int, int]]
+
+_FLOAT64 = np.dtype(np.float64)
+_TREES = {"projective": _core.Trees.projective, "nonprojective": _core.Trees.nonprojective}
+_ROOTS = {"single": _core.Roots.single, "multi": _core.Roots.multi}
+
+
+class Options(TypedDict, total=False):
+    """What every query takes: the family of trees, higher-order parts, known heads, threads."""
+
+    trees: Literal["projective", "nonprojective"]
+    roots: Literal["single", "multi"]
+    siblings: Scores | None
+    grandparents: Scores | None
+    grandsiblings: Scores | None
+    required: Required | Sequence[Required | None] | None
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A batch of problems: lists of arrays, one entry per sentence, and the family they range over."""
+
+    arcs: list[Array]
+    siblings: list[Array] | None
+    grandparents: list[Array] | None
+    grandsiblings: list[Array] | None
+    trees: _core.Trees
+    roots: _core.Roots
+    threads: int
+    single: bool
+    labelled: bool
+
+    def replace_arcs(self, arcs: list[Array]) -> Parts:
+        """The same batch with other arc scores (labelled or not)."""
+        labelled = bool(arcs) and arcs[0].ndim == 3
+        return Parts(
+            arcs,
+            self.siblings,
+            self.grandparents,
+            self.grandsiblings,
+            self.trees,
+            self.roots,
+            self.threads,
+            self.single,
+            labelled,
+        )
+
+    def only(self, i: int) -> Parts:
+        """Sentence `i` as a batch of its own."""
+
+        def pick(parts: list[Array] | None) -> list[Array] | None:
+            return None if parts is None else [parts[i]]
+
+        return Parts(
+            [self.arcs[i]],
+            pick(self.siblings),
+            pick(self.grandparents),
+            pick(self.grandsiblings),
+            self.trees,
+            self.roots,
+            1,
+            True,
+            self.labelled,
+        )
+
+    @property
+    def first_order(self) -> bool:
+        """Whether arcs are the only parts."""
+        return self.siblings is None and self.grandparents is None and self.grandsiblings is None
+
+
+def option(name: str, value: str, choices: dict[str, Any]) -> Any:
+    """`choices[value]`, or an InputError that lists what may be chosen."""
+    try:
+        return choices[value]
+    except (KeyError, TypeError):
+        listed = " or ".join(repr(choice) for choice in choices)
+        raise InputError(f"{name} must be {listed}, got {value!r}") from None
+
+
+def make_parts(scores: Scores, **options: Unpack[Options]) -> Parts:
+    """Checks everything the caller gave and arranges it as a batch."""
+    for name in options:
+        if name not in Options.__annotations__:
+            near = difflib.get_close_matches(name, Options.__annotations__, n=1)
+            listed = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(Options.__annotations__)}"
+            raise TypeError(f"unknown option {name!r}; {listed}")
+    single = not isinstance(scores, (list, tuple))
+    given: Any = [scores] if single else scores
+    arcs = [arc_array(array, i, single) for i, array in enumerate(given)]
+    labelled = _all_labelled(arcs)
+    threads = options.get("threads", 1)
+    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+        raise InputError(f"threads must be a whole number of at least 1, got {threads!r}")
+    nodes = [len(array) for array in arcs]
+    parts = Parts(
+        arcs,
+        _higher_order("siblings", options.get("siblings"), 3, nodes, single),
+        _higher_order("grandparents", options.get("grandparents"), 3, nodes, single),
+        _higher_order("grandsiblings", options.get("grandsiblings"), 4, nodes, single),
+        option("trees", options.get("trees", "nonprojective"), _TREES),
+        option("roots", options.get("roots", "single"), _ROOTS),
+        threads,
+        single,
+        labelled,
+    )
+    required = options.get("required")
+    return parts if required is None else _require(parts, required)
+
+
+def _all_labelled(arcs: list[Array]) -> bool:
+    labelled = bool(arcs) and arcs[0].ndim == 3
+    for i, array in enumerate(arcs):
+        if (array.ndim == 3) is not labelled:
+            raise InputError(
+                f"scores[{i}] has {array.ndim} dimensions, scores[0] has {arcs[0].ndim}: "
+                "a batch is labelled throughout or not at all"
+            )
+    return labelled
+
+
+def _float_array(array: Any, where: str) -> Array:
+    if type(array) is np.ndarray and array.dtype is _FLOAT64 and array.flags.c_contiguous:
+        return array
+    try:
+        raw = np.asarray(array)
+    except Exception as error:
+        raise InputError(f"{where} must be an array of numbers, got {type(array).__name__}") from error
+    if raw.dtype.kind not in "biuf":
+        raise InputError(f"{where} must hold real numbers, got dtype {raw.dtype}")
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(raw, dtype=np.float64)
+
+
+def arc_array(array: Any, i: int, single: bool) -> Array:
+    """`scores` or `scores[i]` as a checked float64 array of 2 or 3 dimensions."""
+    where = "scores" if single else f"scores[{i}]"
+    result = _float_array(array, where)
+    shape = result.shape
+    if len(shape) == 2 and shape[0] == shape[1] >= 1:
+        return result
+    if len(shape) == 3 and shape[0] == shape[1] >= 1 and shape[2] >= 1:
+        return result
+    hint = "; a list of arrays is a batch of sentences" if not single and len(shape) < 2 else ""
+    raise InputError(
+        f"{where} must have shape (n+1, n+1), or (n+1, n+1, labels), for a sentence of n words; "
+        f"got {shape}{hint}"
+    )
+
+
+def _higher_order(name: str, given: Any, axes: int, nodes: list[int], single: bool) -> list[Array] | None:
+    if given is None:
+        return None
+    arrays = [given] if single else given
+    if not isinstance(arrays, (list, tuple)) or len(arrays) != len(nodes):
+        raise InputError(f"{name} must be a list of {len(nodes)} arrays, one per sentence of scores")
+    result = []
+    for i, (array, size) in enumerate(zip(arrays, nodes, strict=True)):
+        where = name if single else f"{name}[{i}]"
+        checked = _float_array(array, where)
+        if checked.shape != (size,) * axes:
+            raise InputError(f"{where} must have shape {(size,) * axes}, got {checked.shape}")
+        result.append(checked)
+    return result
+
+
+def partial_heads(required: Any, nodes: int, where: str = "required") -> NDArray[np.intp]:
+    """A partial tree as an array of shape (n+1,): -1 where the head is free."""
+    heads = np.full(nodes, -1, dtype=np.intp)
+    if isinstance(required, np.ndarray) and required.ndim == 1:
+        if required.shape != (nodes,) or required.dtype.kind not in "iu":
+            raise InputError(
+                f"{where} must be whole numbers of shape ({nodes},), -1 where the head is free, "
+                f"or pairs (head, dep); got {required.dtype} of shape {required.shape}"
+            )
+        heads[1:] = required[1:]
+    else:
+        for head, dep in _pairs(required, where):
+            if not 1 <= dep < nodes:
+                raise InputError(f"{where}: dep must be in 1..{nodes - 1}, got {dep}")
+            if heads[dep] not in (-1, head):
+                raise InputError(f"{where}: word {dep} has two heads, {heads[dep]} and {head}")
+            heads[dep] = head
+    for dep in range(1, nodes):
+        if not -1 <= heads[dep] < nodes or heads[dep] == dep:
+            raise InputError(
+                f"{where}: head of word {dep} must be another node in 0..{nodes - 1}, "
+                f"or -1 for free; got {heads[dep]}"
+            )
+    return heads
+
+
+def _pairs(required: Any, where: str) -> list[tuple[int, int]]:
+    try:
+        return [(int(head), int(dep)) for head, dep in required]
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{where} must be a partial tree (whole numbers, -1 where the head is free) "
+            f"or pairs (head, dep), got {required!r}"
+        ) from error
+
+
+def constrain(scores: Array, heads: NDArray[np.intp]) -> Array:
+    """A copy of `scores` in which every other head of a word with a known head is forbidden."""
+    result = scores.copy()
+    known = np.flatnonzero(heads >= 0)
+    result[:, known] = -np.inf
+    result[heads[known], known] = scores[heads[known], known]
+    return result
+
+
+def _require(parts: Parts, required: Any) -> Parts:
+    each = [required] if parts.single else required
+    if not isinstance(each, (list, tuple)) or len(each) != len(parts.arcs):
+        raise InputError(
+            f"required must be a list with one entry per sentence ({len(parts.arcs)}), None where nothing is"
+        )
+    arcs = []
+    for i, (array, wanted) in enumerate(zip(parts.arcs, each, strict=True)):
+        where = "required" if parts.single else f"required[{i}]"
+        arcs.append(array if wanted is None else constrain(array, partial_heads(wanted, len(array), where)))
+    return parts.replace_arcs(arcs)

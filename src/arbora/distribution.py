@@ -1,0 +1,117 @@
+"""`TreeDistribution`: a lazy object over (scores, family) that answers every question of `arbora.inference`.
+
+P(tree) is proportional to exp(score of the tree). Nothing is computed before it is asked for, and nothing
+twice. The scores are copied, so later changes to the caller's arrays change nothing.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora import inference
+from arbora._parts import Array, Options
+from arbora.errors import InputError
+from arbora.inference import Best, Heads, Marginals
+
+__all__ = ["TreeDistribution"]
+
+
+class TreeDistribution:
+    """The distribution over one sentence's trees; see `arbora.inference` for scores and options.
+
+    >>> import numpy as np
+    >>> d = TreeDistribution(np.zeros((3, 3)), trees="projective", roots="multi")
+    >>> round(np.exp(d.log_partition))
+    3
+    """
+
+    def __init__(self, scores: NDArray[Any], **options: Unpack[Options]) -> None:
+        if isinstance(scores, (list, tuple)):
+            raise InputError("TreeDistribution takes one sentence; make one for each array of a batch")
+        self._scores = np.array(scores)
+        self._options = options.copy()
+
+    @property
+    def scores(self) -> NDArray[Any]:
+        """A read-only view of the arc scores."""
+        view = self._scores.view()
+        view.flags.writeable = False
+        return view
+
+    def __len__(self) -> int:
+        return len(self._scores) - 1
+
+    def __repr__(self) -> str:
+        family = " ".join(f"{name}={value!r}" for name, value in self._options.items() if isinstance(value, str))
+        return f"<TreeDistribution over {len(self)} words {family}>".replace(" >", ">")
+
+    @cached_property
+    def best(self) -> Best:
+        """The most probable tree (and labelling)."""
+        best: Best = inference.argmax(self._scores, **self._options)
+        return best
+
+    @cached_property
+    def log_partition(self) -> float:
+        """log of the sum of exp(score) over all trees."""
+        return float(inference.log_partition(self._scores, **self._options))
+
+    @cached_property
+    def marginals(self) -> Array | Marginals:
+        """P(part), as `inference.marginals`."""
+        marginals: Array | Marginals = inference.marginals(self._scores, **self._options)
+        return marginals
+
+    @cached_property
+    def arc_marginals(self) -> Array:
+        """P(head, dep), shape (n+1, n+1), labels summed out; columns of words sum to one."""
+        return inference.arc_marginals(self.marginals)
+
+    @cached_property
+    def label_marginals(self) -> Array:
+        """P(label | arc), shape (n+1, n+1, labels); 0 for arcs that cannot be."""
+        if self._scores.ndim != 3:
+            raise InputError("label_marginals needs labelled scores of shape (n+1, n+1, labels)")
+        arcs = self.marginals.arcs if isinstance(self.marginals, Marginals) else self.marginals
+        totals = arcs.sum(axis=-1, keepdims=True)
+        return np.divide(arcs, totals, out=np.zeros_like(arcs), where=totals > 0.0)
+
+    @cached_property
+    def entropy(self) -> float:
+        """In nats."""
+        return float(inference.entropy(self._scores, **self._options))
+
+    def kbest(self, k: int) -> list[Best]:
+        """The k best trees, best first."""
+        trees: list[Best] = inference.kbest(self._scores, k, **self._options)
+        return trees
+
+    def sample(self, k: int, seed: int = 0, replacement: bool = True) -> list[Best]:
+        """Random trees, drawn exactly."""
+        trees: list[Best] = inference.sample(
+            self._scores, k, seed=seed, replacement=replacement, **self._options
+        )
+        return trees
+
+    def log_prob(self, heads: Heads, labels: Heads | None = None) -> float:
+        """log P(tree); -inf for a tree outside the family."""
+        return float(inference.log_prob(self._scores, heads, labels, **self._options))
+
+    def minimum_risk(self) -> Best:
+        """The tree with the most expected correct heads."""
+        best: Best = inference.minimum_risk(self._scores, **self._options)
+        return best
+
+    def expected_wrong_heads(self, heads: Heads) -> float:
+        """How many words are expected to have another head than in `heads`."""
+        return float(inference.expected_wrong_heads(self._scores, heads, **self._options))
+
+    def kl_divergence(self, other: TreeDistribution) -> float:
+        """KL(self || other) in nats, for first-order distributions over the same family."""
+        if self._options != other._options:
+            raise InputError("kl_divergence needs two distributions over the same family")
+        return float(inference.kl_divergence(self._scores, other._scores, **self._options))
