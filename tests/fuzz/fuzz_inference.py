@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from arbora.distribution import TreeDistribution
 from oracle.enumerate_trees import is_tree
 
 from arbora import inference
+from arbora.distribution import TreeDistribution
 from arbora.errors import ArboraError
 
 SECONDS_PER_CASE = 5

@@ -2,12 +2,12 @@ import contextlib
 
 import numpy as np
 import pytest
-from arbora.distribution import TreeDistribution
 from inference.helpers import each_family, identical, make_scores
 from inference.test_second_order import random_parts
 from oracle.enumerate_trees import enumerate_forest
 
 from arbora import inference
+from arbora.distribution import TreeDistribution
 from arbora.errors import InputError, NoTreeError
 
 
@@ -26,16 +26,12 @@ def test_it_answers_as_the_functions_do(trees, roots):
     for replacement in (True, False):
         drawn = inference.sample(scores, 4, seed=9, replacement=replacement, **options)
         assert identical(p.sample(4, seed=9, replacement=replacement), drawn)
-    assert p.log_prob(heads) == pytest.approx(
-        inference.log_prob(scores, heads, **options), abs=1e-12
-    )
+    assert p.log_prob(heads) == pytest.approx(inference.log_prob(scores, heads, **options), abs=1e-12)
     assert identical(p.minimum_risk().heads, inference.minimum_risk(scores, **options).heads)
     assert p.expected_wrong_heads(heads) == pytest.approx(
         inference.expected_wrong_heads(scores, heads, **options), abs=1e-12
     )
-    assert p.kl_divergence(q) == pytest.approx(
-        inference.kl_divergence(scores, other, **options), abs=1e-10
-    )
+    assert p.kl_divergence(q) == pytest.approx(inference.kl_divergence(scores, other, **options), abs=1e-10)
 
 
 @each_family

@@ -77,9 +77,7 @@ def test_trees_themselves_match_where_scores_are_distinct(trees, roots):
 def test_the_first_is_the_argmax_and_lists_are_prefixes(trees, roots):
     scores = np.random.default_rng(4).normal(size=(31, 31))
     long = inference.kbest(scores, 50, trees=trees, roots=roots)
-    assert long[0].score == pytest.approx(
-        inference.argmax(scores, trees=trees, roots=roots).score, abs=1e-12
-    )
+    assert long[0].score == pytest.approx(inference.argmax(scores, trees=trees, roots=roots).score, abs=1e-12)
     assert identical(inference.kbest(scores, 7, trees=trees, roots=roots), long[:7])
     assert len({tree_key(best) for best in long}) == 50
 

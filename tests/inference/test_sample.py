@@ -113,9 +113,7 @@ def test_without_replacement_is_sequential_sampling(trees, roots):
     index = {pair: i for i, pair in enumerate(pairs)}
     observed = np.zeros(len(pairs), dtype=int)
     for seed in range(4000):
-        first, second = inference.sample(
-            scores, 2, seed=seed, replacement=False, trees=trees, roots=roots
-        )
+        first, second = inference.sample(scores, 2, seed=seed, replacement=False, trees=trees, roots=roots)
         observed[index[forest.find(first.heads), forest.find(second.heads)]] += 1
     expected = [float(p[a] * p[b] / (1 - p[a])) for a, b in pairs]
     assert chi_square(observed, expected) > SURPRISE

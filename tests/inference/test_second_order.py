@@ -128,9 +128,7 @@ def test_samples_with_siblings_follow_the_distribution(roots):
     assert chi_square(counts(found, forest), forest.probabilities) > SURPRISE
     for best in found[:20]:
         check_tree(best, scores, parts, roots, 1e-9)
-    every = inference.sample(
-        scores, 1000, replacement=False, trees="projective", roots=roots, **parts
-    )
+    every = inference.sample(scores, 1000, replacement=False, trees="projective", roots=roots, **parts)
     assert np.all(counts(every, forest) == 1)
 
 

@@ -24,9 +24,7 @@ def random_powers(rng: np.random.Generator, n: int, spread: int, forbid: float =
     """Random whole powers in [-spread, spread]; each arc forbidden with probability `forbid`."""
     values = rng.integers(-spread, spread + 1, size=(n + 1, n + 1))
     barred = rng.random((n + 1, n + 1)) < forbid
-    return [
-        [None if barred[h, d] else int(values[h, d]) for d in range(n + 1)] for h in range(n + 1)
-    ]
+    return [[None if barred[h, d] else int(values[h, d]) for d in range(n + 1)] for h in range(n + 1)]
 
 
 def to_scores(powers: Powers) -> np.ndarray:
@@ -75,11 +73,7 @@ def _spanning(weights: list[list[int]], roots: str) -> int:
 
 
 def _without(matrix: list[list[int]], skip: int) -> list[list[int]]:
-    return [
-        [value for j, value in enumerate(row) if j != skip]
-        for i, row in enumerate(matrix)
-        if i != skip
-    ]
+    return [[value for j, value in enumerate(row) if j != skip] for i, row in enumerate(matrix) if i != skip]
 
 
 def _determinant(matrix: list[list[int]]) -> int:
