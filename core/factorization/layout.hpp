@@ -37,10 +37,11 @@ ARBORA_INLINE inline void fill_zero(Plane plane, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) plane.set(static_cast<std::ptrdiff_t>(i), Plane::kZero);
 }
 
-// A node of the search space: a kind of chart and a span. Left end <= right end.
+// A node of the search space: a kind of chart, a span, and for factorizations that need it a position outside the span.
 struct Item {
     std::int16_t kind;
     std::int32_t left, right;
+    std::int32_t outer = 0;
 };
 
 // One way to build an item: from two smaller ones, plus the score of the parts that only this way has.

@@ -64,6 +64,32 @@ SiblingCharts<LogPlane> sibling_log(const Problem& p, Arena& arena) {
     return charts;
 }
 
+GrandparentCharts<MaxPlane> grandparent_max(const Problem& p, Arena& arena) {
+    const Square square(p.n);
+    check_higher_order(p);
+    auto charts = GrandparentCharts<MaxPlane>::take(arena, p, square, checked_scores(p, square, arena));
+    kernels().inside_grandparent_max(charts);
+    return charts;
+}
+
+GrandparentCharts<LogPlane> grandparent_log(const Problem& p, Arena& arena) {
+    const Square square(p.n);
+    check_higher_order(p);
+    auto charts = GrandparentCharts<LogPlane>::take(arena, p, square, checked_scores(p, square, arena));
+    kernels().inside_grandparent_log(charts);
+    return charts;
+}
+
+// What each kind of problem answers; InputError for anything else, before any work is done.
+void require_answer(const Problem& p, const char* query, bool grandparents_answer) {
+    if (p.trees == Trees::nonprojective) {
+        if (p.third_order()) unanswered(query, "non-projective trees with grandparents", "nothing; use trees=\"projective\"");
+        if (p.second_order()) unanswered(query, "non-projective trees with siblings", "argmax (approximate)");
+    } else if (p.third_order() && !grandparents_answer) {
+        unanswered(query, "projective trees with grandparents", "argmax, log_partition, marginals");
+    }
+}
+
 template <class Charts>
 void viterbi(const Charts& charts, const Problem& p, int* heads) {
     if (charts.goal == kMinusInfinity) no_tree(p);
@@ -96,12 +122,15 @@ void argmax(const Problem& p, Arena& arena, int* heads) {
         return;
     }
     if (p.trees == Trees::nonprojective) {
+        if (p.third_order()) require_answer(p, "argmax", true);
         if (p.second_order()) {
             if (!best_by_reattachment(p, arena, heads)) no_tree(p);
             return;
         }
         const Square square(p.n);
         if (!max_arborescence(checked_scores(p, square, arena), square, p.roots, arena, heads)) no_tree(p);
+    } else if (p.third_order()) {
+        viterbi(grandparent_max(p, arena), p, heads);
     } else if (p.second_order()) {
         viterbi(sibling_max(p, arena), p, heads);
     } else {
@@ -110,11 +139,11 @@ void argmax(const Problem& p, Arena& arena, int* heads) {
 }
 
 std::vector<Heads> kbest(const Problem& p, int k, Arena& arena) {
+    require_answer(p, "kbest", false);
     arena.reset();
     if (p.n == 0) return {Heads{-1}};
     std::vector<Heads> trees;
     if (p.trees == Trees::nonprojective) {
-        if (p.second_order()) unanswered("kbest", "second-order non-projective trees", "argmax");
         const Square square(p.n);
         trees = kbest_arborescences(checked_scores(p, square, arena), square, p.roots, k, arena);
     } else if (p.second_order()) {
@@ -127,6 +156,7 @@ std::vector<Heads> kbest(const Problem& p, int k, Arena& arena) {
 }
 
 double log_partition(const Problem& p, Arena& arena) {
+    require_answer(p, "log_partition", true);
     if (p.n == 0) return 0.0;
     std::vector<int> best(p.nodes());
     argmax(p, arena, best.data());
@@ -134,29 +164,37 @@ double log_partition(const Problem& p, Arena& arena) {
     arena.reset();
     double result = 0.0;
     if (p.trees == Trees::nonprojective) {
-        if (p.second_order()) unanswered("log_partition", "second-order non-projective trees", "argmax");
         const Square square(p.n);
         result = MatrixTree(checked_scores(p, square, arena), square, p.roots, arena).log_partition();
     } else {
-        result = log(p.second_order() ? sibling_log(p, arena).goal : arc_log(p, arena).goal);
+        result = log(p.third_order() ? grandparent_log(p, arena).goal : p.second_order() ? sibling_log(p, arena).goal : arc_log(p, arena).goal);
     }
     return std::max(result, floor);
 }
 
 void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
+    require_answer(p, "marginals", true);
     arena.reset();
     const Square square(p.n);
-    const auto cells = static_cast<std::size_t>(p.nodes() * p.nodes());
-    if (p.siblings != nullptr) std::fill_n(out.siblings, cells * p.nodes(), 0.0);
-    if (p.n == 0) {
-        out.arcs[0] = 0.0;
-        return;
-    }
+    const auto nodes = static_cast<std::size_t>(p.nodes()), cells = nodes * nodes;
+    if (p.siblings != nullptr) std::fill_n(out.siblings, cells * nodes, 0.0);
+    if (p.grandparents != nullptr) std::fill_n(out.grandparents, cells * nodes, 0.0);
+    if (p.grandsiblings != nullptr) std::fill_n(out.grandsiblings, cells * cells, 0.0);
+    if (p.n == 0 || p.third_order()) std::fill_n(out.arcs, cells, 0.0);
+    if (p.n == 0) return;
     if (p.trees == Trees::nonprojective) {
-        if (p.second_order()) unanswered("marginals", "second-order non-projective trees", "argmax");
         MatrixTree sums(checked_scores(p, square, arena), square, p.roots, arena);
         if (!sums.any_tree()) no_tree(p);
         sums.marginals(out.arcs);
+        return;
+    }
+    if (p.third_order()) {
+        const auto charts = grandparent_log(p, arena);
+        if (charts.goal.is_zero()) no_tree(p);
+        kernels().marginals_grandparent(
+            charts, GrandparentMemory::take(arena, square),
+            {out.arcs, p.siblings ? out.siblings : nullptr, p.grandparents ? out.grandparents : nullptr,
+             p.grandsiblings ? out.grandsiblings : nullptr});
         return;
     }
     double* arcs = zeroed(arena, square.size());
@@ -173,13 +211,13 @@ void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
 }
 
 void sample(const Problem& p, int count, Generator& random, Arena& arena, int* heads) {
+    require_answer(p, "sample", false);
     arena.reset();
     if (p.n == 0) {
         std::fill_n(heads, count, -1);
         return;
     }
     if (p.trees == Trees::nonprojective) {
-        if (p.second_order()) unanswered("sample", "second-order non-projective trees", "argmax");
         const Square square(p.n);
         MatrixTree sums(checked_scores(p, square, arena), square, p.roots, arena);
         if (!sums.any_tree()) no_tree(p);

@@ -5,6 +5,7 @@
 
 #include "arborescence/elimination_state.hpp"
 #include "factorization/arc.hpp"
+#include "factorization/grandparent.hpp"
 #include "factorization/sibling.hpp"
 
 namespace arbora {
@@ -31,6 +32,11 @@ struct Kernels {
     void (*inside_sibling_max)(SiblingCharts<MaxPlane>& charts);
     void (*inside_sibling_log)(SiblingCharts<LogPlane>& charts);
     void (*marginals_sibling)(const SiblingCharts<LogPlane>& charts, FlowPlanes flow, double* marginals, double* siblings);
+
+    // inside_grandparent.hpp
+    void (*inside_grandparent_max)(GrandparentCharts<MaxPlane>& charts);
+    void (*inside_grandparent_log)(GrandparentCharts<LogPlane>& charts);
+    void (*marginals_grandparent)(const GrandparentCharts<LogPlane>& charts, GrandparentMemory memory, GrandparentMarginals out);
 
     // branching.hpp
     void (*column_best)(const double* scores, Square square, int first, double* best, double* row);

@@ -3,6 +3,7 @@
 #include "kernels/elimination.hpp"
 #include "kernels/elimination_extended.hpp"
 #include "kernels/inside_arc.hpp"
+#include "kernels/inside_grandparent.hpp"
 #include "kernels/inside_sibling.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/scores.hpp"
@@ -26,6 +27,13 @@ static void marginals_sibling(const SiblingCharts<LogPlane>& c, FlowPlanes p, do
     flow_sibling(c, SiblingFlow{flow, p.between, siblings}, marginals);
 }
 
+static void inside_grandparent_max(GrandparentCharts<MaxPlane>& c) { Grandparent<Max>::inside(c); }
+static void inside_grandparent_log(GrandparentCharts<LogPlane>& c) { Grandparent<Log>::inside(c); }
+
+static void marginals_grandparent(const GrandparentCharts<LogPlane>& c, GrandparentMemory m, GrandparentMarginals out) {
+    GrandparentFlow{c, m.complete, m.complete_by_end, m.open, m.between, m.scratch, out}.run();
+}
+
 extern const Kernels table;
 const Kernels table = {
     ARBORA_NAME_OF(ARBORA_ISA),
@@ -38,6 +46,9 @@ const Kernels table = {
     inside_sibling_max,
     inside_sibling_log,
     marginals_sibling,
+    inside_grandparent_max,
+    inside_grandparent_log,
+    marginals_grandparent,
     column_best,
     transpose,
     line_best,

@@ -29,7 +29,7 @@ class TreeDistribution:
     3
     """
 
-    def __init__(self, scores: NDArray[Any], **options: Unpack[Options]) -> None:
+    def __init__(self, scores: Any, **options: Unpack[Options]) -> None:
         if isinstance(scores, (list, tuple)):
             raise InputError("TreeDistribution takes one sentence; make one for each array of a batch")
         self._scores = np.array(scores)
@@ -46,7 +46,9 @@ class TreeDistribution:
         return len(self._scores) - 1
 
     def __repr__(self) -> str:
-        family = " ".join(f"{name}={value!r}" for name, value in self._options.items() if isinstance(value, str))
+        family = " ".join(
+            f"{name}={value!r}" for name, value in self._options.items() if isinstance(value, str)
+        )
         return f"<TreeDistribution over {len(self)} words {family}>".replace(" >", ">")
 
     @cached_property
@@ -78,7 +80,9 @@ class TreeDistribution:
             raise InputError("label_marginals needs labelled scores of shape (n+1, n+1, labels)")
         arcs = self.marginals.arcs if isinstance(self.marginals, Marginals) else self.marginals
         totals = arcs.sum(axis=-1, keepdims=True)
-        return np.divide(arcs, totals, out=np.zeros_like(arcs), where=totals > 0.0)
+        result = np.zeros_like(arcs)
+        np.divide(arcs, totals, out=result, where=totals > 0.0)
+        return result
 
     @cached_property
     def entropy(self) -> float:
@@ -112,6 +116,6 @@ class TreeDistribution:
 
     def kl_divergence(self, other: TreeDistribution) -> float:
         """KL(self || other) in nats, for first-order distributions over the same family."""
-        if self._options != other._options:
+        if any(self._options.get(name) != other._options.get(name) for name in ("trees", "roots")):
             raise InputError("kl_divergence needs two distributions over the same family")
         return float(inference.kl_divergence(self._scores, other._scores, **self._options))
