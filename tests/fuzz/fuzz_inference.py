@@ -79,7 +79,6 @@ def spoil(rng: np.random.Generator, scores: np.ndarray) -> object:
         lambda: {"scores": scores},
         lambda: scores.astype(rng.choice(BAD_DTYPES[:3])),
         lambda: np.zeros(scores.shape, dtype=rng.choice(BAD_DTYPES)),
-        lambda: np.ma.masked_array(scores, mask=True),
         lambda: np.where(rng.random(scores.shape) < 0.3, rng.choice(BAD_VALUES), scores),
         lambda: [scores, None],
         lambda: [[scores]],
@@ -178,7 +177,7 @@ def draw_call(rng: np.random.Generator) -> tuple[str, list[object], dict[str, ob
         sizes = rng.integers(0, 6, size=rng.integers(0, 4))
         scores = [scores, *(draw_scores(rng, int(m), labels, "f8") for m in sizes)]
         scores = tuple(scores) if rng.random() < 0.3 else scores
-        options = {name: value for name, value in options.items() if isinstance(value, str)}
+        options = {"trees": options["trees"], "roots": options["roots"]}
         options["threads"] = int(rng.integers(1, 4))
     arguments: list[object] = [scores]
     if query in ("kbest", "sample"):
