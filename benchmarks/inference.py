@@ -23,6 +23,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 # Before numpy loads: LAPACK too gets one thread.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -36,8 +37,9 @@ from rich.console import Console
 from rich.table import Table
 
 SIZES = (10, 20, 40, 80, 160)
-SENTENCES = 64
-SECONDS_PER_RUN = 0.05  # a peer's batch is cut so that one run stays near this
+SENTENCES = 128
+BATCH_BYTES = 2e8  # second-order scores are large: fewer sentences then
+SHORTEST_RUN, LONGEST_RUN = 0.03, 0.4  # seconds; what one timed run should take
 HOPELESS = 2.0  # seconds per sentence beyond which a peer is not asked for longer sentences
 
 
@@ -97,25 +99,24 @@ def seconds(run: Run) -> float:
 
 
 class Contender:
-    """Something to time on as many sentences as fit into a run of about 50 ms."""
+    """Something to time, on the batch size that suits it best.
+
+    The batch doubles while that makes a sentence cheaper, as it does for the torch libraries, or
+    while a run is too short to time.
+    """
 
     def __init__(self, prepare: Callable[[Problem], Run], problem: Problem) -> None:
-        once = prepare(problem.first(1))
-        once()  # imports, caches, first-call costs
-        self.alone = min(seconds(once), seconds(once))
-        fits = int(SECONDS_PER_RUN / max(self.alone, 1e-9))
-        self.count = max(1, min(len(problem.scores), fits))
-        # Batched libraries do many sentences in little more than the time of one.
-        if self.count > 1:
-            self.run = prepare(problem.first(self.count))
-            each = seconds(self.run) / self.count
-            larger = min(len(problem.scores), int(SECONDS_PER_RUN / max(each, 1e-9)))
-            if larger > self.count:
-                self.count = larger
-                self.run = prepare(problem.first(self.count))
-        else:
-            self.run = once
-        self.best = float("inf")
+        self.count, self.run = 1, prepare(problem.first(1))
+        self.run()  # imports, caches, first-call costs
+        total = min(seconds(self.run), seconds(self.run))
+        while self.count < len(problem.scores) and total < LONGEST_RUN:
+            count = min(len(problem.scores), 2 * self.count)
+            run = prepare(problem.first(count))
+            longer = min(seconds(run), seconds(run))
+            if total > SHORTEST_RUN and longer / count > 0.95 * total / self.count:
+                break
+            self.count, self.run, total = count, run, longer
+        self.best = total / self.count
 
     def round(self) -> None:
         self.best = min(self.best, seconds(self.run) / self.count)
@@ -123,7 +124,9 @@ class Contender:
 
 def measure(row: Row, kind: str, n: int, rounds: int, hopeless: set[tuple[str, str]]) -> Line:
     """Time ours and every installed peer in turns; keep the best of each."""
-    problem = make_problem(kind, n, SENTENCES, siblings=row.siblings)
+    size = 8 * (n + 1) ** (3 if row.siblings else 2)
+    count = max(1, min(SENTENCES, int(BATCH_BYTES / size)))
+    problem = make_problem(kind, n, count, siblings=row.siblings)
     contenders = {"ours": Contender(lambda p: lambda: row.ours(p, 1), problem)}
     missing: dict[str, str] = {}
     for name, adapter in row.peers.items():
@@ -171,24 +174,32 @@ def two_threads(rounds: int) -> Line:
     return Line("two threads", "normal", 40, two * 1e6, times, {}, None, 1.7, one / two)
 
 
+# Linux: writing 5 to clear_refs forgets the peak, so that only the query's own use is seen.
 MEMORY_PROBE = """
-import resource, sys
+import re, sys
+from pathlib import Path
 import numpy as np
 from arbora import inference
+
+def kilobytes(name):
+    return int(re.search(name + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+
 trees, query, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
-small = np.zeros((3, 3))
-getattr(inference, query)(small, trees=trees)
+ask = getattr(inference, query)
+ask(np.zeros((3, 3)), trees=trees)
 scores = np.random.default_rng(0).normal(size=(n + 1, n + 1))
-scores += 0.0
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-getattr(inference, query)(scores, trees=trees)
-print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / (8 * (n + 1) ** 2))
+Path("/proc/self/clear_refs").write_text("5")
+before = kilobytes("VmRSS")
+ask(scores, trees=trees)
+print(1024 * (kilobytes("VmHWM") - before) / scores.nbytes)
 """
 
 
 def memory_rows(sizes: tuple[int, int]) -> list[tuple[str, list[float], str]]:
     """Peak memory in units of one score array at two lengths: constant when it grows as n^2."""
-    results = []
+    results: list[tuple[str, list[float], str]] = []
+    if not Path("/proc/self/clear_refs").exists():
+        return results
     for trees in ("nonprojective", "projective"):
         for query in ("argmax", "log_partition", "marginals"):
             arrays = []
@@ -248,7 +259,7 @@ def main() -> int:
     arguments = parse_arguments()
     rounds = arguments.rounds or (2 if arguments.quick else 7)
     sizes = arguments.sizes or (SIZES[:3] if arguments.quick else SIZES)
-    console = Console(stderr=arguments.json)
+    console = Console(stderr=arguments.json, width=max(132, Console().width))
     lines: list[Line] = []
     hopeless: set[tuple[str, str]] = set()
     gc.disable()
@@ -264,7 +275,7 @@ def main() -> int:
     show(lines, console)
     memory = []
     if arguments.only in "memory":
-        memory = memory_rows((250, 500) if arguments.quick else (500, 1000))
+        memory = memory_rows((500, 1000))
         for name, arrays, verdict in memory:
             console.print(f"peak memory, {name}: {arrays[0]:.1f} then {arrays[1]:.1f} score arrays "
                           f"at twice the length: {verdict}", highlight=False)  # fmt: skip

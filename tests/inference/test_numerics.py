@@ -218,9 +218,8 @@ def test_options_of_one_call_do_not_leak_into_the_next():
             inference.argmax(-scores, **setting)
 
 
-@pytest.mark.parametrize("roots", ["single", "multi"])
-@pytest.mark.parametrize("scale", [1.0, 1e6])
-def test_a_thousand_words_nonprojective(scale, roots):
+@pytest.mark.parametrize(("roots", "scale"), [("single", 1.0), ("multi", 1e6)])
+def test_a_thousand_words_nonprojective(roots, scale):
     scores = np.random.default_rng(12).normal(size=(1001, 1001)) * scale
     best = inference.argmax(scores, roots=roots)
     log_z = inference.log_partition(scores, roots=roots)
@@ -230,9 +229,8 @@ def test_a_thousand_words_nonprojective(scale, roots):
     check_marginals(inference.marginals(scores, roots=roots))
 
 
-@pytest.mark.parametrize("roots", ["single", "multi"])
-@pytest.mark.parametrize("scale", [1.0, 1e6])
-def test_a_thousand_words_projective(scale, roots):
+@pytest.mark.parametrize(("roots", "scale"), [("single", 1.0), ("multi", 1e6)])
+def test_a_thousand_words_projective(roots, scale):
     scores = np.random.default_rng(13).normal(size=(1001, 1001)) * scale
     best = inference.argmax(scores, trees="projective", roots=roots)
     log_z = inference.log_partition(scores, trees="projective", roots=roots)
