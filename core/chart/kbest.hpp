@@ -50,7 +50,7 @@ private:
         std::vector<Derivation> candidates;  // heap
     };
 
-    std::size_t nodes() const { return static_cast<std::size_t>(charts_.square.n) + 1; }
+    std::size_t nodes() const { return static_cast<std::size_t>(charts_.layout.n) + 1; }
 
     int state(Item item) {
         std::int32_t& index = states_of_[(item.kind * nodes() + item.left) * nodes() + item.right];

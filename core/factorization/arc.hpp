@@ -18,40 +18,42 @@
 
 namespace arbora {
 
-// All charts of one sentence. `arcs` holds the weights arc(h, d) at cell (h, d); the other planes are Squares.
+// All charts of one sentence. Scores and weights of arcs: arc_right(s, t) = arc(s, t), arc_left(s, t) = arc(t, s).
 template <class P>
 struct ArcCharts {
     using Plane = P;
     using Value = typename P::Value;
     enum Kind : std::int16_t { kRight, kLeft, kOpenRight, kOpenLeft, kGoal, kKinds };
 
-    Square square;
+    Diagonals layout;
     Roots roots = Roots::single;
-    const double* scores = nullptr;  // padded copy of the arc scores, laid out as the Square
-    P arcs, right, left, open_right, open_left, joined;
+    const double *score_right = nullptr, *score_left = nullptr;
+    P arc_right, arc_left, right, left, open_right, open_left, joined;
     Value goal = P::kZero;
 
-    static ArcCharts take(Arena& arena, Square square, Roots roots, const double* scores) {
+    static ArcCharts take(Arena& arena, Diagonals layout, Roots roots) {
         ArcCharts charts;
-        charts.square = square;
+        charts.layout = layout;
         charts.roots = roots;
-        charts.scores = scores;
-        for (P* plane : {&charts.arcs, &charts.right, &charts.left, &charts.open_right, &charts.open_left, &charts.joined}) {
-            *plane = take_plane<P>(arena, square.size());
+        for (P* plane : {&charts.right, &charts.left, &charts.open_right, &charts.open_left, &charts.joined}) {
+            *plane = take_plane<P>(arena, layout.size());
         }
         return charts;
     }
 
-    Item top() const { return {kGoal, 0, square.n}; }
+    // Spans start here: with several roots the root is a position like any other.
+    ARBORA_INLINE int first() const { return roots == Roots::multi ? 0 : 1; }
+
+    Item top() const { return {kGoal, 0, layout.n}; }
 
     static bool is_leaf(Item item) { return item.kind <= kLeft && item.left == item.right; }
 
     Value value(Item item) const {
-        const auto cell = square.cell(item.left, item.right);
+        const auto cell = layout.cell(item.left, item.right);
         switch (item.kind) {
             case kRight: return right.at(cell);
             case kLeft: return left.at(cell);
-            case kOpenRight: return open_right.at(cell);
+            case kOpenRight: return item.left < first() ? open_root(item.right) : open_right.at(cell);
             case kOpenLeft: return open_left.at(cell);
             default: return goal;
         }
@@ -64,13 +66,13 @@ struct ArcCharts {
         return {0, 0};
     }
     double constant(Item item) const {
-        const Arc a = arc(item);
-        return a.dep == 0 ? 0.0 : scores[square.cell(a.head, a.dep)];
+        if (item.kind == kOpenRight) return score_right[layout.cell(item.left, item.right)];
+        return item.kind == kOpenLeft ? score_left[layout.cell(item.left, item.right)] : 0.0;
     }
 
     int edge_count(Item item) const {
-        if (item.kind == kGoal) return roots == Roots::single ? square.n : 1;
-        return item.left == 0 && item.kind == kOpenRight && roots == Roots::single ? 1 : item.right - item.left;
+        if (item.kind == kGoal) return roots == Roots::single ? layout.n : 1;
+        return item.left < first() ? 1 : item.right - item.left;
     }
 
     Edge edge(Item item, int index) const {
@@ -85,6 +87,9 @@ struct ArcCharts {
                 return {{kOpenRight, 0, index + 1}, {kRight, index + 1, t}, 0.0};
         }
     }
+
+    // open_right(0, t) with a single root: everything before t hangs below t.
+    ARBORA_INLINE Value open_root(int t) const { return P::times(left.at(layout.cell(1, t)), arc_right.at(layout.cell(0, t))); }
 };
 
 }  // namespace arbora

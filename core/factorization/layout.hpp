@@ -1,8 +1,9 @@
-// What every projective chart shares: the root convention, the square layout of spans, and the item type.
+// What every chart shares: the root convention, how spans lie in memory, and the item type.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "memory/arena.hpp"
 #include "semiring/planes.hpp"
@@ -11,17 +12,31 @@ namespace arbora {
 
 enum class Roots { single, multi };
 
-// A chart kind over spans lies in a square: line(i)[j] is the item that spans {min(i, j), max(i, j)}. Each item is stored
-// twice, so a run over its left ends and a run over its right ends are both contiguous.
+// One line per node, padded so that a vector may be read past its end.
 struct Square {
     int n = 0;       // words; positions are 0..n, position 0 is the root
-    int stride = 0;  // cells per line, padded so that a vector may be read past the end
+    int stride = 0;  // cells per line
 
     explicit Square(int words = 0) : n(words), stride((words + 1 + 8 + 7) / 8 * 8) {
         if (stride % 64 == 0) stride += 8;  // lines a power of two apart would share cache sets
     }
     ARBORA_INLINE std::ptrdiff_t line(int i) const { return static_cast<std::ptrdiff_t>(i) * stride; }
     ARBORA_INLINE std::ptrdiff_t cell(int i, int j) const { return line(i) + j; }
+    ARBORA_INLINE std::size_t size() const { return static_cast<std::size_t>(n + 1) * stride + 8; }
+};
+
+// Spans by width, then by left end: cell(s, t) = (t - s, s). Spans of one width lie side by side, and so do the parts that each of them
+// splits into at the same distance: a recurrence over splits runs in as many lanes as a vector has, each lane its own span,
+// with no sum across lanes and no tails. Lanes past the last span compute on whatever is there and are never read.
+struct Diagonals {
+    int n = 0;
+    int stride = 0;
+
+    explicit Diagonals(int words = 0) : n(words), stride((words + 1 + 8 + 7) / 8 * 8) {
+        if (stride % 16 == 0) stride += 8;  // an odd number of cache lines, so that a column of cells spreads over all sets
+    }
+    ARBORA_INLINE std::ptrdiff_t cell(int s, int t) const { return static_cast<std::ptrdiff_t>(t - s) * stride + s; }
+    ARBORA_INLINE std::ptrdiff_t row(int width) const { return static_cast<std::ptrdiff_t>(width) * stride; }
     ARBORA_INLINE std::size_t size() const { return static_cast<std::size_t>(n + 1) * stride + 8; }
 };
 
@@ -36,6 +51,20 @@ template <class Plane>
 ARBORA_INLINE inline void fill_zero(Plane plane, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) plane.set(static_cast<std::ptrdiff_t>(i), Plane::kZero);
 }
+
+// Working memory of marginals: the probability of each item, zeroed.
+struct FlowPlanes {
+    double *right, *left, *open_right, *open_left, *between;
+
+    static FlowPlanes take(Arena& arena, Diagonals layout) {
+        FlowPlanes planes;
+        for (double** plane : {&planes.right, &planes.left, &planes.open_right, &planes.open_left, &planes.between}) {
+            *plane = arena.take<double>(layout.size());
+            std::memset(*plane, 0, layout.size() * sizeof(double));
+        }
+        return planes;
+    }
+};
 
 // A node of the search space: a kind of chart, a span, and for factorizations that need it a position outside the span.
 struct Item {

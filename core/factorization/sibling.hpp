@@ -22,41 +22,48 @@ struct SiblingCharts {
     using Value = typename P::Value;
     enum Kind : std::int16_t { kRight, kLeft, kOpenRight, kOpenLeft, kBetween, kGoal, kKinds };
 
-    Square square;
+    Diagonals layout;
     Roots roots = Roots::single;
-    const double* scores = nullptr;    // arc scores in the layout of the Square
-    const double* siblings = nullptr;  // [head, dep, sibling], dense, (n+1)^3
-    P arcs, right, left, open_right, open_left, between;
+    const double *score_right = nullptr, *score_left = nullptr;  // of arcs, as in ArcCharts
+    const double* siblings = nullptr;                            // [head, dep, sibling], dense, (n+1)^3
+    P arc_right, arc_left, right, left, open_right, open_left, between;
+    double* scratch = nullptr;      // weights of the siblings of one vector of arcs
+    const double* zeros = nullptr;  // scores for lanes without an arc
     Value goal = P::kZero;
 
-    static SiblingCharts take(Arena& arena, Square square, Roots roots, const double* scores, const double* siblings) {
+    static SiblingCharts take(Arena& arena, Diagonals layout, Roots roots, const double* siblings) {
         SiblingCharts charts;
-        charts.square = square;
+        charts.layout = layout;
         charts.roots = roots;
-        charts.scores = scores;
         charts.siblings = siblings;
-        for (P* plane : {&charts.arcs, &charts.right, &charts.left, &charts.open_right, &charts.open_left, &charts.between}) {
-            *plane = take_plane<P>(arena, square.size());
+        for (P* plane : {&charts.right, &charts.left, &charts.open_right, &charts.open_left, &charts.between}) {
+            *plane = take_plane<P>(arena, layout.size());
         }
+        charts.scratch = arena.take<double>(static_cast<std::size_t>(layout.n + 2) * 16);
+        auto* zeros = arena.take<double>(layout.n + 2);
+        for (int i = 0; i < layout.n + 2; ++i) zeros[i] = 0.0;
+        charts.zeros = zeros;
         return charts;
     }
 
+    ARBORA_INLINE int first() const { return roots == Roots::multi ? 0 : 1; }
+
     // sibling(head, dep, .)
     ARBORA_INLINE const double* sibling_row(int head, int dep) const {
-        const std::ptrdiff_t nodes = square.n + 1;
+        const std::ptrdiff_t nodes = layout.n + 1;
         return siblings + (head * nodes + dep) * nodes;
     }
 
-    Item top() const { return {kGoal, 0, square.n}; }
+    Item top() const { return {kGoal, 0, layout.n}; }
 
     static bool is_leaf(Item item) { return item.kind <= kLeft && item.left == item.right; }
 
     Value value(Item item) const {
-        const auto cell = square.cell(item.left, item.right);
+        const auto cell = layout.cell(item.left, item.right);
         switch (item.kind) {
             case kRight: return right.at(cell);
             case kLeft: return left.at(cell);
-            case kOpenRight: return open_right.at(cell);
+            case kOpenRight: return item.left < first() ? open_root(item.right) : open_right.at(cell);
             case kOpenLeft: return open_left.at(cell);
             case kBetween: return between.at(cell);
             default: return goal;
@@ -69,13 +76,13 @@ struct SiblingCharts {
         return {0, 0};
     }
     double constant(Item item) const {
-        const Arc a = arc(item);
-        return a.dep == 0 ? 0.0 : scores[square.cell(a.head, a.dep)];
+        if (item.kind == kOpenRight) return score_right[layout.cell(item.left, item.right)];
+        return item.kind == kOpenLeft ? score_left[layout.cell(item.left, item.right)] : 0.0;
     }
 
     int edge_count(Item item) const {
-        if (item.kind == kGoal) return square.n;
-        return item.left == 0 && item.kind == kOpenRight && roots == Roots::single ? 1 : item.right - item.left;
+        if (item.kind == kGoal) return roots == Roots::single ? layout.n : 1;
+        return item.left < first() ? 1 : item.right - item.left;
     }
 
     Edge edge(Item item, int index) const {
@@ -91,8 +98,15 @@ struct SiblingCharts {
             case kRight: return {{kOpenRight, s, s + index + 1}, {kRight, s + index + 1, t}, 0.0};
             case kLeft: return {{kLeft, s, s + index}, {kOpenLeft, s + index, t}, 0.0};
             default:
+                if (roots == Roots::multi) return {{kRight, 0, t}, {kRight, t, t}, 0.0};
                 return {{kOpenRight, 0, index + 1}, {kRight, index + 1, t}, 0.0};
         }
+    }
+
+    // open_right(0, t) with a single root: everything before t hangs below t, which is the root's nearest dependent.
+    ARBORA_INLINE Value open_root(int t) const {
+        const Value own = P::times(arc_right.at(layout.cell(0, t)), P::weight(sibling_row(0, t)[0]));
+        return P::times(left.at(layout.cell(1, t)), own);
     }
 };
 

@@ -21,15 +21,6 @@ std::string place(std::initializer_list<int> index) {
 
 bool valid(double x) { return x < -kMinusInfinity; }
 
-[[noreturn]] void reject_arc(const Problem& problem) {
-    for (int h = 0; h <= problem.n; ++h) {
-        for (int d = 1; d <= problem.n; ++d) {
-            if (h != d && !valid(problem.arc(h, d))) reject("scores", place({h, d}), problem.arc(h, d));
-        }
-    }
-    throw InputError("scores: not a number");
-}
-
 // One row of siblings: the nearest-dependent entry and those strictly between head and dep.
 void check_sibling_row(const char* name, const double* row, int head, int dep) {
     const int low = (head < dep ? head : dep) + 1, count = (head < dep ? dep : head) - low;
@@ -51,9 +42,18 @@ void each_arc(int n, Visit visit) {
 
 }  // namespace
 
+void reject_arcs(const Problem& problem) {
+    for (int h = 0; h <= problem.n; ++h) {
+        for (int d = 1; d <= problem.n; ++d) {
+            if (h != d && !valid(problem.arc(h, d))) reject("scores", place({h, d}), problem.arc(h, d));
+        }
+    }
+    throw InputError("scores: not a number");
+}
+
 const double* checked_scores(const Problem& problem, Square square, Arena& arena) {
     auto* copy = arena.take<double>(square.size());
-    if (!kernels().copy_scores(problem.arcs, square, copy)) reject_arc(problem);
+    if (!kernels().copy_scores(problem.arcs, square, copy)) reject_arcs(problem);
     return copy;
 }
 

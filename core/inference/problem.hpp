@@ -28,6 +28,8 @@ using Heads = std::vector<int>;
 
 // The arc scores as a checked Square copy. Throws InputError where an entry that counts is NaN or +infinity.
 const double* checked_scores(const Problem& problem, Square square, Arena& arena);
+// Throws the InputError that names the first such entry.
+[[noreturn]] void reject_arcs(const Problem& problem);
 // The same check for siblings, grandparents and grandsiblings, which are read in place.
 void check_higher_order(const Problem& problem);
 

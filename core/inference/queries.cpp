@@ -28,39 +28,63 @@ namespace {
 }
 
 // The charts of a projective problem, filled. Each question below is asked of whichever factorization the problem needs.
+struct ArcScores {
+    double *right, *left;
+};
+
+ArcScores arc_scores(const Problem& p, Diagonals layout, Arena& arena) {
+    const ArcScores scores{arena.take<double>(layout.size()), arena.take<double>(layout.size())};
+    if (!kernels().copy_diagonals(p.arcs, layout, scores.right, scores.left)) reject_arcs(p);
+    return scores;
+}
+
+// In (max, +) weights are the scores themselves.
+template <class Charts>
+void weigh_max(Charts& charts, ArcScores scores) {
+    charts.score_right = charts.arc_right.value = scores.right;
+    charts.score_left = charts.arc_left.value = scores.left;
+}
+
+template <class Charts>
+void weigh_log(Charts& charts, ArcScores scores, Arena& arena) {
+    const std::size_t size = charts.layout.size();
+    charts.score_right = scores.right;
+    charts.score_left = scores.left;
+    charts.arc_right = take_plane<LogPlane>(arena, size);
+    charts.arc_left = take_plane<LogPlane>(arena, size);
+    kernels().exponentiate(scores.right, charts.arc_right, size);
+    kernels().exponentiate(scores.left, charts.arc_left, size);
+}
+
 ArcCharts<MaxPlane> arc_max(const Problem& p, Arena& arena) {
-    const Square square(p.n);
-    const double* scores = checked_scores(p, square, arena);
-    auto charts = ArcCharts<MaxPlane>::take(arena, square, p.roots, scores);
-    charts.arcs.value = const_cast<double*>(scores);  // (max, +) weights are the scores; kernels only read them
+    const Diagonals layout(p.n);
+    auto charts = ArcCharts<MaxPlane>::take(arena, layout, p.roots);
+    weigh_max(charts, arc_scores(p, layout, arena));
     kernels().inside_arc_max(charts);
     return charts;
 }
 
 ArcCharts<LogPlane> arc_log(const Problem& p, Arena& arena) {
-    const Square square(p.n);
-    auto charts = ArcCharts<LogPlane>::take(arena, square, p.roots, checked_scores(p, square, arena));
-    kernels().exponentiate(charts.scores, charts.arcs, square.size());
+    const Diagonals layout(p.n);
+    auto charts = ArcCharts<LogPlane>::take(arena, layout, p.roots);
+    weigh_log(charts, arc_scores(p, layout, arena), arena);
     kernels().inside_arc_log(charts);
     return charts;
 }
 
 SiblingCharts<MaxPlane> sibling_max(const Problem& p, Arena& arena) {
-    const Square square(p.n);
-    const double* scores = checked_scores(p, square, arena);
-    check_higher_order(p);
-    auto charts = SiblingCharts<MaxPlane>::take(arena, square, p.roots, scores, p.siblings);
-    charts.arcs.value = const_cast<double*>(scores);
-    kernels().inside_sibling_max(charts);
+    const Diagonals layout(p.n);
+    auto charts = SiblingCharts<MaxPlane>::take(arena, layout, p.roots, p.siblings);
+    weigh_max(charts, arc_scores(p, layout, arena));
+    if (!kernels().inside_sibling_max(charts)) check_higher_order(p);
     return charts;
 }
 
 SiblingCharts<LogPlane> sibling_log(const Problem& p, Arena& arena) {
-    const Square square(p.n);
-    auto charts = SiblingCharts<LogPlane>::take(arena, square, p.roots, checked_scores(p, square, arena), p.siblings);
-    check_higher_order(p);
-    kernels().exponentiate(charts.scores, charts.arcs, square.size());
-    kernels().inside_sibling_log(charts);
+    const Diagonals layout(p.n);
+    auto charts = SiblingCharts<LogPlane>::take(arena, layout, p.roots, p.siblings);
+    weigh_log(charts, arc_scores(p, layout, arena), arena);
+    if (!kernels().inside_sibling_log(charts)) check_higher_order(p);
     return charts;
 }
 
@@ -103,14 +127,16 @@ void draw_trees(const Charts& charts, const Problem& p, int count, Generator& ra
     for (int i = 0; i < count; ++i) sample_tree(charts, random, agenda, heads + i * p.nodes());
 }
 
-void dense_from_square(const double* square_plane, Square q, double* out) {
-    for (int h = 0; h <= q.n; ++h) std::memcpy(out + h * static_cast<std::ptrdiff_t>(q.n + 1), square_plane + q.line(h), sizeof(double) * (q.n + 1));
-}
-
-double* zeroed(Arena& arena, std::size_t size) {
-    auto* memory = arena.take<double>(size);
-    std::memset(memory, 0, size * sizeof(double));
-    return memory;
+// out[head, dep] from the probabilities of open items.
+void arcs_from_flow(const FlowPlanes& flow, Diagonals layout, double* out) {
+    const std::ptrdiff_t nodes = layout.n + 1;
+    for (int i = 0; i < nodes; ++i) out[i * nodes + i] = out[i * nodes] = 0.0;
+    for (int s = 0; s < layout.n; ++s) {
+        for (int t = s + 1; t <= layout.n; ++t) {
+            out[s * nodes + t] = std::min(1.0, flow.open_right[layout.cell(s, t)]);
+            if (s > 0) out[t * nodes + s] = std::min(1.0, flow.open_left[layout.cell(s, t)]);
+        }
+    }
 }
 
 }  // namespace
@@ -197,17 +223,20 @@ void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
              p.grandsiblings ? out.grandsiblings : nullptr});
         return;
     }
-    double* arcs = zeroed(arena, square.size());
+    const Diagonals layout(p.n);
+    FlowPlanes flow;
     if (p.second_order()) {
         const auto charts = sibling_log(p, arena);
         if (charts.goal.is_zero()) no_tree(p);
-        kernels().marginals_sibling(charts, FlowPlanes::take(arena, square), arcs, out.siblings);
+        flow = FlowPlanes::take(arena, layout);
+        kernels().marginals_sibling(charts, flow, out.siblings);
     } else {
         const auto charts = arc_log(p, arena);
         if (charts.goal.is_zero()) no_tree(p);
-        kernels().marginals_arc(charts, FlowPlanes::take(arena, square), arcs);
+        flow = FlowPlanes::take(arena, layout);
+        kernels().marginals_arc(charts, flow);
     }
-    dense_from_square(arcs, square, out.arcs);
+    arcs_from_flow(flow, layout, out.arcs);
 }
 
 void sample(const Problem& p, int count, Generator& random, Arena& arena, int* heads) {

@@ -40,15 +40,4 @@ const Kernels& kernels() {
     return best;
 }
 
-FlowPlanes FlowPlanes::take(Arena& arena, Square square) {
-    const auto plane = [&] {
-        double* memory = arena.take<double>(square.size());
-        std::memset(memory, 0, square.size() * sizeof(double));
-        return memory;
-    };
-    FlowPlanes planes;
-    for (double** p : {&planes.right, &planes.left, &planes.open_right, &planes.open_left, &planes.between}) *p = plane();
-    return planes;
-}
-
 }  // namespace arbora

@@ -2,9 +2,32 @@
 #pragma once
 
 #include "factorization/grandparent.hpp"
-#include "kernels/inside_sibling.hpp"
+#include "kernels/inside_arc.hpp"
 
 namespace arbora::ARBORA_ISA {
+
+template <class S>
+ARBORA_INLINE inline typename S::Value weight(double score) {
+    return S::Plane::weight(score);
+}
+
+// Hands `probability` of an item to the products a[i] * b[i] * exp(score[i]); what each product gets is also its marginal.
+ARBORA_INLINE static inline void share_scored(double probability, Extended whole, LogPlane a, LogPlane b, const double* score, double* to_a,
+                                              double* to_b, double* marginals, int length) {
+    const Vec factor = broadcast(probability / whole.mantissa), base = broadcast(whole.exponent);
+    for (int i = 0; i < length; i += W) {
+        const VecExtended w = exp_split(Log::score_at(score, i, length));
+        const Vec gap = load(a.exponent + i) + load(b.exponent + i) + w.exponent - base;
+        const Vec part = load(a.mantissa + i) * load(b.mantissa + i) * w.mantissa * factor * power_of_two(gap);
+        store(to_a + i, load(to_a + i) + part);
+        store(to_b + i, load(to_b + i) + part);
+        if (i + W <= length) {
+            store(marginals + i, part);
+        } else {
+            for (int j = 0; j < length - i; ++j) marginals[i + j] = part[j];
+        }
+    }
+}
 
 // A dot product whose tail is masked, since here neither operand is zero past the end: the one with scores does that.
 template <class S>
@@ -99,7 +122,7 @@ struct GrandparentFlow {
         const double probability = *cell(open, g, h, m);
         const auto nodes = c.problem.nodes();
         out.arcs[h * nodes + m] += probability;
-        if (probability <= Flow::kNegligible) return;
+        if (probability <= Shares::kNegligible) return;
         const auto part = (g * nodes + h) * nodes + m;
         if (h != 0 && out.grandparents != nullptr) out.grandparents[part] += probability;
         const double* scores = c.sibling_scores(g, h, m);
@@ -120,7 +143,7 @@ struct GrandparentFlow {
 
     ARBORA_INLINE inline void flow_complete(int g, int h, int e) const {
         const double probability = *cell(complete, g, h, e) + *cell(complete_by_end, g, e, h);
-        if (probability <= Flow::kNegligible) return;
+        if (probability <= Shares::kNegligible) return;
         const int from = h < e ? h + 1 : e, count = h < e ? e - h : h - e;
         share(probability, c.complete.at(g, h, e), c.open.line(g, h) + from, c.complete_by_end.line(h, e) + from, nullptr,
               cell(open, g, h, from), cell(complete_by_end, h, e, from), nullptr, nullptr, count);
@@ -128,7 +151,7 @@ struct GrandparentFlow {
 
     ARBORA_INLINE inline void flow_between(int h, int s, int m) const {
         const double probability = *cell(between, h, s, m) + *cell(between, h, m, s);
-        if (probability <= Flow::kNegligible) return;
+        if (probability <= Shares::kNegligible) return;
         share(probability, c.between.at(h, s, m), c.complete.line(h, s) + s, c.complete.line(h, m) + (s + 1), nullptr,
               cell(complete, h, s, s), cell(complete, h, m, s + 1), nullptr, nullptr, m - s);
     }

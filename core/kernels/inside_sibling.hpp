@@ -6,151 +6,133 @@
 
 namespace arbora::ARBORA_ISA {
 
-template <class S>
-ARBORA_INLINE inline typename S::Value weight(double score);
-template <>
-ARBORA_INLINE inline double weight<Max>(double score) {
-    return score;
-}
-template <>
-ARBORA_INLINE inline Extended weight<Log>(double score) {
-    const VecExtended split = exp_split(broadcast(score));
-    return Log::normalize(split.mantissa[0], split.exponent[0]);
-}
-
-template <class S>
-ARBORA_INLINE static inline void inside_sibling_root(SiblingCharts<typename S::Plane>& c) {
-    const Square& q = c.square;
-    const auto open0 = c.open_right + q.line(0);
-    for (int t = 1; t <= q.n; ++t) {
-        const double* siblings = c.sibling_row(0, t);
-        auto inner = S::times(c.left.at(q.cell(1, t)), weight<S>(siblings[0]));
-        if (c.roots == Roots::multi) {
-            inner = S::plus(inner, S::dot(open0 + 1, c.between + (q.line(t) + 1), siblings + 1, t - 1));
-        }
-        put<S>(q, c.open_right, 0, t, S::times(inner, c.arcs.at(q.cell(0, t))));
+// Sibling scores of the arcs s+i -> s+i+width (right) or back (left), by distance from s+i. Lanes without such an arc read zeros.
+template <class Charts>
+ARBORA_INLINE static inline ScoreRows right_rows(const Charts& c, int width, int s) {
+    ScoreRows rows;
+    for (int i = 0; i < W; ++i) {
+        rows.row[i] = s + i + width <= c.layout.n ? c.sibling_row(s + i, s + i + width) + s + i : c.zeros;
     }
-    c.goal = S::dot(open0 + 1, c.right + (q.line(q.n) + 1), q.n);
+    return rows;
 }
 
-template <class S>
-void inside_sibling(SiblingCharts<typename S::Plane>& c) {
-    const Square& q = c.square;
-    clear<S>(q, {c.right, c.left, c.open_right, c.open_left, c.between}, c.right, c.left);
-    for (int width = 1; width < q.n; ++width) {
-        for (int s = 1; s + width <= q.n; ++s) {
-            const int t = s + width;
-            const auto line_s = q.line(s), line_t = q.line(t);
-            const double *after_s = c.sibling_row(s, t), *after_t = c.sibling_row(t, s);
-            put<S>(q, c.between, s, t, S::dot(c.right + (line_s + s), c.left + (line_t + s + 1), width));
-            const auto inner_right =
-                S::plus(S::times(c.left.at(q.cell(s + 1, t)), weight<S>(after_s[s])),
-                        S::dot(c.open_right + (line_s + s + 1), c.between + (line_t + s + 1), after_s + s + 1, width - 1));
-            const auto inner_left =
-                S::plus(S::times(c.right.at(q.cell(s, t - 1)), weight<S>(after_t[t])),
-                        S::dot(c.between + (line_s + s + 1), c.open_left + (line_t + s + 1), after_t + s + 1, width - 1));
-            put<S>(q, c.open_right, s, t, S::times(inner_right, c.arcs.at(q.cell(s, t))));
-            put<S>(q, c.open_left, s, t, S::times(inner_left, c.arcs.at(q.cell(t, s))));
-            put<S>(q, c.right, s, t, S::dot(c.open_right + (line_s + s + 1), c.right + (line_t + s + 1), width));
-            put<S>(q, c.left, s, t, S::dot(c.left + (line_s + s), c.open_left + (line_t + s), width));
-        }
+template <class Charts>
+ARBORA_INLINE static inline ScoreRows left_rows(const Charts& c, int width, int s) {
+    ScoreRows rows;
+    for (int i = 0; i < W; ++i) {
+        const bool there = s + i >= 1 && s + i + width <= c.layout.n;
+        rows.row[i] = there ? c.sibling_row(s + i + width, s + i) + s + i : c.zeros;
     }
-    inside_sibling_root<S>(c);
+    return rows;
 }
 
-// Hands `probability` of an item to the products a[i] * b[i] * exp(score[i]); what each product gets is also its marginal.
-ARBORA_INLINE static inline void share_scored(double probability, Extended whole, LogPlane a, LogPlane b, const double* score, double* to_a,
-                                double* to_b, double* marginals, int length) {
-    const Vec factor = broadcast(probability / whole.mantissa), base = broadcast(whole.exponent);
-    for (int i = 0; i < length; i += W) {
-        const VecExtended w = exp_split(Log::score_at(score, i, length));
-        const Vec gap = load(a.exponent + i) + load(b.exponent + i) + w.exponent - base;
-        const Vec part = load(a.mantissa + i) * load(b.mantissa + i) * w.mantissa * factor * power_of_two(gap);
-        store(to_a + i, load(to_a + i) + part);
-        store(to_b + i, load(to_b + i) + part);
-        if (i + W <= length) {
-            store(marginals + i, part);
-        } else {
-            for (int j = 0; j < length - i; ++j) marginals[i + j] = part[j];
+// False where a sibling score that counts is NaN or +infinity.
+template <class S>
+bool inside_sibling(SiblingCharts<typename S::Plane>& c) {
+    const Diagonals& d = c.layout;
+    const std::ptrdiff_t stride = d.stride;
+    IVec bad{};
+    begin<S>(d, c.right, c.left);
+    for (int width = 1; width <= d.n - c.first(); ++width) {
+        const std::ptrdiff_t row = d.row(width), inner = d.row(width - 1);
+        for (int s = c.first(); s + width <= d.n; s += W) {
+            S::store(c.between, row + s, join<S>(c, width, s));
+            const ScoreRows to_right = right_rows(c, width, s), to_left = left_rows(c, width, s);
+            const Vec nearest_right = to_right.at(0), nearest_left = to_left.at(width);
+            bad |= ~((nearest_right < broadcast(__builtin_inf())) & (nearest_left < broadcast(__builtin_inf())));
+            auto right = S::times(S::load(c.left, inner + s + 1), S::weight(nearest_right));
+            auto left = S::times(S::load(c.right, inner + s), S::weight(nearest_left));
+            if (width > 1) {
+                // SUM_{k=1..width-1} open_right(s, s+k) * between(s+k, t) * sibling(s, t, s+k)
+                right = S::plus(right, S::dot({c.open_right, stride + s, stride}, {c.between, inner + s + 1, 1 - stride}, to_right, 1,
+                                              width - 1, c.scratch, bad));
+                // SUM_{k=1..width-1} between(s, s+k) * open_left(s+k, t) * sibling(t, s, s+k)
+                left = S::plus(left, S::dot({c.between, stride + s, stride}, {c.open_left, inner + s + 1, 1 - stride}, to_left, 1,
+                                            width - 1, c.scratch, bad));
+            }
+            S::store(c.open_right, row + s, S::times(right, S::load(c.arc_right, row + s)));
+            S::store(c.open_left, row + s, S::times(left, S::load(c.arc_left, row + s)));
+            complete<S>(c, width, s);
         }
     }
+    c.goal = goal(c);
+    return !any(bad);
 }
 
-struct SiblingFlow {
-    Flow flow;
-    double* between;
-    double* siblings;  // [head, dep, sibling], dense, zeroed by the caller
+// Where the marginals of siblings go: lane i writes row[i][k]; null for lanes without an arc.
+struct MarginalRows {
+    double* row[W];
 
-    ARBORA_INLINE double* row(const Square& q, int head, int dep) const {
-        const std::ptrdiff_t nodes = q.n + 1;
-        return siblings + (head * nodes + dep) * nodes;
+    ARBORA_INLINE void put(std::ptrdiff_t k, Vec value) const {
+        for (int i = 0; i < W; ++i) {
+            if (row[i] != nullptr) row[i][k] = value[i];
+        }
     }
 };
 
-// The item open(head, dep) hands its probability to its nearest-dependent case and to the siblings before dep.
-ARBORA_INLINE static inline void flow_open_right(const SiblingCharts<LogPlane>& c, SiblingFlow& f, int s, int t, double probability, int siblings) {
-    const Square& q = c.square;
-    const Extended whole = c.open_right.at(q.cell(s, t)) / c.arcs.at(q.cell(s, t));
-    const double* scores = c.sibling_row(s, t);
-    double* marginals = f.row(q, s, t);
-    const double nearest = probability * ratio(c.left.at(q.cell(s + 1, t)) * weight<Log>(scores[s]), whole);
-    marginals[s] = nearest;
-    f.flow.left[q.cell(s + 1, t)] += nearest;
-    share_scored(probability, whole, c.open_right + (q.line(s) + s + 1), c.between + (q.line(t) + s + 1), scores + s + 1,
-                 f.flow.open_right + q.line(s) + s + 1, f.between + q.line(t) + s + 1, marginals + s + 1, siblings);
-}
-
-ARBORA_INLINE static inline void flow_open_left(const SiblingCharts<LogPlane>& c, SiblingFlow& f, int s, int t, double probability) {
-    const Square& q = c.square;
-    const Extended whole = c.open_left.at(q.cell(s, t)) / c.arcs.at(q.cell(t, s));
-    const double* scores = c.sibling_row(t, s);
-    double* marginals = f.row(q, t, s);
-    const double nearest = probability * ratio(c.right.at(q.cell(s, t - 1)) * weight<Log>(scores[t]), whole);
-    marginals[t] = nearest;
-    f.flow.right[q.cell(s, t - 1)] += nearest;
-    share_scored(probability, whole, c.between + (q.line(s) + s + 1), c.open_left + (q.line(t) + s + 1), scores + s + 1,
-                 f.between + q.line(s) + s + 1, f.flow.open_left + q.line(t) + s + 1, marginals + s + 1, t - s - 1);
-}
-
-ARBORA_INLINE static inline void flow_sibling_root(const SiblingCharts<LogPlane>& c, SiblingFlow& f, double* marginals) {
-    const Square& q = c.square;
-    Flow& flow = f.flow;
-    Flow::share(1.0, c.goal, c.open_right + (q.line(0) + 1), c.right + (q.line(q.n) + 1), flow.open_right + 1,
-                flow.right + q.line(q.n) + 1, q.n);
-    for (int t = q.n; t >= 1; --t) {
-        const double open = flow.open_right[t];
-        marginals[q.cell(0, t)] = open;
-        if (open > Flow::kNegligible) flow_open_right(c, f, 0, t, open, c.roots == Roots::single ? 0 : t - 1);
+// To the products a[k] * b[k] * exp(score[from + k]); what each gets is also the marginal of its sibling part.
+ARBORA_INLINE static inline void give_scored(const Shares::Giver& g, Walk<LogPlane> a, Walk<LogPlane> b, const ScoreRows& scores, int from,
+                                             double* to_a, double* to_b, const MarginalRows& out, int count) {
+    std::ptrdiff_t i = a.start, j = b.start;
+    for (int k = 0; k < count; ++k, i += a.step, j += b.step) {
+        const VecExtended w = exp_split(scores.at(from + k));
+        const Vec gap = ((load(a.plane.exponent + i) + load(b.plane.exponent + j)) + w.exponent) - g.base;
+        const Vec all = load(a.plane.mantissa + i) * load(b.plane.mantissa + j) * w.mantissa * g.factor * power_of_two(gap);
+        const Vec part = select(g.alive, all, Vec{});
+        Shares::add(to_a + i, part);
+        Shares::add(to_b + j, part);
+        out.put(from + k, part);
     }
 }
 
-static void flow_sibling(const SiblingCharts<LogPlane>& c, SiblingFlow f, double* marginals) {
-    const Square& q = c.square;
-    Flow& flow = f.flow;
-    flow_sibling_root(c, f, marginals);
-    for (int width = q.n - 1; width >= 1; --width) {
-        for (int s = 1; s + width <= q.n; ++s) {
-            const int t = s + width;
-            const auto line_s = q.line(s), line_t = q.line(t);
-            const double right = Flow::taken(q, flow.right, s, t), left = Flow::taken(q, flow.left, s, t);
-            if (right > Flow::kNegligible) {
-                Flow::share(right, c.right.at(q.cell(s, t)), c.open_right + (line_s + s + 1), c.right + (line_t + s + 1),
-                            flow.open_right + line_s + s + 1, flow.right + line_t + s + 1, width);
+// The case in which the dependent is the nearest one.
+ARBORA_INLINE static inline void give_nearest(const Shares::Giver& g, VecExtended rest, Vec score, double* to, const MarginalRows& out,
+                                              std::ptrdiff_t k) {
+    const VecExtended w = exp_split(score);
+    const Vec all = rest.mantissa * w.mantissa * g.factor * power_of_two((rest.exponent + w.exponent) - g.base);
+    const Vec part = select(g.alive, all, Vec{});
+    Shares::add(to, part);
+    out.put(k, part);
+}
+
+ARBORA_INLINE static inline VecExtended divide(VecExtended a, VecExtended b) { return {a.mantissa / b.mantissa, a.exponent - b.exponent}; }
+
+// f and siblings [head, dep, sibling], zeroed by the caller; f.open_right and f.open_left become the marginals of arcs.
+static void flow_sibling(const SiblingCharts<LogPlane>& c, FlowPlanes f, double* siblings) {
+    const Diagonals& d = c.layout;
+    const std::ptrdiff_t stride = d.stride, nodes = d.n + 1;
+    flow_goal(c, f);
+    if (c.roots == Roots::single) {
+        for (int r = 1; r <= d.n; ++r) siblings[r * nodes] = f.open_right[d.cell(0, r)];
+    }
+    for (int width = d.n - c.first(); width >= 1; --width) {
+        const std::ptrdiff_t row = d.row(width), inner = d.row(width - 1);
+        for (int s = c.first(); s + width <= d.n; s += W) {
+            flow_complete(c, f, width, s);
+            const int lanes = d.n - width - s + 1;
+            MarginalRows to_right, to_left;
+            for (int i = 0; i < W; ++i) {
+                const std::ptrdiff_t from = s + i, to = s + i + width;
+                to_right.row[i] = i < lanes ? siblings + (from * nodes + to) * nodes + from : nullptr;
+                to_left.row[i] = i < lanes && from > 0 ? siblings + (to * nodes + from) * nodes + from : nullptr;
             }
-            if (left > Flow::kNegligible) {
-                Flow::share(left, c.left.at(q.cell(s, t)), c.left + (line_s + s), c.open_left + (line_t + s),
-                            flow.left + line_s + s, flow.open_left + line_t + s, width);
+            const auto right = Shares::giver(load(f.open_right + row + s),
+                                             divide(LogLanes::load(c.open_right, row + s), LogLanes::load(c.arc_right, row + s)), lanes);
+            if (any(right.alive)) {
+                const ScoreRows scores = right_rows(c, width, s);
+                give_nearest(right, LogLanes::load(c.left, inner + s + 1), scores.at(0), f.left + inner + s + 1, to_right, 0);
+                give_scored(right, {c.open_right, stride + s, stride}, {c.between, inner + s + 1, 1 - stride}, scores, 1, f.open_right,
+                            f.between, to_right, width - 1);
             }
-            const double open_right = flow.open_right[q.cell(s, t)], open_left = flow.open_left[q.cell(t, s)];
-            marginals[q.cell(s, t)] = open_right;
-            marginals[q.cell(t, s)] = open_left;
-            if (open_right > Flow::kNegligible) flow_open_right(c, f, s, t, open_right, width - 1);
-            if (open_left > Flow::kNegligible) flow_open_left(c, f, s, t, open_left);
-            const double between = Flow::taken(q, f.between, s, t);
-            if (between > Flow::kNegligible) {
-                Flow::share(between, c.between.at(q.cell(s, t)), c.right + (line_s + s), c.left + (line_t + s + 1),
-                            flow.right + line_s + s, flow.left + line_t + s + 1, width);
+            const auto left = Shares::giver(load(f.open_left + row + s),
+                                            divide(LogLanes::load(c.open_left, row + s), LogLanes::load(c.arc_left, row + s)), lanes);
+            if (any(left.alive)) {
+                const ScoreRows scores = left_rows(c, width, s);
+                give_nearest(left, LogLanes::load(c.right, inner + s), scores.at(width), f.right + inner + s, to_left, width);
+                give_scored(left, {c.between, stride + s, stride}, {c.open_left, inner + s + 1, 1 - stride}, scores, 1, f.between,
+                            f.open_left, to_left, width - 1);
             }
+            flow_joined(c, f, c.between, load(f.between + row + s), width, s);
         }
     }
 }

@@ -10,12 +10,6 @@
 
 namespace arbora {
 
-// Working memory of the marginals: planes of the size of the Square, zeroed.
-struct FlowPlanes {
-    double *right, *left, *open_right, *open_left, *between;
-
-    static FlowPlanes take(Arena& arena, Square square);
-};
 
 struct Kernels {
     const char* name;
@@ -23,15 +17,16 @@ struct Kernels {
     // scores.hpp
     bool (*all_valid)(const double* values, int length);
     bool (*copy_scores)(const double* scores, Square square, double* out);
+    bool (*copy_diagonals)(const double* scores, Diagonals layout, double* right, double* left);
     void (*exponentiate)(const double* scores, LogPlane out, std::size_t count);
 
     // inside_arc.hpp, inside_sibling.hpp
     void (*inside_arc_max)(ArcCharts<MaxPlane>& charts);
     void (*inside_arc_log)(ArcCharts<LogPlane>& charts);
-    void (*marginals_arc)(const ArcCharts<LogPlane>& charts, FlowPlanes flow, double* marginals);
-    void (*inside_sibling_max)(SiblingCharts<MaxPlane>& charts);
-    void (*inside_sibling_log)(SiblingCharts<LogPlane>& charts);
-    void (*marginals_sibling)(const SiblingCharts<LogPlane>& charts, FlowPlanes flow, double* marginals, double* siblings);
+    void (*marginals_arc)(const ArcCharts<LogPlane>& charts, FlowPlanes flow);
+    bool (*inside_sibling_max)(SiblingCharts<MaxPlane>& charts);
+    bool (*inside_sibling_log)(SiblingCharts<LogPlane>& charts);
+    void (*marginals_sibling)(const SiblingCharts<LogPlane>& charts, FlowPlanes flow, double* siblings);
 
     // inside_grandparent.hpp
     void (*inside_grandparent_max)(GrandparentCharts<MaxPlane>& charts);

@@ -40,7 +40,28 @@ static bool copy_scores(const double* scores, Square q, double* out) {
     return !any(bad);
 }
 
-// exp of every score of the Square, in extended range.
+// Copies scores[head, dep] into diagonals: right(s, t) = scores[s, t], left(s, t) = scores[t, s], -infinity for arcs into the root.
+// False where an entry that counts is NaN or +infinity.
+static bool copy_diagonals(const double* scores, Diagonals d, double* right, double* left) {
+    const std::ptrdiff_t nodes = d.n + 1;
+    bool good = true;
+    for (int width = 1; width <= d.n; ++width) {
+        double *to_right = right + d.row(width), *to_left = left + d.row(width);
+        for (int s = 0; s + width <= d.n; ++s) {
+            to_right[s] = scores[s * nodes + s + width];
+            to_left[s] = scores[(s + width) * nodes + s];
+        }
+        to_left[0] = -__builtin_inf();
+        IVec bad{};
+        for (int s = 0; s + width <= d.n; s += W) {
+            bad |= (invalid(load(to_right + s)) | invalid(load(to_left + s))) & first_lanes(d.n - width - s + 1);
+        }
+        good &= !any(bad);
+    }
+    return good;
+}
+
+// exp of scores, in extended range; count is rounded up to whole vectors.
 static void exponentiate(const double* scores, LogPlane out, std::size_t count) {
     for (std::size_t i = 0; i < count; i += W) {
         const VecExtended e = exp_split(load(scores + i));

@@ -13,20 +13,10 @@
 
 namespace arbora::ARBORA_ISA {
 
-static void inside_arc_max(ArcCharts<MaxPlane>& c) { inside_arc<Max>(c); }
-static void inside_arc_log(ArcCharts<LogPlane>& c) { inside_arc<Log>(c); }
-static void inside_sibling_max(SiblingCharts<MaxPlane>& c) { inside_sibling<Max>(c); }
-static void inside_sibling_log(SiblingCharts<LogPlane>& c) { inside_sibling<Log>(c); }
-
-static void marginals_arc(const ArcCharts<LogPlane>& c, FlowPlanes p, double* marginals) {
-    flow_arc(c, Flow{c.square, p.right, p.left, p.open_right, p.open_left}, marginals);
-}
-
-static void marginals_sibling(const SiblingCharts<LogPlane>& c, FlowPlanes p, double* marginals, double* siblings) {
-    const Flow flow{c.square, p.right, p.left, p.open_right, p.open_left};
-    flow_sibling(c, SiblingFlow{flow, p.between, siblings}, marginals);
-}
-
+static void inside_arc_max(ArcCharts<MaxPlane>& c) { inside_arc<MaxLanes>(c); }
+static void inside_arc_log(ArcCharts<LogPlane>& c) { inside_arc<LogLanes>(c); }
+static bool inside_sibling_max(SiblingCharts<MaxPlane>& c) { return inside_sibling<MaxLanes>(c); }
+static bool inside_sibling_log(SiblingCharts<LogPlane>& c) { return inside_sibling<LogLanes>(c); }
 static void inside_grandparent_max(GrandparentCharts<MaxPlane>& c) { Grandparent<Max>::inside(c); }
 static void inside_grandparent_log(GrandparentCharts<LogPlane>& c) { Grandparent<Log>::inside(c); }
 
@@ -39,13 +29,14 @@ const Kernels table = {
     ARBORA_NAME_OF(ARBORA_ISA),
     all_valid,
     copy_scores,
+    copy_diagonals,
     exponentiate,
     inside_arc_max,
     inside_arc_log,
-    marginals_arc,
+    flow_arc,
     inside_sibling_max,
     inside_sibling_log,
-    marginals_sibling,
+    flow_sibling,
     inside_grandparent_max,
     inside_grandparent_log,
     marginals_grandparent,

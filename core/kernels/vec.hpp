@@ -106,10 +106,24 @@ ARBORA_INLINE static inline Vec power_of_two(Vec x) {
     return (Vec)((IVec)shifted << 52);
 }
 
+// mantissa -> [1, 2), the rest into the exponent; 0 -> zero.
+struct VecExtended;
+ARBORA_INLINE static inline VecExtended normalize(Vec mantissa, Vec exponent);
+
 // exp(score) = mantissa * 2^exponent with the mantissa in [0.7, 1.5]; -inf gives mantissa 0.
 struct VecExtended {
     Vec mantissa, exponent;
 };
+
+ARBORA_INLINE static inline VecExtended normalize(Vec mantissa, Vec exponent) {
+    typedef std::uint64_t UVec __attribute__((vector_size(W * 8)));
+    const UVec bits = (UVec)mantissa;
+    // The exponent bits as a double, by writing them into the mantissa of 2^52.
+    const Vec shift = (Vec)((bits >> 52) | (UVec)broadcast(0x1p52)) - (0x1p52 + 1023.0);
+    const Vec unit = (Vec)((bits & 0x000fffffffffffffULL) | 0x3ff0000000000000ULL);
+    const IVec alive = mantissa > Vec{};
+    return {select(alive, unit, Vec{}), select(alive, exponent + shift, broadcast(-1e300))};
+}
 
 // e^r on |r| <= ln(2)/2 as 1 + r + r^2 q(r), q a near-minimax polynomial of degree 9: error below 2e-17.
 ARBORA_INLINE static inline Vec exp_reduced(Vec r) {

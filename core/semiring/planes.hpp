@@ -19,6 +19,10 @@ struct MaxPlane {
     static constexpr Value kUnit = 0.0;
     double* value = nullptr;
 
+    ARBORA_INLINE static Value times(Value a, Value b) { return a + b; }
+    ARBORA_INLINE static Value plus(Value a, Value b) { return a > b ? a : b; }
+    ARBORA_INLINE static Value weight(double score) { return score; }
+
     ARBORA_INLINE MaxPlane operator+(std::ptrdiff_t offset) const { return {value + offset}; }
     ARBORA_INLINE Value at(std::ptrdiff_t i) const { return value[i]; }
     ARBORA_INLINE void set(std::ptrdiff_t i, Value v) const { value[i] = v; }
@@ -31,6 +35,11 @@ struct LogPlane {
     static constexpr std::size_t kDoubles = 2;
     static constexpr Value kZero{0.0, kZeroExponent};
     static constexpr Value kUnit{1.0, 0.0};
+
+    ARBORA_INLINE static Value times(Value a, Value b) { return a * b; }
+    ARBORA_INLINE static Value plus(Value a, Value b) { return a + b; }
+    ARBORA_INLINE static Value weight(double score) { return extended_exp(score); }
+
     double* mantissa = nullptr;
     double* exponent = nullptr;
 
