@@ -1,0 +1,96 @@
+"""The README and the guide pages run, and every paper that is cited is in the bibliography."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+CITED_IN = {
+    "core": (".hpp", ".cpp"),
+    "bindings": (".hpp", ".cpp"),
+    "src": (".py",),
+    "docs": (".md",),
+}
+BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+CITATION = re.compile(r"(?<!\w)\[@?([a-z]+(?:-[a-z]+)*-(?:19|20)\d\d[a-z]?)\]")
+NOT_RUN = "# not run"
+
+
+def line_of(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
+
+
+def run_page(text: str, name: str) -> int:
+    """Run a page's python blocks in one namespace, top to bottom; returns how many there were.
+
+    A block with prompts is a doctest and must print what it shows; any other is simply executed.
+    """
+    namespace: dict[str, object] = {"__name__": name}
+    count = 0
+    for match in BLOCK.finditer(text):
+        block, line = match[1], line_of(text, match.start(1))
+        if block.startswith(NOT_RUN):
+            continue
+        count += 1
+        if not block.startswith(">>>"):
+            # Padded, so that a traceback names the line of the page.
+            exec(compile("\n" * (line - 1) + block, name, "exec"), namespace)
+            continue
+        test = doctest.DocTestParser().get_doctest(block, namespace, name, name, line - 1)
+        report: list[str] = []
+        result = doctest.DocTestRunner(verbose=False).run(test, out=report.append, clear_globs=False)
+        namespace = test.globs
+        assert result.failed == 0, "".join(report)
+    return count
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_blocks_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_page(page.read_text(encoding="utf-8"), page.name)
+
+
+def citations() -> dict[str, str]:
+    """Every cited key with one place that cites it."""
+    found: dict[str, str] = {}
+    files = [ROOT / "README.md"]
+    for folder, endings in CITED_IN.items():
+        files += [path for path in (ROOT / folder).rglob("*") if path.suffix in endings]
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        for match in CITATION.finditer(text):
+            found[match[1]] = f"{path.relative_to(ROOT)}:{line_of(text, match.start())}"
+    return found
+
+
+def bibliography() -> list[str]:
+    text = (ROOT / "docs" / "references.bib").read_text(encoding="utf-8")
+    return re.findall(r"^@\w+\{([^,\s]+),", text, flags=re.MULTILINE)
+
+
+def test_cited_papers_are_in_the_bibliography():
+    known = set(bibliography())
+    unknown = {key: place for key, place in citations().items() if key not in known}
+    assert unknown == {}, "add these keys to docs/references.bib"
+
+
+def test_the_bibliography_has_no_key_twice():
+    keys = bibliography()
+    assert len(keys) == len(set(keys))
+
+
+def test_the_runner_sees_blocks_failures_and_exceptions():
+    page = "```python\nx = 1\n```\ntext\n```python\n>>> x + 1\n2\n\n```\n```python\n# not run\n1/0\n```\n"
+    assert run_page(page, "page.md") == 2
+    with pytest.raises(AssertionError, match=r"page\.md"):
+        run_page("```python\n>>> 1 + 1\n3\n\n```\n", "page.md")
+    with pytest.raises(ZeroDivisionError):
+        run_page("```python\n1 / 0\n```\n", "page.md")
+
+
+def test_the_citation_pattern():
+    text = "after [koo-2007] and [@huang-chiang-2005b], not matrix[i-1999x] nor [1985]"
+    assert CITATION.findall(text) == ["koo-2007", "huang-chiang-2005b"]

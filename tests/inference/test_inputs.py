@@ -1,0 +1,182 @@
+import numpy as np
+import pytest
+from inference.helpers import each_family, identical, make_scores
+
+from arbora import inference
+from arbora.errors import InputError
+
+QUERIES = {
+    "argmax": inference.argmax,
+    "kbest": lambda s, **o: inference.kbest(s, 3, **o),
+    "log_partition": inference.log_partition,
+    "marginals": inference.marginals,
+    "entropy": inference.entropy,
+    "sample": lambda s, **o: inference.sample(s, 3, **o),
+    "sample_distinct": lambda s, **o: inference.sample(s, 3, replacement=False, **o),
+    "minimum_risk": inference.minimum_risk,
+    "log_prob": lambda s, **o: inference.log_prob(s, np.array([-1, 0, 1, 1, 3]), **o),
+    "wrong_heads": lambda s, **o: inference.expected_wrong_heads(s, [-1, 0, 1, 1, 3], **o),
+    "kl_divergence": lambda s, **o: inference.kl_divergence(s, s, **o),
+}
+each_query = pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
+
+
+def with_value(value):
+    scores = np.zeros((5, 5))
+    scores[2, 3] = value
+    return scores
+
+
+BAD_SCORES = {
+    "not square": np.zeros((5, 4)),
+    "no root": np.zeros((0, 0)),
+    "a vector": np.zeros(5),
+    "a number": np.float64(3.0),
+    "four axes": np.zeros((5, 5, 2, 2)),
+    "no labels": np.zeros((5, 5, 0)),
+    "labelled but not square": np.zeros((5, 4, 3)),
+    "NaN": with_value(np.nan),
+    "plus infinity": with_value(np.inf),
+    "complex": np.zeros((5, 5), dtype=complex),
+    "text": np.full((5, 5), "a"),
+    "objects": np.full((5, 5), None),
+    "dates": np.zeros((5, 5), dtype="datetime64[s]"),
+    "nothing": None,
+    "a string": "scores",
+    "a dictionary": {"scores": np.zeros((5, 5))},
+    "a batch of numbers": [1.0, 2.0],
+    "a batch with nothing": [np.zeros((5, 5)), None],
+    "NaN among labels": np.full((5, 5, 2), np.nan),
+}
+
+
+@each_query
+@pytest.mark.parametrize("scores", BAD_SCORES.values(), ids=BAD_SCORES.keys())
+def test_bad_scores_are_an_input_error_with_a_message(query, scores):
+    with pytest.raises(InputError) as caught:
+        query(scores)
+    assert len(str(caught.value)) > 20
+
+
+def test_messages_say_where_and_what():
+    with pytest.raises(InputError, match=r"2.*3.*nan|nan.*2.*3"):
+        inference.argmax(with_value(np.nan))
+    with pytest.raises(InputError, match=r"5.*4"):
+        inference.argmax(np.zeros((5, 4)))
+    with pytest.raises(InputError, match=r"planar.*nonprojective|nonprojective.*planar"):
+        inference.argmax(np.zeros((5, 5)), trees="planar")
+    with pytest.raises(InputError, match=r"two.*single|single.*two"):
+        inference.argmax(np.zeros((5, 5)), roots="two")
+
+
+@each_query
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"trees": "Projective"},
+        {"trees": None},
+        {"trees": 1},
+        {"roots": "both"},
+        {"roots": True},
+        {"roots": ["single"]},
+        {"threads": 0},
+        {"threads": None},
+    ],
+)
+def test_bad_options(query, options):
+    with pytest.raises(InputError):
+        query(np.zeros((5, 5)), **options)
+
+
+@each_query
+def test_a_misspelt_option_is_refused(query):
+    with pytest.raises(TypeError, match="root"):
+        query(np.zeros((5, 5)), root="single")
+
+
+@each_query
+@each_family
+def test_layout_and_type_do_not_matter(query, trees, roots):
+    scores = np.round(np.random.default_rng(0).normal(size=(5, 5)) * 4)
+    options = {"trees": trees, "roots": roots}
+    expected = query(scores, **options)
+    wide = np.zeros((10, 15))
+    wide[::2, ::3] = scores
+    read_only = scores.copy()
+    read_only.setflags(write=False)
+    variants = [
+        np.asfortranarray(scores),
+        wide[::2, ::3],
+        scores[::-1, ::-1].copy()[::-1, ::-1],
+        read_only,
+        scores.astype(np.float32),
+        scores.astype(np.float16),
+        scores.astype(np.int64),
+        scores.astype(np.int8),
+        scores.astype(np.longdouble),
+        scores.astype(">f8"),
+    ]
+    for variant in variants:
+        assert identical(query(variant, **options), expected), variant.dtype
+
+
+@each_query
+def test_unaligned_memory(query):
+    scores = np.random.default_rng(1).normal(size=(5, 5))
+    raw = np.zeros(scores.nbytes + 1, dtype=np.uint8)
+    unaligned = raw[1:].view(np.float64).reshape(5, 5)
+    unaligned[:] = scores
+    assert identical(query(unaligned), query(scores))
+
+
+@each_query
+@each_family
+@pytest.mark.parametrize("kind", ["normal", "mutual_pair", "masked", "million"])
+def test_inputs_are_never_written_to(query, kind, trees, roots):
+    scores = make_scores(kind, 4, 1)
+    before = scores.tobytes()
+    try:
+        query(scores, trees=trees, roots=roots)
+    finally:
+        assert scores.tobytes() == before
+
+
+@each_query
+def test_column_zero_and_the_diagonal_are_ignored(query):
+    scores = np.random.default_rng(2).normal(size=(5, 5))
+    expected = query(scores)
+    for junk in (np.nan, np.inf, -np.inf, 1e300):
+        spoilt = scores.copy()
+        spoilt[:, 0] = junk
+        np.fill_diagonal(spoilt, junk)
+        assert identical(query(spoilt), expected)
+
+
+@each_query
+def test_labelled_column_zero_and_diagonal_are_ignored(query):
+    if query in (QUERIES["log_prob"],):
+        return  # wants labels
+    scores = np.random.default_rng(2).normal(size=(5, 5, 2))
+    expected = query(scores)
+    spoilt = scores.copy()
+    spoilt[:, 0] = np.nan
+    spoilt[np.arange(5), np.arange(5)] = np.inf
+    assert identical(query(spoilt), expected)
+
+
+def test_answers_are_fresh_arrays():
+    scores = np.random.default_rng(3).normal(size=(5, 5))
+    first = inference.marginals(scores)
+    kept = first.copy()
+    inference.marginals(-scores)
+    assert np.array_equal(first, kept)
+    heads = inference.argmax(scores).heads
+    kept = heads.copy()
+    inference.argmax(-scores)
+    assert np.array_equal(heads, kept)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "seed", None, 2**70])
+def test_seeds_are_counts(seed):
+    with pytest.raises(InputError, match="seed"):
+        inference.sample(np.zeros((3, 3)), 2, seed=seed)

@@ -1,0 +1,247 @@
+"""The traps on which other libraries fall: overflow, cancellation, penalties, shared state."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inference.helpers import KINDS, check_marginals, each_family, families, make_scores, seeded
+from oracle.enumerate_trees import enumerate_forest, is_tree
+
+from arbora import inference
+
+SCALES = [1e-300, 1e-12, 1e-3, 1.0, 50.0, 800.0, 1e4, 1e6]
+
+
+def check_everything(scores, trees, roots):
+    """The promises that hold whatever the scores; returns (best, log Z, marginals)."""
+    options = {"trees": trees, "roots": roots}
+    best = inference.argmax(scores, **options)
+    log_z = inference.log_partition(scores, **options)
+    marginals = inference.marginals(scores, **options)
+    assert is_tree(best.heads, trees, roots)
+    assert math.isfinite(log_z)
+    assert log_z >= best.score
+    check_marginals(marginals)
+    if roots == "single":
+        assert marginals[0].sum() == pytest.approx(1.0, abs=1e-9)
+    assert inference.log_prob(scores, best.heads, **options) <= 0.0
+    assert inference.entropy(scores, **options) >= 0.0
+    for tree in inference.sample(scores, 3, **options):
+        assert is_tree(tree.heads, trees, roots)
+        assert inference.log_prob(scores, tree.heads, **options) <= 0.0
+    assert is_tree(inference.minimum_risk(scores, **options).heads, trees, roots)
+    return best, log_z, marginals
+
+
+@each_family
+@pytest.mark.parametrize("scale", SCALES)
+def test_thirty_words_at_every_scale(scale, trees, roots):
+    rng = np.random.default_rng(0)
+    for scores in (rng.normal(size=(31, 31)), rng.uniform(-1, 1, size=(31, 31))):
+        check_everything(scale * scores, trees, roots)
+
+
+@seeded
+@given(n=st.integers(1, 25), kind=st.sampled_from(sorted(set(KINDS) - {"one_tree", "masked"})),
+       seed=st.integers(0, 10**6), family=families)  # fmt: skip
+def test_the_promises_hold_for_adversarial_scores(n, kind, seed, family):
+    check_everything(make_scores(kind, n, seed), *family)
+
+
+@each_family
+@pytest.mark.parametrize("n", [2, 5, 40])
+def test_two_words_score_each_other_far_above_the_root(n, trees, roots):
+    """The words' weights swallow the root's in a determinant, which then is 0."""
+    scores = np.zeros((n + 1, n + 1))
+    scores[1, 2] = scores[2, 1] = 1000.0
+    best, log_z, marginals = check_everything(scores, trees, roots)
+    assert best.score == 1000.0
+    assert marginals[1, 2] + marginals[2, 1] == pytest.approx(1.0, abs=1e-9)
+    if n <= 5:
+        forest = enumerate_forest(scores, trees, roots)
+        assert log_z == pytest.approx(forest.log_partition, abs=1e-9)
+        assert np.allclose(marginals, forest.marginals(), rtol=0, atol=1e-9)
+
+
+@each_family
+def test_every_adjacent_pair_loves_each_other(trees, roots):
+    n = 6
+    scores = np.random.default_rng(1).normal(size=(n + 1, n + 1))
+    for left in (1, 3, 5):
+        scores[left, left + 1] = scores[left + 1, left] = 1000.0
+    _, log_z, marginals = check_everything(scores, trees, roots)
+    forest = enumerate_forest(scores, trees, roots)
+    assert log_z == pytest.approx(forest.log_partition, abs=1e-9)
+    assert np.allclose(marginals, forest.marginals(), rtol=0, atol=1e-9)
+
+
+@each_family
+@pytest.mark.parametrize("shift", [-1e6, -800.0, 800.0, 1e6])
+def test_one_word_shifted_changes_no_probability(shift, trees, roots):
+    scores = np.random.default_rng(2).normal(size=(26, 26))
+    _, before, expected = check_everything(scores, trees, roots)
+    scores[:, 7] += shift
+    _, after, found = check_everything(scores, trees, roots)
+    assert np.allclose(found, expected, rtol=0, atol=1e-8)
+    assert after == pytest.approx(before + shift, abs=1e-8)
+
+
+@each_family
+def test_all_words_shifted_by_different_amounts(trees, roots):
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(26, 26))
+    expected = inference.marginals(scores, trees=trees, roots=roots)
+    shifted = scores + rng.uniform(-1e5, 1e5, size=26)
+    found = inference.marginals(shifted, trees=trees, roots=roots)
+    assert np.allclose(found, expected, rtol=0, atol=1e-8)
+
+
+@each_family
+@pytest.mark.parametrize("mask", [-1e32, -1e300, -1e9])
+def test_a_large_negative_mask_works_as_minus_infinity(mask, trees, roots):
+    rng = np.random.default_rng(4)
+    scores = rng.normal(size=(7, 7))
+    barred = rng.random((7, 7)) < 0.4
+    barred[np.arange(6), np.arange(1, 7)] = False  # a chain stays
+    soft, hard = np.where(barred, mask, scores), np.where(barred, -np.inf, scores)
+    best, log_z, marginals = check_everything(soft, trees, roots)
+    forest = enumerate_forest(hard, trees, roots)
+    assert best.score == pytest.approx(forest.best_score, abs=1e-9)
+    assert log_z == pytest.approx(forest.log_partition, abs=1e-9)
+    assert np.allclose(marginals, forest.marginals(), rtol=0, atol=1e-9)
+    listed = inference.kbest(soft, min(5, len(forest)), trees=trees, roots=roots)
+    expected = forest.ranked()[: len(listed)].tolist()
+    assert [tree.score for tree in listed] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("trees", ["projective", "nonprojective"])
+@pytest.mark.parametrize("mask", [-1e32, -1e300])
+def test_a_masked_root_row_still_gives_exactly_one_root(trees, mask):
+    """A penalty for the second root drowns in the mask; a constraint does not."""
+    scores = np.random.default_rng(5).normal(size=(9, 9))
+    scores[0, :] = mask
+    best, _, marginals = check_everything(scores, trees, "single")
+    assert np.sum(best.heads == 0) == 1
+    assert marginals[0].sum() == pytest.approx(1.0, abs=1e-9)
+    for tree in inference.kbest(scores, 20, trees=trees, roots="single"):
+        assert np.sum(tree.heads == 0) == 1
+    for tree in inference.sample(scores, 20, trees=trees, roots="single"):
+        assert np.sum(tree.heads == 0) == 1
+
+
+@each_family
+@pytest.mark.parametrize("n", [1, 2, 10, 200])
+def test_a_mask_that_leaves_one_tree(n, trees, roots):
+    heads = np.r_[-1, 0, np.arange(1, n)]
+    scores = np.full((n + 1, n + 1), -np.inf)
+    words = np.arange(1, n + 1)
+    scores[heads[1:], words] = np.random.default_rng(6).normal(size=n) * 1e3
+    best, log_z, marginals = check_everything(scores, trees, roots)
+    assert best.heads.tolist() == heads.tolist()
+    assert log_z == pytest.approx(best.score, abs=1e-9)
+    assert np.allclose(marginals[heads[1:], words], 1.0, rtol=0, atol=1e-12)
+    options = {"trees": trees, "roots": roots}
+    assert len(inference.kbest(scores, 10, **options)) == 1
+    assert len(inference.sample(scores, 10, replacement=False, **options)) == 1
+    assert inference.entropy(scores, **options) == pytest.approx(0.0, abs=1e-9)
+
+
+@each_family
+@pytest.mark.parametrize("gap", [1e-15, 1e-12, 1e-9])
+def test_near_ties_are_all_but_uniform(gap, trees, roots):
+    scores = gap * np.random.default_rng(7).normal(size=(11, 11))
+    uniform = inference.marginals(np.zeros((11, 11)), trees=trees, roots=roots)
+    _, _, marginals = check_everything(scores, trees, roots)
+    assert np.allclose(marginals, uniform, rtol=0, atol=1e-7)
+
+
+@each_family
+def test_hugely_unequal_scores_put_all_mass_on_one_tree(trees, roots):
+    scores = np.random.default_rng(8).uniform(-1e6, 1e6, size=(21, 21))
+    best, log_z, marginals = check_everything(scores, trees, roots)
+    assert log_z == pytest.approx(best.score, rel=1e-14)
+    assert np.allclose(marginals[best.heads[1:], np.arange(1, 21)], 1.0, rtol=0, atol=1e-9)
+
+
+@each_family
+def test_k_beyond_the_number_of_trees(trees, roots):
+    for n in (1, 2, 3, 4):
+        forest = enumerate_forest(np.zeros((n + 1, n + 1)), trees, roots)
+        scores = -1e6 * np.random.default_rng(n).random((n + 1, n + 1))
+        found = inference.kbest(scores, 1000, trees=trees, roots=roots)
+        assert len({tuple(tree.heads) for tree in found}) == len(found) == len(forest)
+
+
+@each_family
+def test_kbest_over_a_wide_range_in_a_longer_sentence(trees, roots):
+    rng = np.random.default_rng(9)
+    scores = -(10.0 ** rng.uniform(-6, 6, size=(16, 16)))
+    found = inference.kbest(scores, 300, trees=trees, roots=roots)
+    assert len({tuple(tree.heads) for tree in found}) == 300
+    for tree in found:
+        assert is_tree(tree.heads, trees, roots)
+        arcs = math.fsum(scores[tree.heads[1:], np.arange(1, 16)])
+        assert tree.score == pytest.approx(arcs, rel=1e-13)
+    listed = [tree.score for tree in found]
+    assert listed == sorted(listed, reverse=True)
+
+
+@each_family
+def test_labels_of_hugely_different_scores(trees, roots):
+    rng = np.random.default_rng(10)
+    scores = rng.normal(size=(6, 6, 3)) + np.array([0.0, -1e6, -np.inf])
+    marginals = inference.marginals(scores, trees=trees, roots=roots)
+    check_marginals(marginals)
+    assert np.all(marginals[:, :, 2] == 0.0)
+    plain = inference.log_partition(scores[:, :, 0], trees=trees, roots=roots)
+    found = inference.log_partition(scores, trees=trees, roots=roots)
+    assert found == pytest.approx(plain, abs=1e-9)
+
+
+def test_options_of_one_call_do_not_leak_into_the_next():
+    scores = np.random.default_rng(11).normal(size=(8, 8)) * 3
+    settings = [
+        {"trees": trees, "roots": roots, "required": required}
+        for trees, roots, required in itertools.product(
+            ("projective", "nonprojective"), ("single", "multi"), (None, [(2, 1)])
+        )
+    ]
+    alone = [inference.log_partition(scores, **setting) for setting in settings]
+    assert len(set(alone)) == len(alone)
+    for order in (settings, settings[::-1], settings[::2] + settings[1::2]):
+        for setting in order:
+            expected = alone[settings.index(setting)]
+            assert inference.log_partition(scores, **setting) == expected
+            inference.argmax(-scores, **setting)
+
+
+@pytest.mark.parametrize(("roots", "scale"), [("single", 1.0), ("multi", 1e6)])
+def test_a_thousand_words_nonprojective(roots, scale):
+    scores = np.random.default_rng(12).normal(size=(1001, 1001)) * scale
+    best = inference.argmax(scores, roots=roots)
+    log_z = inference.log_partition(scores, roots=roots)
+    assert is_tree(best.heads, "nonprojective", roots)
+    assert math.isfinite(log_z)
+    assert log_z >= best.score
+    check_marginals(inference.marginals(scores, roots=roots))
+
+
+@pytest.mark.parametrize(("roots", "scale"), [("single", 1.0), ("multi", 1e6)])
+def test_a_thousand_words_projective(roots, scale):
+    scores = np.random.default_rng(13).normal(size=(1001, 1001)) * scale
+    best = inference.argmax(scores, trees="projective", roots=roots)
+    log_z = inference.log_partition(scores, trees="projective", roots=roots)
+    assert np.sum(best.heads == 0) == 1 or roots == "multi"
+    assert math.isfinite(log_z)
+    assert log_z >= best.score
+
+
+@pytest.mark.parametrize("trees", ["projective", "nonprojective"])
+def test_marginals_of_three_hundred_awkward_words(trees):
+    scores = make_scores("mutual_pair", 300, 0)
+    scores[:, 9] -= 800.0
+    scores[4, 20] = scores[20, 4] = 1e6
+    check_marginals(inference.marginals(scores, trees=trees, roots="single"))
