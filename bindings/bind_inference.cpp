@@ -253,6 +253,11 @@ nb::tuple sample_batch(const nb::list& arcs, int count, std::uint64_t seed, cons
                                    scores.numpy({batch.size(), static_cast<std::size_t>(count)}));
 }
 
+void check_batch(const nb::list& arcs, const OptionalList& siblings, const OptionalList& grandparents, const OptionalList& grandsiblings) {
+    const Batch batch(arcs, siblings, grandparents, grandsiblings, Trees::nonprojective, Roots::multi);
+    for_each(batch, 1, [&](std::size_t i, Workspace& workspace) { check(reduced(batch, i, Reduction::max, workspace)); });
+}
+
 // 2 or 3 where every array is one the core can read as it is, all with that many axes; else 0, and Python looks closer.
 int ready_axes(const nb::list& arcs) {
     std::size_t axes = 0;
@@ -309,6 +314,8 @@ void bind_inference(nb::module_& m) {
           "The sum of the scores of each word's own parts in a tree, for one unlabelled sentence.");
     m.def("in_family", &in_family, nb::sig("def in_family(heads: list[int], trees: Trees, roots: Roots) -> bool"),
           "Is this a tree of the family? Heads lie in 0..n.");
+    m.def("check", &check_batch, nb::sig("def check(" ARBORA_ARCS ARBORA_PARTS ") -> None"),
+          "InputError where a score that counts is NaN or too large.");
     m.def("ready_axes", &ready_axes, nb::sig("def ready_axes(arcs: list[typing.Any]) -> int"),
           "2 or 3 where all arrays are float64, C-contiguous, of shape (m, m) or (m, m, labels); else 0.");
     m.def("instruction_set", [] { return std::string(kernels().name); }, "The vector instructions that inference uses here.");

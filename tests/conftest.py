@@ -22,9 +22,7 @@ def treebank_dir() -> Path:
     given = os.environ.get("ARBORA_DATA")
     path = Path(given) if given else ROOT.parent / "shared" / "data"
     if not any(path.glob("*/*.conll*")):
-        pytest.skip(
-            f"no treebanks in {path}; set ARBORA_DATA to a directory of <treebank>/*.conllu"
-        )
+        pytest.skip(f"no treebanks in {path}; set ARBORA_DATA to a directory of <treebank>/*.conllu")
     return path
 
 

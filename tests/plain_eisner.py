@@ -29,18 +29,14 @@ def argmax(scores, *, trees, roots):
     for width in range(1, n + 1):
         for i in range(n + 1 - width):
             j = i + width
-            joined = max(
-                (closed_left[i][k][0] + closed_right[k + 1][j][0], -k) for k in range(i, j)
-            )
+            joined = max((closed_left[i][k][0] + closed_right[k + 1][j][0], -k) for k in range(i, j))
             open_left[i][j] = (joined[0] + scores[i, j], -joined[1])
             if i > 0:
                 open_right[i][j] = (joined[0] + scores[j, i], -joined[1])
             closed_left[i][j] = max(
                 (open_left[i][k][0] + closed_left[k][j][0], k) for k in range(i + 1, j + 1)
             )
-            closed_right[i][j] = max(
-                (closed_right[i][k][0] + open_right[k][j][0], k) for k in range(i, j)
-            )
+            closed_right[i][j] = max((closed_right[i][k][0] + open_right[k][j][0], k) for k in range(i, j))
     heads = np.full(n + 1, -1)
 
     def follow(chart, i, j):

@@ -173,10 +173,7 @@ def official(gold, predicted, labels=("UAS", "LAS", "CLAS")):
     from udtools import udeval
 
     texts = ("".join(s.to_conllu() for s in side) for side in (gold, predicted))
-    loaded = [
-        udeval.load_conllu(io.StringIO(text), "test", {"multiple_roots_okay": True})
-        for text in texts
-    ]
+    loaded = [udeval.load_conllu(io.StringIO(text), "test", {"multiple_roots_okay": True}) for text in texts]
     scores = udeval.evaluate(*loaded)
     return {name: scores[name] for name in labels}
 

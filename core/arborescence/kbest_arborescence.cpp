@@ -187,7 +187,7 @@ private:
 std::vector<std::vector<int>> kbest_arborescences(const double* scores, Square square, Roots roots, int k, Arena& arena) {
     std::vector<int> best(square.n + 1, -1);
     if (!max_arborescence(scores, square, roots, arena, best.data())) return {};
-    return Search(scores, square, roots, arena).run(std::move(best), k);
+    return Search(without_soft_masks(scores, square, arena), square, roots, arena).run(std::move(best), k);
 }
 
 }  // namespace arbora

@@ -1,6 +1,8 @@
 #include "arborescence/max_arborescence.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 namespace arbora {
 
@@ -162,6 +164,35 @@ bool Contraction::run(double* entering, int* heads) {
     return true;
 }
 
+const double* without_soft_masks(const double* scores, Square square, Arena& arena) {
+    constexpr double kSoftMask = 1e15;
+    if (kernels().largest_magnitude(scores, square) <= kSoftMask) return scores;
+    double ordinary = 0.0;
+    for (std::size_t i = 0; i < square.size(); ++i) {
+        const double size = std::abs(scores[i]);
+        if (size <= kSoftMask && size > ordinary) ordinary = size;
+    }
+    const double outweighs = 4.0 * (square.n + 1) * (ordinary + 1.0);
+    auto* copy = arena.take<double>(square.size());
+    std::copy_n(scores, square.size(), copy);
+    // Magnitudes far apart are masks of different strength; each level outweighs all below it.
+    std::vector<double> levels;
+    for (std::size_t i = 0; i < square.size(); ++i) {
+        const double size = std::abs(copy[i]);
+        if (size > kSoftMask && size <= kLargestScore) levels.push_back(size);
+    }
+    std::sort(levels.begin(), levels.end());
+    levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+    if (levels.size() > 3) return scores;  // not masks, but scores of that size
+    for (std::size_t i = 0; i < square.size(); ++i) {
+        const double size = std::abs(copy[i]);
+        if (!(size > kSoftMask && size <= kLargestScore)) continue;
+        const auto level = std::lower_bound(levels.begin(), levels.end(), size) - levels.begin();
+        copy[i] = std::copysign(outweighs * std::pow(4.0 * (square.n + 1), level), copy[i]);
+    }
+    return copy;
+}
+
 bool max_arborescence(const double* scores, Square square, Roots roots, Arena& arena, int* heads) {
     const Kernels& k = kernels();
     const int n = square.n;
@@ -175,7 +206,7 @@ bool max_arborescence(const double* scores, Square square, Roots roots, Arena& a
     }
     if (is_tree(heads, n, roots, arena.take<int>(n + 1))) return true;
     auto* entering = arena.take<double>(square.size());
-    k.transpose(scores, square, entering);
+    k.transpose(without_soft_masks(scores, square, arena), square, entering);
     return Contraction(arena, square, roots, false).run(entering, heads);
 }
 

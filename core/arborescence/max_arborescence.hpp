@@ -10,6 +10,9 @@
 // constant, which loses precision]. Cycles never contain a root arc, so re-scoring never mixes the two components of a pair, and the rule
 // becomes: take a root arc only where no other arc is left. No constant, no loop over roots.
 //
+// Soft masks: scores of +-1e32 or the like beside ordinary ones would swallow these when arcs are re-scored. They are replaced by the
+// smallest values that still outweigh any sum of ordinary ones, which leaves the order of trees as it is.
+//
 // Time O(n^2), space O(n^2). Ties go to the lowest head.
 #pragma once
 
@@ -66,6 +69,9 @@ private:
     int nodes_ = 0;
     int root_arcs_ = 0;
 };
+
+// The scores for contractions: as they are, or a copy in which soft masks are moved next to the ordinary scores.
+const double* without_soft_masks(const double* scores, Square square, Arena& arena);
 
 // heads[0..n], heads[0] = -1. `scores` is a Square copy (column 0, diagonal: -inf). False where no tree is allowed.
 bool max_arborescence(const double* scores, Square square, Roots roots, Arena& arena, int* heads);

@@ -47,6 +47,7 @@ struct ArcCharts {
     static bool is_leaf(Item item) { return item.kind <= kLeft && item.left == item.right; }
 
     Value value(Item item) const {
+        if (is_leaf(item)) return P::kUnit;
         const auto cell = layout.cell(item.left, item.right);
         switch (item.kind) {
             case kRight: return right.at(cell);

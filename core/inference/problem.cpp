@@ -10,7 +10,7 @@ namespace arbora {
 namespace {
 
 [[noreturn]] void reject(const std::string& what, const std::string& where, double value) {
-    throw InputError(what + ": expected numbers below infinity (-inf forbids a part), got " + std::to_string(value) + " at " + where);
+    throw InputError(what + ": expected numbers up to 1e300 (-inf forbids a part), got " + std::to_string(value) + " at " + where);
 }
 
 std::string place(std::initializer_list<int> index) {
@@ -19,7 +19,7 @@ std::string place(std::initializer_list<int> index) {
     return text + "]";
 }
 
-bool valid(double x) { return x < -kMinusInfinity; }
+bool valid(double x) { return x <= kLargestScore; }
 
 // One row of siblings: the nearest-dependent entry and those strictly between head and dep.
 void check_sibling_row(const char* name, const double* row, int head, int dep) {
@@ -55,6 +55,13 @@ const double* checked_scores(const Problem& problem, Square square, Arena& arena
     auto* copy = arena.take<double>(square.size());
     if (!kernels().copy_scores(problem.arcs, square, copy)) reject_arcs(problem);
     return copy;
+}
+
+void check(const Problem& problem) {
+    each_arc(problem.n, [&](int h, int d) {
+        if (!valid(problem.arc(h, d))) reject_arcs(problem);
+    });
+    check_higher_order(problem);
 }
 
 void check_higher_order(const Problem& problem) {

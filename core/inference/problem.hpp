@@ -26,10 +26,12 @@ struct Problem {
 
 using Heads = std::vector<int>;
 
-// The arc scores as a checked Square copy. Throws InputError where an entry that counts is NaN or +infinity.
+// The arc scores as a checked Square copy. Throws InputError where an entry that counts is NaN or too large.
 const double* checked_scores(const Problem& problem, Square square, Arena& arena);
 // Throws the InputError that names the first such entry.
 [[noreturn]] void reject_arcs(const Problem& problem);
+// All checks of a problem, and nothing else.
+void check(const Problem& problem);
 // The same check for siblings, grandparents and grandsiblings, which are read in place.
 void check_higher_order(const Problem& problem);
 

@@ -132,6 +132,11 @@ void draw_trees(const Charts& charts, const Problem& p, int count, Generator& ra
     for (int i = 0; i < count; ++i) sample_tree(charts, random, agenda, heads + i * p.nodes());
 }
 
+// Rounding may leave a sum of probabilities a little above one.
+void clip(double* probabilities, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) probabilities[i] = std::min(1.0, probabilities[i]);
+}
+
 // out[head, dep] from the probabilities of open items.
 void arcs_from_flow(const FlowPlanes& flow, Diagonals layout, double* out) {
     const std::ptrdiff_t nodes = layout.n + 1;
@@ -246,6 +251,10 @@ void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
             charts, GrandparentMemory::take(arena, square),
             {out.arcs, p.siblings ? out.siblings : nullptr, p.grandparents ? out.grandparents : nullptr,
              p.grandsiblings ? out.grandsiblings : nullptr});
+        clip(out.arcs, cells);
+        if (p.siblings != nullptr) clip(out.siblings, cells * nodes);
+        if (p.grandparents != nullptr) clip(out.grandparents, cells * nodes);
+        if (p.grandsiblings != nullptr) clip(out.grandsiblings, cells * cells);
         return;
     }
     const Diagonals layout = diagonals(p);

@@ -21,6 +21,16 @@ static void column_best(const double* scores, Square q, int first, double* best,
     }
 }
 
+// The largest magnitude of a score that is not -infinity.
+static double largest_magnitude(const double* scores, Square q) {
+    Vec top{};
+    for (std::size_t i = 0; i < q.size(); i += W) {
+        const Vec x = load(scores + i);
+        top = maximum(select(x > broadcast(-__builtin_inf()), maximum(x, -x), top), top);
+    }
+    return horizontal_max(top);
+}
+
 // out[dep][head] = scores[head][dep].
 static void transpose(const double* scores, Square q, double* out) {
     constexpr int kBlock = 8;

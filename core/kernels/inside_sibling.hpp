@@ -26,7 +26,7 @@ ARBORA_INLINE static inline ScoreRows left_rows(const Charts& c, int width, int 
     return rows;
 }
 
-// False where a sibling score that counts is NaN or +infinity.
+// False where a sibling score that counts is NaN or too large.
 template <class S>
 bool inside_sibling(SiblingCharts<typename S::Plane>& c) {
     const Diagonals& d = c.layout;
@@ -39,7 +39,7 @@ bool inside_sibling(SiblingCharts<typename S::Plane>& c) {
             S::store(c.between, here, join<S>(c, width, s));
             const ScoreRows to_right = right_rows(c, width, s), to_left = left_rows(c, width, s);
             const Vec nearest_right = to_right.at(0), nearest_left = to_left.at(width);
-            bad |= ~((nearest_right < broadcast(__builtin_inf())) & (nearest_left < broadcast(__builtin_inf())));
+            bad |= ~((nearest_right <= broadcast(kLargestScore)) & (nearest_left <= broadcast(kLargestScore)));
             auto right = S::times(S::load(c.left, inside), S::weight(nearest_right));
             auto left = S::times(S::load(c.right, d.at(width - 1, s)), S::weight(nearest_left));
             if (width > 1) {
@@ -65,11 +65,12 @@ struct MarginalRows {
     int lanes;
 
     ARBORA_INLINE void put(std::ptrdiff_t k, Vec value) const {
-        for (int i = 0; i < lanes; ++i) row[i][k] = value[i];
+        const Vec clipped = minimum(value, broadcast(1.0));
+        for (int i = 0; i < lanes; ++i) row[i][k] = clipped[i];
     }
     ARBORA_INLINE void put_block(std::ptrdiff_t k, Vec (&values)[W]) const {
         transpose_block(values);
-        for (int i = 0; i < lanes; ++i) store(row[i] + k, values[i]);
+        for (int i = 0; i < lanes; ++i) store(row[i] + k, minimum(values[i], broadcast(1.0)));
     }
 };
 

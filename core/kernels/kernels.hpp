@@ -35,6 +35,7 @@ struct Kernels {
 
     // branching.hpp
     void (*column_best)(const double* scores, Square square, int first, double* best, double* row);
+    double (*largest_magnitude)(const double* scores, Square square);
     void (*transpose)(const double* scores, Square square, double* out);
     int (*line_best)(const double* line, int length, double* best);
     void (*line_merge)(double* into, double* into_word, const double* from, const double* from_word, double shift, int length);

@@ -90,7 +90,7 @@ struct MaxLanes {
         const double *x = a.plane.value + a.start, *y = b.plane.value + b.start;
         V best = broadcast(kMinusInfinity);
         scores.each(from, count, [&](int, Vec score) __attribute__((always_inline)) {
-            bad |= ~(score < broadcast(__builtin_inf()));
+            bad |= ~(score <= broadcast(kLargestScore));
             best = maximum((ARBORA_ISA::load(x) + ARBORA_ISA::load(y)) + score, best);
             x += a.step;
             y += b.step;
@@ -154,7 +154,7 @@ struct LogLanes {
         Vec top = broadcast(4.0 * kZeroExponent);
         std::ptrdiff_t i = a.start, j = b.start;
         scores.each(from, count, [&](int k, Vec score) __attribute__((always_inline)) {
-            bad |= ~(score < broadcast(__builtin_inf()));
+            bad |= ~(score <= broadcast(kLargestScore));
             const V w = exp_split(score);
             const Vec exponent = (ARBORA_ISA::load(a.plane.exponent + i) + ARBORA_ISA::load(b.plane.exponent + j)) + w.exponent;
             top = maximum(exponent, top);

@@ -10,8 +10,11 @@ ARBORA_INLINE static inline Vec tail_load(const double* p, int i, int length, do
     return i + W <= length ? load(p + i) : load_first(p + i, length - i, fill);
 }
 
-// Lanes that are NaN or +infinity.
-ARBORA_INLINE static inline IVec invalid(Vec x) { return ~(x < broadcast(__builtin_inf())); }
+// Lanes that are NaN or too large (see kLargestScore).
+ARBORA_INLINE static inline IVec invalid(Vec x) { return ~(x <= broadcast(kLargestScore)); }
+
+// Scores below the range forbid, as -infinity does.
+ARBORA_INLINE static inline Vec allowed(Vec x) { return select(x < broadcast(-kLargestScore), broadcast(-__builtin_inf()), x); }
 
 static bool all_valid(const double* p, int length) {
     IVec bad{};
@@ -20,7 +23,7 @@ static bool all_valid(const double* p, int length) {
 }
 
 // Copies scores[head, dep] (dense, n+1 per row) into the Square; column 0, the diagonal and the padding become -infinity.
-// False where an entry that counts is NaN or +infinity.
+// False where an entry that counts is NaN or too large.
 static bool copy_scores(const double* scores, Square q, double* out) {
     const int nodes = q.n + 1;
     const Vec forbidden = broadcast(-__builtin_inf());
@@ -33,7 +36,7 @@ static bool copy_scores(const double* scores, Square q, double* out) {
             const IVec lanes = lane_numbers() + i;
             const IVec ignored = (lanes == 0) | (lanes == head);
             bad |= invalid(x) & ~ignored;
-            store(to + i, select(ignored, forbidden, x));
+            store(to + i, select(ignored, forbidden, allowed(x)));
         }
     }
     for (int i = 0; i < 8; ++i) out[q.line(nodes) + i] = -__builtin_inf();
@@ -41,7 +44,7 @@ static bool copy_scores(const double* scores, Square q, double* out) {
 }
 
 // Copies scores[head, dep] into diagonals: right(s, t) = scores[s, t], left(s, t) = scores[t, s], -infinity for arcs into the root.
-// False where an entry that counts is NaN or +infinity.
+// False where an entry that counts is NaN or too large.
 static bool copy_diagonals(const double* scores, Diagonals d, double* right, double* left) {
     const std::ptrdiff_t nodes = d.n + 1;
     bool good = all_valid(scores + 1, d.n);
@@ -56,7 +59,10 @@ static bool copy_diagonals(const double* scores, Diagonals d, double* right, dou
         if (d.first == 0) to_left[0] = -__builtin_inf();
         IVec bad{};
         for (int i = 0; i < count; i += W) {
-            bad |= (invalid(load(to_right + i)) | invalid(load(to_left + i))) & first_lanes(count - i);
+            const Vec x = load(to_right + i), y = load(to_left + i);
+            bad |= (invalid(x) | invalid(y)) & first_lanes(count - i);
+            store(to_right + i, allowed(x));
+            store(to_left + i, allowed(y));
         }
         good &= !any(bad);
     }

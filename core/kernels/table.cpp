@@ -41,6 +41,7 @@ const Kernels table = {
     inside_grandparent_log,
     marginals_grandparent,
     column_best,
+    largest_magnitude,
     transpose,
     line_best,
     line_merge,

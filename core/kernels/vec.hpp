@@ -78,6 +78,9 @@ ARBORA_INLINE static inline Vec maximum(Vec a, Vec b) {
 #endif
 }
 
+// Where a is NaN the result is b.
+ARBORA_INLINE static inline Vec minimum(Vec a, Vec b) { return select(a < b, a, b); }
+
 ARBORA_INLINE static inline double horizontal_max(Vec v) {
     double best = v[0];
     for (int i = 1; i < W; ++i) best = v[i] > best ? v[i] : best;
@@ -100,9 +103,9 @@ ARBORA_INLINE static inline bool any(IVec mask) {
     return all != 0;
 }
 
-// 2^x for whole x in [-1000, 1000]; smaller x count as -1000, which is as good as zero beside a term of size one.
+// 2^x for whole x in [-1022, 1000]; 0 below.
 ARBORA_INLINE static inline Vec power_of_two(Vec x) {
-    const Vec shifted = maximum(x, broadcast(-1000.0)) + broadcast(0x1p52 + 1023.0);
+    const Vec shifted = maximum(x, broadcast(-1023.0)) + broadcast(0x1p52 + 1023.0);
     return (Vec)((IVec)shifted << 52);
 }
 

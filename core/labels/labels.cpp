@@ -26,8 +26,8 @@ void reduce(LabelScores labels, double* out, Reduce reduce_arc) {
 double largest(const double* scores, int count, int head, int dep) {
     double best = kMinusInfinity;
     for (int l = 0; l < count; ++l) {
-        if (!(scores[l] < -kMinusInfinity)) {
-            throw InputError("scores: expected numbers below infinity (-inf forbids a part), got " + std::to_string(scores[l]) +
+        if (!(scores[l] <= kLargestScore)) {
+            throw InputError("scores: expected numbers up to 1e300 (-inf forbids a part), got " + std::to_string(scores[l]) +
                              " at [" + std::to_string(head) + ", " + std::to_string(dep) + ", " + std::to_string(l) + "]");
         }
         best = scores[l] > best ? scores[l] : best;

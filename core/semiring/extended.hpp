@@ -18,6 +18,9 @@ inline constexpr double kZeroExponent = -1e300;
 // Scores beyond this are clamped when exponentiated: a double of this size has no fraction left that could matter.
 inline constexpr double kScoreLimit = 0x1p40;
 
+// Scores above this are refused and scores below its negative forbid: their sums could overflow.
+inline constexpr double kLargestScore = 1e300;
+
 struct Extended {
     double mantissa = 0.0;
     double exponent = kZeroExponent;

@@ -114,6 +114,9 @@ def word_scores(arcs: numpy.typing.NDArray[numpy.float64], heads: list[int], sib
 def in_family(heads: list[int], trees: Trees, roots: Roots) -> bool:
     """Is this a tree of the family? Heads lie in 0..n."""
 
+def check(arcs: list[numpy.typing.NDArray[numpy.float64]], siblings: list[numpy.typing.NDArray[numpy.float64]] | None, grandparents: list[numpy.typing.NDArray[numpy.float64]] | None, grandsiblings: list[numpy.typing.NDArray[numpy.float64]] | None) -> None:
+    """InputError where a score that counts is NaN or too large."""
+
 def ready_axes(arcs: list[Any]) -> int:
     """
     2 or 3 where all arrays are float64, C-contiguous, of shape (m, m) or (m, m, labels); else 0.

@@ -7,6 +7,7 @@ the diagonal are ignored, `-inf` forbids. Nothing here writes into an array of t
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack
@@ -216,7 +217,10 @@ def partial_heads(required: Any, nodes: int, where: str = "required") -> NDArray
 
 def _pairs(required: Any, where: str) -> list[tuple[int, int]]:
     try:
-        return [(int(head), int(dep)) for head, dep in required]
+        pairs = [(operator.index(head), operator.index(dep)) for head, dep in required]
+        if any(head < 0 for head, _ in pairs):
+            raise ValueError("a pair names a head")
+        return pairs
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{where} must be a partial tree (whole numbers, -1 where the head is free) "

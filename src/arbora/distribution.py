@@ -75,13 +75,17 @@ class TreeDistribution:
 
     @cached_property
     def label_marginals(self) -> Array:
-        """P(label | arc), shape (n+1, n+1, labels); 0 for arcs that cannot be."""
+        """P(label | arc), shape (n+1, n+1, labels); 0 for arcs that are forbidden."""
         if self._scores.ndim != 3:
             raise InputError("label_marginals needs labelled scores of shape (n+1, n+1, labels)")
-        arcs = self.marginals.arcs if isinstance(self.marginals, Marginals) else self.marginals
-        totals = arcs.sum(axis=-1, keepdims=True)
-        result = np.zeros_like(arcs)
-        np.divide(arcs, totals, out=result, where=totals > 0.0)
+        _ = self.log_partition  # the checks of the scores
+        scores = np.array(self._scores, dtype=np.float64)
+        words = np.arange(len(scores))
+        scores[:, 0] = scores[words, words] = -np.inf
+        tops = scores.max(axis=-1, keepdims=True)
+        weights = np.exp(scores - np.where(tops > -np.inf, tops, 0.0))
+        totals = weights.sum(axis=-1, keepdims=True)
+        result: Array = weights / np.where(totals > 0.0, totals, 1.0)
         return result
 
     @cached_property

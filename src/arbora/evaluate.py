@@ -176,8 +176,7 @@ def _pairs(
     for number, (one, other) in enumerate(zip_longest(gold, predicted), start=1):
         if other is None:
             raise DataError(
-                f"too few sentences: expected sentence {number} as at {_place(one, gold_name)}, "
-                "got the end",
+                f"too few sentences: expected sentence {number} as at {_place(one, gold_name)}, got the end",
                 source=predicted_name,
             )
         if one is None:
@@ -196,9 +195,7 @@ def _pairs(
         yield one, other
 
 
-def _difference(
-    gold: Sentence, predicted: Sentence, number: int, names: tuple[str, str]
-) -> DataError:
+def _difference(gold: Sentence, predicted: Sentence, number: int, names: tuple[str, str]) -> DataError:
     """The error for two sentences with different words."""
     for word, (one, other) in enumerate(zip(gold.forms, predicted.forms, strict=False), start=1):
         if one != other:

@@ -120,6 +120,7 @@ def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[O
     all labellings.
     """
     parts = make_parts(scores, **options)
+    _check(parts)
     trees = _given_trees(parts, heads)
     chosen = _given_labels(parts, trees, labels)
     # Scores relative to the tree's own make its score 0, so its log-probability is -log Z alone.
@@ -152,6 +153,8 @@ def kl_divergence(p: Scores, q: Scores, **options: Unpack[Options]) -> Any:
         raise InputError("kl_divergence takes first-order scores only")
     if [a.shape for a in first.arcs] != [a.shape for a in second.arcs]:
         raise InputError("kl_divergence needs p and q of the same shapes")
+    _check(first)
+    _check(second)
     values = [_kl(first.only(i), second.only(i)) for i in range(len(first.arcs))]
     return _number(first, np.asarray(values, dtype=np.float64))
 
@@ -330,6 +333,10 @@ def _given_labels(parts: Parts, trees: list[Any], labels: Any) -> list[NDArray[A
     return result
 
 
+def _check(parts: Parts) -> None:
+    _core.check(parts.arcs, parts.siblings, parts.grandparents, parts.grandsiblings)
+
+
 def _log_partition(one: Parts) -> float:
     return float(_core.log_partition(*_native(one))[0])
 
@@ -359,7 +366,9 @@ def _centred(one: Parts, tree: NDArray[Any], labels: NDArray[Any] | None = None)
     if np.any(own == -np.inf):
         return None
     shape = (1, -1, 1) if one.labelled else (1, -1)
-    return one.replace_arcs([one.arcs[0] - own.reshape(shape)])
+    # Ignored entries may hold anything, and a difference may fall below the range, where it forbids.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return one.replace_arcs([one.arcs[0] - own.reshape(shape)])
 
 
 def _centred_at_best(one: Parts) -> Parts:

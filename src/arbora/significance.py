@@ -186,8 +186,7 @@ class _Data:
         for name in ("first", "second"):
             if len(arrays[name]) != len(words):
                 raise InputError(
-                    f"{name}: expected one count per sentence ({len(words)}), "
-                    f"got {len(arrays[name])}"
+                    f"{name}: expected one count per sentence ({len(words)}), got {len(arrays[name])}"
                 )
             if np.any((arrays[name] < 0) | (arrays[name] > words)):
                 raise InputError(f"{name}: expected counts between 0 and those of tokens")

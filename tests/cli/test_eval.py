@@ -71,9 +71,7 @@ def test_breakdowns(files):
     answer = json.loads(invoke(files["gold"], files["good"], "--json", *wanted).stdout)
     assert sum(group["gold"] for group in answer["by_label"].values()) == answer["tokens"]
     assert sum(g["tokens"] for g in answer["by_sentence_length"].values()) == answer["tokens"]
-    left_out = json.loads(
-        invoke(files["gold"], files["good"], "--json", "--nopunct", *wanted).stdout
-    )
+    left_out = json.loads(invoke(files["gold"], files["good"], "--json", "--nopunct", *wanted).stdout)
     counted = sum(group["gold"] for group in left_out["by_arc_length"].values())
     assert counted == left_out["tokens_nopunct"] < left_out["tokens"]
 
@@ -85,9 +83,7 @@ def test_two_outputs_are_compared(files, test):
     assert result.exit_code == 0
     assert f"{test} test" in result.stdout
     answer = json.loads(invoke(*arguments, "--samples", "500", "--seed", "3", "--json").stdout)
-    assert answer["compare"]["uas"]["difference"] == pytest.approx(
-        answer["uas"] - answer["other"]["uas"]
-    )
+    assert answer["compare"]["uas"]["difference"] == pytest.approx(answer["uas"] - answer["other"]["uas"])
     assert answer["compare"]["las"]["p_value"] < 0.05
     again = invoke(*arguments, "--samples", "500", "--seed", "3", "--json")
     assert json.loads(again.stdout) == answer
@@ -97,9 +93,7 @@ def test_one_side_may_come_from_stdin(files):
     text = Path(files["good"]).read_text(encoding="utf-8")
     piped = invoke(files["gold"], "-", "--json", input=text)
     assert piped.exit_code == 0
-    assert json.loads(piped.stdout) == json.loads(
-        invoke(files["gold"], files["good"], "--json").stdout
-    )
+    assert json.loads(piped.stdout) == json.loads(invoke(files["gold"], files["good"], "--json").stdout)
     twice = invoke("-", "-", input=text)
     assert twice.exit_code == 2
     assert "stdin" in twice.stderr
@@ -168,8 +162,6 @@ def test_a_reader_that_goes_away_is_no_fault(files):
     for output in ("--json", "--by=label"):
         reading, writing = os.pipe()
         os.close(reading)
-        ended = subprocess.run(
-            [*command, output], stdout=writing, stderr=subprocess.PIPE, check=False
-        )
+        ended = subprocess.run([*command, output], stdout=writing, stderr=subprocess.PIPE, check=False)
         os.close(writing)
         assert (ended.returncode, ended.stderr) == (0, b"")

@@ -138,9 +138,7 @@ def test_a_reader_that_goes_away_is_no_fault(tmp_path):
     path = tmp_path / "long.conllu"
     path.write_text(GOOD * 100_000)
     command = f"{sys.executable} -m arbora convert {path} -o - --to conllx | head -1"
-    result = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], capture_output=True, timeout=60
-    )
+    result = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, timeout=60)
     assert result.stdout.decode() == ROW.format(1, 0)
     assert (result.returncode, result.stderr) == (0, b"")
 

@@ -150,9 +150,7 @@ def test_objects_of_the_conllu_package_on_real_treebanks(treebank_dir):
             assert [word.form for word in sentence] == [
                 token["form"] for token in tokens if isinstance(token["id"], int)
             ]
-            assert list(sentence.heads) == [
-                token["head"] for token in tokens if isinstance(token["id"], int)
-            ]
+            assert list(sentence.heads) == [token["head"] for token in tokens if isinstance(token["id"], int)]
 
 
 def test_formats_parse_and_render_one_sentence():

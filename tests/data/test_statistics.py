@@ -76,9 +76,7 @@ def test_counts_of_the_real_treebanks(treebank_dir):
             assert 100 * found.nonprojective_arc_share == pytest.approx(float(arcs), abs=0.0051)
             assert 100 * found.multiroot_share == pytest.approx(float(roots), abs=0.0051)
             if trees:
-                assert 100 * found.nonprojective_tree_share == pytest.approx(
-                    float(trees), abs=0.0051
-                )
+                assert 100 * found.nonprojective_tree_share == pytest.approx(float(trees), abs=0.0051)
             checked += 1
     if checked == 0:
         pytest.skip("no README.txt with counts beside the treebanks")

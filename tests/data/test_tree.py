@@ -32,10 +32,7 @@ def is_below(heads, word, ancestor):
 def nonprojective_by_definition(heads):
     """Straight from the definition, O(n^3)."""
     return [
-        any(
-            not is_below(heads, between, head)
-            for between in range(min(head, dep) + 1, max(head, dep))
-        )
+        any(not is_below(heads, between, head) for between in range(min(head, dep) + 1, max(head, dep)))
         for dep, head in enumerate(heads, start=1)
     ]
 

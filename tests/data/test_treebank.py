@@ -77,9 +77,7 @@ def test_columns_agree_with_sentences(small_treebank):
     forms = [columns.strings("form")[i] for i in columns.ids("form")]
     assert forms == [form for s in sentences for form in s.forms]
     lines = small_treebank.read_text(encoding="utf-8").split("\n")
-    assert all(
-        lines[at - 1].split("\t")[1] == form for at, form in zip(columns.lines, forms, strict=True)
-    )
+    assert all(lines[at - 1].split("\t")[1] == form for at, form in zip(columns.lines, forms, strict=True))
     assert (columns.multiword_tokens, columns.empty_nodes) == (3, 5)
     with pytest.raises(ValueError, match="read-only"):
         columns.heads[0] = 1

@@ -22,9 +22,7 @@ class Target(StrEnum):
 def convert(
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="IN", callback=existing, help="A treebank, zipped or not; - for stdin."
-        ),
+        typer.Argument(metavar="IN", callback=existing, help="A treebank, zipped or not; - for stdin."),
     ],
     output: Annotated[
         str,

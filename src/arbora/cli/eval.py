@@ -82,9 +82,7 @@ def evaluate_files(
     ],
     predicted: Annotated[
         str,
-        typer.Argument(
-            metavar="PREDICTED", callback=existing, help="The same words, parsed; - is stdin."
-        ),
+        typer.Argument(metavar="PREDICTED", callback=existing, help="The same words, parsed; - is stdin."),
     ],
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object, percentages unrounded.")
@@ -122,9 +120,7 @@ def evaluate_files(
             help="A second parse of the same words; test the difference.",
         ),
     ] = None,
-    test: Annotated[
-        TestChoice, typer.Option(help="Significance test for --compare.")
-    ] = TestChoice.sign,
+    test: Annotated[TestChoice, typer.Option(help="Significance test for --compare.")] = TestChoice.sign,
     samples: Annotated[
         int, typer.Option(min=1, help="Samples that bootstrap and randomization draw.")
     ] = 10_000,
@@ -190,9 +186,7 @@ class _Report:
         self.rival = rival
         pair = (self._words(self.result), self._words(rival))
         for metric in METRICS:
-            self.comparisons[metric] = compare(
-                *pair, metric=metric, test=test, samples=samples, seed=seed
-            )
+            self.comparisons[metric] = compare(*pair, metric=metric, test=test, samples=samples, seed=seed)
 
     def to_json(self) -> dict[str, object]:
         answer = self.result.to_json(self.breakdowns, nopunct=self.nopunct)

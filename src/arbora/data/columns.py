@@ -165,9 +165,7 @@ def native_reader(format: Format, roots: Roots, *, lenient: bool) -> _core.Conll
     for name, value, kind in (("format", format, Format), ("roots", roots, Roots)):
         if value not in get_args(kind):
             raise InputError(f"{name}: expected {' or '.join(get_args(kind))}, got {value!r}")
-    return _core.ConllReader(
-        conllx=format == "conllx", single_root=roots == "single", lenient=lenient
-    )
+    return _core.ConllReader(conllx=format == "conllx", single_root=roots == "single", lenient=lenient)
 
 
 def data_error(problem: tuple[int, str, str, str], source: str) -> DataError:

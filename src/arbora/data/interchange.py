@@ -37,7 +37,5 @@ def from_token_list(tokens: conllu.TokenList) -> Sentence:
     try:
         text = tokens.serialize()
     except (AttributeError, TypeError) as error:
-        raise InputError(
-            f"tokens: expected a conllu.TokenList with plain values, {error}"
-        ) from error
+        raise InputError(f"tokens: expected a conllu.TokenList with plain values, {error}") from error
     return own_format.parse(text)

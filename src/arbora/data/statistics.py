@@ -107,9 +107,7 @@ class Statistics:
         shapes = ("nonprojective_arcs", "nonprojective_trees", "multiroot_trees")
         shares = ("nonprojective_arc_share", "nonprojective_tree_share", "multiroot_share")
         means = ("mean_length", "mean_depth")
-        plain: dict[str, object] = {
-            name: getattr(self, name) for name in (*names, *shapes, *shares, *means)
-        }
+        plain: dict[str, object] = {name: getattr(self, name) for name in (*names, *shapes, *shares, *means)}
         plain["max_length"] = max(self.lengths, default=0)
         plain["max_depth"] = max(self.depths, default=0)
         for name in ("labels", "upos", "xpos"):

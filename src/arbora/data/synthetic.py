@@ -101,9 +101,7 @@ def generate(
         yield _sentence(order, number)
 
 
-def _expand(
-    tag: str, label: str, rng: random.Random, lexicon: dict[str, list[str]], depth: int
-) -> _Node:
+def _expand(tag: str, label: str, rng: random.Random, lexicon: dict[str, list[str]], depth: int) -> _Node:
     tag, marker = MARKED.get(tag, (tag, None))
     node = _Node(tag, label, _pick(lexicon[tag], rng))
     if marker is not None:

@@ -149,22 +149,16 @@ def check_heads(heads: Sequence[int], *, roots: Roots = "multi") -> None:
         if not 0 <= heads[word] <= n:
             raise InputError(f"word {word}: expected a head from 0 to {n}, got {heads[word]}")
         if heads[word] == word:
-            raise InputError(
-                f"word {word}: expected another word or 0 as head, got the word itself"
-            )
+            raise InputError(f"word {word}: expected another word or 0 as head, got the word itself")
     cycle = find_cycle(heads)
     if cycle:
         path = " -> ".join(map(str, [*cycle, cycle[0]]))
-        raise InputError(
-            f"heads: expected a tree, got a cycle (each word's head follows it): {path}"
-        )
+        raise InputError(f"heads: expected a tree, got a cycle (each word's head follows it): {path}")
     if roots == "single":
         root_words = [word for word in range(1, n + 1) if heads[word] == 0]
         if len(root_words) != 1:
             shown = ", ".join(map(str, root_words)) or "none"
-            raise InputError(
-                f"heads: expected exactly one word with head 0, got {len(root_words)} ({shown})"
-            )
+            raise InputError(f"heads: expected exactly one word with head 0, got {len(root_words)} ({shown})")
 
 
 def find_cycle(heads: Sequence[int]) -> list[int]:
@@ -216,8 +210,7 @@ def _as_heads(heads: npt.ArrayLike, roots: Roots) -> IntArray:
         raise InputError(f"heads: expected a flat list of whole numbers ({error})") from None
     if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
         raise InputError(
-            "heads: expected whole numbers of shape (n+1,), "
-            f"got shape {given.shape} of type {given.dtype}"
+            f"heads: expected whole numbers of shape (n+1,), got shape {given.shape} of type {given.dtype}"
         )
     if len(given) == 0 or given[0] != -1:
         raise InputError(
