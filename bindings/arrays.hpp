@@ -7,7 +7,10 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <utility>
+#include <vector>
 
 namespace arbora {
 
@@ -16,28 +19,79 @@ namespace nb = nanobind;
 // What the core reads: float64, C order. arbora.inference makes such arrays of whatever the caller gave.
 using Input = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
+// Large results come again and again in the same sizes (marginals in training, say), and fresh pages cost more than filling them.
+// What numpy gives back is kept, up to a limit, and handed out again.
+class Recycler {
+public:
+    static constexpr std::size_t kSmall = 1 << 17;  // below this malloc does well by itself
+    static constexpr std::size_t kKeep = std::size_t{128} << 20;
+
+    static Recycler& shared() {
+        static auto* recycler = new Recycler;  // never destroyed: arrays may outlive the module
+        return *recycler;
+    }
+
+    // The block may be a little larger than asked for; `bytes` becomes its size.
+    void* take(std::size_t& bytes) {
+        if (bytes >= kSmall) {
+            const std::lock_guard lock(mutex_);
+            for (std::size_t i = 0; i < kept_.size(); ++i) {
+                const auto [size, memory] = kept_[i];
+                if (size < bytes || size > bytes + bytes / 4) continue;
+                kept_[i] = kept_.back();
+                kept_.pop_back();
+                kept_bytes_ -= size;
+                bytes = size;
+                return memory;
+            }
+        }
+        void* memory = std::malloc(bytes > 0 ? bytes : 1);
+        if (memory == nullptr) throw std::bad_alloc();
+        return memory;
+    }
+
+    void give_back(void* memory, std::size_t bytes) noexcept {
+        if (bytes >= kSmall) {
+            const std::lock_guard lock(mutex_);
+            if (kept_bytes_ + bytes <= kKeep && kept_.size() < 256) {
+                kept_.emplace_back(bytes, memory);
+                kept_bytes_ += bytes;
+                return;
+            }
+        }
+        std::free(memory);
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::pair<std::size_t, void*>> kept_;
+    std::size_t kept_bytes_ = 0;
+};
+
 // Memory that the core fills and numpy then owns.
 template <class T>
 class Output {
 public:
-    explicit Output(std::size_t size) : memory_(static_cast<T*>(std::malloc((size > 0 ? size : 1) * sizeof(T)))) {
-        if (memory_ == nullptr) throw std::bad_alloc();
+    explicit Output(std::size_t size) : bytes_(size * sizeof(T)), memory_(static_cast<T*>(Recycler::shared().take(bytes_))) {}
+    Output(Output&& other) noexcept : bytes_(other.bytes_), memory_(std::exchange(other.memory_, nullptr)) {}
+    Output& operator=(Output&&) = delete;
+    ~Output() {
+        if (memory_ != nullptr) Recycler::shared().give_back(memory_, bytes_);
     }
 
-    T* data() { return memory_.get(); }
+    T* data() { return memory_; }
 
     // Hands the memory over; call once.
     nb::object numpy(std::initializer_list<std::size_t> shape) {
-        T* data = memory_.release();
-        const nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+        auto whole = std::make_unique<Output>(std::move(*this));
+        T* data = whole->memory_;
+        const nb::capsule owner(whole.release(), [](void* p) noexcept { delete static_cast<Output*>(p); });
         return nb::cast(nb::ndarray<nb::numpy, T>(data, shape.size(), shape.begin(), owner));
     }
 
 private:
-    struct Free {
-        void operator()(T* p) const { std::free(p); }
-    };
-    std::unique_ptr<T, Free> memory_;
+    std::size_t bytes_;
+    T* memory_;
 };
 
 }  // namespace arbora

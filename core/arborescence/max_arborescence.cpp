@@ -95,10 +95,7 @@ int Contraction::contract(int repeated) {
     const int first = path_[at];
     lines_[made] = lines_[first];
     words_[made] = words_[first];
-    const auto own_word = [&](int node) {
-        if (node <= square_.n) std::fill_n(words_[node], square_.stride, static_cast<double>(node));
-    };
-    own_word(first);
+    if (first <= square_.n) std::fill_n(words_[first], square_.stride, static_cast<double>(first));
     double* line = lines_[made];
     if (runners_up_) {
         seconds_[made] = seconds_[first];
@@ -113,12 +110,12 @@ int Contraction::contract(int repeated) {
     union_parent_[first] = tree_parent_[first] = made;
     for (int i = at + 1; i < path_length_; ++i) {
         const int part = path_[i];
-        own_word(part);
         if (runners_up_) {
             if (part <= square_.n) std::fill_n(seconds_[part], square_.stride, kMinusInfinity);
             kernels_.line_merge_two(line, seconds_[made], lines_[part], seconds_[part], value_[part], length);
         }
-        kernels_.line_merge(line, words_[made], lines_[part], words_[part], value_[part], length);
+        const double* words = part <= square_.n ? nullptr : words_[part];
+        kernels_.line_merge(line, words_[made], lines_[part], words, part, value_[part], length);
         next_word_[last_word_[made]] = first_word_[part];
         last_word_[made] = last_word_[part];
         union_parent_[part] = tree_parent_[part] = made;

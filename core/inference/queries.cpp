@@ -6,6 +6,7 @@
 #include "arborescence/kbest_arborescence.hpp"
 #include "arborescence/matrix_tree.hpp"
 #include "arborescence/max_arborescence.hpp"
+#include "arborescence/random_walk.hpp"
 #include "chart/dominant.hpp"
 #include "chart/kbest.hpp"
 #include "chart/sample.hpp"
@@ -273,6 +274,24 @@ void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
     arcs_from_flow(flow, layout, out.arcs);
 }
 
+namespace {
+
+void sample_nonprojective(const Problem& p, int count, Generator& random, Arena& arena, int* heads) {
+    const Square square(p.n);
+    const double* scores = checked_scores(p, square, arena);
+    int done = 0;
+    if (p.roots == Roots::multi) {
+        RandomWalk walk(scores, square, arena);
+        while (done < count && walk.draw(random, heads + done * p.nodes())) ++done;
+    }
+    if (done == count) return;
+    MatrixTree sums(scores, square, p.roots, arena);
+    if (!sums.any_tree()) no_tree(p);
+    for (; done < count; ++done) sums.sample(random, heads + done * p.nodes());
+}
+
+}  // namespace
+
 void sample(const Problem& p, int count, Generator& random, Arena& arena, int* heads) {
     require_answer(p, "sample", false);
     arena.reset();
@@ -281,10 +300,7 @@ void sample(const Problem& p, int count, Generator& random, Arena& arena, int* h
         return;
     }
     if (p.trees == Trees::nonprojective) {
-        const Square square(p.n);
-        MatrixTree sums(checked_scores(p, square, arena), square, p.roots, arena);
-        if (!sums.any_tree()) no_tree(p);
-        for (int i = 0; i < count; ++i) sums.sample(random, heads + i * p.nodes());
+        sample_nonprojective(p, count, random, arena, heads);
     } else if (p.second_order()) {
         draw_trees(sibling_log(p, arena), p, count, random, heads);
     } else {

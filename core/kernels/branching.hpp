@@ -66,13 +66,14 @@ static int line_best(const double* line, int length, double* best) {
     return -1;
 }
 
-// into = max(into, from - shift), entering words alongside.
-static void line_merge(double* into, double* into_word, const double* from, const double* from_word, double shift, int length) {
+// into = max(into, from - shift), entering words alongside: from_word, or where that is null one word for all.
+static void line_merge(double* into, double* into_word, const double* from, const double* from_word, double word, double shift, int length) {
     for (int i = 0; i < length; i += W) {
         const Vec a = load(into + i), b = load(from + i) - broadcast(shift);
         const IVec better = b > a;
+        const Vec words = from_word == nullptr ? broadcast(word) : load(from_word + i);
         store(into + i, select(better, b, a));
-        store(into_word + i, select(better, load(from_word + i), load(into_word + i)));
+        store(into_word + i, select(better, words, load(into_word + i)));
     }
 }
 

@@ -24,6 +24,7 @@ siblings O(n³), with grandparents O(n⁴). Papers: [koo-2007] for the four fami
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
@@ -281,13 +282,12 @@ def _number(parts: Parts, values: Array) -> Any:
 
 def _argmax(parts: Parts) -> list[Best]:
     heads, labels, values = _core.argmax(*_native(parts))
-    bests = []
-    at = 0
-    for array, score in zip(parts.arcs, values.tolist(), strict=True):
-        end = at + len(array)
-        bests.append(Best(heads[at:end], score, None if labels is None else labels[at:end]))
-        at = end
-    return bests
+    ends = list(accumulate(map(len, parts.arcs)))
+    spans = zip([0, *ends], ends, values.tolist(), strict=False)
+    new = tuple.__new__  # half the time of Best(...), which counts where a sentence takes two microseconds
+    if labels is None:
+        return [new(Best, (heads[start:end], score, None)) for start, end, score in spans]
+    return [new(Best, (heads[start:end], score, labels[start:end])) for start, end, score in spans]
 
 
 def _marginals(parts: Parts) -> list[Any]:
