@@ -6,10 +6,18 @@
 
 namespace arbora::ARBORA_ISA {
 
+// Head, dependent and sibling all move on by one vector.
+template <class Charts>
+ARBORA_INLINE static inline std::ptrdiff_t next_rows(const Charts& c) {
+    const std::ptrdiff_t nodes = c.layout.n + 1;
+    return W * (nodes * nodes + nodes + 1);
+}
+
 // Sibling scores of the arcs s+i -> s+i+width (right) or back (left), by distance from s+i. Lanes without such an arc read zeros.
 template <class Charts>
 ARBORA_INLINE static inline ScoreRows right_rows(const Charts& c, int width, int s) {
     ScoreRows rows;
+    rows.next = next_rows(c);
     for (int i = 0; i < W; ++i) {
         rows.row[i] = s + i + width <= c.layout.n ? c.sibling_row(s + i, s + i + width) + s + i : c.zeros;
     }
@@ -19,6 +27,7 @@ ARBORA_INLINE static inline ScoreRows right_rows(const Charts& c, int width, int
 template <class Charts>
 ARBORA_INLINE static inline ScoreRows left_rows(const Charts& c, int width, int s) {
     ScoreRows rows;
+    rows.next = next_rows(c);
     for (int i = 0; i < W; ++i) {
         const bool there = s + i >= 1 && s + i + width <= c.layout.n;
         rows.row[i] = there ? c.sibling_row(s + i + width, s + i) + s + i : c.zeros;

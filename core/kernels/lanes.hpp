@@ -37,6 +37,7 @@ ARBORA_INLINE static inline void transpose_block(Vec (&v)[W]) {
 // One row of scores a lane: lane i of score k is row[i][k].
 struct ScoreRows {
     const double* row[W];
+    std::ptrdiff_t next = 0;  // from here to the rows of the next vector of items, which will be read soon
 
     ARBORA_INLINE Vec at(std::ptrdiff_t k) const {
         Vec scores{};
@@ -45,7 +46,10 @@ struct ScoreRows {
     }
     // Scores k .. k+W-1.
     ARBORA_INLINE void block(std::ptrdiff_t k, Vec (&scores)[W]) const {
-        for (int i = 0; i < W; ++i) scores[i] = load(row[i] + k);
+        for (int i = 0; i < W; ++i) {
+            scores[i] = load(row[i] + k);
+            __builtin_prefetch(row[i] + k + next);
+        }
         transpose_block(scores);
     }
     // visit(k, scores) for k in from .. from+count-1; rows are read in whole blocks, and nothing past their end.
