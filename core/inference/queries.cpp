@@ -212,7 +212,7 @@ double log_goal(const Charts& charts, const Problem& p) {
 double log_partition_nonprojective(const Problem& p, Arena& arena) {
     const Square square(p.n);
     const double* scores = checked_scores(p, square, arena);
-    const MatrixTree sums(scores, square, p.roots, arena);
+    const MatrixTree sums(scores, square, p.roots, arena, MatrixTree::For::log_partition);
     if (!sums.any_tree()) no_tree(p);
     if (sums.at_least_best()) return sums.log_partition();
     std::vector<int> heads(p.nodes());

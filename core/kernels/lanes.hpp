@@ -2,8 +2,6 @@
 // What a recurrence needs of a semiring is a dot product along two walks through memory.
 #pragma once
 
-#include <utility>
-
 #include "kernels/semirings.hpp"
 
 namespace arbora::ARBORA_ISA {
@@ -14,25 +12,6 @@ struct Walk {
     Plane plane;
     std::ptrdiff_t start, step;
 };
-
-// One stage of a transposition: rows i and i + Half exchange their halves of 2 * Half columns.
-template <int Half, int... I>
-ARBORA_INLINE static inline void exchange(Vec (&v)[W], std::integer_sequence<int, I...>) {
-    for (int i = 0; i < W; ++i) {
-        if ((i & Half) != 0) continue;
-        const Vec a = v[i], b = v[i + Half];
-        v[i] = __builtin_shufflevector(a, b, ((I & Half) != 0 ? I - Half + W : I)...);
-        v[i + Half] = __builtin_shufflevector(a, b, ((I & Half) != 0 ? I + W : I + Half)...);
-    }
-}
-
-// A W x W block, rows to columns.
-ARBORA_INLINE static inline void transpose_block(Vec (&v)[W]) {
-    constexpr auto lanes = std::make_integer_sequence<int, W>{};
-    if constexpr (W >= 8) exchange<4>(v, lanes);
-    if constexpr (W >= 4) exchange<2>(v, lanes);
-    exchange<1>(v, lanes);
-}
 
 // One row of scores a lane: lane i of score k is row[i][k].
 struct ScoreRows {

@@ -105,6 +105,25 @@ ARBORA_INLINE static inline double horizontal_sum(Vec v) {
     return v[0] + v[1];
 }
 
+// One stage of a transposition: rows i and i + Half exchange their halves of 2 * Half columns.
+template <int Half, int... I>
+ARBORA_INLINE static inline void exchange(Vec (&v)[W], std::integer_sequence<int, I...>) {
+    for (int i = 0; i < W; ++i) {
+        if ((i & Half) != 0) continue;
+        const Vec a = v[i], b = v[i + Half];
+        v[i] = __builtin_shufflevector(a, b, ((I & Half) != 0 ? I - Half + W : I)...);
+        v[i + Half] = __builtin_shufflevector(a, b, ((I & Half) != 0 ? I + W : I + Half)...);
+    }
+}
+
+// A W x W block, rows to columns.
+ARBORA_INLINE static inline void transpose_block(Vec (&v)[W]) {
+    constexpr auto lanes = std::make_integer_sequence<int, W>{};
+    if constexpr (W >= 8) exchange<4>(v, lanes);
+    if constexpr (W >= 4) exchange<2>(v, lanes);
+    exchange<1>(v, lanes);
+}
+
 ARBORA_INLINE static inline bool any(IVec mask) {
     std::int64_t all = 0;
     for (int i = 0; i < W; ++i) all |= mask[i];
