@@ -1,5 +1,4 @@
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -44,25 +43,7 @@ def test_a_pipe_gets_plain_text():
     assert plain.stdout.decode("ascii") == report(ascii_only=True)
 
 
-def test_a_terminal_gets_colour_and_nothing_else():
-    def shown(**environment):
-        leader, follower = pty.openpty()
-        environment = {**os.environ, "TERM": "xterm", "PYTHONUTF8": "1", **environment}
-        with subprocess.Popen(COMMAND, stdout=follower, env=environment):
-            os.close(follower)
-            drawn = b""
-            while part := _read(leader):
-                drawn += part
-        os.close(leader)
-        return drawn.decode().replace("\r\n", "\n")
-
-    drawn = shown()
+def test_a_terminal_gets_colour_and_nothing_else(run_in_terminal):
+    drawn = run_in_terminal(COMMAND)
     assert "\x1b[" in drawn
     assert re.sub(r"\x1b\[[0-9;]*m", "", drawn) == report()
-
-
-def _read(terminal):
-    try:
-        return os.read(terminal, 65536)
-    except OSError:  # the other end is closed
-        return b""

@@ -1,10 +1,11 @@
-import random
 import re
 import unicodedata
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from treebanks import random_heads
 
 from arbora.data.projectivize import projectivize
 from arbora.data.tree import Tree
@@ -15,14 +16,8 @@ CROSSING = Tree.from_heads([2, 3, 0, 3, 2], labels=["det", "nsubj", "root", "adv
 FORMS = ["A", "letter", "came", "today", "lost"]
 
 
-def random_heads(n, seed):
-    """Words join, in random order, under node 0 or a word that joined before."""
-    rng = random.Random(seed)
-    order = rng.sample(range(1, n + 1), n)
-    heads = [0] * n
-    for place, word in enumerate(order):
-        heads[word - 1] = rng.choice([0, *order[:place]])
-    return heads
+def random_heads_of(n, seed):
+    return random_heads(np.random.default_rng(seed), n, single_root=False)
 
 
 def read_back(drawing):
@@ -71,7 +66,7 @@ def test_small_trees_and_several_roots(heads, expected):
 
 @given(st.integers(1, 30), st.integers(0, 2**32))
 def test_the_tree_can_be_read_back(n, seed):
-    heads = random_heads(n, seed)
+    heads = random_heads_of(n, seed)
     drawn = draw(Tree.from_heads(heads), ["w"] * n)
     lines = drawn.splitlines()
     assert len(lines) == n
@@ -81,7 +76,7 @@ def test_the_tree_can_be_read_back(n, seed):
 
 def test_projective_trees_have_no_crossings():
     for seed in range(200):
-        tree = projectivize(Tree.from_heads(random_heads(1 + seed % 20, seed)))
+        tree = projectivize(Tree.from_heads(random_heads_of(1 + seed % 20, seed)))
         assert "─│" not in draw(tree, ["w"] * len(tree))
 
 
