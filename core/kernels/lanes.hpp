@@ -68,6 +68,7 @@ struct ScoreRows {
 struct MaxLanes {
     using Plane = MaxPlane;
     using V = Vec;
+    static constexpr bool kSums = false;
 
     ARBORA_INLINE static V load(Plane p, std::ptrdiff_t i) { return ARBORA_ISA::load(p.value + i); }
     ARBORA_INLINE static void store(Plane p, std::ptrdiff_t i, V v) { ARBORA_ISA::store(p.value + i, v); }
@@ -108,6 +109,7 @@ struct MaxLanes {
 struct LogLanes {
     using Plane = LogPlane;
     using V = VecExtended;
+    static constexpr bool kSums = true;
 
     ARBORA_INLINE static V load(Plane p, std::ptrdiff_t i) {
         return {ARBORA_ISA::load(p.mantissa + i), ARBORA_ISA::load(p.exponent + i)};
