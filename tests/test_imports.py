@@ -12,17 +12,19 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "arbora"
 
 # Those that compute over trees see native code, errors, and each other: no words, no files.
-OVER_TREES = {"_core", "_distinct", "_parts", "distribution", "errors", "families", "inference", "interfaces"}
+OVER_TREES = {"_core", "_distinct", "_native", "_parts", "_relative", "distribution", "errors", "inference"}
 EVERYTHING = None
 
 MAY_IMPORT: dict[str, set[str] | None] = {
     "errors": set(),
     "interfaces": {"errors"},
-    "_parts": OVER_TREES - {"interfaces"},
-    "_distinct": OVER_TREES - {"interfaces"},
-    "inference": OVER_TREES - {"interfaces"},
-    "distribution": OVER_TREES - {"interfaces"},
-    "families": OVER_TREES,
+    "_parts": OVER_TREES,
+    "_native": OVER_TREES,
+    "_relative": OVER_TREES,
+    "_distinct": OVER_TREES,
+    "inference": OVER_TREES,
+    "distribution": OVER_TREES,
+    "families": OVER_TREES | {"interfaces"},
     "registry": {"errors", "families", "interfaces"},
     "data": {"_core", "errors", "interfaces"},
     "scores": {"errors"},

@@ -20,7 +20,8 @@ CITED_IN = {
     "docs": (".md",),
 }
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
-CITATION = re.compile(r"(?<!\w)\[@?([a-z]+(?:-[a-z]+)*-(?:19|20)\d\d[a-z]?)\]")
+KEY = re.compile(r"[a-z]+(?:-[a-z]+)*-(?:19|20)\d\d[a-z]?(?![\w-])")
+CITATION = re.compile(rf"(?<!\w)\[@?{KEY.pattern}(?:, @?{KEY.pattern})*")
 NOT_RUN = "# not run"
 
 
@@ -108,7 +109,8 @@ def citations() -> dict[str, str]:
     for path in files:
         text = path.read_text(encoding="utf-8")
         for match in CITATION.finditer(text):
-            found[match[1]] = f"{path.relative_to(ROOT)}:{line_of(text, match.start())}"
+            place = f"{path.relative_to(ROOT)}:{line_of(text, match.start())}"
+            found |= dict.fromkeys(KEY.findall(match[0]), place)
     return found
 
 
@@ -141,5 +143,6 @@ def test_the_runner_sees_blocks_failures_and_exceptions():
 
 
 def test_the_citation_pattern():
-    text = "after [koo-2007] and [@huang-chiang-2005b], not matrix[i-1999x] nor [1985]"
-    assert CITATION.findall(text) == ["koo-2007", "huang-chiang-2005b"]
+    text = "after [koo-2007, note 4] and [@huang-chiang-2005b, tai-1979], not matrix[i-1999x] nor [1985]"
+    found = [KEY.findall(match[0]) for match in CITATION.finditer(text)]
+    assert found == [["koo-2007"], ["huang-chiang-2005b", "tai-1979"]]
