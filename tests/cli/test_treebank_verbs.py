@@ -135,6 +135,46 @@ def test_a_reader_that_goes_away_is_no_fault(tmp_path):
     assert (result.returncode, result.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("arguments", [("--help",), ("demo",), ("stats", "-")])
+def test_a_full_disk_and_closed_streams_are_told_in_one_line(arguments):
+    command = f"{sys.executable} -m arbora {' '.join(arguments)}"
+    for redirection, told in (("> /dev/full", b"No space left"), (">&-", b"stdout is closed")):
+        result = subprocess.run(
+            ["bash", "-c", f"echo -n | {command} {redirection}"], stderr=subprocess.PIPE, timeout=60
+        )
+        assert result.returncode == 1
+        assert result.stderr.startswith(b"error: ")
+        assert told in result.stderr
+        assert result.stderr.count(b"\n") == 1
+    if arguments[-1] == "-":
+        result = subprocess.run(["bash", "-c", f"{command} <&-"], stderr=subprocess.PIPE, timeout=60)
+        assert result.returncode == 1
+        assert b"error: -: expected something on stdin" in result.stderr
+
+
+def test_an_output_that_cannot_be_written_is_named_as_given():
+    result = arbora("convert", "-", "-o", "/proc/x.conllu", stdin=GOOD.encode())
+    assert result.returncode == 1
+    assert result.stderr.startswith(b"error: /proc/x.conllu: ")
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_lenient_is_not_offered_where_it_does_not_help(tmp_path):
+    damaged = tmp_path / "x.conllu.gz"
+    damaged.write_bytes(gzip.compress(GOOD.encode())[:-9])
+    result = arbora("stats", damaged)
+    assert result.returncode == 1
+    assert b"damaged gzip file" in result.stderr
+    assert b"--lenient" not in result.stderr
+
+
+def test_no_arguments_get_help_and_status_2():
+    result = arbora()
+    assert result.returncode == 2
+    assert b"stats" in result.stdout
+    assert arbora("--version").stdout.startswith(b"arbora ")
+
+
 def test_help_teaches():
     for verb in ("stats", "convert"):
         text = arbora(verb, "--help").stdout.decode()

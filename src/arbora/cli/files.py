@@ -81,11 +81,11 @@ def session(*, lenient: bool | None = None) -> Iterator[None]:
         drop_output()
         raise typer.Exit(0) from None
     except DataError as error:
-        complain(f"{error}" if lenient is not False else f"{error} (--lenient skips such sentences)")
+        may_skip = lenient is False and error.line is not None
+        complain(f"{error} (--lenient skips such sentences)" if may_skip else f"{error}")
         raise typer.Exit(1) from None
     except OSError as error:
-        place = error.filename or "<stdout>"
-        complain(f"{place}: {error.strerror or error}")
+        complain_about_system(error)
         raise typer.Exit(1) from None
     finally:
         logger.removeHandler(handler)
@@ -97,8 +97,14 @@ def complain(message: str) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(f"error: {message}", markup=False)
 
 
+def complain_about_system(error: OSError) -> None:
+    """A full disk, a directory that may not be written to; what is still buffered is lost."""
+    complain(f"{error.filename or '<stdout>'}: {error.strerror or error}")
+    drop_output()
+
+
 def drop_output() -> None:
-    """Let what is still buffered go nowhere, since its reader has gone."""
+    """Let what is still buffered go nowhere, since it cannot be taken."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -10,7 +10,7 @@ import typer
 import arbora
 from arbora.cli import convert, demo, stats
 from arbora.cli.eval import evaluate_files
-from arbora.cli.files import complain, drop_output
+from arbora.cli.files import complain, complain_about_system, drop_output
 from arbora.errors import ArboraError
 
 # Typer does not export the base of its own errors about the command line.
@@ -48,6 +48,9 @@ def main(
 def run() -> None:
     """Entry point: an error is one line on stderr, with exit status 1 (data) or 2 (command line)."""
     arguments = sys.argv[1:]
+    if sys.stdout is None:
+        complain("stdout is closed; send it to a file, a pipe or /dev/null")
+        sys.exit(1)
     try:
         status = app(arguments or ["--help"], prog_name="arbora", standalone_mode=False)
         sys.stdout.flush()
@@ -65,6 +68,9 @@ def run() -> None:
         # gone away (`arbora --help | true`), and then nothing is wrong.
         drop_output()
         sys.exit(0)
+    except OSError as error:
+        complain_about_system(error)
+        sys.exit(1)
     # Nothing asked for is a command line at fault, though help is all that it needs.
     sys.exit((status or 0) if arguments else 2)
 
