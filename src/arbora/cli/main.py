@@ -55,7 +55,8 @@ def run() -> None:
         status = app(arguments or ["--help"], prog_name="arbora", standalone_mode=False)
         sys.stdout.flush()
     except UsageError as error:
-        complain(f"{_message(error)} (see `{_command(error)} --help`)")
+        if _message(error):  # a verb that shows its help instead has said all
+            complain(f"{_message(error)} (see `{_command(error)} --help`)")
         sys.exit(2)
     except ArboraError as error:
         complain(str(error))
