@@ -9,6 +9,8 @@ from rich.console import Console
 
 from arbora.cli import convert, demo, stats
 from arbora.cli.eval import evaluate_files
+from arbora.cli.info import info
+from arbora.cli.list import list_kind
 from arbora.errors import ArboraError
 
 app = typer.Typer(
@@ -22,6 +24,8 @@ app.command("demo")(demo.demo)
 app.command("stats")(stats.stats)
 app.command("convert")(convert.convert)
 app.command("eval")(evaluate_files)
+app.command("list")(list_kind)
+app.add_typer(info, name="info")
 
 
 @app.callback()
