@@ -272,3 +272,50 @@ TEST(inference_says_what_it_does_not_answer) {
         CHECK(throws<InputError>([&] { argmax(grand.problem(Trees::nonprojective, roots), arena, heads.data()); }));
     }
 }
+
+// What lies below the range forbids, wherever it stands.
+TEST(inference_scores_below_the_range_forbid) {
+    problems::Random random(5);
+    Arena arena;
+    for (const Order order : kOrders) {
+        for (int n = 1; n <= 4; ++n) {
+            for (int repeat = 0; repeat < 5; ++repeat) check_all(Owned(n, order, Kind::soft_masked, random), order, arena);
+        }
+    }
+}
+
+TEST(inference_log_partition_is_never_below_the_best) {
+    problems::Random random(6);
+    Arena arena;
+    for (int n = 1; n <= 8; ++n) {
+        for (int repeat = 0; repeat < 50; ++repeat) {
+            const Owned owned(n, {}, repeat % 2 == 0 ? Kind::unequal : Kind::wide, random);
+            for (const Trees trees : problems::kTrees) {
+                for (const Roots roots : problems::kRoots) {
+                    const Problem p = owned.problem(trees, roots);
+                    Heads best(p.nodes());
+                    argmax(p, arena, best.data());
+                    CHECK(log_partition(p, arena) >= tree_score(p, best.data()));
+                }
+            }
+        }
+    }
+}
+
+TEST(inference_refuses_bad_scores_of_the_root_too) {
+    problems::Random random(7);
+    Arena arena;
+    for (const double bad : {problems::kNan, problems::kInf}) {
+        for (int n = 1; n <= 4; ++n) {
+            Owned owned(n, {true, false, false}, Kind::normal, random);
+            owned.siblings[owned.at(0, n) * (n + 1)] = bad;
+            for (const Roots roots : problems::kRoots) {
+                const Problem p = owned.problem(Trees::projective, roots);
+                Heads heads(p.nodes(), 0);
+                CHECK(throws<InputError>([&] { argmax(p, arena, heads.data()); }));
+                CHECK(throws<InputError>([&] { kbest(p, 3, arena); }));
+                CHECK(throws<InputError>([&] { log_partition(p, arena); }));
+            }
+        }
+    }
+}

@@ -109,7 +109,7 @@ def test_kbest_is_in_order_and_begins_with_the_best(family, seed):
 
 
 @each_family
-@pytest.mark.parametrize("seed", range(4))
+@each_seed
 @pytest.mark.parametrize("scale", [1.0, 1e3, 1e6])
 def test_log_partition_is_not_below_the_best(family, seed, scale):
     needs(family, Query.LOG_PARTITION, Query.ARGMAX)
