@@ -13,30 +13,25 @@ demo: .venv/built
 test: test-core test-python fuzz
 
 test-python: .venv/built
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto
 
 # The core's own tests, under address and undefined-behaviour sanitizers.
 test-core: build/sanitize/arbora_core_tests
 	build/sanitize/arbora_core_tests
 
-build/sanitize/arbora_core_tests: .venv/tools $(SOURCES)
+build/sanitize/arbora_core_tests build/sanitize/fuzz_conll &: .venv/tools $(SOURCES)
 	$(CMAKE) -S core -B build/sanitize > /dev/null
-	$(BIN)/cmake --build build/sanitize --target arbora_core_tests
-	@touch $@
+	$(BIN)/cmake --build build/sanitize
+	@touch build/sanitize/arbora_core_tests build/sanitize/fuzz_conll
 
 # Malformed input for FUZZ_SECONDS, both targets side by side; by hand, an hour: make fuzz FUZZ_SECONDS=3600
-fuzz: .venv/built build/fuzz/fuzz_conll
+fuzz: .venv/built build/sanitize/fuzz_conll
 	$(MAKE) --no-print-directory -j2 fuzz-conll fuzz-inference
 
 # Treebank bytes, from the seeds in core/fuzz/seeds, guided by coverage; what it learns stays in build/fuzz.
-fuzz-conll: build/fuzz/fuzz_conll
+fuzz-conll: build/sanitize/fuzz_conll
 	@mkdir -p build/fuzz/corpus-conll && cp -n core/fuzz/seeds/conll/* build/fuzz/corpus-conll/
-	cd build/fuzz && ./fuzz_conll --seconds $(FUZZ_SECONDS) --corpus corpus-conll
-
-build/fuzz/fuzz_%: .venv/tools $(SOURCES)
-	$(CMAKE) -DARBORA_COVERAGE=ON -S core -B build/fuzz > /dev/null
-	$(BIN)/cmake --build build/fuzz --target fuzz_$*
-	@touch $@
+	cd build/fuzz && ../sanitize/fuzz_conll --seconds $(FUZZ_SECONDS) --corpus corpus-conll
 
 # Calls of arbora.inference: an answer or a clear error, never a crash.
 fuzz-inference: .venv/built

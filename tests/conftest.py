@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import os
+import pty
+import subprocess
+from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 import pytest
+
+from arbora.data import treebank
+from arbora.data.sentence import Sentence
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -30,3 +37,42 @@ def treebank_dir() -> Path:
 def treebank_files(treebank_dir: Path) -> list[Path]:
     """All real treebank files, smallest first."""
     return sorted(treebank_dir.glob("*/*.conll*"), key=lambda path: path.stat().st_size)
+
+
+@pytest.fixture(scope="session")
+def real_sentences(treebank_dir: Path) -> Callable[..., list[Sentence]]:
+    """The first sentences of a real treebank; skips the test where that file is not there."""
+
+    def first(folder: str, name: str, count: int | None = None) -> list[Sentence]:
+        path = treebank_dir / folder / name
+        if not path.exists():
+            pytest.skip(f"needs {folder}/{name} in {treebank_dir}; set ARBORA_DATA to where it is")
+        return list(islice(treebank.read(path), count))
+
+    return first
+
+
+@pytest.fixture
+def run_in_terminal() -> Callable[[list[str]], str]:
+    """Run a command as in a terminal and give back what it shows there."""
+
+    def run(command: list[str]) -> str:
+        leader, follower = pty.openpty()
+        environment = {**os.environ, "TERM": "xterm", "PYTHONUTF8": "1"}
+        with subprocess.Popen(command, stdout=follower, env=environment) as process:
+            os.close(follower)
+            shown = b""
+            while part := _read_terminal(leader):
+                shown += part
+        os.close(leader)
+        assert process.returncode == 0
+        return shown.decode().replace("\r\n", "\n")
+
+    return run
+
+
+def _read_terminal(leader: int) -> bytes:
+    try:
+        return os.read(leader, 65536)
+    except OSError:  # the other end is closed
+        return b""

@@ -5,7 +5,7 @@ import warnings
 from dataclasses import FrozenInstanceError
 
 import pytest
-from treebanks import random_treebank, real_sentences, spoil_all
+from treebanks import random_treebank, spoil_all
 
 from arbora.data.sentence import Sentence
 from arbora.data.treebank import read
@@ -206,7 +206,7 @@ def test_agrees_with_the_official_scorer_on_random_trees(seed, single_root):
         ("UD_Basque-BDT_r1.4", "eu-ud-test.conllu"),
     ],
 )
-def test_agrees_with_the_official_scorer_on_treebanks(folder, name):
+def test_agrees_with_the_official_scorer_on_treebanks(folder, name, real_sentences):
     gold = real_sentences(folder, name, 400)
     for seed in range(2):
         assert_equals_official(gold, spoil_all(gold, seed))
@@ -237,7 +237,7 @@ def test_the_conllx_rule_agrees_with_nltk_on_random_trees(seed):
     assert (scores.las, scores.uas) == (100 * las, 100 * uas)
 
 
-def test_the_conllx_rule_on_the_danish_test_file():
+def test_the_conllx_rule_on_the_danish_test_file(real_sentences):
     gold = real_sentences("CoNLLX_Danish-DDT", "danish_ddt_test.conll")
     predicted = spoil_all(gold, 0, labels=("subj", "dobj", "mod", "<subj:pobj>", "<subj:nobj>"))
     result = evaluate(gold, predicted)

@@ -1,15 +1,9 @@
-"""What the evaluation tests share: random treebanks, spoiled copies, and real ones if present."""
-
-import os
-from itertools import islice
-from pathlib import Path
+"""Random trees and treebanks for tests, and copies of them with mistakes."""
 
 import numpy as np
-import pytest
 
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
-from arbora.data.treebank import read
 
 # fmt: off
 UD_LABELS = [
@@ -23,15 +17,6 @@ FORMS = [
 ]
 TAGS = ["NOUN", "VERB", "PUNCT", "DET", "ADP", "SYM", "PROPN", "AUX", "X"]
 # fmt: on
-
-
-def real_sentences(folder, name, count=None):
-    """The first sentences of a real treebank; skips the test where the data is not there."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    path = Path(os.environ.get("ARBORA_DATA", beside)) / folder / name
-    if not path.exists():
-        pytest.skip(f"needs {folder}/{name}: set ARBORA_DATA to the folder with the treebanks")
-    return list(islice(read(path), count))
 
 
 def random_heads(rng, n, *, single_root=True):

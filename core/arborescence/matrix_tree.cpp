@@ -32,7 +32,7 @@ void normalize_columns(double* out, int nodes) {
 
 }  // namespace
 
-MatrixTree::MatrixTree(const double* scores, Square square, Roots roots, Arena& arena)
+MatrixTree::MatrixTree(const double* scores, Square square, Roots roots, Arena& arena, For use)
     : scores_(scores), square_(square), roots_(roots), arena_(arena) {
     if (square.n == 0) {
         any_tree_ = at_least_best_ = true;
@@ -43,8 +43,10 @@ MatrixTree::MatrixTree(const double* scores, Square square, Roots roots, Arena& 
     plain_ = Elimination::take(arena, square, roots);
     const double taken_out = kernels().scale_weights(scores, tops, plain_);
     if (taken_out == kMinusInfinity) return;
-    original_ = arena.take<double>(square.size());
-    std::memcpy(original_, plain_.weights, square.size() * sizeof(double));
+    if (use == For::everything) {
+        original_ = arena.take<double>(square.size());
+        std::memcpy(original_, plain_.weights, square.size() * sizeof(double));
+    }
     if (!kernels().eliminate(plain_)) {
         run_extended();
         return;

@@ -26,8 +26,10 @@ namespace arbora {
 
 class MatrixTree {
 public:
+    enum class For { log_partition, everything };
+
     // `scores` is a Square copy (column 0, diagonal: -inf) and must outlive this object, as must the arena's memory.
-    MatrixTree(const double* scores, Square square, Roots roots, Arena& arena);
+    MatrixTree(const double* scores, Square square, Roots roots, Arena& arena, For use = For::everything);
 
     // False where no tree is allowed; nothing else may then be asked.
     bool any_tree() const { return any_tree_; }

@@ -29,6 +29,9 @@ struct SiblingCharts {
     const double* siblings = nullptr;                            // [head, dep, sibling], dense, (n+1)^3
     P arc_right, arc_left, right, left, open_right, open_left, between;
     double* scratch = nullptr;      // weights of the siblings of one vector of arcs
+    // Where marginals will be asked for, [head, dep, sibling] as `siblings`: the inside pass leaves here each sibling's share of its
+    // arc's item, so that the way down need not weigh it again; the way down turns shares into probabilities.
+    double* shares = nullptr;
     const double* zeros = nullptr;  // scores for lanes without an arc
     Value goal = P::kZero;
 

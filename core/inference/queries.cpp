@@ -86,9 +86,11 @@ SiblingCharts<MaxPlane> sibling_max(const Problem& p, Arena& arena) {
     return charts;
 }
 
-SiblingCharts<LogPlane> sibling_log(const Problem& p, Arena& arena) {
+// `shares`: where marginals of siblings will be asked for (see SiblingCharts).
+SiblingCharts<LogPlane> sibling_log(const Problem& p, Arena& arena, double* shares = nullptr) {
     const Diagonals layout = diagonals(p);
     auto charts = SiblingCharts<LogPlane>::take(arena, layout, p.roots, p.siblings);
+    charts.shares = shares;
     weigh_log(charts, p, arc_scores(p, layout, arena), arena);
     if (!kernels().inside_sibling_log(charts)) check_higher_order(p);
     return charts;
@@ -210,7 +212,7 @@ double log_goal(const Charts& charts, const Problem& p) {
 double log_partition_nonprojective(const Problem& p, Arena& arena) {
     const Square square(p.n);
     const double* scores = checked_scores(p, square, arena);
-    const MatrixTree sums(scores, square, p.roots, arena);
+    const MatrixTree sums(scores, square, p.roots, arena, MatrixTree::For::log_partition);
     if (!sums.any_tree()) no_tree(p);
     if (sums.at_least_best()) return sums.log_partition();
     std::vector<int> heads(p.nodes());
@@ -261,10 +263,10 @@ void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
     const Diagonals layout = diagonals(p);
     FlowPlanes flow;
     if (p.second_order()) {
-        const auto charts = sibling_log(p, arena);
+        const auto charts = sibling_log(p, arena, out.siblings);
         if (charts.goal.is_zero()) no_tree(p);
         flow = FlowPlanes::take(arena, layout);
-        kernels().marginals_sibling(charts, flow, out.siblings);
+        kernels().marginals_sibling(charts, flow);
     } else {
         const auto charts = arc_log(p, arena);
         if (charts.goal.is_zero()) no_tree(p);

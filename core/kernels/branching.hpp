@@ -31,20 +31,17 @@ static double largest_magnitude(const double* scores, Square q) {
     return horizontal_max(top);
 }
 
-// out[dep][head] = scores[head][dep].
+// out[dep][head] = scores[head][dep]; what a vector may read past the last head is -infinity.
 static void transpose(const double* scores, Square q, double* out) {
-    constexpr int kBlock = 8;
-    for (int top = 0; top <= q.n; top += kBlock) {
-        for (int left = 0; left <= q.n; left += kBlock) {
-            const int bottom = top + kBlock <= q.n + 1 ? top + kBlock : q.n + 1;
-            const int right = left + kBlock <= q.n + 1 ? left + kBlock : q.n + 1;
-            for (int i = top; i < bottom; ++i) {
-                for (int j = left; j < right; ++j) out[q.cell(j, i)] = scores[q.cell(i, j)];
+    for (int head = 0; head <= q.n; head += W) {
+        for (int dep = 0; dep <= q.n; dep += W) {
+            Vec block[W];
+            for (int i = 0; i < W; ++i) {
+                block[i] = head + i <= q.n ? load(scores + q.cell(head + i, dep)) : broadcast(-__builtin_inf());
             }
+            transpose_block(block);
+            for (int i = 0; i < W && dep + i <= q.n; ++i) store(out + q.cell(dep + i, head), block[i]);
         }
-    }
-    for (int i = 0; i <= q.n; ++i) {
-        for (int j = q.n + 1; j < q.stride; ++j) out[q.cell(i, j)] = -__builtin_inf();
     }
 }
 

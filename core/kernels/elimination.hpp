@@ -40,22 +40,24 @@ static double scale_weights(const double* scores, const double* column_top, Elim
 // Pivots taken together, so that the rest of the matrix is read and written once for four.
 inline constexpr int kPivots = 4;
 
+// Lanes that a vector may read past `length` are zero.
+ARBORA_INLINE static inline void zero_past(double* line, int length) { store(line + length, Vec{}); }
+
 // The column of pivot p, with what the earlier pivots of its block still owe it; returns D_p.
 ARBORA_INLINE static inline double pull_column(Elimination& e, int p, int block_top, double* const* shares, double* const* rows) {
     const Square& q = e.square;
     double* column = e.columns + q.line(p);
     for (int h = 0; h < p; ++h) column[h] = e.weights[q.cell(h, p)];
-    for (int h = p; h < q.stride; ++h) column[h] = 0.0;
     for (int b = 0; b < block_top - p; ++b) {
         const Vec owed = broadcast(rows[b][p]);
         for (int h = 0; h < p; h += W) store(column + h, load(column + h) + load(shares[b] + h) * owed);
     }
-    for (int h = p; h < p + W && h < q.stride; ++h) column[h] = 0.0;
-    Vec sum{};
-    for (int h = 0; h < p; h += W) sum += load(column + h);
-    const double total = horizontal_sum(sum);
-    if (e.roots == Roots::multi) return total;
-    return p == 1 ? column[0] : horizontal_sum(sum - select(first_lanes(1), broadcast(column[0]), Vec{}));
+    zero_past(column, p);
+    // Left out of the sum, not taken out again: that would be a subtraction.
+    const bool root_outside = e.roots == Roots::single && p > 1;
+    Vec sum = root_outside ? select(first_lanes(1), Vec{}, load(column)) : load(column);
+    for (int h = W; h < p; h += W) sum += load(column + h);
+    return horizontal_sum(sum);
 }
 
 // weights[h][0..p) += sum_b shares[b][h] * rows[b][.] for all heads below p.
@@ -88,18 +90,21 @@ static bool eliminate(Elimination& e) {
             e.pivots[p] = pivot;
             double *share = shares[top - p], *row = rows[top - p], *weights = e.weights + q.line(p);
             const Vec inverse = broadcast(1.0 / pivot);
-            for (int h = 0; h < q.stride; h += W) store(share + h, load(e.columns + q.line(p) + h) * inverse);
+            for (int h = 0; h < p; h += W) store(share + h, load(e.columns + q.line(p) + h) * inverse);
             for (int b = 0; b < top - p; ++b) {
                 const Vec owed = broadcast(shares[b][p]);
                 for (int j = 0; j < p; j += W) store(weights + j, load(weights + j) + owed * load(rows[b] + j));
             }
             for (int j = 0; j < p; j += W) store(row + j, load(weights + j));
-            for (int j = p; j < q.stride; ++j) row[j] = 0.0;
+            zero_past(row, p);
             const Vec spread = broadcast(error[p] / pivot);
             for (int j = 0; j < p; j += W) store(error + j, load(error + j) + spread * load(row + j));
         }
         for (int b = top - bottom + 1; b < kPivots; ++b) {
-            for (int j = 0; j < q.stride; ++j) shares[b][j] = rows[b][j] = 0.0;
+            for (int j = 0; j < q.stride; j += W) {
+                store(shares[b] + j, Vec{});
+                store(rows[b] + j, Vec{});
+            }
         }
         push_block(e, bottom, shares, rows);
     }
@@ -116,7 +121,7 @@ static void backpropagate(const Elimination& e, double* gradients) {
     for (int k = 1; k <= q.n; ++k) {
         const double inverse = 1.0 / e.pivots[k];
         const double *row = e.weights + q.line(k), *column = e.columns + q.line(k);
-        for (int h = 0; h < q.stride; h += W) {
+        for (int h = 0; h < k; h += W) {
             store(share + h, load(column + h) * broadcast(inverse));
             store(mixed + h, Vec{});
         }

@@ -35,32 +35,126 @@ ARBORA_INLINE static inline ScoreRows left_rows(const Charts& c, int width, int 
     return rows;
 }
 
+// Where shares and marginals of siblings are: lane i of part k at row[i][k]; null for lanes without an arc.
+struct ShareRows {
+    double* row[W];
+    const double* elsewhere;  // read in place of a missing row
+
+    ARBORA_INLINE Vec at(std::ptrdiff_t k) const {
+        Vec shares{};
+        for (int i = 0; i < W; ++i) shares[i] = row[i] == nullptr ? 0.0 : row[i][k];
+        return shares;
+    }
+    ARBORA_INLINE void block(std::ptrdiff_t k, Vec (&shares)[W]) const {
+        for (int i = 0; i < W; ++i) shares[i] = load(row[i] == nullptr ? elsewhere : row[i] + k);
+        transpose_block(shares);
+    }
+    ARBORA_INLINE void put(std::ptrdiff_t k, Vec value) const {
+        for (int i = 0; i < W; ++i) {
+            if (row[i] != nullptr) row[i][k] = value[i];
+        }
+    }
+    ARBORA_INLINE void put_block(std::ptrdiff_t k, Vec (&values)[W]) const {
+        transpose_block(values);
+        for (int i = 0; i < W; ++i) {
+            if (row[i] != nullptr) store(row[i] + k, values[i]);
+        }
+    }
+};
+
+enum class Side { right, left };
+
+// Rows of the arcs s+i -> s+i+width, or back, by distance from s+i.
+template <class Charts>
+ARBORA_INLINE static inline ShareRows share_rows(const Charts& c, int width, int s, Side side) {
+    const std::ptrdiff_t nodes = c.layout.n + 1;
+    ShareRows out;
+    out.elsewhere = c.scratch;
+    for (int i = 0; i < W; ++i) {
+        const std::ptrdiff_t from = s + i, to = s + i + width;
+        const bool there = to <= c.layout.n && (side == Side::right || from > 0);
+        const auto arc = side == Side::right ? from * nodes + to : to * nodes + from;
+        out.row[i] = there ? c.shares + arc * nodes + from : nullptr;
+    }
+    return out;
+}
+
+// From the terms that LogLanes::dot left in scratch and the item's whole value: each term's share.
+ARBORA_INLINE static inline void leave_shares(const double* scratch, int count, VecExtended nearest, std::ptrdiff_t nearest_at,
+                                              VecExtended whole, const ShareRows& out) {
+    const IVec alive = whole.mantissa > Vec{};
+    const Vec factor = 1.0 / whole.mantissa;
+    const auto share = [&](Vec mantissa, Vec exponent) __attribute__((always_inline)) {
+        return select(alive, minimum(mantissa * factor * power_of_two(exponent - whole.exponent), broadcast(1.0)), Vec{});
+    };
+    out.put(nearest_at, share(nearest.mantissa, nearest.exponent));
+    int k = 0;
+    for (; k + W <= count; k += W) {
+        Vec block[W];
+        for (int l = 0; l < W; ++l) block[l] = share(load(scratch + 2 * W * (k + l)), load(scratch + 2 * W * (k + l) + W));
+        out.put_block(1 + k, block);
+    }
+    for (; k < count; ++k) out.put(1 + k, share(load(scratch + 2 * W * k), load(scratch + 2 * W * k + W)));
+}
+
+template <class S>
+ARBORA_INLINE static inline void leave_shares(const SiblingCharts<typename S::Plane>& c, int width, int s, Side side, typename S::V nearest,
+                                              typename S::V whole) {
+    if constexpr (S::kSums) {
+        if (c.shares == nullptr) return;
+        leave_shares(c.scratch, width - 1, nearest, side == Side::right ? 0 : width, whole, share_rows(c, width, s, side));
+    }
+}
+
+// open_right before its arc is added: the nearest dependent, or the next one after a sibling.
+template <class S>
+ARBORA_INLINE static inline typename S::V inner_right(const SiblingCharts<typename S::Plane>& c, int width, int s, IVec& bad) {
+    const Diagonals& d = c.layout;
+    const std::ptrdiff_t inside = d.at(width - 1, s + 1);
+    const ScoreRows scores = right_rows(c, width, s);
+    const Vec score = scores.at(0);
+    bad |= ~(score <= broadcast(kLargestScore));
+    const auto nearest = S::times(S::load(c.left, inside), S::weight(score));
+    auto whole = nearest;
+    if (width > 1) {
+        // SUM_{k=1..width-1} open_right(s, s+k) * between(s+k, t) * sibling(s, t, s+k)
+        whole = S::plus(whole, S::dot({c.open_right, d.at(1, s), d.stride}, {c.between, inside, 1 - d.stride}, scores, 1, width - 1,
+                                      c.scratch, bad));
+    }
+    leave_shares<S>(c, width, s, Side::right, nearest, whole);
+    return whole;
+}
+
+template <class S>
+ARBORA_INLINE static inline typename S::V inner_left(const SiblingCharts<typename S::Plane>& c, int width, int s, IVec& bad) {
+    const Diagonals& d = c.layout;
+    const std::ptrdiff_t inside = d.at(width - 1, s + 1);
+    const ScoreRows scores = left_rows(c, width, s);
+    const Vec score = scores.at(width);
+    bad |= ~(score <= broadcast(kLargestScore));
+    const auto nearest = S::times(S::load(c.right, d.at(width - 1, s)), S::weight(score));
+    auto whole = nearest;
+    if (width > 1) {
+        // SUM_{k=1..width-1} between(s, s+k) * open_left(s+k, t) * sibling(t, s, s+k)
+        whole = S::plus(whole, S::dot({c.between, d.at(1, s), d.stride}, {c.open_left, inside, 1 - d.stride}, scores, 1, width - 1,
+                                      c.scratch, bad));
+    }
+    leave_shares<S>(c, width, s, Side::left, nearest, whole);
+    return whole;
+}
+
 // False where a sibling score that counts is NaN or too large.
 template <class S>
 bool inside_sibling(SiblingCharts<typename S::Plane>& c) {
     const Diagonals& d = c.layout;
-    const std::ptrdiff_t stride = d.stride;
     IVec bad{};
     begin<S>(d, c.right, c.left);
     for (int width = 1; width <= d.n - d.first; ++width) {
         for (int s = d.first; s + width <= d.n; s += W) {
-            const std::ptrdiff_t here = d.at(width, s), inside = d.at(width - 1, s + 1);
+            const std::ptrdiff_t here = d.at(width, s);
             S::store(c.between, here, join<S>(c, width, s));
-            const ScoreRows to_right = right_rows(c, width, s), to_left = left_rows(c, width, s);
-            const Vec nearest_right = to_right.at(0), nearest_left = to_left.at(width);
-            bad |= ~((nearest_right <= broadcast(kLargestScore)) & (nearest_left <= broadcast(kLargestScore)));
-            auto right = S::times(S::load(c.left, inside), S::weight(nearest_right));
-            auto left = S::times(S::load(c.right, d.at(width - 1, s)), S::weight(nearest_left));
-            if (width > 1) {
-                // SUM_{k=1..width-1} open_right(s, s+k) * between(s+k, t) * sibling(s, t, s+k)
-                right = S::plus(right, S::dot({c.open_right, d.at(1, s), stride}, {c.between, inside, 1 - stride}, to_right, 1,
-                                              width - 1, c.scratch, bad));
-                // SUM_{k=1..width-1} between(s, s+k) * open_left(s+k, t) * sibling(t, s, s+k)
-                left = S::plus(left, S::dot({c.between, d.at(1, s), stride}, {c.open_left, inside, 1 - stride}, to_left, 1,
-                                            width - 1, c.scratch, bad));
-            }
-            S::store(c.open_right, here, S::times(right, S::load(c.arc_right, here)));
-            S::store(c.open_left, here, S::times(left, S::load(c.arc_left, here)));
+            S::store(c.open_right, here, S::times(inner_right<S>(c, width, s, bad), S::load(c.arc_right, here)));
+            S::store(c.open_left, here, S::times(inner_left<S>(c, width, s, bad), S::load(c.arc_left, here)));
             complete<S>(c, width, s);
         }
     }
@@ -68,106 +162,62 @@ bool inside_sibling(SiblingCharts<typename S::Plane>& c) {
     return !any(bad);
 }
 
-// Where the marginals of siblings go: lane i of part k to row[i][k]. Only the first `lanes` rows are there.
-struct MarginalRows {
-    double* row[W];
-    int lanes;
-
-    ARBORA_INLINE void put(std::ptrdiff_t k, Vec value) const {
-        const Vec clipped = minimum(value, broadcast(1.0));
-        for (int i = 0; i < lanes; ++i) row[i][k] = clipped[i];
-    }
-    ARBORA_INLINE void put_block(std::ptrdiff_t k, Vec (&values)[W]) const {
-        transpose_block(values);
-        for (int i = 0; i < lanes; ++i) store(row[i] + k, minimum(values[i], broadcast(1.0)));
-    }
-};
-
-// To the products a[k] * b[k] * exp(score[1 + k]); what each gets is also the marginal of its sibling part.
-ARBORA_INLINE static inline void give_scored(const Shares::Giver& g, Walk<LogPlane> a, Walk<LogPlane> b, const ScoreRows& scores,
-                                             double* to_a, double* to_b, const MarginalRows& out, int count) {
-    std::ptrdiff_t i = a.start, j = b.start;
-    const auto give = [&](Vec score) __attribute__((always_inline)) {
-        const VecExtended w = exp_split(score);
-        const Vec gap = ((load(a.plane.exponent + i) + load(b.plane.exponent + j)) + w.exponent) - g.base;
-        const Vec all = load(a.plane.mantissa + i) * load(b.plane.mantissa + j) * w.mantissa * g.factor * power_of_two(gap);
-        const Vec part = select(g.alive, all, Vec{});
-        Shares::add(to_a + i, part);
-        Shares::add(to_b + j, part);
-        i += a.step;
-        j += b.step;
+// Turns the shares of an arc's siblings into probabilities, and hands these to the items a[k] and b[k].
+ARBORA_INLINE static inline void flow_siblings(Vec probability, const ShareRows& rows, double* a, std::ptrdiff_t step_a, double* b,
+                                               std::ptrdiff_t step_b, int count) {
+    const auto give = [&](Vec share) __attribute__((always_inline)) {
+        const Vec part = share * probability;
+        Shares::add(a, part);
+        Shares::add(b, part);
+        a += step_a;
+        b += step_b;
         return part;
     };
     int k = 0;
     for (; k + W <= count; k += W) {
         Vec block[W];
-        scores.block(1 + k, block);
+        rows.block(1 + k, block);
         for (int l = 0; l < W; ++l) block[l] = give(block[l]);
-        out.put_block(1 + k, block);
+        rows.put_block(1 + k, block);
     }
-    for (; k < count; ++k) out.put(1 + k, give(scores.at(1 + k)));
+    for (; k < count; ++k) rows.put(1 + k, give(rows.at(1 + k)));
 }
-
-// The case in which the dependent is the nearest one.
-ARBORA_INLINE static inline void give_nearest(const Shares::Giver& g, VecExtended rest, Vec score, double* to, const MarginalRows& out,
-                                              std::ptrdiff_t k) {
-    const VecExtended w = exp_split(score);
-    const Vec all = rest.mantissa * w.mantissa * g.factor * power_of_two((rest.exponent + w.exponent) - g.base);
-    const Vec part = select(g.alive, all, Vec{});
-    Shares::add(to, part);
-    out.put(k, part);
-}
-
-ARBORA_INLINE static inline VecExtended divide(VecExtended a, VecExtended b) { return {a.mantissa / b.mantissa, a.exponent - b.exponent}; }
 
 struct SiblingFlow {
     const SiblingCharts<LogPlane>& c;
     FlowPlanes f;
-    double* siblings;  // [head, dep, sibling], zeroed by the caller
 
-    // Rows of the marginals of arcs s+i -> s+i+width, or back, by distance from s+i.
-    ARBORA_INLINE MarginalRows rows(int width, int s, bool right) const {
-        const std::ptrdiff_t nodes = c.layout.n + 1;
-        MarginalRows out;
-        out.lanes = c.layout.spans(width, s) < W ? c.layout.spans(width, s) : W;
-        for (int i = 0; i < out.lanes; ++i) {
-            const std::ptrdiff_t from = s + i, to = s + i + width;
-            out.row[i] = siblings + ((right ? from : to) * nodes + (right ? to : from)) * nodes + from;
-        }
-        return out;
+    // What lanes without a span, or of negligible probability, hand on is nothing.
+    ARBORA_INLINE Vec alive(Vec probability, int lanes) const {
+        return select((probability > broadcast(Shares::kNegligible)) & first_lanes(lanes), probability, Vec{});
     }
 
     ARBORA_INLINE void open_right(int width, int s) const {
         const Diagonals& d = c.layout;
-        const std::ptrdiff_t here = d.at(width, s), inside = d.at(width - 1, s + 1);
-        const auto whole = divide(LogLanes::load(c.open_right, here), LogLanes::load(c.arc_right, here));
-        const auto giver = Shares::giver(load(f.open_right + here), whole, d.spans(width, s));
-        if (!any(giver.alive)) return;
-        const ScoreRows scores = right_rows(c, width, s);
-        const MarginalRows out = rows(width, s, true);
-        give_nearest(giver, LogLanes::load(c.left, inside), scores.at(0), f.left + inside, out, 0);
-        give_scored(giver, {c.open_right, d.at(1, s), d.stride}, {c.between, inside, 1 - d.stride}, scores, f.open_right, f.between, out,
-                    width - 1);
+        const std::ptrdiff_t inside = d.at(width - 1, s + 1);
+        const Vec probability = alive(load(f.open_right + d.at(width, s)), d.spans(width, s));
+        const ShareRows rows = share_rows(c, width, s, Side::right);
+        const Vec nearest = rows.at(0) * probability;
+        rows.put(0, nearest);
+        Shares::add(f.left + inside, nearest);
+        flow_siblings(probability, rows, f.open_right + d.at(1, s), d.stride, f.between + inside, 1 - d.stride, width - 1);
     }
 
     ARBORA_INLINE void open_left(int width, int s) const {
         const Diagonals& d = c.layout;
-        const std::ptrdiff_t here = d.at(width, s), inside = d.at(width - 1, s + 1), beside = d.at(width - 1, s);
-        const auto whole = divide(LogLanes::load(c.open_left, here), LogLanes::load(c.arc_left, here));
-        const auto giver = Shares::giver(load(f.open_left + here), whole, d.spans(width, s));
-        if (!any(giver.alive)) return;
-        const ScoreRows scores = left_rows(c, width, s);
-        const MarginalRows out = rows(width, s, false);
-        give_nearest(giver, LogLanes::load(c.right, beside), scores.at(width), f.right + beside, out, width);
-        give_scored(giver, {c.between, d.at(1, s), d.stride}, {c.open_left, inside, 1 - d.stride}, scores, f.between, f.open_left, out,
-                    width - 1);
+        const Vec probability = alive(load(f.open_left + d.at(width, s)), d.spans(width, s));
+        const ShareRows rows = share_rows(c, width, s, Side::left);
+        const Vec nearest = rows.at(width) * probability;
+        rows.put(width, nearest);
+        Shares::add(f.right + d.at(width - 1, s), nearest);
+        flow_siblings(probability, rows, f.between + d.at(1, s), d.stride, f.open_left + d.at(width - 1, s + 1), 1 - d.stride, width - 1);
     }
 
     void run() {
         const Diagonals& d = c.layout;
         flow_goal(c, f);
         if (c.roots == Roots::single) {
-            for (int r = 1; r <= d.n; ++r) siblings[r * static_cast<std::ptrdiff_t>(d.n + 1)] = f.root[r];
+            for (int r = 1; r <= d.n; ++r) c.shares[r * static_cast<std::ptrdiff_t>(d.n + 1)] = f.root[r];
         }
         for (int width = d.n - d.first; width >= 1; --width) {
             for (int s = d.first; s + width <= d.n; s += W) {
@@ -180,7 +230,7 @@ struct SiblingFlow {
     }
 };
 
-// f becomes the marginals of arcs, as in flow_arc.
-static void flow_sibling(const SiblingCharts<LogPlane>& c, FlowPlanes f, double* siblings) { SiblingFlow{c, f, siblings}.run(); }
+// f, zeroed by the caller, becomes the marginals of arcs as in flow_arc; c.shares becomes those of siblings.
+static void flow_sibling(const SiblingCharts<LogPlane>& c, FlowPlanes f) { SiblingFlow{c, f}.run(); }
 
 }  // namespace arbora::ARBORA_ISA

@@ -2,8 +2,6 @@
 // What a recurrence needs of a semiring is a dot product along two walks through memory.
 #pragma once
 
-#include <utility>
-
 #include "kernels/semirings.hpp"
 
 namespace arbora::ARBORA_ISA {
@@ -14,25 +12,6 @@ struct Walk {
     Plane plane;
     std::ptrdiff_t start, step;
 };
-
-// One stage of a transposition: rows i and i + Half exchange their halves of 2 * Half columns.
-template <int Half, int... I>
-ARBORA_INLINE static inline void exchange(Vec (&v)[W], std::integer_sequence<int, I...>) {
-    for (int i = 0; i < W; ++i) {
-        if ((i & Half) != 0) continue;
-        const Vec a = v[i], b = v[i + Half];
-        v[i] = __builtin_shufflevector(a, b, ((I & Half) != 0 ? I - Half + W : I)...);
-        v[i + Half] = __builtin_shufflevector(a, b, ((I & Half) != 0 ? I + W : I + Half)...);
-    }
-}
-
-// A W x W block, rows to columns.
-ARBORA_INLINE static inline void transpose_block(Vec (&v)[W]) {
-    constexpr auto lanes = std::make_integer_sequence<int, W>{};
-    if constexpr (W >= 8) exchange<4>(v, lanes);
-    if constexpr (W >= 4) exchange<2>(v, lanes);
-    exchange<1>(v, lanes);
-}
 
 // One row of scores a lane: lane i of score k is row[i][k].
 struct ScoreRows {
@@ -68,6 +47,7 @@ struct ScoreRows {
 struct MaxLanes {
     using Plane = MaxPlane;
     using V = Vec;
+    static constexpr bool kSums = false;
 
     ARBORA_INLINE static V load(Plane p, std::ptrdiff_t i) { return ARBORA_ISA::load(p.value + i); }
     ARBORA_INLINE static void store(Plane p, std::ptrdiff_t i, V v) { ARBORA_ISA::store(p.value + i, v); }
@@ -108,6 +88,7 @@ struct MaxLanes {
 struct LogLanes {
     using Plane = LogPlane;
     using V = VecExtended;
+    static constexpr bool kSums = true;
 
     ARBORA_INLINE static V load(Plane p, std::ptrdiff_t i) {
         return {ARBORA_ISA::load(p.mantissa + i), ARBORA_ISA::load(p.exponent + i)};

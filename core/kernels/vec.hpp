@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "attributes.hpp"
 
@@ -81,20 +82,46 @@ ARBORA_INLINE static inline Vec maximum(Vec a, Vec b) {
 // Where a is NaN the result is b.
 ARBORA_INLINE static inline Vec minimum(Vec a, Vec b) { return select(a < b, a, b); }
 
+// Lane i becomes lane i ^ Distance.
+template <int Distance, int... I>
+ARBORA_INLINE static inline Vec exchanged(Vec v, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(v, v, (I ^ Distance)...);
+}
+
+template <int Distance>
+ARBORA_INLINE static inline Vec exchanged(Vec v) {
+    return exchanged<Distance>(v, std::make_integer_sequence<int, W>{});
+}
+
 ARBORA_INLINE static inline double horizontal_max(Vec v) {
-    double best = v[0];
-    for (int i = 1; i < W; ++i) best = v[i] > best ? v[i] : best;
-    return best;
+    if constexpr (W >= 8) v = maximum(v, exchanged<4>(v));
+    if constexpr (W >= 4) v = maximum(v, exchanged<2>(v));
+    return maximum(v, exchanged<1>(v))[0];
 }
 
 ARBORA_INLINE static inline double horizontal_sum(Vec v) {
-#if defined(__AVX512F__)
-    return _mm512_reduce_add_pd((__m512d)v);
-#else
-    double sum = v[0];
-    for (int i = 1; i < W; ++i) sum += v[i];
-    return sum;
-#endif
+    if constexpr (W >= 8) v += exchanged<4>(v);
+    if constexpr (W >= 4) v += exchanged<2>(v);
+    return v[0] + v[1];
+}
+
+// One stage of a transposition: rows i and i + Half exchange their halves of 2 * Half columns.
+template <int Half, int... I>
+ARBORA_INLINE static inline void exchange(Vec (&v)[W], std::integer_sequence<int, I...>) {
+    for (int i = 0; i < W; ++i) {
+        if ((i & Half) != 0) continue;
+        const Vec a = v[i], b = v[i + Half];
+        v[i] = __builtin_shufflevector(a, b, ((I & Half) != 0 ? I - Half + W : I)...);
+        v[i + Half] = __builtin_shufflevector(a, b, ((I & Half) != 0 ? I + W : I + Half)...);
+    }
+}
+
+// A W x W block, rows to columns.
+ARBORA_INLINE static inline void transpose_block(Vec (&v)[W]) {
+    constexpr auto lanes = std::make_integer_sequence<int, W>{};
+    if constexpr (W >= 8) exchange<4>(v, lanes);
+    if constexpr (W >= 4) exchange<2>(v, lanes);
+    exchange<1>(v, lanes);
 }
 
 ARBORA_INLINE static inline bool any(IVec mask) {

@@ -1,7 +1,33 @@
-"""Arbora: dependency parsing with exact inference over trees."""
+"""Arbora: dependency parsing with exact inference over trees.
 
+`inference` and `TreeDistribution` answer questions about weighted sets of trees; `read`, `write`,
+`Sentence` and `Tree` are for treebanks; `projectivize` and `evaluate` for what is done with them.
+"""
+
+from arbora import inference
+from arbora.data.projectivize import deprojectivize, projectivize
+from arbora.data.sentence import Sentence
+from arbora.data.tree import Tree
+from arbora.data.treebank import read, write
+from arbora.distribution import TreeDistribution
 from arbora.errors import ArboraError, DataError, InputError, NoTreeError
+from arbora.evaluate import evaluate
 
 __version__ = "0.1.0"
 
-__all__ = ["ArboraError", "DataError", "InputError", "NoTreeError", "__version__"]
+__all__ = [
+    "ArboraError",
+    "DataError",
+    "InputError",
+    "NoTreeError",
+    "Sentence",
+    "Tree",
+    "TreeDistribution",
+    "__version__",
+    "deprojectivize",
+    "evaluate",
+    "inference",
+    "projectivize",
+    "read",
+    "write",
+]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 import numpy as np
@@ -55,36 +55,25 @@ class Parts:
 
     def replace_arcs(self, arcs: list[Array]) -> Parts:
         """The same batch with other arc scores (labelled or not)."""
-        labelled = bool(arcs) and arcs[0].ndim == 3
-        return Parts(
-            arcs,
-            self.siblings,
-            self.grandparents,
-            self.grandsiblings,
-            self.trees,
-            self.roots,
-            self.threads,
-            self.single,
-            labelled,
+        return replace(self, arcs=arcs, labelled=bool(arcs) and arcs[0].ndim == 3)
+
+    def pick(self, indices: list[int]) -> Parts:
+        """Some of the sentences."""
+
+        def chosen(parts: list[Array] | None) -> Any:
+            return None if parts is None else [parts[i] for i in indices]
+
+        return replace(
+            self,
+            arcs=chosen(self.arcs),
+            siblings=chosen(self.siblings),
+            grandparents=chosen(self.grandparents),
+            grandsiblings=chosen(self.grandsiblings),
         )
 
     def only(self, i: int) -> Parts:
         """Sentence `i` as a batch of its own."""
-
-        def pick(parts: list[Array] | None) -> list[Array] | None:
-            return None if parts is None else [parts[i]]
-
-        return Parts(
-            [self.arcs[i]],
-            pick(self.siblings),
-            pick(self.grandparents),
-            pick(self.grandsiblings),
-            self.trees,
-            self.roots,
-            1,
-            True,
-            self.labelled,
-        )
+        return replace(self.pick([i]), threads=1, single=True)
 
     @property
     def first_order(self) -> bool:

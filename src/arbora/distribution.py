@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import inference
+from arbora._native import Best, Heads, Marginals
 from arbora._parts import Array, Options
 from arbora.errors import InputError
-from arbora.inference import Best, Heads, Marginals
 
 __all__ = ["TreeDistribution"]
 

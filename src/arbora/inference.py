@@ -24,16 +24,23 @@ siblings O(n³), with grandparents O(n⁴). Papers: [koo-2007] for the four fami
 
 from __future__ import annotations
 
-from itertools import accumulate
-from typing import Any, NamedTuple, TypeAlias, Unpack
+from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
-from arbora import _core
+from arbora import _core, _native
 from arbora._distinct import DistinctTrees
-from arbora._parts import Array, Options, Parts, Scores, make_parts, partial_heads
-from arbora.errors import InputError, NoTreeError
+from arbora._native import Best, Heads, Marginals
+from arbora._parts import Array, Options, Parts, Scores, make_parts
+from arbora._relative import (
+    expected_score,
+    given_labels,
+    given_trees,
+    own_scores,
+    relative_to,
+    relative_to_best,
+)
+from arbora.errors import InputError
 
 __all__ = [
     "Best",
@@ -50,25 +57,6 @@ __all__ = [
     "sample",
 ]
 
-Heads: TypeAlias = NDArray[np.int32]
-
-
-class Best(NamedTuple):
-    """One tree: `heads` (n+1,), its score, and its labels (n+1,) where the scores were labelled."""
-
-    heads: Heads
-    score: float
-    labels: Heads | None = None
-
-
-class Marginals(NamedTuple):
-    """Probabilities of second-order models' parts, each shaped as its scores; None where absent."""
-
-    arcs: Array
-    siblings: Array | None = None
-    grandparents: Array | None = None
-    grandsiblings: Array | None = None
-
 
 def argmax(scores: Scores, **options: Unpack[Options]) -> Any:
     """The best tree: a `Best`, or a list of them for a batch.
@@ -77,7 +65,7 @@ def argmax(scores: Scores, **options: Unpack[Options]) -> Any:
     [mcdonald-2006]: never below the best projective tree, and no single re-attachment improves it.
     """
     parts = make_parts(scores, **options)
-    return _result(parts, _argmax(parts))
+    return _result(parts, _native.argmax(parts))
 
 
 def kbest(scores: Scores, k: int, **options: Unpack[Options]) -> Any:
@@ -88,11 +76,7 @@ def kbest(scores: Scores, k: int, **options: Unpack[Options]) -> Any:
     if not _is_whole(k) or not 1 <= k <= 1000:
         raise InputError(f"k must be a whole number in 1..1000, got {k!r}")
     parts = make_parts(scores, **options)
-    arcs, *rest = _native(parts)
-    lists = []
-    for heads, labels, values in _core.kbest(arcs, int(k), *rest):
-        lists.append(list(map(Best, heads, values.tolist(), *([] if labels is None else [labels]))))
-    return _result(parts, lists)
+    return _result(parts, _native.kbest(parts, int(k)))
 
 
 def log_partition(scores: Scores, **options: Unpack[Options]) -> Any:
@@ -101,7 +85,7 @@ def log_partition(scores: Scores, **options: Unpack[Options]) -> Any:
     Never below the score of the best tree.
     """
     parts = make_parts(scores, **options)
-    return _number(parts, _core.log_partition(*_native(parts)))
+    return _number(parts, _native.log_partition(parts))
 
 
 def marginals(scores: Scores, **options: Unpack[Options]) -> Any:
@@ -111,7 +95,7 @@ def marginals(scores: Scores, **options: Unpack[Options]) -> Any:
     Every word's column sums to one.
     """
     parts = make_parts(scores, **options)
-    return _result(parts, _marginals(parts))
+    return _result(parts, _native.marginals(parts))
 
 
 def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[Options]) -> Any:
@@ -121,27 +105,29 @@ def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[O
     all labellings.
     """
     parts = make_parts(scores, **options)
-    _check(parts)
-    trees = _given_trees(parts, heads)
-    chosen = _given_labels(parts, trees, labels)
-    # Scores relative to the tree's own make its score 0, so its log-probability is -log Z alone.
+    _native.check(parts)
+    trees = given_trees(parts, heads)
+    chosen = given_labels(parts, trees, labels)
     values = np.full(len(parts.arcs), -np.inf)
+    possible = []
+    arcs = []
     for i, tree in enumerate(trees):
-        one = _centred(parts.only(i), tree, chosen[i])
-        if one is not None and _core.in_family(tree.tolist(), parts.trees, parts.roots):
-            values[i] = 0.0 - _log_partition(one)
+        relative = relative_to(parts.only(i), tree, chosen[i])
+        if relative is not None and _core.in_family(tree.tolist(), parts.trees, parts.roots):
+            possible.append(i)
+            arcs.append(relative)
+    if possible:
+        # Relative to the tree its own score is 0, so its log-probability is -log Z alone.
+        values[possible] = 0.0 - _native.log_partition(parts.pick(possible).replace_arcs(arcs))
     return _number(parts, values)
 
 
 def entropy(scores: Scores, **options: Unpack[Options]) -> Any:
     """Entropy in nats of the distribution over trees: a float, or an array for a batch."""
     parts = make_parts(scores, **options)
-    values = np.empty(len(parts.arcs))
-    for i in range(len(values)):
-        centred = _centred_at_best(parts.only(i))
-        expected = _expected_score(_marginals(centred)[0], centred)
-        values[i] = max(0.0, _log_partition(centred) - expected)
-    return _number(parts, values)
+    relative = relative_to_best(parts, _native.argmax(parts))
+    expected = [expected_score(m, relative.only(i)) for i, m in enumerate(_native.marginals(relative))]
+    return _number(parts, np.maximum(0.0, _native.log_partition(relative) - np.asarray(expected)))
 
 
 def kl_divergence(p: Scores, q: Scores, **options: Unpack[Options]) -> Any:
@@ -154,22 +140,20 @@ def kl_divergence(p: Scores, q: Scores, **options: Unpack[Options]) -> Any:
         raise InputError("kl_divergence takes first-order scores only")
     if [a.shape for a in first.arcs] != [a.shape for a in second.arcs]:
         raise InputError("kl_divergence needs p and q of the same shapes")
-    _check(first)
-    _check(second)
-    values = [_kl(first.only(i), second.only(i)) for i in range(len(first.arcs))]
+    _native.check(second)
+    values = [_kl(first.only(i), second.only(i), best) for i, best in enumerate(_native.argmax(first))]
     return _number(first, np.asarray(values, dtype=np.float64))
 
 
 def expected_wrong_heads(scores: Scores, heads: Any, **options: Unpack[Options]) -> Any:
     """The expected number of words whose head differs from `heads` (n+1,), under the distribution."""
     parts = make_parts(scores, **options)
-    trees = _given_trees(parts, heads)
-    values = np.empty(len(parts.arcs))
-    for i, tree in enumerate(trees):
-        arcs = arc_marginals(_marginals(parts.only(i))[0])
-        words = np.arange(1, len(tree))
-        values[i] = float(np.sum(1.0 - arcs[tree[1:], words]))
-    return _number(parts, values)
+    trees = given_trees(parts, heads)
+    values = [
+        float(np.sum(1.0 - arc_marginals(marginal)[tree[1:], np.arange(1, len(tree))]))
+        for tree, marginal in zip(trees, _native.marginals(parts), strict=True)
+    ]
+    return _number(parts, np.asarray(values, dtype=np.float64))
 
 
 def sample(
@@ -191,7 +175,7 @@ def sample(
         raise InputError(f"seed must be a whole number in 0..2**64-1, got {seed!r}")
     parts = make_parts(scores, **options)
     if replacement:
-        return _result(parts, _draw(parts, int(k), int(seed)))
+        return _result(parts, _native.sample(parts, int(k), int(seed)))
     each = range(len(parts.arcs))
     return _result(parts, [_draw_distinct(parts.only(i), int(k), int(seed), i) for i in each])
 
@@ -203,7 +187,7 @@ def minimum_risk(scores: Scores, **options: Unpack[Options]) -> Any:
     """
     parts = make_parts(scores, **options)
     bests = []
-    for i, marginal in enumerate(_marginals(parts)):
+    for i, marginal in enumerate(_native.marginals(parts)):
         arcs = arc_marginals(marginal)
         allowed = np.max(parts.arcs[i], axis=-1) if parts.labelled else parts.arcs[i]
         risk = np.where(allowed == -np.inf, -np.inf, arcs)
@@ -220,20 +204,6 @@ def arc_marginals(marginal: Array | Marginals) -> Array:
     return arcs.sum(axis=-1) if arcs.ndim == 3 else arcs
 
 
-def _draw(parts: Parts, k: int, seed: int) -> list[list[Best]]:
-    """`k` independent trees for each sentence of a batch."""
-    arcs, *rest = _native(parts)
-    heads, labels, values = _core.sample(arcs, k, seed, *rest)
-    lists = []
-    at = 0
-    for array, scores in zip(parts.arcs, values.tolist(), strict=True):
-        end = at + k * len(array)
-        rows = (heads[at:end].reshape(k, -1), scores)
-        lists.append(list(map(Best, *rows, *([] if labels is None else [labels[at:end].reshape(k, -1)]))))
-        at = end
-    return lists
-
-
 def _draw_distinct(one: Parts, k: int, seed: int, stream: int) -> list[Best]:
     def choices(best: Best) -> tuple[tuple[int, int], ...]:
         labels = [0] * len(best.heads) if best.labels is None else best.labels.tolist()
@@ -243,8 +213,8 @@ def _draw_distinct(one: Parts, k: int, seed: int, stream: int) -> list[Best]:
     trees = DistinctTrees(
         one,
         random,
-        lambda parts, count, start: [choices(best) for best in _draw(parts, count, start)[0]],
-        _log_partition,
+        lambda parts, count, start: [choices(best) for best in _native.sample(parts, count, start)[0]],
+        lambda parts: float(_native.log_partition(parts)[0]),
     )
     return [_best_of(one, tree) for tree in trees.draw(k)]
 
@@ -252,24 +222,12 @@ def _draw_distinct(one: Parts, k: int, seed: int, stream: int) -> list[Best]:
 def _best_of(one: Parts, choices: tuple[tuple[int, int], ...]) -> Best:
     heads = np.array([-1, *(head for head, _ in choices)], dtype=np.int32)
     labels = np.array([-1, *(label for _, label in choices)], dtype=np.int32)
-    score = float(np.sum(_own_scores(one, heads, labels if one.labelled else None)[1:]))
+    score = float(np.sum(own_scores(one, heads, labels if one.labelled else None)[1:]))
     return Best(heads, score, labels if one.labelled else None)
 
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _native(parts: Parts) -> tuple[Any, ...]:
-    return (
-        parts.arcs,
-        parts.siblings,
-        parts.grandparents,
-        parts.grandsiblings,
-        parts.trees,
-        parts.roots,
-        parts.threads,
-    )
 
 
 def _result(parts: Parts, each: list[Any]) -> Any:
@@ -280,130 +238,17 @@ def _number(parts: Parts, values: Array) -> Any:
     return float(values[0]) if parts.single else values
 
 
-def _argmax(parts: Parts) -> list[Best]:
-    heads, labels, values = _core.argmax(*_native(parts))
-    ends = list(accumulate(map(len, parts.arcs)))
-    spans = zip([0, *ends], ends, values.tolist(), strict=False)
-    new = tuple.__new__  # half the time of Best(...), which counts where a sentence takes two microseconds
-    if labels is None:
-        return [new(Best, (heads[start:end], score, None)) for start, end, score in spans]
-    return [new(Best, (heads[start:end], score, labels[start:end])) for start, end, score in spans]
-
-
-def _marginals(parts: Parts) -> list[Any]:
-    arrays = _core.marginals(*_native(parts))
-    if parts.first_order:
-        return [arcs for arcs, _, _, _ in arrays]
-    return [Marginals(*each) for each in arrays]
-
-
-def _given_trees(parts: Parts, heads: Any) -> list[NDArray[np.intp]]:
-    each = [heads] if parts.single else heads
-    if not isinstance(each, (list, tuple)) or len(each) != len(parts.arcs):
-        raise InputError(f"heads must be a list of {len(parts.arcs)} arrays, one per sentence")
-    trees = []
-    for i, (tree, array) in enumerate(zip(each, parts.arcs, strict=True)):
-        where = "heads" if parts.single else f"heads[{i}]"
-        result = partial_heads(np.asarray(tree), len(array), where)
-        if np.any(result[1:] < 0):
-            raise InputError(f"{where}: word {1 + int(np.argmin(result[1:]))} has no head")
-        trees.append(result)
-    return trees
-
-
-def _given_labels(parts: Parts, trees: list[Any], labels: Any) -> list[NDArray[Any] | None]:
-    if labels is None:
-        return [None] * len(trees)
-    if not parts.labelled:
-        raise InputError("labels were given, but the scores are not labelled")
-    each = [labels] if parts.single else labels
-    if not isinstance(each, (list, tuple)) or len(each) != len(trees):
-        raise InputError(f"labels must be a list of {len(trees)} arrays, one per sentence")
-    result: list[NDArray[Any] | None] = []
-    for tree, array, given in zip(trees, parts.arcs, each, strict=True):
-        chosen = np.asarray(given)
-        if chosen.shape != tree.shape or chosen.dtype.kind not in "iu":
-            raise InputError(
-                f"labels must be whole numbers of shape {tree.shape}, "
-                f"got {chosen.dtype} of shape {chosen.shape}"
-            )
-        if np.any((chosen[1:] < 0) | (chosen[1:] >= array.shape[2])):
-            raise InputError(f"labels must lie in 0..{array.shape[2] - 1}, got {chosen[1:]}")
-        result.append(chosen)
-    return result
-
-
-def _check(parts: Parts) -> None:
-    _core.check(parts.arcs, parts.siblings, parts.grandparents, parts.grandsiblings)
-
-
-def _log_partition(one: Parts) -> float:
-    return float(_core.log_partition(*_native(one))[0])
-
-
-def _own_scores(one: Parts, tree: NDArray[Any], labels: NDArray[Any] | None) -> Array:
-    """The scores (n+1,) of each word's own parts in a tree; labels summed out where not given."""
-    words = np.arange(1, len(tree))
-    arcs = one.arcs[0]
-    if one.labelled:
-        if labels is None:
-            own = np.logaddexp.reduce(arcs[tree[words], words], axis=-1)
-        else:
-            own = arcs[tree[words], words, labels[1:]]
-        arcs = np.zeros(arcs.shape[:2])
-        arcs[tree[words], words] = own
-    return _core.word_scores(
-        arcs, np.asarray(tree).tolist(), one.siblings, one.grandparents, one.grandsiblings
-    )
-
-
-def _centred(one: Parts, tree: NDArray[Any], labels: NDArray[Any] | None = None) -> Parts | None:
-    """One sentence's scores, shifted per word so that `tree` scores 0: the same distribution.
-
-    None where the tree uses a forbidden part. Sums of large scores would otherwise drown what is asked.
-    """
-    own = _own_scores(one, tree, labels)
-    if np.any(own == -np.inf):
-        return None
-    shape = (1, -1, 1) if one.labelled else (1, -1)
-    # Ignored entries may hold anything, and a difference may fall below the range, where it forbids.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return one.replace_arcs([one.arcs[0] - own.reshape(shape)])
-
-
-def _centred_at_best(one: Parts) -> Parts:
-    best = _argmax(one)[0]
-    centred = _centred(one, best.heads, best.labels)
-    if centred is None:
-        raise NoTreeError("the allowed parts leave no tree")
-    return centred
-
-
-def _expected_score(marginal: Any, one: Parts) -> float:
-    pairs = [(marginal, one.arcs[0])]
-    if isinstance(marginal, Marginals):
-        pairs = [(marginal.arcs, one.arcs[0])]
-        pairs += [
-            (probabilities, scores[0])
-            for probabilities, scores in zip(
-                marginal[1:], (one.siblings, one.grandparents, one.grandsiblings), strict=True
-            )
-            if probabilities is not None and scores is not None
-        ]
-    # Parts of probability 0 may be forbidden: 0 * -inf counts 0.
-    return sum(float(np.sum(m[m > 0.0] * s[m > 0.0])) for m, s in pairs)
-
-
-def _kl(p: Parts, q: Parts) -> float:
-    best = _argmax(p)[0]
-    p_centred = _centred(p, best.heads, best.labels)
-    q_centred = _centred(q, best.heads, best.labels)
-    if p_centred is None or q_centred is None:
+def _kl(p: Parts, q: Parts, best: Best) -> float:
+    """Both relative to p's best tree."""
+    p_scores = relative_to(p, best.heads, best.labels)
+    q_scores = relative_to(q, best.heads, best.labels)
+    if p_scores is None or q_scores is None:
         return float("inf")
-    probabilities = _marginals(p_centred)[0]
+    near_p, near_q = p.replace_arcs([p_scores]), q.replace_arcs([q_scores])
+    probabilities = _native.marginals(near_p)[0]
     used = probabilities > 0.0
-    gain = np.sum(probabilities[used] * (p_centred.arcs[0][used] - q_centred.arcs[0][used]))
-    return max(0.0, float(gain) - _log_partition(p_centred) + _log_partition(q_centred))
+    gain = float(np.sum(probabilities[used] * (p_scores[used] - q_scores[used])))
+    return max(0.0, gain - float(_native.log_partition(near_p)[0]) + float(_native.log_partition(near_q)[0]))
 
 
 def _likeliest_labels(scores: Array, heads: Heads) -> Heads | None:

@@ -60,9 +60,10 @@ class Agreement:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """Attachment over one group of sentences."""
+class _Attached:
+    """The measures of anything that counts right heads and arcs in words and sentences."""
+
+    __slots__ = ()
 
     sentences: int
     tokens: int
@@ -72,18 +73,29 @@ class Attachment:
 
     @property
     def uas(self) -> float:
-        """Share of the words with the right head."""
+        """Unlabelled attachment: share of the words with the right head."""
         return percentage(self.heads, self.tokens)
 
     @property
     def las(self) -> float:
-        """Share of the words with the right head and label."""
+        """Labelled attachment: share of the words with the right head and label."""
         return percentage(self.arcs, self.tokens)
 
     @property
     def exact_match(self) -> float:
         """Share of the sentences with every head right."""
         return percentage(self.exact, self.sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment(_Attached):
+    """Attachment over one group of sentences."""
+
+    sentences: int
+    tokens: int
+    heads: int
+    arcs: int
+    exact: int
 
     def to_json(self) -> dict[str, float]:
         """Counts and measures by name."""
@@ -110,7 +122,7 @@ class PerSentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(_Attached):
     """All measures over one choice of words (all of them, or without punctuation)."""
 
     tokens: int
@@ -128,16 +140,6 @@ class Scores:
     per_sentence: PerSentence = field(compare=False, repr=False)
 
     @property
-    def uas(self) -> float:
-        """Unlabelled attachment: share of the words with the right head."""
-        return percentage(self.heads, self.tokens)
-
-    @property
-    def las(self) -> float:
-        """Labelled attachment: share of the words with the right head and label."""
-        return percentage(self.arcs, self.tokens)
-
-    @property
     def la(self) -> float:
         """Label accuracy: share of the words with the right label, whatever the head."""
         return percentage(self.labels, self.tokens)
@@ -146,11 +148,6 @@ class Scores:
     def clas(self) -> float:
         """F1 of labelled arcs over words with a content relation."""
         return self.content.f1
-
-    @property
-    def exact_match(self) -> float:
-        """Share of the sentences with every head right."""
-        return percentage(self.exact, self.sentences)
 
     @property
     def exact_match_labelled(self) -> float:

@@ -2,11 +2,10 @@ import itertools
 import time
 
 import numpy as np
-import plain_eisner
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from treebanks import real_sentences
+from treebanks import random_heads
 
 from arbora.data.projectivize import WAYS, deprojectivize, projectivize
 from arbora.data.tree import Tree
@@ -21,20 +20,9 @@ HEARING = Tree.from_heads(
 )
 
 
-@pytest.fixture(autouse=True)
-def _decoder(monkeypatch):
-    """Where the native decoder is not built, minimum-loss is tested with a plain one."""
-    plain_eisner.stand_in(monkeypatch)
-
-
 def random_tree(rng, n, *, single_root=False, labels=("a", "b", "c", "d")):
-    """Words join, in random order, under node 0 or a word that joined before."""
-    order = rng.permutation(n) + 1
-    heads = np.full(n + 1, -1)
-    for place, word in enumerate(order):
-        options = [*([] if single_root and place else [0]), *order[:place]]
-        heads[word] = rng.choice(options)
-    return Tree(heads, rng.choice(labels, size=n).tolist())
+    heads = random_heads(rng, n, single_root=single_root)
+    return Tree.from_heads(heads, rng.choice(labels, size=n).tolist())
 
 
 def random_trees(count, sizes=(1, 15), seed=0, **options):
@@ -224,7 +212,7 @@ def test_a_thousand_words_are_quick():
         ("CoNLLX_Danish-DDT", "danish_ddt_train.conll", (92.4, 95.6, 95.1)),
     ],
 )
-def test_recovered_share_on_treebanks(folder, name, least, record_property):
+def test_recovered_share_on_treebanks(folder, name, least, record_property, real_sentences):
     trees = [s.tree for s in real_sentences(folder, name)]
     trees = [tree for tree in trees if not tree.is_projective()]
     for encoding, share in zip(ENCODINGS, least, strict=True):

@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +26,9 @@ TEXTS = st.lists(st.tuples(ROWS, st.sampled_from(["\n", "\n", "\r\n", ""])), max
 
 
 @settings(max_examples=200, deadline=None)
-@given(data=st.one_of(TEXTS, st.binary(max_size=60)), form=FORMATS)
+@given(
+    data=st.one_of(TEXTS, st.binary(max_size=60).filter(lambda data: data[:2] != b"\x1f\x8b")), form=FORMATS
+)
 def test_the_same_bytes_or_an_error_with_a_line(data, form):
     buffer, fault = io.BytesIO(), None
     try:
@@ -40,6 +43,12 @@ def test_the_same_bytes_or_an_error_with_a_line(data, form):
     reader = treebank.read(io.BytesIO(data), format=form, lenient=True)
     assert all(len(sentence) for sentence in reader)
     assert reader.skipped > 0
+
+
+@given(data=st.binary(max_size=60))
+def test_damaged_gzip_is_a_data_error(data):
+    with pytest.raises(DataError, match="damaged gzip"):
+        list(treebank.read(io.BytesIO(b"\x1f\x8b" + data), format="conllu"))
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\t\n\r"), min_size=1, max_size=8)

@@ -1,21 +1,27 @@
-"""The README and the guide pages run, and every paper that is cited is in the bibliography."""
+"""The README, the guide pages and the examples run; every paper that is cited is in the bibliography."""
 
 import doctest
+import logging
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("**/*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 CITED_IN = {
     "core": (".hpp", ".cpp"),
     "bindings": (".hpp", ".cpp"),
     "src": (".py",),
     "docs": (".md",),
 }
-BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
-CITATION = re.compile(r"(?<!\w)\[@?([a-z]+(?:-[a-z]+)*-(?:19|20)\d\d[a-z]?)\]")
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+KEY = re.compile(r"[a-z]+(?:-[a-z]+)*-(?:19|20)\d\d[a-z]?(?![\w-])")
+CITATION = re.compile(rf"(?<!\w)\[@?{KEY.pattern}(?:, @?{KEY.pattern})*")
 NOT_RUN = "# not run"
 
 
@@ -24,45 +30,87 @@ def line_of(text: str, place: int) -> int:
 
 
 def run_page(text: str, name: str) -> int:
-    """Run a page's python blocks in one namespace, top to bottom; returns how many there were.
+    """Run a page's blocks from top to bottom in the present directory; returns how many there were.
 
-    A block with prompts is a doctest and must print what it shows; any other is simply executed.
+    Python blocks share one namespace; one with prompts is a doctest and must print what it shows, any
+    other is simply executed. In console blocks, every line after `$ ` is a command that must succeed.
     """
     namespace: dict[str, object] = {"__name__": name}
     count = 0
     for match in BLOCK.finditer(text):
-        block, line = match[1], line_of(text, match.start(1))
+        language, block, line = match[1], match[2], line_of(text, match.start(2))
         if block.startswith(NOT_RUN):
             continue
         count += 1
-        if not block.startswith(">>>"):
+        if language == "console":
+            run_commands(block)
+        elif block.startswith(">>>"):
+            namespace = run_prompts(block, name, line, namespace)
+        else:
             # Padded, so that a traceback names the line of the page.
             exec(compile("\n" * (line - 1) + block, name, "exec"), namespace)
-            continue
-        test = doctest.DocTestParser().get_doctest(block, namespace, name, name, line - 1)
-        report: list[str] = []
-        result = doctest.DocTestRunner(verbose=False).run(test, out=report.append, clear_globs=False)
-        namespace = test.globs
-        assert result.failed == 0, "".join(report)
     return count
 
 
+def run_prompts(block: str, name: str, line: int, namespace: dict[str, object]) -> dict[str, object]:
+    test = doctest.DocTestParser().get_doctest(block, namespace, name, name, line - 1)
+    report: list[str] = []
+    result = doctest.DocTestRunner(verbose=False).run(test, out=report.append, clear_globs=False)
+    assert result.failed == 0, "".join(report)
+    return test.globs
+
+
+def run_commands(block: str) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command in re.findall(r"^\$ (.+)$", block, re.MULTILINE):
+        result = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command],
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert result.returncode == 0, f"{command}\n{result.stderr}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_python_blocks_run(page, tmp_path, monkeypatch):
+def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    logger = logging.getLogger("arbora")
+    monkeypatch.setattr(logger, "level", logger.level)  # a page may turn it down for itself
     run_page(page.read_text(encoding="utf-8"), page.name)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_examples_run(example, tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-W", "error", str(example)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout
+
+
+def test_the_guide_has_pages_that_run_and_examples():
+    assert len(EXAMPLES) >= 3
+    for page in ("inference", "treebanks", "projectivity", "evaluation"):
+        assert BLOCK.search((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
 
 
 def citations() -> dict[str, str]:
     """Every cited key with one place that cites it."""
     found: dict[str, str] = {}
-    files = [ROOT / "README.md"]
+    files = sorted(ROOT.glob("*.md"))
     for folder, endings in CITED_IN.items():
         files += [path for path in (ROOT / folder).rglob("*") if path.suffix in endings]
     for path in files:
         text = path.read_text(encoding="utf-8")
         for match in CITATION.finditer(text):
-            found[match[1]] = f"{path.relative_to(ROOT)}:{line_of(text, match.start())}"
+            place = f"{path.relative_to(ROOT)}:{line_of(text, match.start())}"
+            found |= dict.fromkeys(KEY.findall(match[0]), place)
     return found
 
 
@@ -89,8 +137,12 @@ def test_the_runner_sees_blocks_failures_and_exceptions():
         run_page("```python\n>>> 1 + 1\n3\n\n```\n", "page.md")
     with pytest.raises(ZeroDivisionError):
         run_page("```python\n1 / 0\n```\n", "page.md")
+    assert run_page("```console\n$ true\n$ arbora --version | cat\n```\n", "page.md") == 1
+    with pytest.raises(AssertionError, match="false"):
+        run_page("```console\n$ false | cat\n```\n", "page.md")
 
 
 def test_the_citation_pattern():
-    text = "after [koo-2007] and [@huang-chiang-2005b], not matrix[i-1999x] nor [1985]"
-    assert CITATION.findall(text) == ["koo-2007", "huang-chiang-2005b"]
+    text = "after [koo-2007, note 4] and [@huang-chiang-2005b, tai-1979], not matrix[i-1999x] nor [1985]"
+    found = [KEY.findall(match[0]) for match in CITATION.finditer(text)]
+    assert found == [["koo-2007"], ["huang-chiang-2005b", "tai-1979"]]

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from oracle.enumerate_trees import FAMILIES, Forest, head_matrix, is_tree
+from oracle.enumerate_trees import FAMILIES, Forest, enumerate_forest, head_matrix, is_tree
+
+from arbora.errors import NoTreeError
 
 # One seed for ever: a red test is a bug, not bad luck.
 seeded = settings(max_examples=120, deadline=None, derandomize=True, database=None)
@@ -127,6 +129,16 @@ def tolerance(*arrays: np.ndarray) -> float:
 def forced_through_mask(forest: Forest) -> bool:
     """Every tree uses a soft mask, whose size swallows all the other scores."""
     return len(forest) > 0 and forest.best_score < -1e30
+
+
+def answer_and_forest(query, scores, trees, roots):
+    """The library's answer beside the list of all trees; None where there is no tree and it says so."""
+    forest = enumerate_forest(scores, trees, roots)
+    if not len(forest):
+        with pytest.raises(NoTreeError):
+            query(scores, trees=trees, roots=roots)
+        return None
+    return query(scores, trees=trees, roots=roots), forest
 
 
 def score_of(scores: np.ndarray, heads: np.ndarray, labels: np.ndarray | None = None) -> float:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inference.helpers import (
     KINDS,
+    answer_and_forest,
     each_family,
     families,
     forced_through_mask,
@@ -18,18 +19,15 @@ from inference.helpers import (
 from oracle.enumerate_trees import enumerate_forest
 
 from arbora import inference
-from arbora.errors import NoTreeError
 
 FINITE_KINDS = tuple(sorted(set(KINDS) - {"masked", "one_tree", "soft_masked"}))
 
 
 def expect_entropy(scores, trees, roots):
-    forest = enumerate_forest(scores, trees, roots)
-    if not len(forest):
-        with pytest.raises(NoTreeError):
-            inference.entropy(scores, trees=trees, roots=roots)
+    answer = answer_and_forest(inference.entropy, scores, trees, roots)
+    if answer is None:
         return
-    found = inference.entropy(scores, trees=trees, roots=roots)
+    found, forest = answer
     assert 0.0 <= found <= math.log(len(forest)) + 1e-9
     if not forced_through_mask(forest):
         assert found == pytest.approx(forest.entropy, abs=100 * tolerance(scores))

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from inference.helpers import (
     KINDS,
+    answer_and_forest,
     each_family,
     families,
     forced_through_mask,
@@ -12,19 +13,15 @@ from inference.helpers import (
     seeded,
     tolerance,
 )
-from oracle.enumerate_trees import enumerate_forest
 
 from arbora import inference
-from arbora.errors import NoTreeError
 
 
 def expect_minimum_risk(scores, trees, roots):
-    forest = enumerate_forest(scores, trees, roots)
-    if not len(forest):
-        with pytest.raises(NoTreeError):
-            inference.minimum_risk(scores, trees=trees, roots=roots)
+    answer = answer_and_forest(inference.minimum_risk, scores, trees, roots)
+    if answer is None:
         return
-    best = inference.minimum_risk(scores, trees=trees, roots=roots)
+    best, forest = answer
     assert any(np.array_equal(best.heads, heads) for heads in forest.heads)
     if forced_through_mask(forest):
         return

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from arbora.cli.files import FormatOption, existing, say_skipped, treebank_session, writable
+from arbora.cli.files import FormatOption, existing, say_skipped, session, writable
 from arbora.data import treebank
 
 
@@ -43,9 +43,11 @@ def convert(
     From CoNLL-U to CoNLL-X, comments, multiword tokens, empty nodes, DEPS and MISC are dropped;
     from CoNLL-X to CoNLL-U, PHEAD and PDEPREL move to MISC. A file appears only when all went well.
 
-    Examples: arbora convert da.conll -o da.conllu.gz --to conllu;
-    arbora convert en.conllu -o - --to conllx | head
+    Examples:
+
+    - `arbora convert da.conll -o da.conllu.gz --to conllu`
+    - `arbora convert en.conllu -o - --to conllx | head`
     """
-    with treebank_session():
+    with session(lenient=lenient):
         reader = treebank.convert(source, output, to=to.value, format=format.value, lenient=lenient)
         say_skipped(reader.skipped, reader.columns.source)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from arbora.cli.files import FormatOption, existing, treebank_session
+from arbora.cli.files import FormatOption, existing, session
 from arbora.cli.tables import Table, show
 from arbora.data import treebank
 from arbora.evaluate import evaluate
@@ -135,11 +135,12 @@ def evaluate_files(
     over all words, without punctuation, and by the CoNLL-X rule (no words written with
     punctuation only, whole labels).
 
-    \b
-    arbora eval gold.conllu parsed.conllu
-    arbora eval gold.conllu parsed.conllu --by label --by arc-length
-    arbora eval gold.conllu parsed.conllu --json | jq .las
-    arbora eval gold.conllu new.conllu --compare old.conllu --test bootstrap
+    Examples:
+
+    - `arbora eval gold.conllu parsed.conllu`
+    - `arbora eval gold.conllu parsed.conllu --by label --by arc-length`
+    - `arbora eval gold.conllu parsed.conllu --json | jq .las`
+    - `arbora eval gold.conllu new.conllu --compare old.conllu --test bootstrap`
     """
     if [gold, predicted, other].count("-") > 1:
         raise typer.BadParameter("only one of the files can be read from stdin (-)")
@@ -156,7 +157,7 @@ def evaluate_files(
             names=(gold, path),
         )
 
-    with treebank_session():
+    with session():
         # Gold is needed twice for a comparison, and stdin can be read only once.
         reference = read(gold) if other is None else list(read(gold))
         report = _Report(

@@ -1,4 +1,4 @@
-"""What the verbs that read and write treebanks share: options, checks of names, warnings, pipes."""
+"""What the verbs share: options, checks of file names, warnings, pipes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
+
+from arbora.errors import DataError
 
 
 class FormatOption(StrEnum):
@@ -62,8 +64,11 @@ class _WarningLines(logging.Handler):
 
 
 @contextmanager
-def treebank_session() -> Iterator[None]:
-    """Warnings go to stderr; a reader of our output that goes away (`| head`) is no fault."""
+def session(*, lenient: bool | None = None) -> Iterator[None]:
+    """Warnings go to stderr; a reader of our output that goes away (`| head`) is no fault.
+
+    `lenient` is the verb's option of that name, if it has one: bad data is then told with what it does.
+    """
     logger, handler = logging.getLogger("arbora"), _WarningLines()
     logger.addHandler(handler)
     propagate, logger.propagate = logger.propagate, False
@@ -73,16 +78,34 @@ def treebank_session() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # What is still buffered has nowhere to go: let the exit flush it into nothing.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         raise typer.Exit(0) from None
+    except DataError as error:
+        may_skip = lenient is False and error.line is not None
+        complain(f"{error} (--lenient skips such sentences)" if may_skip else f"{error}")
+        raise typer.Exit(1) from None
     except OSError as error:
-        place = error.filename or "<stdout>"
-        print(f"error: {place}: {error.strerror or error}", file=sys.stderr)
+        complain_about_system(error)
         raise typer.Exit(1) from None
     finally:
         logger.removeHandler(handler)
         logger.propagate = propagate
+
+
+def complain(message: str) -> None:
+    """One line on stderr, however long, with no markup in it."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"error: {message}", markup=False)
+
+
+def complain_about_system(error: OSError) -> None:
+    """A full disk, a directory that may not be written to; what is still buffered is lost."""
+    complain(f"{error.filename or '<stdout>'}: {error.strerror or error}")
+    drop_output()
+
+
+def drop_output() -> None:
+    """Let what is still buffered go nowhere, since it cannot be taken."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say_skipped(skipped: int, source: str) -> None:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
+import arbora
 from arbora.cli import convert, demo, stats
 from arbora.cli.eval import evaluate_files
+from arbora.cli.files import complain, complain_about_system, drop_output
 from arbora.cli.info import info
 from arbora.cli.list import list_kind
 from arbora.errors import ArboraError
 
+# Typer does not export the base of its own errors about the command line.
+UsageError: type[Any] = typer.BadParameter.__bases__[0]
+
 app = typer.Typer(
-    name="arbora",
-    help="Dependency parsing with exact inference over trees.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
+    name="arbora", pretty_exceptions_enable=False, add_completion=False, rich_markup_mode="markdown"
 )
 app.command("demo")(demo.demo)
 app.command("stats")(stats.stats)
@@ -28,22 +29,62 @@ app.command("list")(list_kind)
 app.add_typer(info, name="info")
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"arbora {arbora.__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def main() -> None:
+def main(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
     """Dependency parsing with exact inference over trees.
 
-    Exit status: 0 done, 1 the data or model is at fault, 2 the command line is.
+    Results go to stdout, warnings and errors to stderr; a file named - is stdin or stdout. Exit status:
+    0 done, 1 the data is at fault, 2 the command line is. `arbora VERB --help` has examples.
     """
 
 
 def run() -> None:
-    """Entry point: data errors become one line on stderr and exit status 1."""
-    try:
-        app()
-    except ArboraError as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"error: {error}", markup=False)
+    """Entry point: an error is one line on stderr, with exit status 1 (data) or 2 (command line)."""
+    arguments = sys.argv[1:]
+    if sys.stdout is None:
+        complain("stdout is closed; send it to a file, a pipe or /dev/null")
         sys.exit(1)
-    except BrokenPipeError:
-        # The reader of our output went away (`arbora ... | head`); nothing is wrong.
-        sys.stderr.close()
+    try:
+        status = app(arguments or ["--help"], prog_name="arbora", standalone_mode=False)
+        sys.stdout.flush()
+    except UsageError as error:
+        if _message(error):  # a verb that shows its help instead has said all
+            complain(f"{_message(error)} (see `{_command(error)} --help`)")
+        sys.exit(2)
+    except ArboraError as error:
+        complain(str(error))
+        sys.exit(1)
+    except (KeyboardInterrupt, typer.Abort):
+        complain("stopped")
+        sys.exit(130)
+    except (BrokenPipeError, SystemExit):
+        # Verbs end by returning; what exits by itself is printing when the reader of our output has
+        # gone away (`arbora --help | true`), and then nothing is wrong.
+        drop_output()
         sys.exit(0)
+    except OSError as error:
+        complain_about_system(error)
+        sys.exit(1)
+    # Nothing asked for is a command line at fault, though help is all that it needs.
+    sys.exit((status or 0) if arguments else 2)
+
+
+def _message(error: Any) -> str:
+    """Typer's message as part of a line: no capital, no full stop, no line break."""
+    text = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
+    return str(text[:1].lower() + text[1:])
+
+
+def _command(error: Any) -> str:
+    return "arbora" if error.ctx is None else str(error.ctx.command_path)

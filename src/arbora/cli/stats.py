@@ -8,11 +8,9 @@ from collections import Counter
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from arbora.cli.files import FormatOption, existing, say_skipped, treebank_session
+from arbora.cli.files import FormatOption, existing, say_skipped, session
+from arbora.cli.tables import Table, show
 from arbora.data.statistics import Statistics, by_count, statistics
 from arbora.data.treebank import ColumnReader
 
@@ -29,9 +27,7 @@ def _all_existing(names: list[str]) -> list[str]:
 def stats(
     files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILE...", callback=_all_existing, help="Treebanks, zipped or not; - is stdin."
-        ),
+        typer.Argument(metavar="FILE", callback=_all_existing, help="Treebanks, zipped or not; - is stdin."),
     ],
     as_json: Annotated[
         bool, typer.Option("--json", help="JSON on stdout: counts, shares of 1, labels, lengths.")
@@ -48,9 +44,12 @@ def stats(
     An arc is non-projective if a word between its ends is not below its head. Shares are of arcs
     and of trees, where a tree is a sentence in which every head is given.
 
-    Examples: arbora stats train.conllu dev.conllu; cat x.conllu | arbora stats - --json
+    Examples:
+
+    - `arbora stats train.conllu dev.conllu`
+    - `cat x.conllu | arbora stats - --json`
     """
-    with treebank_session():
+    with session(lenient=lenient):
         parts: list[tuple[str, Statistics, int]] = []
         for name in files:
             reader = ColumnReader(name, format=format.value, lenient=lenient)
@@ -60,7 +59,7 @@ def stats(
         if as_json:
             print(json.dumps(_report(parts, total), ensure_ascii=False, indent=1))
         else:
-            _show(parts, total)
+            show(_tables(parts, total))
 
 
 def _report(parts: list[tuple[str, Statistics, int]], total: Statistics) -> dict[str, object]:
@@ -68,16 +67,19 @@ def _report(parts: list[tuple[str, Statistics, int]], total: Statistics) -> dict
     return {"skipped": sum(skipped for *_, skipped in parts), **total.as_dict(), "files": files}
 
 
-def _show(parts: list[tuple[str, Statistics, int]], total: Statistics) -> None:
+def _tables(parts: list[tuple[str, Statistics, int]], total: Statistics) -> list[Table]:
     columns = [(name, part) for name, part, _ in parts]
     if len(columns) > 1:
         columns.append(("all", total))
-    _print_rows(["", *(name for name, _ in columns)], _summary([part for _, part in columns]))
-    _print_rows(["length", "sentences", ""], _histogram(total))
-    _print_rows(["label", "words", "%"], _ranked(total.labels, total.words))
-    _print_rows(["upos", "words", "%"], _ranked(total.upos, total.words))
+    tables = [
+        Table("", ["", *(name for name, _ in columns)], _summary([part for _, part in columns])),
+        Table("", ["length", "sentences", ""], _histogram(total)),
+        Table("", ["label", "words", "%"], _ranked(total.labels, total.words)),
+        Table("", ["upos", "words", "%"], _ranked(total.upos, total.words)),
+    ]
     if len(total.xpos) > 1:
-        _print_rows(["xpos", "words", "%"], _ranked(total.xpos, total.words))
+        tables.append(Table("", ["xpos", "words", "%"], _ranked(total.xpos, total.words)))
+    return [table for table in tables if table.rows]
 
 
 def _summary(columns: list[Statistics]) -> Rows:
@@ -132,21 +134,3 @@ def _ranked(counter: Counter[str], words: int) -> Rows:
     rest = sum(count for _, count in ranked[MOST_TAGS:])
     others = (f"{len(rows) - MOST_TAGS} others", f"{rest:,}", f"{100 * rest / words:.2f}")
     return [*rows[:MOST_TAGS], others]
-
-
-def _print_rows(header: list[str], rows: Rows) -> None:
-    """A table on a terminal, where labels and names may hold brackets; tabs in a pipe."""
-    if not rows:
-        return
-    if not sys.stdout.isatty():
-        print("\t".join(header).rstrip("\t"))
-        for row in rows:
-            print("\t".join(row).rstrip("\t"))
-        print()
-        return
-    table = Table(*map(escape, header[:1]), show_edge=False, pad_edge=False)
-    for title in header[1:]:
-        table.add_column(escape(title), justify="right" if title else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    Console(highlight=False).print(table, "")

@@ -13,7 +13,11 @@ from rich.text import Text
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A title, column headings and rows of text; the first column names the row."""
+    """A title (or none, ""), column headings and rows of text.
+
+    The first column, which names the row, and columns without a heading are set to the left, all others
+    to the right, as numbers are.
+    """
 
     title: str
     headings: Sequence[str]
@@ -31,19 +35,27 @@ def show(tables: Sequence[Table], console: Console | None = None) -> None:
     for number, table in enumerate(tables):
         if number:
             console.print()
-        console.print(Text(table.title, style="bold"))
+        if table.title:
+            console.print(Text(table.title, style="bold"))
         console.print(_drawn(table))
 
 
 def plain(table: Table) -> str:
-    """The table as aligned text: names to the left, numbers to the right, two spaces between."""
+    """The table as aligned text, two spaces between columns."""
     lines = [table.headings, *table.rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    text = [f"{table.title}\n"]
-    for name, *cells in lines:
-        padded = [f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True)]
-        text.append("  ".join([f"{name:<{widths[0]}}", *padded]).rstrip() + "\n")
+    text = [f"{table.title}\n"] if table.title else []
+    for line in lines:
+        cells = [
+            f"{cell:>{width}}" if _is_number(table, column) else f"{cell:<{width}}"
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        text.append("  ".join(cells).rstrip() + "\n")
     return "".join(text)
+
+
+def _is_number(table: Table, column: int) -> bool:
+    return column > 0 and table.headings[column] != ""
 
 
 def _drawn(table: Table) -> rich.table.Table:
@@ -54,8 +66,14 @@ def _drawn(table: Table) -> rich.table.Table:
         pad_edge=False,
         collapse_padding=True,
     )
-    for number, heading in enumerate(table.headings):
-        drawn.add_column(Text(heading), justify="right" if number else "left", no_wrap=True)
+    for column, heading in enumerate(table.headings):
+        drawn.add_column(
+            Text(heading),
+            justify="right" if _is_number(table, column) else "left",
+            # A heading may be folded (file names are long), a number may not.
+            overflow="fold",
+            min_width=max((len(row[column]) for row in table.rows), default=0),
+        )
     for row in table.rows:
         # Labels and file names are text, never markup.
         drawn.add_row(*map(Text, row))

@@ -86,6 +86,8 @@ def open_input(source: Source) -> ByteReader:
     """Bytes of a path, `-` (stdin) or file object; gzip is recognized by its first bytes."""
     if isinstance(source, str | os.PathLike):
         if os.fspath(source) == "-":
+            if sys.stdin is None:
+                raise InputError("-: expected something on stdin, got none (it is closed); name a file")
             return _unzipped(_Borrowed(sys.stdin.buffer))
         return _unzipped(Path(source).open("rb"))
     if isinstance(source, io.TextIOBase):
@@ -147,6 +149,10 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
         if path.exists():
             temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         temporary.replace(path)
+    except OSError as error:
+        if error.filename == str(temporary):
+            error.filename = str(path)  # the name that the caller knows
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -1,0 +1,1 @@
+"""Trees for the eye: pure functions from a tree to text."""

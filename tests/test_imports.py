@@ -1,0 +1,121 @@
+"""Imports go one way: every arrow between parts of the package must be in this table.
+
+A part is a folder or a single file of src/arbora. Its own files may always import each other.
+"""
+
+import ast
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "arbora"
+
+# Those that compute over trees see native code, errors, and each other: no words, no files.
+OVER_TREES = {"_core", "_distinct", "_native", "_parts", "_relative", "distribution", "errors", "inference"}
+EVERYTHING = None
+
+MAY_IMPORT: dict[str, set[str] | None] = {
+    "errors": set(),
+    "interfaces": {"errors"},
+    "_parts": OVER_TREES,
+    "_native": OVER_TREES,
+    "_relative": OVER_TREES,
+    "_distinct": OVER_TREES,
+    "inference": OVER_TREES,
+    "distribution": OVER_TREES,
+    "families": OVER_TREES | {"interfaces"},
+    "registry": {"errors", "families", "interfaces"},
+    "data": {"_core", "errors", "interfaces"},
+    "scores": {"errors"},
+    "evaluate": {"data", "errors", "scores"},
+    "significance": {"errors", "scores"},
+    "view": {"data", "errors"},
+    "cli": EVERYTHING,
+    "__main__": {"cli"},
+    "__init__": {"data", "distribution", "errors", "evaluate", "inference"},
+}
+# Only within a function, so that reading treebanks does not load what it does not need.
+LATE = {("data/projectivize.py", "inference")}
+
+
+class Arrow(NamedTuple):
+    file: str
+    line: int
+    part: str
+    target: str
+    late: bool
+
+
+def part_of(file: str) -> str:
+    return file.partition("/")[0].removesuffix(".py")
+
+
+def arrows_of(source: str, file: str) -> list[Arrow]:
+    """All imports of parts of arbora in one file's text, with those for type checkers only."""
+    tree = ast.parse(source)
+    inside = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in ast.walk(function)
+    }
+    found = []
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}:{node.lineno}: relative import; write it in full"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            package, _, rest = name.partition(".")
+            if package == "arbora":
+                # `import arbora` itself, for its version, counts as its __init__.
+                target = rest.partition(".")[0] or "__init__"
+                found.append(Arrow(file, node.lineno, part_of(file), target, id(node) in inside))
+    return found
+
+
+def is_allowed(arrow: Arrow) -> bool:
+    allowed = MAY_IMPORT[arrow.part]
+    if allowed is EVERYTHING or arrow.target == arrow.part or arrow.target in allowed:
+        return True
+    return arrow.late and (arrow.file, arrow.target) in LATE
+
+
+def files() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def test_every_part_has_its_place_in_the_table():
+    parts = {part_of(path.relative_to(PACKAGE).as_posix()) for path in files()}
+    assert parts <= set(MAY_IMPORT), "say in MAY_IMPORT what the new part may import"
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_imports_go_one_way(path):
+    file = path.relative_to(PACKAGE).as_posix()
+    arrows = arrows_of(path.read_text(encoding="utf-8"), file)
+    wrong = [f"{a.file}:{a.line}: {a.part} -> {a.target}" for a in arrows if not is_allowed(a)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "allowed"),
+    [
+        ("data/tree.py", "from arbora.errors import InputError", True),
+        ("data/tree.py", "from arbora.data.sentence import Sentence", True),
+        ("data/tree.py", "import arbora.inference", False),
+        ("data/projectivize.py", "from arbora.inference import argmax", False),
+        ("data/projectivize.py", "def f():\n    from arbora.inference import argmax", True),
+        ("inference.py", "from arbora import _core", True),
+        ("inference.py", "def f():\n    from arbora.data.tree import Tree", False),
+        ("view/terminal.py", "from arbora import inference", False),
+        ("evaluate.py", "from arbora.cli.tables import show", False),
+        ("cli/stats.py", "from arbora import inference, view", True),
+    ],
+)
+def test_the_walk_sees_wrong_arrows(file, text, allowed):
+    (arrow, *_) = arrows_of(text, file)
+    assert is_allowed(arrow) is allowed
