@@ -69,8 +69,10 @@ void compare(const Programs& programs, const Owned& owned) {
             for (const Program& program : programs) {
                 const Case c{owned, roots, arena};
                 arena.reset();
+                program.run(baseline, c);  // so that there is memory to poison
+                problems::poison(arena);
                 const Numbers expected = program.run(baseline, c);
-                arena.reset();
+                problems::poison(arena);
                 if (agree(program.run(*table, c), expected, program.tolerance)) continue;
                 check::fail(__FILE__, __LINE__, std::string(program.name) + " of " + name + " differs from baseline at n = " +
                                                     std::to_string(owned.n) + (roots == Roots::single ? ", single" : ", multi") + " root");

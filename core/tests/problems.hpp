@@ -112,4 +112,12 @@ private:
     }
 };
 
+// Fills what an arena hands out with NaN: no answer may depend on what an earlier sentence left there.
+inline void poison(arbora::Arena& arena) {
+    arena.reset();
+    const std::size_t size = arena.reserved() / sizeof(double);
+    if (size > 0) std::fill_n(arena.take<double>(size), size, kNan);
+    arena.reset();
+}
+
 }  // namespace problems

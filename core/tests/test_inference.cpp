@@ -29,6 +29,8 @@ bool throws(Call call) {
         call();
     } catch (const Error&) {
         return true;
+    } catch (const std::exception& other) {
+        std::printf("another error: %s\n", other.what());
     }
     return false;
 }
@@ -40,6 +42,7 @@ bool close(long double a, long double b, double tolerance) { return std::abs(a -
 
 void check_argmax(const Problem& p, const Forest& forest, double tolerance, Arena& arena) {
     Heads heads(p.n + 1, -7);
+    problems::poison(arena);
     argmax(p, arena, heads.data());
     CHECK(heads[0] == -1 && brute::is_tree(heads, p.trees, p.roots));
     CHECK(close(brute::score(p, heads), forest.scores[0], tolerance));
@@ -48,6 +51,7 @@ void check_argmax(const Problem& p, const Forest& forest, double tolerance, Aren
 }
 
 void check_kbest(const Problem& p, const Forest& forest, int k, double tolerance, Arena& arena) {
+    problems::poison(arena);
     const auto trees = kbest(p, k, arena);
     CHECK(trees.size() == std::min(forest.trees.size(), static_cast<std::size_t>(k)));
     CHECK(std::set<Heads>(trees.begin(), trees.end()).size() == trees.size());
@@ -71,6 +75,7 @@ void check_marginals(const Problem& p, const Forest& forest, double tolerance, A
     };
     std::vector<double> arcs(size(p.arcs, 2), 7.0), siblings(size(p.siblings, 3), 7.0), grandparents(size(p.grandparents, 3), 7.0),
         grandsiblings(size(p.grandsiblings, 4), 7.0);
+    problems::poison(arena);
     marginals(p, arena, {arcs.data(), siblings.data(), grandparents.data(), grandsiblings.data()});
     const auto arc = [&](const Heads& heads, int d) { return static_cast<std::ptrdiff_t>(heads[d] * nodes + d); };
     const auto grand = [&](const Heads& heads, int d) {
@@ -92,6 +97,7 @@ void check_marginals(const Problem& p, const Forest& forest, double tolerance, A
 void check_sample(const Problem& p, const Forest& forest, int count, Arena& arena) {
     Generator random(11, 3);
     std::vector<int> drawn(static_cast<std::size_t>(count) * p.nodes(), -7);
+    problems::poison(arena);
     sample(p, count, random, arena, drawn.data());
     std::vector<int> counts(forest.trees.size());
     for (int i = 0; i < count; ++i) {
@@ -121,6 +127,7 @@ void check_exact(const Owned& owned, const Problem& p, Arena& arena) {
     if (forest.empty()) return check_no_tree(p, arena);
     const double tolerance = slack(owned);
     check_argmax(p, forest, tolerance, arena);
+    problems::poison(arena);
     CHECK(close(log_partition(p, arena), forest.log_partition, tolerance));
     check_marginals(p, forest, tolerance, arena);
     if (!answers(p, false)) return;

@@ -57,9 +57,11 @@ ArcCharts<Plane> arc_charts(const Kernels& k, const Case& c) {
     return charts;
 }
 
+// `shares`: where marginals of siblings are wanted, zeroed.
 template <class Plane>
-SiblingCharts<Plane> sibling_charts(const Kernels& k, const Case& c) {
+SiblingCharts<Plane> sibling_charts(const Kernels& k, const Case& c, double* shares = nullptr) {
     auto charts = SiblingCharts<Plane>::take(c.arena, c.layout(), c.roots, c.owned.siblings.data());
+    charts.shares = shares;
     weigh(k, c, charts);
     if constexpr (std::is_same_v<Plane, MaxPlane>) {
         CHECK(k.inside_sibling_max(charts));
@@ -118,11 +120,11 @@ Numbers arc_marginals(const Kernels& k, const Case& c) {
 }
 
 Numbers sibling_marginals(const Kernels& k, const Case& c) {
-    const auto charts = sibling_charts<LogPlane>(k, c);
+    Numbers siblings(c.owned.siblings.size(), 0.0);
+    const auto charts = sibling_charts<LogPlane>(k, c, siblings.data());
     if (charts.goal.is_zero()) return {};
     const auto flow = FlowPlanes::take(c.arena, c.layout());
-    Numbers siblings(c.owned.siblings.size(), 0.0);
-    k.marginals_sibling(charts, flow, siblings.data());
+    k.marginals_sibling(charts, flow);
     Numbers out = flow_values(flow, c.layout());
     out.insert(out.end(), siblings.begin(), siblings.end());
     return out;

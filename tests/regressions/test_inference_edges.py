@@ -113,3 +113,24 @@ def test_the_core_never_sees_an_unaligned_array():
     parts = make_parts(scores, siblings=siblings, trees="projective")
     assert parts.siblings is not None
     assert all(array.flags.aligned for array in (*parts.arcs, *parts.siblings))
+
+
+@pytest.mark.parametrize("roots", ["single", "multi"])
+@pytest.mark.parametrize("n", range(9, 20))
+def test_answers_do_not_depend_on_what_was_asked_before(n, roots):
+    """Charts reuse memory: lanes without a span once multiplied what an earlier sentence had left there."""
+    rng = np.random.default_rng(n)
+    scores, siblings = rng.normal(size=(n + 1,) * 2), rng.normal(size=(n + 1,) * 3)
+    options = {"trees": "projective", "roots": roots}
+    for parts in ({}, {"siblings": siblings}):
+        expected = inference.log_partition(scores, **options, **parts)
+        for scale in (1.0, 1e5, 1e300):
+            inference.argmax(
+                scale * scores / np.max(np.abs(scores)), **options, siblings=scale * siblings / 10
+            )
+            found = inference.marginals(scores, **options, **parts)
+            arcs = found.arcs if parts else found
+            assert np.allclose(arcs[:, 1:].sum(axis=0), 1.0, rtol=0.0, atol=1e-9)
+            if parts:
+                assert np.allclose(found.siblings.sum(axis=2), arcs, rtol=0.0, atol=1e-9)
+            assert inference.log_partition(scores, **options, **parts) == expected
