@@ -2,43 +2,32 @@
 // half of its item, so the likeliest edges lead to it. Stops as soon as no such tree can be left. Time O(n^2).
 #pragma once
 
-#include <vector>
-
-#include "factorization/layout.hpp"
+#include "chart/descend.hpp"
 
 namespace arbora {
 
+// heads[0..n]; false where there is no such tree.
 template <class Charts>
 bool dominant_tree(const Charts& charts, int* heads) {
-    std::vector<Item> agenda{charts.top()};
+    std::vector<Item> agenda;
     double probability = 1.0;
-    heads[0] = -1;
-    while (!agenda.empty()) {
-        const Item item = agenda.back();
-        agenda.pop_back();
-        if (Charts::is_leaf(item)) continue;
-        const Arc arc = charts.arc(item);
-        if (arc.dep != 0) heads[arc.dep] = arc.head;
-        const Extended total = charts.value(item) / extended_exp(charts.constant(item));
+    return descend(charts, agenda, heads, [&](Item item) -> std::optional<Edge> {
+        const Extended total = total_of_edges(charts, item);
         Edge best{};
-        double share = 0.0;
+        double largest = 0.0;
         const int count = charts.edge_count(item);
-        for (int i = 0; i < count && share <= 0.5; ++i) {
+        for (int i = 0; i < count && largest <= 0.5; ++i) {
             const Edge edge = charts.edge(item, i);
-            Extended weight = charts.value(edge.first) * charts.value(edge.second);
-            if (edge.score != 0.0) weight = weight * extended_exp(edge.score);
-            const double own = ratio(weight, total);
-            if (own > share) {
-                share = own;
+            const double share = edge_share(charts, edge, total);
+            if (share > largest) {
+                largest = share;
                 best = edge;
             }
         }
-        probability *= share;
-        if (probability < 0.4) return false;
-        agenda.push_back(best.first);
-        agenda.push_back(best.second);
-    }
-    return true;
+        probability *= largest;
+        if (probability < 0.4) return std::nullopt;  // a little below one half, for rounding
+        return best;
+    });
 }
 
 }  // namespace arbora

@@ -57,9 +57,7 @@ private:
         if (index < 0) {
             index = static_cast<std::int32_t>(states_.size());
             states_.push_back({item, {}, {}});
-            const std::int32_t made = index;  // begin() may not move states_of_, but keep the order plain
-            begin(states_[made]);
-            return made;
+            begin(states_.back());
         }
         return index;
     }

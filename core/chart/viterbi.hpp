@@ -2,26 +2,19 @@
 // again by one scan over its edges, so the inner loops of the chart stay pure maxima. Time O(n^2), ties to the first edge.
 #pragma once
 
-#include <vector>
-
-#include "factorization/layout.hpp"
+#include "chart/descend.hpp"
 
 namespace arbora {
 
 // heads[0..n]. The chart's goal must not be -infinity.
 template <class Charts>
 void best_tree(const Charts& charts, int* heads) {
-    std::vector<Item> agenda{charts.top()};
-    heads[0] = -1;
-    while (!agenda.empty()) {
-        const Item item = agenda.back();
-        agenda.pop_back();
-        if (Charts::is_leaf(item)) continue;
-        const Arc arc = charts.arc(item);
-        if (arc.dep != 0) heads[arc.dep] = arc.head;
+    std::vector<Item> agenda;
+    descend(charts, agenda, heads, [&](Item item) {
         Edge best{};
         double top = kMinusInfinity;
-        for (int i = 0; i < charts.edge_count(item); ++i) {
+        const int count = charts.edge_count(item);
+        for (int i = 0; i < count; ++i) {
             const Edge edge = charts.edge(item, i);
             const double score = charts.value(edge.first) + charts.value(edge.second) + edge.score;
             if (score > top) {
@@ -29,9 +22,8 @@ void best_tree(const Charts& charts, int* heads) {
                 best = edge;
             }
         }
-        agenda.push_back(best.first);
-        agenda.push_back(best.second);
-    }
+        return std::optional(best);
+    });
 }
 
 }  // namespace arbora

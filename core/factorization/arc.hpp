@@ -14,83 +14,38 @@
 // Time O(n^3), space O(n^2).
 #pragma once
 
-#include "factorization/layout.hpp"
+#include "factorization/span_charts.hpp"
 
 namespace arbora {
 
-// All charts of one sentence. Scores and weights of arcs: arc_right(s, t) = arc(s, t), arc_left(s, t) = arc(t, s).
 template <class P>
-struct ArcCharts {
-    using Plane = P;
+struct ArcCharts : SpanCharts<P> {
+    using Base = SpanCharts<P>;
     using Value = typename P::Value;
-    enum Kind : std::int16_t { kRight, kLeft, kOpenRight, kOpenLeft, kGoal, kKinds };
-
-    Diagonals layout;
-    Roots roots = Roots::single;
-    const double *score_right = nullptr, *score_left = nullptr;
-    const double* score_root = nullptr;  // arc(0, t) by t
-    P arc_right, arc_left, right, left, open_right, open_left, joined;
-    Value goal = P::kZero;
+    P joined;
 
     static ArcCharts take(Arena& arena, Diagonals layout, Roots roots) {
         ArcCharts charts;
-        charts.layout = layout;
-        charts.roots = roots;
-        for (P* plane : {&charts.right, &charts.left, &charts.open_right, &charts.open_left, &charts.joined}) {
-            *plane = take_plane<P>(arena, layout.size());
-        }
+        charts.take_planes(arena, layout, roots);
+        charts.joined = take_plane<P>(arena, layout.size());
         return charts;
     }
 
-    Item top() const { return {kGoal, 0, layout.n}; }
-
-    static bool is_leaf(Item item) { return item.kind <= kLeft && item.left == item.right; }
-
     Value value(Item item) const {
-        if (is_leaf(item)) return P::kUnit;
-        const auto cell = layout.cell(item.left, item.right);
-        switch (item.kind) {
-            case kRight: return right.at(cell);
-            case kLeft: return left.at(cell);
-            case kOpenRight: return item.left < layout.first ? open_root(item.right) : open_right.at(cell);
-            case kOpenLeft: return open_left.at(cell);
-            default: return goal;
-        }
-    }
-
-    // The arc that an item adds, and its score.
-    Arc arc(Item item) const {
-        if (item.kind == kOpenRight) return {item.left, item.right};
-        if (item.kind == kOpenLeft) return {item.right, item.left};
-        return {0, 0};
-    }
-    double constant(Item item) const {
-        if (item.kind == kOpenRight) {
-            return item.left < layout.first ? score_root[item.right] : score_right[layout.cell(item.left, item.right)];
-        }
-        return item.kind == kOpenLeft ? score_left[layout.cell(item.left, item.right)] : 0.0;
-    }
-
-    int edge_count(Item item) const {
-        if (item.kind == kGoal) return roots == Roots::single ? layout.n : 1;
-        return item.left < layout.first ? 1 : item.right - item.left;
+        if (Base::is_leaf(item)) return P::kUnit;
+        if (item.kind == Base::kGoal) return this->goal;
+        return this->is_root_item(item) ? open_root(item.right) : this->span_value(item);
     }
 
     Edge edge(Item item, int index) const {
-        const int s = item.left, t = item.right;
-        switch (item.kind) {
-            case kOpenRight:
-            case kOpenLeft: return {{kRight, s, s + index}, {kLeft, s + index + 1, t}, 0.0};
-            case kRight: return {{kOpenRight, s, s + index + 1}, {kRight, s + index + 1, t}, 0.0};
-            case kLeft: return {{kLeft, s, s + index}, {kOpenLeft, s + index, t}, 0.0};
-            default:
-                if (roots == Roots::multi) return {{kRight, 0, t}, {kRight, t, t}, 0.0};
-                return {{kOpenRight, 0, index + 1}, {kRight, index + 1, t}, 0.0};
-        }
+        const bool open = item.kind == Base::kOpenRight || item.kind == Base::kOpenLeft;
+        return open ? Base::meeting(item.left, item.right, index) : this->span_edge(item, index);
     }
 
     // open_right(0, t) with a single root: everything before t hangs below t.
-    ARBORA_INLINE Value open_root(int t) const { return P::times(left.at(layout.cell(1, t)), P::weight(score_root[t])); }
+    ARBORA_INLINE Value open_root(int t) const {
+        return P::times(this->left.at(this->layout.cell(1, t)), P::weight(this->score_root[t]));
+    }
 };
 
 }  // namespace arbora

@@ -1,0 +1,76 @@
+// What the factorizations over head-split spans share (arc.hpp, sibling.hpp): Eisner's four kinds of items and the root.
+#pragma once
+
+#include "factorization/layout.hpp"
+
+namespace arbora {
+
+// Scores and weights of arcs: right(s, t) is arc(s, t), left(s, t) is arc(t, s).
+template <class P>
+struct SpanCharts {
+    using Plane = P;
+    using Value = typename P::Value;
+    enum Kind : std::int16_t { kRight, kLeft, kOpenRight, kOpenLeft, kBetween, kGoal, kKinds };
+
+    Diagonals layout;
+    Roots roots = Roots::single;
+    const double *score_right = nullptr, *score_left = nullptr;
+    const double* score_root = nullptr;  // arc(0, t) by t
+    P arc_right, arc_left, right, left, open_right, open_left;
+    Value goal = P::kZero;
+
+    void take_planes(Arena& arena, Diagonals diagonals, Roots root_arcs) {
+        layout = diagonals;
+        roots = root_arcs;
+        for (P* plane : {&right, &left, &open_right, &open_left}) *plane = take_plane<P>(arena, layout.size());
+    }
+
+    Item top() const { return {kGoal, 0, layout.n}; }
+
+    static bool is_leaf(Item item) { return item.kind <= kLeft && item.left == item.right; }
+
+    // The root's item, where the root takes part in no spans.
+    bool is_root_item(Item item) const { return item.left < layout.first && item.kind == kOpenRight; }
+
+    // The arc that an item adds, and its score.
+    Arc arc(Item item) const {
+        if (item.kind == kOpenRight) return {item.left, item.right};
+        if (item.kind == kOpenLeft) return {item.right, item.left};
+        return {0, 0};
+    }
+    double constant(Item item) const {
+        if (is_root_item(item)) return score_root[item.right];
+        if (item.kind == kOpenRight) return score_right[layout.cell(item.left, item.right)];
+        return item.kind == kOpenLeft ? score_left[layout.cell(item.left, item.right)] : 0.0;
+    }
+
+    int edge_count(Item item) const {
+        if (item.kind == kGoal) return roots == Roots::single ? layout.n : 1;
+        return is_root_item(item) ? 1 : item.right - item.left;
+    }
+
+protected:
+    Value span_value(Item item) const {
+        const auto cell = layout.cell(item.left, item.right);
+        switch (item.kind) {
+            case kRight: return right.at(cell);
+            case kLeft: return left.at(cell);
+            case kOpenRight: return open_right.at(cell);
+            default: return open_left.at(cell);
+        }
+    }
+
+    // Edges of complete items and of the goal.
+    Edge span_edge(Item item, int index) const {
+        const int s = item.left, t = item.right;
+        if (item.kind == kRight) return {{kOpenRight, s, s + index + 1}, {kRight, s + index + 1, t}, 0.0};
+        if (item.kind == kLeft) return {{kLeft, s, s + index}, {kOpenLeft, s + index, t}, 0.0};
+        if (roots == Roots::multi) return {{kRight, 0, t}, {kRight, t, t}, 0.0};
+        return {{kOpenRight, 0, index + 1}, {kRight, index + 1, t}, 0.0};
+    }
+
+    // Two complete spans that meet.
+    static Edge meeting(int s, int t, int index) { return {{kRight, s, s + index}, {kLeft, s + index + 1, t}, 0.0}; }
+};
+
+}  // namespace arbora
