@@ -1,0 +1,191 @@
+// The kernels of projective charts on every instruction set that this CPU has.
+#include "kernel_cases.hpp"
+
+using namespace kernel_cases;
+
+namespace {
+
+// The value of every span's items.
+template <class Charts>
+Numbers span_values(const Charts& charts, int kinds) {
+    Numbers out;
+    put(out, charts.goal);
+    for (int s = charts.layout.first; s <= charts.layout.n; ++s) {
+        for (int t = s + 1; t <= charts.layout.n; ++t) {
+            for (int kind = 0; kind < kinds; ++kind) {
+                // No arc enters the root, and nothing lies left of it.
+                const bool leftwards = kind == Charts::kLeft || kind == Charts::kOpenLeft;
+                if (s == 0 && (leftwards || kind >= 4)) continue;
+                put(out, charts.value({static_cast<std::int16_t>(kind), s, t}));
+            }
+        }
+    }
+    return out;
+}
+
+template <class Charts>
+void weigh(const Kernels& k, const Case& c, Charts& charts) {
+    const Diagonals d = c.layout();
+    auto *right = c.arena.take<double>(d.size()), *left = c.arena.take<double>(d.size());
+    // exponentiate reads whole vectors: what no span fills must be numbers too.
+    std::fill_n(right, d.size(), 0.0);
+    std::fill_n(left, d.size(), 0.0);
+    CHECK(k.copy_diagonals(c.owned.arcs.data(), d, right, left));
+    charts.score_root = c.owned.arcs.data();
+    charts.score_right = right;
+    charts.score_left = left;
+    if constexpr (std::is_same_v<typename Charts::Plane, MaxPlane>) {
+        charts.arc_right.value = right;
+        charts.arc_left.value = left;
+    } else {
+        charts.arc_right = take_plane<LogPlane>(c.arena, d.size());
+        charts.arc_left = take_plane<LogPlane>(c.arena, d.size());
+        k.exponentiate(right, charts.arc_right, d.size());
+        k.exponentiate(left, charts.arc_left, d.size());
+    }
+}
+
+template <class Plane>
+ArcCharts<Plane> arc_charts(const Kernels& k, const Case& c) {
+    auto charts = ArcCharts<Plane>::take(c.arena, c.layout(), c.roots);
+    weigh(k, c, charts);
+    if constexpr (std::is_same_v<Plane, MaxPlane>) {
+        k.inside_arc_max(charts);
+    } else {
+        k.inside_arc_log(charts);
+    }
+    return charts;
+}
+
+// `shares`: where marginals of siblings are wanted, zeroed.
+template <class Plane>
+SiblingCharts<Plane> sibling_charts(const Kernels& k, const Case& c, double* shares = nullptr) {
+    auto charts = SiblingCharts<Plane>::take(c.arena, c.layout(), c.roots, c.owned.siblings.data());
+    charts.shares = shares;
+    weigh(k, c, charts);
+    if constexpr (std::is_same_v<Plane, MaxPlane>) {
+        CHECK(k.inside_sibling_max(charts));
+    } else {
+        CHECK(k.inside_sibling_log(charts));
+    }
+    return charts;
+}
+
+template <class Plane>
+GrandparentCharts<Plane> grandparent_charts(const Kernels& k, const Case& c) {
+    auto charts = GrandparentCharts<Plane>::take(c.arena, c.problem(), c.square(), checked_copy(k, c));
+    if constexpr (std::is_same_v<Plane, MaxPlane>) {
+        k.inside_grandparent_max(charts);
+    } else {
+        k.inside_grandparent_log(charts);
+    }
+    return charts;
+}
+
+template <class Plane>
+Numbers grandparent_values(const GrandparentCharts<Plane>& charts) {
+    Numbers out;
+    put(out, charts.goal);
+    const int n = charts.square.n;
+    for (int g = 0; g <= n; ++g) {
+        for (int h = 1; h <= n; ++h) {
+            for (int m = 1; m <= n; ++m) {
+                if (h == m || (std::min(h, m) <= g && g <= std::max(h, m))) continue;
+                put(out, charts.open.at(g, h, m));
+                put(out, charts.complete.at(g, h, m));
+            }
+        }
+    }
+    return out;
+}
+
+Numbers flow_values(const FlowPlanes& flow, Diagonals d) {
+    Numbers out;
+    for (int s = d.first; s <= d.n; ++s) {
+        if (d.first == 1) put(out, flow.root[s]);
+        for (int t = s + 1; t <= d.n; ++t) {
+            put(out, flow.open_right[d.cell(s, t)]);
+            if (s > 0) put(out, flow.open_left[d.cell(s, t)]);
+        }
+    }
+    return out;
+}
+
+Numbers arc_marginals(const Kernels& k, const Case& c) {
+    const auto charts = arc_charts<LogPlane>(k, c);
+    if (charts.goal.is_zero()) return {};
+    const auto flow = FlowPlanes::take(c.arena, c.layout());
+    k.marginals_arc(charts, flow);
+    return flow_values(flow, c.layout());
+}
+
+Numbers sibling_marginals(const Kernels& k, const Case& c) {
+    Numbers siblings(c.owned.siblings.size(), 0.0);
+    const auto charts = sibling_charts<LogPlane>(k, c, siblings.data());
+    if (charts.goal.is_zero()) return {};
+    const auto flow = FlowPlanes::take(c.arena, c.layout());
+    k.marginals_sibling(charts, flow);
+    Numbers out = flow_values(flow, c.layout());
+    out.insert(out.end(), siblings.begin(), siblings.end());
+    return out;
+}
+
+Numbers grandparent_marginals(const Kernels& k, const Case& c) {
+    const auto charts = grandparent_charts<LogPlane>(k, c);
+    if (charts.goal.is_zero()) return {};
+    const auto zeros = [](const Numbers& like) { return Numbers(like.size(), 0.0); };
+    Numbers arcs = zeros(c.owned.arcs), siblings = zeros(c.owned.siblings), grandparents = zeros(c.owned.grandparents),
+            grandsiblings = zeros(c.owned.grandsiblings);
+    const auto data = [](Numbers& v) { return v.empty() ? nullptr : v.data(); };
+    k.marginals_grandparent(charts, GrandparentMemory::take(c.arena, c.square()),
+                            {arcs.data(), data(siblings), data(grandparents), data(grandsiblings)});
+    for (const Numbers* more : {&siblings, &grandparents, &grandsiblings}) arcs.insert(arcs.end(), more->begin(), more->end());
+    return arcs;
+}
+
+const Program kFirstOrder[] = {
+    {"inside_arc_max", 0.0, [](const Kernels& k, const Case& c) { return span_values(arc_charts<MaxPlane>(k, c), 4); }},
+    {"inside_arc_log", kRounding, [](const Kernels& k, const Case& c) { return span_values(arc_charts<LogPlane>(k, c), 4); }},
+    {"marginals_arc", kRounding, arc_marginals},
+};
+const Program kSecondOrder[] = {
+    {"inside_sibling_max", 0.0, [](const Kernels& k, const Case& c) { return span_values(sibling_charts<MaxPlane>(k, c), 5); }},
+    {"inside_sibling_log", kRounding, [](const Kernels& k, const Case& c) { return span_values(sibling_charts<LogPlane>(k, c), 5); }},
+    {"marginals_sibling", kRounding, sibling_marginals},
+};
+const Program kThirdOrder[] = {
+    {"inside_grandparent_max", 0.0, [](const Kernels& k, const Case& c) { return grandparent_values(grandparent_charts<MaxPlane>(k, c)); }},
+    {"inside_grandparent_log", kRounding,
+     [](const Kernels& k, const Case& c) { return grandparent_values(grandparent_charts<LogPlane>(k, c)); }},
+    {"marginals_grandparent", kRounding, grandparent_marginals},
+};
+
+}  // namespace
+
+TEST(kernels_agree_first_order) {
+    problems::Random random(11);
+    for (const int n : kLengths) {
+        for (const Kind kind : kKinds) compare(kFirstOrder, Owned(n, {}, kind, random));
+    }
+}
+
+TEST(kernels_agree_second_order) {
+    problems::Random random(12);
+    for (const int n : kLengths) {
+        for (const Kind kind : kKinds) compare(kSecondOrder, Owned(n, {true, false, false}, kind, random));
+    }
+}
+
+TEST(kernels_agree_third_order) {
+    problems::Random random(13);
+    constexpr Order kEach[] = {{false, true, false}, {true, true, false}, {false, false, true}};
+    for (const int n : kLengths) {
+        if (n > 33) continue;  // O(n^4), several times, under sanitizers
+        const Kind kind = n % 2 == 0 ? Kind::normal : Kind::masked;
+        for (const Order order : kEach) {
+            if (n <= 9) compare(kThirdOrder, Owned(n, order, kind, random));
+        }
+        // (n+1)^4 scores of grand-siblings are too many for the longest.
+        compare(kThirdOrder, Owned(n, {n <= 20, true, n <= 20}, kind, random));
+    }
+}

@@ -1,0 +1,48 @@
+"""`arbora info`: all about one thing that can be chosen by name."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Annotated
+
+import typer
+
+from arbora.cli.list import describe_family, print_rows
+from arbora.errors import InputError
+from arbora.interfaces import ROOTS
+from arbora.registry import families
+
+info = typer.Typer(no_args_is_help=True, help="Say all about one thing: arbora info family projective")
+
+
+@info.command("family")
+def family(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `arbora list families`.")],
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: one object.")] = False,
+) -> None:
+    """Say what a family of trees holds, what it scores, and which questions it answers at what price.
+
+    Examples: arbora info family projective; arbora info family projective_sibling --json
+    """
+    try:
+        made = families.create(name)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+    described = describe_family(made)
+    about = inspect.getdoc(type(made)) or ""
+    if as_json:
+        print(json.dumps({**described, "about": about, "roots": list(ROOTS)}, ensure_ascii=False, indent=1))
+        return
+    print(f"{about}\n")
+    shapes = [f"{kind.value} ({', '.join(['n+1'] * kind.axes)})" for kind in made.parts]
+    print_rows(
+        ("name", made.name),
+        [
+            ("trees", made.trees),
+            ("roots", " or ".join(ROOTS)),
+            ("parts", "; ".join(shapes)),
+            ("exactly", " ".join(described["exact"]) or "nothing"),
+            ("approximately", " ".join(described["approximate"]) or "nothing"),
+        ],
+    )

@@ -1,0 +1,76 @@
+"""Names for what can be chosen: one registry per kind of thing.
+
+A registry maps a name to a factory. It is filled once, below: to add a family, write its file and register
+it here, and `arbora list`, `arbora info` and the contract tests know it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+from arbora.errors import InputError
+from arbora.families import (
+    Nonprojective,
+    NonprojectiveSibling,
+    Projective,
+    ProjectiveGrandparent,
+    ProjectiveSibling,
+)
+from arbora.interfaces import Family
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Factories by name, in the order in which they were registered."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._factories: dict[str, Callable[..., T]] = {}
+
+    def register(self, name: str, factory: Callable[..., T]) -> None:
+        """Add a factory; a name is given once."""
+        if name in self._factories:
+            raise InputError(f"the {self.kind} {name!r} is registered already; choose another name")
+        self._factories[name] = factory
+
+    def create(self, name: str, **options: Any) -> T:
+        """A new object by name, e.g. `families.create("projective", roots="multi")`."""
+        return self.factory(name)(**options)
+
+    def factory(self, name: str) -> Callable[..., T]:
+        """What makes the object; InputError with the nearest name where there is none."""
+        try:
+            return self._factories[name]
+        except (KeyError, TypeError):
+            raise InputError(unknown(self.kind, name, list(self._factories))) from None
+
+    def summary(self, name: str) -> str:
+        """The first line of the factory's docstring."""
+        return (self.factory(name).__doc__ or "").strip().partition("\n")[0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._factories)
+
+    def __len__(self) -> int:
+        return len(self._factories)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._factories
+
+
+def unknown(kind: str, name: object, known: list[str]) -> str:
+    """The message for a name that is not known: the nearest one, and all there are."""
+    near = difflib.get_close_matches(str(name), known, n=1)
+    guess = f"did you mean {near[0]!r}? " if near else ""
+    return f"unknown {kind} {name!r}; {guess}known: {', '.join(known)}"
+
+
+families: Registry[Family] = Registry("family")
+families.register(Projective.name, Projective)
+families.register(Nonprojective.name, Nonprojective)
+families.register(ProjectiveSibling.name, ProjectiveSibling)
+families.register(ProjectiveGrandparent.name, ProjectiveGrandparent)
+families.register(NonprojectiveSibling.name, NonprojectiveSibling)

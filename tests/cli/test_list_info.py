@@ -1,0 +1,73 @@
+"""`arbora list` and `arbora info`."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from arbora.cli.main import app
+from arbora.registry import families
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(arguments))
+
+
+def read(terminal):
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # how Linux says that the other end is closed
+        return b""
+
+
+def test_list_families_in_a_pipe():
+    result = run("list", "families")
+    assert result.exit_code == 0
+    header, *rows = (line.split("\t") for line in result.stdout.splitlines())
+    assert header[0] == "name"
+    assert [row[0] for row in rows] == list(families)
+    assert all(len(row) == len(header) for row in rows)
+
+
+def test_list_families_as_json():
+    described = json.loads(run("list", "families", "--json").stdout)
+    assert [family["name"] for family in described] == list(families)
+    assert described[-1]["exact"] == []
+    assert described[-1]["approximate"] == ["argmax"]
+
+
+@pytest.mark.parametrize("name", list(families))
+def test_info_about_every_family(name):
+    text = run("info", "family", name)
+    assert text.exit_code == 0
+    assert f"name\t{name}" in text.stdout
+    described = json.loads(run("info", "family", name, "--json").stdout)
+    assert described["name"] == name
+    assert described["about"].startswith(described["summary"])
+    assert described["roots"] == ["single", "multi"]
+
+
+def test_a_misspelt_name_is_the_command_lines_fault():
+    for arguments, guess in (
+        (("list", "familys"), "families"),
+        (("info", "family", "projectiv"), "projective"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert f"did you mean '{guess}'" in " ".join(result.output.replace("│", "").split())
+
+
+def test_a_terminal_gets_a_table():
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    code = "from arbora.cli.main import app; app(['list', 'families'])"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        text = b"".join(iter(lambda: read(ours), b"")).decode()
+    os.close(ours)
+    assert process.returncode == 0
+    assert "\t" not in text
+    assert all(name in text for name in families)
