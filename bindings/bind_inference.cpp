@@ -253,8 +253,9 @@ nb::tuple sample_batch(const nb::list& arcs, int count, std::uint64_t seed, cons
                                    scores.numpy({batch.size(), static_cast<std::size_t>(count)}));
 }
 
-void check_batch(const nb::list& arcs, const OptionalList& siblings, const OptionalList& grandparents, const OptionalList& grandsiblings) {
-    const Batch batch(arcs, siblings, grandparents, grandsiblings, Trees::nonprojective, Roots::multi);
+void check_batch(const nb::list& arcs, const OptionalList& siblings, const OptionalList& grandparents, const OptionalList& grandsiblings,
+                 Trees trees, Roots roots) {
+    const Batch batch(arcs, siblings, grandparents, grandsiblings, trees, roots);
     for_each(batch, 1, [&](std::size_t i, Workspace& workspace) { check(reduced(batch, i, Reduction::max, workspace)); });
 }
 
@@ -264,6 +265,7 @@ int ready_axes(const nb::list& arcs) {
     for (const nb::handle item : arcs) {
         Input array;
         if (!nb::try_cast(item, array, false)) return 0;
+        if (reinterpret_cast<std::uintptr_t>(array.data()) % alignof(double) != 0) return 0;
         const bool square = array.ndim() >= 2 && array.shape(0) == array.shape(1) && array.shape(0) >= 1;
         if (!square || array.ndim() > 3 || (axes != 0 && array.ndim() != axes)) return 0;
         if (array.ndim() == 3 && array.shape(2) < 1) return 0;
@@ -314,7 +316,7 @@ void bind_inference(nb::module_& m) {
           "The sum of the scores of each word's own parts in a tree, for one unlabelled sentence.");
     m.def("in_family", &in_family, nb::sig("def in_family(heads: list[int], trees: Trees, roots: Roots) -> bool"),
           "Is this a tree of the family? Heads lie in 0..n.");
-    m.def("check", &check_batch, nb::sig("def check(" ARBORA_ARCS ARBORA_PARTS ") -> None"),
+    m.def("check", &check_batch, nb::sig("def check(" ARBORA_ARCS ARBORA_PARTS ", trees: Trees, roots: Roots) -> None"),
           "InputError where a score that counts is NaN or too large.");
     m.def("ready_axes", &ready_axes, nb::sig("def ready_axes(arcs: list[typing.Any]) -> int"),
           "2 or 3 where all arrays are float64, C-contiguous, of shape (m, m) or (m, m, labels); else 0.");

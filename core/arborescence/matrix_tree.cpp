@@ -54,7 +54,10 @@ MatrixTree::MatrixTree(const double* scores, Square square, Roots roots, Arena& 
     Extended product = kOne;
     for (int k = 1; k <= square.n; ++k) product = product * normalized(plain_.pivots[k], 0.0);
     any_tree_ = true;
-    at_least_best_ = product.exponent >= 0.0;  // scaled so that no tree weighs more than 1
+    // Scaled so that no tree weighs more than 1; by more than the sums of scores can be off.
+    double magnitude = 1.0;
+    for (int d = 1; d <= square.n; ++d) magnitude += std::abs(tops[d]) + std::abs(scores[d] > kMinusInfinity ? scores[d] : 0.0);
+    at_least_best_ = log(product) > 1e-14 * square.n * magnitude;
     log_partition_ = taken_out + log(product);
 }
 

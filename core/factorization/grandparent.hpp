@@ -99,9 +99,9 @@ struct GrandparentCharts {
             }
             case kOpen: {
                 const double* scores = sibling_scores(g, h, e);
-                if (index == 0) return {{kComplete, h, h, g}, {kComplete, e, h < e ? h + 1 : h - 1, h}, scores[h]};
+                if (index == 0) return {{kComplete, h, h, g}, {kComplete, e, h < e ? h + 1 : h - 1, h}, allowed(scores[h])};
                 const int s = low + index;
-                return {{kOpen, h, s, g}, {kBetween, s < e ? s : e, s < e ? e : s, h}, scores[s]};
+                return {{kOpen, h, s, g}, {kBetween, s < e ? s : e, s < e ? e : s, h}, allowed(scores[s])};
             }
             case kBetween: return {{kComplete, h, h + index, g}, {kComplete, e, h + index + 1, g}, 0.0};
             default: return {{kOpen, 0, index + 1, 0}, {kComplete, index + 1, e, 0}, 0.0};
@@ -112,7 +112,7 @@ struct GrandparentCharts {
     ARBORA_INLINE double arc_score(int g, int h, int m) const {
         const double arc = scores[square.cell(h, m)];
         if (h == 0 || problem.grandparents == nullptr) return arc;
-        return arc + problem.grandparents[(g * problem.nodes() + h) * problem.nodes() + m];
+        return arc + allowed(problem.grandparents[(g * problem.nodes() + h) * problem.nodes() + m]);
     }
 
     // Scores of (h, m, sibling) under g, by sibling. Valid until the next call.
@@ -123,7 +123,7 @@ struct GrandparentCharts {
         const double* grand = problem.grandsiblings + ((g * nodes + h) * nodes + m) * nodes;
         if (own == zeros) return grand;
         const int low = h < m ? h : m, high = h < m ? m : h;
-        for (int s = low; s <= high; ++s) summed[s] = own[s] + grand[s];
+        for (int s = low; s <= high; ++s) summed[s] = allowed(own[s]) + allowed(grand[s]);
         return summed;
     }
 };

@@ -34,11 +34,13 @@ struct SiblingCharts : SpanCharts<P> {
         charts.siblings = siblings;
         charts.between = take_plane<P>(arena, layout.size());
         charts.scratch = arena.take<double>(static_cast<std::size_t>(layout.n + 2) * 16);
-        auto* zeros = arena.take<double>(layout.n + 2);
-        for (int i = 0; i < layout.n + 2; ++i) zeros[i] = 0.0;
+        auto* zeros = arena.take<double>(layout.n + 10);
+        for (int i = 0; i < layout.n + 10; ++i) zeros[i] = 0.0;
         charts.zeros = zeros;
         return charts;
     }
+
+    double sibling(int head, int dep, int next) const { return allowed(sibling_row(head, dep)[next]); }
 
     // sibling(head, dep, .)
     ARBORA_INLINE const double* sibling_row(int head, int dep) const {
@@ -58,11 +60,11 @@ struct SiblingCharts : SpanCharts<P> {
         switch (item.kind) {
             case Base::kBetween: return Base::meeting(s, t, index);
             case Base::kOpenRight:
-                if (index == 0) return {{Base::kRight, s, s}, {Base::kLeft, s + 1, t}, sibling_row(s, t)[s]};
-                return {{Base::kOpenRight, s, s + index}, {Base::kBetween, s + index, t}, sibling_row(s, t)[s + index]};
+                if (index == 0) return {{Base::kRight, s, s}, {Base::kLeft, s + 1, t}, sibling(s, t, s)};
+                return {{Base::kOpenRight, s, s + index}, {Base::kBetween, s + index, t}, sibling(s, t, s + index)};
             case Base::kOpenLeft:
-                if (index == 0) return {{Base::kRight, s, t - 1}, {Base::kLeft, t, t}, sibling_row(t, s)[t]};
-                return {{Base::kBetween, s, s + index}, {Base::kOpenLeft, s + index, t}, sibling_row(t, s)[s + index]};
+                if (index == 0) return {{Base::kRight, s, t - 1}, {Base::kLeft, t, t}, sibling(t, s, t)};
+                return {{Base::kBetween, s, s + index}, {Base::kOpenLeft, s + index, t}, sibling(t, s, s + index)};
             default: return this->span_edge(item, index);
         }
     }

@@ -22,8 +22,9 @@ std::string place(std::initializer_list<int> index) {
 bool valid(double x) { return x <= kLargestScore; }
 
 // One row of siblings: the nearest-dependent entry and those strictly between head and dep.
-void check_sibling_row(const char* name, const double* row, int head, int dep) {
-    const int low = (head < dep ? head : dep) + 1, count = (head < dep ? dep : head) - low;
+void check_sibling_row(const char* name, const double* row, int head, int dep, Roots roots) {
+    const bool only_child = head == 0 && roots == Roots::single;
+    const int low = (head < dep ? head : dep) + 1, count = only_child ? 0 : (head < dep ? dep : head) - low;
     if (valid(row[head]) && (count <= 0 || kernels().all_valid(row + low, count))) return;
     for (int s = low; s < low + count; ++s) {
         if (!valid(row[s])) reject(name, place({head, dep, s}), row[s]);
@@ -67,7 +68,7 @@ void check(const Problem& problem) {
 void check_higher_order(const Problem& problem) {
     const auto nodes = problem.nodes();
     if (problem.siblings != nullptr) {
-        each_arc(problem.n, [&](int h, int d) { check_sibling_row("siblings", problem.siblings + (h * nodes + d) * nodes, h, d); });
+        each_arc(problem.n, [&](int h, int d) { check_sibling_row("siblings", problem.siblings + (h * nodes + d) * nodes, h, d, problem.roots); });
     }
     if (!problem.third_order()) return;
     for (int g = 0; g <= problem.n; ++g) {
@@ -77,7 +78,7 @@ void check_higher_order(const Problem& problem) {
             if (problem.grandparents != nullptr && !valid(problem.grandparents[arc])) {
                 reject("grandparents", place({g, h, d}), problem.grandparents[arc]);
             }
-            if (problem.grandsiblings != nullptr) check_sibling_row("grandsiblings", problem.grandsiblings + arc * nodes, h, d);
+            if (problem.grandsiblings != nullptr) check_sibling_row("grandsiblings", problem.grandsiblings + arc * nodes, h, d, problem.roots);
         });
     }
 }

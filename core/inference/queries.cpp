@@ -33,26 +33,27 @@ namespace {
 Diagonals diagonals(const Problem& p) { return {p.n, p.roots == Roots::multi ? 0 : 1}; }
 
 struct ArcScores {
-    double *right, *left;
+    double *right, *left, *root;
 };
 
 ArcScores arc_scores(const Problem& p, Diagonals layout, Arena& arena) {
-    const ArcScores scores{arena.take<double>(layout.size()), arena.take<double>(layout.size())};
+    const ArcScores scores{arena.take<double>(layout.size()), arena.take<double>(layout.size()), arena.take<double>(p.nodes())};
     if (!kernels().copy_diagonals(p.arcs, layout, scores.right, scores.left)) reject_arcs(p);
+    for (int t = 1; t <= p.n; ++t) scores.root[t] = allowed(p.arc(0, t));
     return scores;
 }
 
 // In (max, +) weights are the scores themselves.
 template <class Charts>
-void weigh_max(Charts& charts, const Problem& p, ArcScores scores) {
-    charts.score_root = p.arcs;
+void weigh_max(Charts& charts, ArcScores scores) {
+    charts.score_root = scores.root;
     charts.score_right = charts.arc_right.value = scores.right;
     charts.score_left = charts.arc_left.value = scores.left;
 }
 
 template <class Charts>
-void weigh_log(Charts& charts, const Problem& p, ArcScores scores, Arena& arena) {
-    charts.score_root = p.arcs;
+void weigh_log(Charts& charts, ArcScores scores, Arena& arena) {
+    charts.score_root = scores.root;
     const std::size_t size = charts.layout.size();
     charts.score_right = scores.right;
     charts.score_left = scores.left;
@@ -65,7 +66,7 @@ void weigh_log(Charts& charts, const Problem& p, ArcScores scores, Arena& arena)
 ArcCharts<MaxPlane> arc_max(const Problem& p, Arena& arena) {
     const Diagonals layout = diagonals(p);
     auto charts = ArcCharts<MaxPlane>::take(arena, layout, p.roots);
-    weigh_max(charts, p, arc_scores(p, layout, arena));
+    weigh_max(charts, arc_scores(p, layout, arena));
     kernels().inside_arc_max(charts);
     return charts;
 }
@@ -73,7 +74,7 @@ ArcCharts<MaxPlane> arc_max(const Problem& p, Arena& arena) {
 ArcCharts<LogPlane> arc_log(const Problem& p, Arena& arena) {
     const Diagonals layout = diagonals(p);
     auto charts = ArcCharts<LogPlane>::take(arena, layout, p.roots);
-    weigh_log(charts, p, arc_scores(p, layout, arena), arena);
+    weigh_log(charts, arc_scores(p, layout, arena), arena);
     kernels().inside_arc_log(charts);
     return charts;
 }
@@ -81,7 +82,7 @@ ArcCharts<LogPlane> arc_log(const Problem& p, Arena& arena) {
 SiblingCharts<MaxPlane> sibling_max(const Problem& p, Arena& arena) {
     const Diagonals layout = diagonals(p);
     auto charts = SiblingCharts<MaxPlane>::take(arena, layout, p.roots, p.siblings);
-    weigh_max(charts, p, arc_scores(p, layout, arena));
+    weigh_max(charts, arc_scores(p, layout, arena));
     if (!kernels().inside_sibling_max(charts)) check_higher_order(p);
     return charts;
 }
@@ -91,7 +92,7 @@ SiblingCharts<LogPlane> sibling_log(const Problem& p, Arena& arena, double* shar
     const Diagonals layout = diagonals(p);
     auto charts = SiblingCharts<LogPlane>::take(arena, layout, p.roots, p.siblings);
     charts.shares = shares;
-    weigh_log(charts, p, arc_scores(p, layout, arena), arena);
+    weigh_log(charts, arc_scores(p, layout, arena), arena);
     if (!kernels().inside_sibling_log(charts)) check_higher_order(p);
     return charts;
 }

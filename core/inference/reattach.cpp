@@ -31,7 +31,9 @@ public:
 private:
     std::size_t cells() const { return static_cast<std::size_t>(p_.nodes() * p_.nodes()); }
 
-    double sibling(int head, int dep, int inner) const { return dep < 0 ? 0.0 : p_.siblings[(head * p_.nodes() + dep) * p_.nodes() + inner]; }
+    double sibling(int head, int dep, int inner) const {
+        return dep < 0 ? 0.0 : allowed(p_.siblings[(head * p_.nodes() + dep) * p_.nodes() + inner]);
+    }
 
     // For each head and each position: the next dependent towards the head (or the head), and away from it (or -1).
     void find_neighbours() {
@@ -72,7 +74,7 @@ private:
             const double now = worth(heads_[d], d);
             mark_below(d);
             for (int h = single ? 1 : 0; h <= p_.n; ++h) {
-                if (below_[h] == 2 || h == heads_[d] || p_.arc(h, d) == kMinusInfinity) continue;
+                if (below_[h] == 2 || h == heads_[d] || allowed(p_.arc(h, d)) == kMinusInfinity) continue;
                 const double then = worth(h, d);
                 // Rounding must not make a gain out of a tie, or the search would not end.
                 if (then - now > best.gain + 1e-12 * (1.0 + std::abs(then) + std::abs(now))) best = {then - now, d, h};

@@ -69,7 +69,7 @@ template <class Charts>
 ARBORA_INLINE static inline ShareRows share_rows(const Charts& c, int width, int s, Side side) {
     const std::ptrdiff_t nodes = c.layout.n + 1;
     ShareRows out;
-    out.elsewhere = c.scratch;
+    out.elsewhere = c.zeros;
     for (int i = 0; i < W; ++i) {
         const std::ptrdiff_t from = s + i, to = s + i + width;
         const bool there = to <= c.layout.n && (side == Side::right || from > 0);
@@ -159,6 +159,7 @@ bool inside_sibling(SiblingCharts<typename S::Plane>& c) {
         }
     }
     c.goal = goal(c);
+    for (int t = 1; t <= d.n; ++t) bad |= ~(broadcast(c.sibling_row(0, t)[0]) <= broadcast(kLargestScore));
     return !any(bad);
 }
 

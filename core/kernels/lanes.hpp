@@ -54,7 +54,7 @@ struct MaxLanes {
     ARBORA_INLINE static V unit() { return Vec{}; }
     ARBORA_INLINE static V times(V a, V b) { return a + b; }
     ARBORA_INLINE static V plus(V a, V b) { return maximum(a, b); }
-    ARBORA_INLINE static V weight(Vec score) { return score; }
+    ARBORA_INLINE static V weight(Vec score) { return allowed(score); }
 
     // max_k a[k] + b[k]
     ARBORA_INLINE static V dot(Walk<Plane> a, Walk<Plane> b, int count) {
@@ -77,7 +77,7 @@ struct MaxLanes {
         V best = broadcast(kMinusInfinity);
         scores.each(from, count, [&](int, Vec score) __attribute__((always_inline)) {
             bad |= ~(score <= broadcast(kLargestScore));
-            best = maximum((ARBORA_ISA::load(x) + ARBORA_ISA::load(y)) + score, best);
+            best = maximum((ARBORA_ISA::load(x) + ARBORA_ISA::load(y)) + allowed(score), best);
             x += a.step;
             y += b.step;
         });

@@ -13,9 +13,6 @@ ARBORA_INLINE static inline Vec tail_load(const double* p, int i, int length, do
 // Lanes that are NaN or too large (see kLargestScore).
 ARBORA_INLINE static inline IVec invalid(Vec x) { return ~(x <= broadcast(kLargestScore)); }
 
-// Scores below the range forbid, as -infinity does.
-ARBORA_INLINE static inline Vec allowed(Vec x) { return select(x < broadcast(-kLargestScore), broadcast(-__builtin_inf()), x); }
-
 static bool all_valid(const double* p, int length) {
     IVec bad{};
     for (int i = 0; i < length; i += W) bad |= invalid(tail_load(p, i, length, 0.0));

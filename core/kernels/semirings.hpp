@@ -33,11 +33,11 @@ struct Max {
         Vec best = broadcast(kMinusInfinity);
         int i = 0;
         for (; i + W <= length; i += W) {
-            best = maximum(best, (load(a.value + i) + load(b.value + i)) + load(score + i));
+            best = maximum(best, (load(a.value + i) + load(b.value + i)) + allowed(load(score + i)));
         }
         if (i < length) {
             const Vec part = load_first(score + i, length - i, kMinusInfinity);
-            best = maximum(best, (load(a.value + i) + load(b.value + i)) + part);
+            best = maximum(best, (load(a.value + i) + load(b.value + i)) + allowed(part));
         }
         return horizontal_max(best);
     }
@@ -119,7 +119,7 @@ struct Log {
         Vec clamped = maximum(score, broadcast(-kScoreLimit));
         clamped = select(clamped > broadcast(kScoreLimit), broadcast(kScoreLimit), clamped);
         const Vec whole = (clamped * 0x1.71547652b82fep+0 + kRound) - kRound;
-        return {Vec{}, select(score > broadcast(kMinusInfinity), whole, broadcast(kZeroExponent))};
+        return {Vec{}, select(score >= broadcast(-kLargestScore), whole, broadcast(kZeroExponent))};
     }
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attributes.hpp"
+#include "semiring/extended.hpp"
 
 #if defined(__AVX512F__) || defined(__AVX2__) || defined(__SSE2__)
 #include <immintrin.h>
@@ -140,6 +141,9 @@ ARBORA_INLINE static inline Vec power_of_two(Vec x) {
 struct VecExtended;
 ARBORA_INLINE static inline VecExtended normalize(Vec mantissa, Vec exponent);
 
+// Scores below the range forbid, as -infinity does.
+ARBORA_INLINE static inline Vec allowed(Vec x) { return select(x < broadcast(-kLargestScore), broadcast(-__builtin_inf()), x); }
+
 // exp(score) = mantissa * 2^exponent with the mantissa in [0.7, 1.5]; -inf gives mantissa 0.
 struct VecExtended {
     Vec mantissa, exponent;
@@ -174,7 +178,7 @@ ARBORA_INLINE static inline VecExtended exp_split(Vec score) {
     clamped = select(clamped > broadcast(kLimit), broadcast(kLimit), clamped);
     const Vec whole = (clamped * 0x1.71547652b82fep+0 + kRound) - kRound;
     const Vec rest = (clamped - whole * 0x1.62e42fee00000p-1) - whole * 0x1.a39ef35793c76p-33;
-    const IVec alive = score > broadcast(-__builtin_inf());
+    const IVec alive = score >= broadcast(-kLargestScore);
     return {select(alive, exp_reduced(rest), Vec{}), select(alive, whole, broadcast(-1e300))};
 }
 

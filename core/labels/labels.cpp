@@ -32,7 +32,7 @@ double largest(const double* scores, int count, int head, int dep) {
         }
         best = scores[l] > best ? scores[l] : best;
     }
-    return best;
+    return allowed(best);
 }
 
 // One skeleton's labellings in order of score: words sorted by what their second-best label costs, ranks raised step by step.
@@ -91,7 +91,7 @@ private:
         if (rank >= labels_.count) return;
         const double* scores = labels_.of(head, word);
         const double loss = scores[sorted[rank - 1]] - scores[sorted[rank]];
-        if (!(loss < -kMinusInfinity)) return;
+        if (allowed(scores[sorted[rank]]) == kMinusInfinity) return;
         Labelling next{from.score - loss, from.skeleton, word, from.raised};
         if (again) {
             next.raised.back().second = rank;
@@ -125,7 +125,7 @@ void log_sum_over_labels(LabelScores labels, double* out) {
         const double top = largest(scores, labels.count, h, d);
         if (top == kMinusInfinity) return top;
         double sum = 0.0;
-        for (int l = 0; l < labels.count; ++l) sum += std::exp(scores[l] - top);
+        for (int l = 0; l < labels.count; ++l) sum += std::exp(allowed(scores[l]) - top);
         return top + std::log(sum);
     });
 }

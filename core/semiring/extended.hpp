@@ -74,8 +74,13 @@ ARBORA_INLINE inline double ratio(Extended a, Extended b) {
     return a.mantissa / b.mantissa * (gap > 0.0 ? std::exp2(gap) : power_of_two(gap));
 }
 
+// What is below the range forbids.
+ARBORA_INLINE inline double allowed(double score) {
+    return score < -kLargestScore ? -std::numeric_limits<double>::infinity() : score;
+}
+
 ARBORA_INLINE inline Extended extended_exp(double score) {
-    if (score == -std::numeric_limits<double>::infinity()) return {};
+    if (score < -kLargestScore) return {};
     const double clamped = score > kScoreLimit ? kScoreLimit : (score < -kScoreLimit ? -kScoreLimit : score);
     const double whole = std::nearbyint(clamped * 0x1.71547652b82fep+0);
     const double rest = (clamped - whole * 0x1.62e42fee00000p-1) - whole * 0x1.a39ef35793c76p-33;

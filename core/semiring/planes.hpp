@@ -21,7 +21,7 @@ struct MaxPlane {
 
     ARBORA_INLINE static Value times(Value a, Value b) { return a + b; }
     ARBORA_INLINE static Value plus(Value a, Value b) { return a > b ? a : b; }
-    ARBORA_INLINE static Value weight(double score) { return score; }
+    ARBORA_INLINE static Value weight(double score) { return allowed(score); }
 
     ARBORA_INLINE MaxPlane operator+(std::ptrdiff_t offset) const { return {value + offset}; }
     ARBORA_INLINE Value at(std::ptrdiff_t i) const { return value[i]; }

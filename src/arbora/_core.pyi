@@ -114,7 +114,7 @@ def word_scores(arcs: numpy.typing.NDArray[numpy.float64], heads: list[int], sib
 def in_family(heads: list[int], trees: Trees, roots: Roots) -> bool:
     """Is this a tree of the family? Heads lie in 0..n."""
 
-def check(arcs: list[numpy.typing.NDArray[numpy.float64]], siblings: list[numpy.typing.NDArray[numpy.float64]] | None, grandparents: list[numpy.typing.NDArray[numpy.float64]] | None, grandsiblings: list[numpy.typing.NDArray[numpy.float64]] | None) -> None:
+def check(arcs: list[numpy.typing.NDArray[numpy.float64]], siblings: list[numpy.typing.NDArray[numpy.float64]] | None, grandparents: list[numpy.typing.NDArray[numpy.float64]] | None, grandsiblings: list[numpy.typing.NDArray[numpy.float64]] | None, trees: Trees, roots: Roots) -> None:
     """InputError where a score that counts is NaN or too large."""
 
 def ready_axes(arcs: list[Any]) -> int:

@@ -33,7 +33,7 @@ class Marginals(NamedTuple):
 
 def check(parts: Parts) -> None:
     """InputError where a score that counts is NaN or too large."""
-    _core.check(parts.arcs, parts.siblings, parts.grandparents, parts.grandsiblings)
+    _core.check(*arguments(parts)[:-1])
 
 
 def argmax(parts: Parts) -> list[Best]:

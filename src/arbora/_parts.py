@@ -134,7 +134,12 @@ def _all_labelled(arcs: list[Array]) -> bool:
 
 
 def _float_array(array: Any, where: str) -> Array:
-    if type(array) is np.ndarray and array.dtype is _FLOAT64 and array.flags.c_contiguous:
+    if (
+        type(array) is np.ndarray
+        and array.dtype is _FLOAT64
+        and array.flags.c_contiguous
+        and array.flags.aligned
+    ):
         return array
     try:
         raw = np.asarray(array)
@@ -143,7 +148,7 @@ def _float_array(array: Any, where: str) -> Array:
     if raw.dtype.kind not in "biuf":
         raise InputError(f"{where} must hold real numbers, got dtype {raw.dtype}")
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(raw, dtype=np.float64)
+        return np.require(raw, dtype=np.float64, requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
 def arc_array(array: Any, i: int, single: bool) -> Array:
