@@ -24,8 +24,8 @@ struct SiblingCharts : SpanCharts<P> {
     P between;
     double* scratch = nullptr;      // weights of the siblings of one vector of arcs
     const double* zeros = nullptr;  // scores for lanes without an arc
-    // Where marginals will be asked for, [head, dep, sibling] as `siblings`: the inside pass leaves here each sibling's share of its
-    // arc's item, so that the way down need not weigh it again; the way down turns shares into probabilities.
+    // Where marginals will be asked for, the way up leaves each sibling's share of its arc's item here, in the order in which the way
+    // down will want it, so that nothing is weighed twice.
     double* shares = nullptr;
 
     static SiblingCharts take(Arena& arena, Diagonals layout, Roots roots, const double* siblings) {
@@ -41,6 +41,19 @@ struct SiblingCharts : SpanCharts<P> {
     }
 
     double sibling(int head, int dep, int next) const { return allowed(sibling_row(head, dep)[next]); }
+
+    // Call before the way up, where marginals will be asked for. O(n^3) space, a third of that of the scores.
+    void keep_shares(Arena& arena) { shares = arena.take<double>(share_offset(this->layout.n + 1)); }
+
+    // Shares of the spans of one width: for each vector of spans, one vector for each way to its arc, to the right and to the left.
+    ARBORA_INLINE std::size_t share_offset(int width) const {
+        // sum over w < width of 2 w (n - w + 8): two directions, w ways, and lanes rounded up
+        const std::size_t n = this->layout.n + 8, w = width;
+        return n * w * (w - 1) - (w - 1) * w * (2 * w - 1) / 3;
+    }
+    ARBORA_INLINE double* shares_at(int width, int s) const {
+        return shares + share_offset(width) + static_cast<std::size_t>(2 * width) * (s - this->layout.first);
+    }
 
     // sibling(head, dep, .)
     ARBORA_INLINE const double* sibling_row(int head, int dep) const {

@@ -13,6 +13,7 @@
 #include "chart/viterbi.hpp"
 #include "errors/errors.hpp"
 #include "inference/reattach.hpp"
+#include "kernels/denormals.hpp"
 #include "kernels/kernels.hpp"
 
 namespace arbora {
@@ -87,11 +88,12 @@ SiblingCharts<MaxPlane> sibling_max(const Problem& p, Arena& arena) {
     return charts;
 }
 
-// `shares`: where marginals of siblings will be asked for (see SiblingCharts).
-SiblingCharts<LogPlane> sibling_log(const Problem& p, Arena& arena, double* shares = nullptr) {
+enum class Use { sums, marginals };
+
+SiblingCharts<LogPlane> sibling_log(const Problem& p, Arena& arena, Use use = Use::sums) {
     const Diagonals layout = diagonals(p);
     auto charts = SiblingCharts<LogPlane>::take(arena, layout, p.roots, p.siblings);
-    charts.shares = shares;
+    if (use == Use::marginals) charts.keep_shares(arena);
     weigh_log(charts, arc_scores(p, layout, arena), arena);
     if (!kernels().inside_sibling_log(charts)) check_higher_order(p);
     return charts;
@@ -159,6 +161,7 @@ void arcs_from_flow(const FlowPlanes& flow, Diagonals layout, double* out) {
 }  // namespace
 
 void argmax(const Problem& p, Arena& arena, int* heads) {
+    const FlushDenormals flush;
     arena.reset();
     if (p.n == 0) {
         heads[0] = -1;
@@ -167,7 +170,11 @@ void argmax(const Problem& p, Arena& arena, int* heads) {
     if (p.trees == Trees::nonprojective) {
         if (p.third_order()) require_answer(p, "argmax", true);
         if (p.second_order()) {
-            if (!best_by_reattachment(p, arena, heads)) no_tree(p);
+            if (!best_by_reattachment(p, arena, heads)) {
+                throw NoTreeError(
+                    "the approximate search found no tree to start from: none is projective, and the best by arcs alone uses a "
+                    "forbidden sibling; allow more siblings (scores above -inf)");
+            }
             return;
         }
         const Square square(p.n);
@@ -182,6 +189,7 @@ void argmax(const Problem& p, Arena& arena, int* heads) {
 }
 
 std::vector<Heads> kbest(const Problem& p, int k, Arena& arena) {
+    const FlushDenormals flush;
     require_answer(p, "kbest", false);
     arena.reset();
     if (p.n == 0) return {Heads{-1}};
@@ -224,6 +232,7 @@ double log_partition_nonprojective(const Problem& p, Arena& arena) {
 }  // namespace
 
 double log_partition(const Problem& p, Arena& arena) {
+    const FlushDenormals flush;
     require_answer(p, "log_partition", true);
     arena.reset();
     if (p.n == 0) return 0.0;
@@ -233,6 +242,7 @@ double log_partition(const Problem& p, Arena& arena) {
 }
 
 void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
+    const FlushDenormals flush;
     require_answer(p, "marginals", true);
     arena.reset();
     const Square square(p.n);
@@ -264,10 +274,10 @@ void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
     const Diagonals layout = diagonals(p);
     FlowPlanes flow;
     if (p.second_order()) {
-        const auto charts = sibling_log(p, arena, out.siblings);
+        const auto charts = sibling_log(p, arena, Use::marginals);
         if (charts.goal.is_zero()) no_tree(p);
         flow = FlowPlanes::take(arena, layout);
-        kernels().marginals_sibling(charts, flow);
+        kernels().marginals_sibling(charts, flow, out.siblings);
     } else {
         const auto charts = arc_log(p, arena);
         if (charts.goal.is_zero()) no_tree(p);
@@ -296,6 +306,7 @@ void sample_nonprojective(const Problem& p, int count, Generator& random, Arena&
 }  // namespace
 
 void sample(const Problem& p, int count, Generator& random, Arena& arena, int* heads) {
+    const FlushDenormals flush;
     require_answer(p, "sample", false);
     arena.reset();
     if (p.n == 0) {

@@ -6,18 +6,19 @@
 
 namespace arbora::ARBORA_ISA {
 
-// Head, dependent and sibling all move on by one vector.
+// From the rows of one vector of arcs to those of the next: head, dependent and sibling all move on by one vector, or back to
+// the first spans of the next width, where the end (`end_step` apart in memory) moves on by one.
 template <class Charts>
-ARBORA_INLINE static inline std::ptrdiff_t next_rows(const Charts& c) {
-    const std::ptrdiff_t nodes = c.layout.n + 1;
-    return W * (nodes * nodes + nodes + 1);
+ARBORA_INLINE static inline std::ptrdiff_t next_rows(const Charts& c, int width, int s, std::ptrdiff_t end_step) {
+    const std::ptrdiff_t nodes = c.layout.n + 1, one_span = nodes * nodes + nodes + 1;
+    return s + W + width <= c.layout.n ? W * one_span : (c.layout.first - s) * one_span + end_step;
 }
 
 // Sibling scores of the arcs s+i -> s+i+width (right) or back (left), by distance from s+i. Lanes without such an arc read zeros.
 template <class Charts>
 ARBORA_INLINE static inline ScoreRows right_rows(const Charts& c, int width, int s) {
     ScoreRows rows;
-    rows.next = next_rows(c);
+    rows.next = next_rows(c, width, s, c.layout.n + 1);
     for (int i = 0; i < W; ++i) {
         rows.row[i] = s + i + width <= c.layout.n ? c.sibling_row(s + i, s + i + width) + s + i : c.zeros;
     }
@@ -27,7 +28,7 @@ ARBORA_INLINE static inline ScoreRows right_rows(const Charts& c, int width, int
 template <class Charts>
 ARBORA_INLINE static inline ScoreRows left_rows(const Charts& c, int width, int s) {
     ScoreRows rows;
-    rows.next = next_rows(c);
+    rows.next = next_rows(c, width, s, static_cast<std::ptrdiff_t>(c.layout.n + 1) * (c.layout.n + 1));
     for (int i = 0; i < W; ++i) {
         const bool there = s + i >= 1 && s + i + width <= c.layout.n;
         rows.row[i] = there ? c.sibling_row(s + i + width, s + i) + s + i : c.zeros;
@@ -35,74 +36,30 @@ ARBORA_INLINE static inline ScoreRows left_rows(const Charts& c, int width, int 
     return rows;
 }
 
-// Where shares and marginals of siblings are: lane i of part k at row[i][k]; null for lanes without an arc.
-struct ShareRows {
-    double* row[W];
-    const double* elsewhere;  // read in place of a missing row
-
-    ARBORA_INLINE Vec at(std::ptrdiff_t k) const {
-        Vec shares{};
-        for (int i = 0; i < W; ++i) shares[i] = row[i] == nullptr ? 0.0 : row[i][k];
-        return shares;
-    }
-    ARBORA_INLINE void block(std::ptrdiff_t k, Vec (&shares)[W]) const {
-        for (int i = 0; i < W; ++i) shares[i] = load(row[i] == nullptr ? elsewhere : row[i] + k);
-        transpose_block(shares);
-    }
-    ARBORA_INLINE void put(std::ptrdiff_t k, Vec value) const {
-        for (int i = 0; i < W; ++i) {
-            if (row[i] != nullptr) row[i][k] = value[i];
-        }
-    }
-    ARBORA_INLINE void put_block(std::ptrdiff_t k, Vec (&values)[W]) const {
-        transpose_block(values);
-        for (int i = 0; i < W; ++i) {
-            if (row[i] != nullptr) store(row[i] + k, values[i]);
-        }
-    }
-};
-
 enum class Side { right, left };
 
-// Rows of the arcs s+i -> s+i+width, or back, by distance from s+i.
+// Shares of one vector of arcs: the nearest dependent first, then by the sibling's distance from the left end.
 template <class Charts>
-ARBORA_INLINE static inline ShareRows share_rows(const Charts& c, int width, int s, Side side) {
-    const std::ptrdiff_t nodes = c.layout.n + 1;
-    ShareRows out;
-    out.elsewhere = c.zeros;
-    for (int i = 0; i < W; ++i) {
-        const std::ptrdiff_t from = s + i, to = s + i + width;
-        const bool there = to <= c.layout.n && (side == Side::right || from > 0);
-        const auto arc = side == Side::right ? from * nodes + to : to * nodes + from;
-        out.row[i] = there ? c.shares + arc * nodes + from : nullptr;
-    }
-    return out;
+ARBORA_INLINE static inline double* side_shares(const Charts& c, int width, int s, Side side) {
+    return c.shares_at(width, s) + (side == Side::right ? 0 : width * W);
 }
 
 // From the terms that LogLanes::dot left in scratch and the item's whole value: each term's share.
-ARBORA_INLINE static inline void leave_shares(const double* scratch, int count, VecExtended nearest, std::ptrdiff_t nearest_at,
-                                              VecExtended whole, const ShareRows& out) {
+ARBORA_INLINE static inline void leave_shares(const double* scratch, int count, VecExtended nearest, VecExtended whole, double* out) {
     const IVec alive = whole.mantissa > Vec{};
     const Vec factor = 1.0 / whole.mantissa;
     const auto share = [&](Vec mantissa, Vec exponent) __attribute__((always_inline)) {
-        return select(alive, minimum(mantissa * factor * power_of_two(exponent - whole.exponent), broadcast(1.0)), Vec{});
+        return select(alive, mantissa * factor * power_of_two(exponent - whole.exponent), Vec{});
     };
-    out.put(nearest_at, share(nearest.mantissa, nearest.exponent));
-    int k = 0;
-    for (; k + W <= count; k += W) {
-        Vec block[W];
-        for (int l = 0; l < W; ++l) block[l] = share(load(scratch + 2 * W * (k + l)), load(scratch + 2 * W * (k + l) + W));
-        out.put_block(1 + k, block);
-    }
-    for (; k < count; ++k) out.put(1 + k, share(load(scratch + 2 * W * k), load(scratch + 2 * W * k + W)));
+    store(out, share(nearest.mantissa, nearest.exponent));
+    for (int k = 0; k < count; ++k) store(out + W * (k + 1), share(load(scratch + 2 * W * k), load(scratch + 2 * W * k + W)));
 }
 
 template <class S>
 ARBORA_INLINE static inline void leave_shares(const SiblingCharts<typename S::Plane>& c, int width, int s, Side side, typename S::V nearest,
                                               typename S::V whole) {
     if constexpr (S::kSums) {
-        if (c.shares == nullptr) return;
-        leave_shares(c.scratch, width - 1, nearest, side == Side::right ? 0 : width, whole, share_rows(c, width, s, side));
+        if (c.shares != nullptr) leave_shares(c.scratch, width - 1, nearest, whole, side_shares(c, width, s, side));
     }
 }
 
@@ -163,62 +120,102 @@ bool inside_sibling(SiblingCharts<typename S::Plane>& c) {
     return !any(bad);
 }
 
-// Turns the shares of an arc's siblings into probabilities, and hands these to the items a[k] and b[k].
-ARBORA_INLINE static inline void flow_siblings(Vec probability, const ShareRows& rows, double* a, std::ptrdiff_t step_a, double* b,
-                                               std::ptrdiff_t step_b, int count) {
-    const auto give = [&](Vec share) __attribute__((always_inline)) {
-        const Vec part = share * probability;
-        Shares::add(a, part);
-        Shares::add(b, part);
-        a += step_a;
-        b += step_b;
-        return part;
-    };
-    int k = 0;
-    for (; k + W <= count; k += W) {
-        Vec block[W];
-        rows.block(1 + k, block);
-        for (int l = 0; l < W; ++l) block[l] = give(block[l]);
-        rows.put_block(1 + k, block);
+// Where the marginals of siblings go: lane i of part k to row[i][k]; null for lanes without an arc.
+struct MarginalRows {
+    double* row[W];
+
+    ARBORA_INLINE void put(std::ptrdiff_t k, Vec value) const {
+        for (int i = 0; i < W; ++i) {
+            if (row[i] != nullptr) row[i][k] = value[i];
+        }
     }
-    for (; k < count; ++k) rows.put(1 + k, give(rows.at(1 + k)));
+    // Parts k .. k+count-1, count <= W; nothing past them is touched.
+    ARBORA_INLINE void put_block(std::ptrdiff_t k, int count, Vec (&values)[W]) const {
+        transpose_block(values);
+        for (int i = 0; i < W; ++i) {
+            if (row[i] == nullptr) continue;
+            if (count == W) {
+                store(row[i] + k, values[i]);
+            } else {
+                store_first(row[i] + k, count, values[i]);
+            }
+        }
+    }
+};
+
+// Turns the shares of an arc's siblings into probabilities, and hands these to the items a[k] and b[k].
+ARBORA_INLINE static inline void flow_siblings(Vec probability, const double* shares, const MarginalRows& rows, double* a,
+                                               std::ptrdiff_t step_a, double* b, std::ptrdiff_t step_b, int count) {
+    const IVec alive = probability > Vec{};
+    for (int k = 0; k < count; k += W) {
+        const int some = count - k < W ? count - k : W;
+        Vec block[W] = {};
+        for (int l = 0; l < some; ++l) {
+            const Vec part = select(alive, load(shares + W * (k + l)) * probability, Vec{});
+            Shares::add(a, part);
+            Shares::add(b, part);
+            a += step_a;
+            b += step_b;
+            block[l] = minimum(part, broadcast(1.0));
+        }
+        rows.put_block(1 + k, some, block);
+    }
 }
 
 struct SiblingFlow {
     const SiblingCharts<LogPlane>& c;
     FlowPlanes f;
+    double* siblings;  // [head, dep, sibling], zeroed by the caller
 
     // What lanes without a span, or of negligible probability, hand on is nothing.
     ARBORA_INLINE Vec alive(Vec probability, int lanes) const {
         return select((probability > broadcast(Shares::kNegligible)) & first_lanes(lanes), probability, Vec{});
     }
 
+    // Rows of the arcs s+i -> s+i+width, or back, by distance from s+i.
+    ARBORA_INLINE MarginalRows rows(int width, int s, Side side) const {
+        const std::ptrdiff_t nodes = c.layout.n + 1;
+        MarginalRows out;
+        for (int i = 0; i < W; ++i) {
+            const std::ptrdiff_t from = s + i, to = s + i + width;
+            const bool there = to <= c.layout.n && (side == Side::right || from > 0);
+            const auto arc = side == Side::right ? from * nodes + to : to * nodes + from;
+            out.row[i] = there ? siblings + arc * nodes + from : nullptr;
+        }
+        return out;
+    }
+
     ARBORA_INLINE void open_right(int width, int s) const {
         const Diagonals& d = c.layout;
         const std::ptrdiff_t inside = d.at(width - 1, s + 1);
         const Vec probability = alive(load(f.open_right + d.at(width, s)), d.spans(width, s));
-        const ShareRows rows = share_rows(c, width, s, Side::right);
-        const Vec nearest = rows.at(0) * probability;
-        rows.put(0, nearest);
+        if (!any(probability > Vec{})) return;
+        const double* shares = side_shares(c, width, s, Side::right);
+        const MarginalRows out = rows(width, s, Side::right);
+        const Vec nearest = select(probability > Vec{}, load(shares) * probability, Vec{});
+        out.put(0, minimum(nearest, broadcast(1.0)));
         Shares::add(f.left + inside, nearest);
-        flow_siblings(probability, rows, f.open_right + d.at(1, s), d.stride, f.between + inside, 1 - d.stride, width - 1);
+        flow_siblings(probability, shares + W, out, f.open_right + d.at(1, s), d.stride, f.between + inside, 1 - d.stride, width - 1);
     }
 
     ARBORA_INLINE void open_left(int width, int s) const {
         const Diagonals& d = c.layout;
         const Vec probability = alive(load(f.open_left + d.at(width, s)), d.spans(width, s));
-        const ShareRows rows = share_rows(c, width, s, Side::left);
-        const Vec nearest = rows.at(width) * probability;
-        rows.put(width, nearest);
+        if (!any(probability > Vec{})) return;
+        const double* shares = side_shares(c, width, s, Side::left);
+        const MarginalRows out = rows(width, s, Side::left);
+        const Vec nearest = select(probability > Vec{}, load(shares) * probability, Vec{});
+        out.put(width, minimum(nearest, broadcast(1.0)));
         Shares::add(f.right + d.at(width - 1, s), nearest);
-        flow_siblings(probability, rows, f.between + d.at(1, s), d.stride, f.open_left + d.at(width - 1, s + 1), 1 - d.stride, width - 1);
+        flow_siblings(probability, shares + W, out, f.between + d.at(1, s), d.stride, f.open_left + d.at(width - 1, s + 1),
+                      1 - d.stride, width - 1);
     }
 
     void run() {
         const Diagonals& d = c.layout;
         flow_goal(c, f);
         if (c.roots == Roots::single) {
-            for (int r = 1; r <= d.n; ++r) c.shares[r * static_cast<std::ptrdiff_t>(d.n + 1)] = f.root[r];
+            for (int r = 1; r <= d.n; ++r) siblings[r * static_cast<std::ptrdiff_t>(d.n + 1)] = f.root[r] < 1.0 ? f.root[r] : 1.0;
         }
         for (int width = d.n - d.first; width >= 1; --width) {
             for (int s = d.first; s + width <= d.n; s += W) {
@@ -231,7 +228,7 @@ struct SiblingFlow {
     }
 };
 
-// f, zeroed by the caller, becomes the marginals of arcs as in flow_arc; c.shares becomes those of siblings.
-static void flow_sibling(const SiblingCharts<LogPlane>& c, FlowPlanes f) { SiblingFlow{c, f}.run(); }
+// f, zeroed by the caller, becomes the marginals of arcs as in flow_arc.
+static void flow_sibling(const SiblingCharts<LogPlane>& c, FlowPlanes f, double* siblings) { SiblingFlow{c, f, siblings}.run(); }
 
 }  // namespace arbora::ARBORA_ISA

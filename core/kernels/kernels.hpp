@@ -26,7 +26,7 @@ struct Kernels {
     void (*marginals_arc)(const ArcCharts<LogPlane>& charts, FlowPlanes flow);
     bool (*inside_sibling_max)(SiblingCharts<MaxPlane>& charts);
     bool (*inside_sibling_log)(SiblingCharts<LogPlane>& charts);
-    void (*marginals_sibling)(const SiblingCharts<LogPlane>& charts, FlowPlanes flow);
+    void (*marginals_sibling)(const SiblingCharts<LogPlane>& charts, FlowPlanes flow, double* siblings);
 
     // inside_grandparent.hpp
     void (*inside_grandparent_max)(GrandparentCharts<MaxPlane>& charts);

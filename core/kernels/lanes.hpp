@@ -23,24 +23,27 @@ struct ScoreRows {
         for (int i = 0; i < W; ++i) scores[i] = row[i][k];
         return scores;
     }
-    // Scores k .. k+W-1.
-    ARBORA_INLINE void block(std::ptrdiff_t k, Vec (&scores)[W]) const {
+    // Scores k .. k+count-1, count <= W; nothing past them is read.
+    ARBORA_INLINE void block(std::ptrdiff_t k, int count, Vec (&scores)[W]) const {
         for (int i = 0; i < W; ++i) {
-            scores[i] = load(row[i] + k);
+            scores[i] = count == W ? load(row[i] + k) : load_first(row[i] + k, count, 0.0);
             __builtin_prefetch(row[i] + k + next);
         }
         transpose_block(scores);
     }
-    // visit(k, scores) for k in from .. from+count-1; rows are read in whole blocks, and nothing past their end.
+    // visit(k, scores) for k in from .. from+count-1, read in blocks.
     template <class Visit>
     ARBORA_INLINE void each(int from, int count, Visit visit) const {
         int k = 0;
         for (; k + W <= count; k += W) {
             Vec scores[W];
-            block(from + k, scores);
+            block(from + k, W, scores);
             for (int i = 0; i < W; ++i) visit(k + i, scores[i]);
         }
-        for (; k < count; ++k) visit(k, at(from + k));
+        if (k == count) return;
+        Vec scores[W];
+        block(from + k, count - k, scores);
+        for (int i = 0; i < count - k; ++i) visit(k + i, scores[i]);
     }
 };
 

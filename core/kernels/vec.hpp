@@ -52,7 +52,7 @@ ARBORA_INLINE static inline IVec first_lanes(std::int64_t count) { return lane_n
 
 ARBORA_INLINE static inline Vec select(IVec mask, Vec a, Vec b) { return mask ? a : b; }
 
-// The first `count` < W doubles at p, `fill` in the other lanes; reads nothing beyond.
+// The first `count` <= W doubles at p, `fill` in the other lanes; reads nothing beyond.
 ARBORA_INLINE static inline Vec load_first(const double* p, int count, double fill) {
 #if defined(__AVX512F__)
     return (Vec)_mm512_mask_loadu_pd((__m512d)broadcast(fill), (__mmask8)((1u << count) - 1u), p);
@@ -63,6 +63,17 @@ ARBORA_INLINE static inline Vec load_first(const double* p, int count, double fi
     Vec v = broadcast(fill);
     for (int i = 0; i < count; ++i) v[i] = p[i];
     return v;
+#endif
+}
+
+// Writes the first `count` <= W lanes and nothing beyond.
+ARBORA_INLINE static inline void store_first(double* p, int count, Vec v) {
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_pd(p, (__mmask8)((1u << count) - 1u), (__m512d)v);
+#elif defined(__AVX2__)
+    _mm256_maskstore_pd(p, (__m256i)first_lanes(count), (__m256d)v);
+#else
+    for (int i = 0; i < count; ++i) p[i] = v[i];
 #endif
 }
 

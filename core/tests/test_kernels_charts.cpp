@@ -57,11 +57,10 @@ ArcCharts<Plane> arc_charts(const Kernels& k, const Case& c) {
     return charts;
 }
 
-// `shares`: where marginals of siblings are wanted, zeroed.
 template <class Plane>
-SiblingCharts<Plane> sibling_charts(const Kernels& k, const Case& c, double* shares = nullptr) {
+SiblingCharts<Plane> sibling_charts(const Kernels& k, const Case& c, bool for_marginals = false) {
     auto charts = SiblingCharts<Plane>::take(c.arena, c.layout(), c.roots, c.owned.siblings.data());
-    charts.shares = shares;
+    if (for_marginals) charts.keep_shares(c.arena);
     weigh(k, c, charts);
     if constexpr (std::is_same_v<Plane, MaxPlane>) {
         CHECK(k.inside_sibling_max(charts));
@@ -121,10 +120,10 @@ Numbers arc_marginals(const Kernels& k, const Case& c) {
 
 Numbers sibling_marginals(const Kernels& k, const Case& c) {
     Numbers siblings(c.owned.siblings.size(), 0.0);
-    const auto charts = sibling_charts<LogPlane>(k, c, siblings.data());
+    const auto charts = sibling_charts<LogPlane>(k, c, true);
     if (charts.goal.is_zero()) return {};
     const auto flow = FlowPlanes::take(c.arena, c.layout());
-    k.marginals_sibling(charts, flow);
+    k.marginals_sibling(charts, flow, siblings.data());
     Numbers out = flow_values(flow, c.layout());
     out.insert(out.end(), siblings.begin(), siblings.end());
     return out;

@@ -118,7 +118,8 @@ def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[O
             arcs.append(relative)
     if possible:
         # Relative to the tree its own score is 0, so its log-probability is -log Z alone.
-        values[possible] = 0.0 - _native.log_partition(parts.pick(possible).replace_arcs(arcs))
+        log_z = _native.log_partition(parts.pick(possible).replace_arcs(arcs))
+        values[possible] = np.minimum(0.0, -log_z)  # labels summed here and natively may round differently
     return _number(parts, values)
 
 
