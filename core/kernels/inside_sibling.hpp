@@ -123,6 +123,7 @@ bool inside_sibling(SiblingCharts<typename S::Plane>& c) {
 // Where the marginals of siblings go: lane i of part k to row[i][k]; null for lanes without an arc.
 struct MarginalRows {
     double* row[W];
+    std::ptrdiff_t next = 0;  // as in ScoreRows
 
     ARBORA_INLINE void put(std::ptrdiff_t k, Vec value) const {
         for (int i = 0; i < W; ++i) {
@@ -134,6 +135,7 @@ struct MarginalRows {
         transpose_block(values);
         for (int i = 0; i < W; ++i) {
             if (row[i] == nullptr) continue;
+            __builtin_prefetch(row[i] + k + next, 1);
             if (count == W) {
                 store(row[i] + k, values[i]);
             } else {
@@ -176,6 +178,7 @@ struct SiblingFlow {
     ARBORA_INLINE MarginalRows rows(int width, int s, Side side) const {
         const std::ptrdiff_t nodes = c.layout.n + 1;
         MarginalRows out;
+        out.next = next_rows(c, width, s, side == Side::right ? -nodes : -nodes * nodes);
         for (int i = 0; i < W; ++i) {
             const std::ptrdiff_t from = s + i, to = s + i + width;
             const bool there = to <= c.layout.n && (side == Side::right || from > 0);
