@@ -10,28 +10,22 @@ RandomWalk::RandomWalk(const double* scores, Square square, Arena& arena) : squa
     auto* tops = arena.take<double>(2 * static_cast<std::size_t>(square.stride));
     kernels().column_best(scores, square, 0, tops, tops + square.stride);
     for (int d = 1; d <= square.n; ++d) possible_ &= tops[d] > kMinusInfinity;
-    Elimination weights{square, Roots::multi};
-    weights.weights = cumulative_ = arena.take<double>(square.size());
-    kernels().scale_weights(scores, tops, weights);
+    Elimination sums{square, Roots::multi};
+    sums.weights = arena.take<double>(square.size());
+    kernels().scale_weights(scores, tops, sums);
     for (int h = 1; h <= square.n; ++h) {
-        const double* above = cumulative_ + square.line(h - 1);
-        double* row = cumulative_ + square.line(h);
+        const double* above = sums.weights + square.line(h - 1);
+        double* row = sums.weights + square.line(h);
         for (int d = 0; d <= square.n; ++d) row[d] += above[d];
     }
+    cumulative_ = arena.take<double>(square.size());
+    kernels().transpose(sums.weights, square, cumulative_);
 }
 
+// The lowest head whose cumulative weight exceeds a random part of the whole; it has weight, or its sum would be no larger.
 int RandomWalk::step(int word, Generator& random) const {
-    const double target = random.uniform() * cumulative_[square_.cell(square_.n, word)];
-    int low = 0, high = square_.n;  // the lowest head whose cumulative weight exceeds the target
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (cumulative_[square_.cell(middle, word)] > target) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
+    const double* line = cumulative_ + square_.line(word);
+    return kernels().line_rank(line, square_.n, random.uniform() * line[square_.n]);
 }
 
 bool RandomWalk::draw(Generator& random, int* heads) {

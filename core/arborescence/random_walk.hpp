@@ -3,7 +3,7 @@
 //
 // A walk may take long where words prefer each other to the root, so the steps are limited and a tree may be given up. That does
 // not bias those that are finished: how many steps are walked in circles is independent of the tree [propp-1998].
-// Time O(n^2) to begin with, then O(log n) a step; on the order of n steps a tree unless the scores are circular.
+// Time O(n^2) to begin with, then O(n) a step, but one of a few vector operations; on the order of n steps a tree unless the scores are circular.
 #pragma once
 
 #include "arborescence/elimination_state.hpp"
@@ -24,7 +24,7 @@ private:
 
     Square square_;
     bool possible_ = true;
-    double* cumulative_;  // [head][dep]: weight of the heads up to this one
+    double* cumulative_;  // [dep][head]: weight of the heads up to this one
     char* in_tree_;
 };
 

@@ -63,6 +63,15 @@ static int line_best(const double* line, int length, double* best) {
     return -1;
 }
 
+// How many of line[0..length) do not exceed the target.
+static int line_rank(const double* line, int length, double target) {
+    IVec count{};
+    for (int i = 0; i < length; i += W) count -= (load(line + i) <= broadcast(target)) & first_lanes(length - i);
+    std::int64_t sum = 0;
+    for (int i = 0; i < W; ++i) sum += count[i];
+    return static_cast<int>(sum);
+}
+
 // into = max(into, from - shift), entering words alongside: from_word, or where that is null one word for all.
 static void line_merge(double* into, double* into_word, const double* from, const double* from_word, double word, double shift, int length) {
     for (int i = 0; i < length; i += W) {

@@ -38,6 +38,7 @@ struct Kernels {
     double (*largest_magnitude)(const double* scores, Square square);
     void (*transpose)(const double* scores, Square square, double* out);
     int (*line_best)(const double* line, int length, double* best);
+    int (*line_rank)(const double* line, int length, double target);
     void (*line_merge)(double* into, double* into_word, const double* from, const double* from_word, double word, double shift,
                        int length);
     void (*line_merge_two)(double* into, double* into_second, const double* from, const double* from_second, double shift, int length);

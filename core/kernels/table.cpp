@@ -44,6 +44,7 @@ const Kernels table = {
     largest_magnitude,
     transpose,
     line_best,
+    line_rank,
     line_merge,
     line_merge_two,
     scale_weights,

@@ -2,7 +2,7 @@
 
 Every call must return an answer that satisfies a few cheap promises, or raise an ArboraError.
 Anything else fails: another exception, a warning, a written input, an answer that is no tree, a
-call that takes more than 5 seconds, a crash. Each case follows from (seed, case number), so the
+call that takes more than 20 seconds, a crash. Each case follows from (seed, case number), so the
 line that is printed before a failure reproduces it:
 
     python tests/fuzz/fuzz_inference.py --seconds 60 --seed 0
@@ -35,7 +35,7 @@ from arbora import inference
 from arbora.distribution import TreeDistribution
 from arbora.errors import ArboraError
 
-SECONDS_PER_CASE = 5
+SECONDS_PER_CASE = 20
 DTYPES = ["f8", "f8", "f8", "f8", "f4", "f2", "i8", "i4", "u1", "u8", ">f8", "longdouble", "?"]
 BAD_DTYPES = ["c16", "U3", "O", "M8[s]", "V8", "S2"]
 VALUES = [0.0, -0.0, 1.0, -1.0, 1e-300, 1e6, -1e6, 1e32, -1e32, 1e300, -1e300, -np.inf]
