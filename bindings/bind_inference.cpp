@@ -66,7 +66,7 @@ private:
 
 // What one thread keeps between sentences, and between calls: memory for charts is worth keeping, unless a giant left it large.
 struct Workspace {
-    static constexpr std::size_t kKeep = std::size_t{256} << 20;
+    static constexpr std::size_t kKeep = std::size_t{64} << 20;
     Arena arena;
     std::vector<double> reduced;
 
