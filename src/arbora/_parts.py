@@ -160,7 +160,7 @@ def arc_array(array: Any, i: int, single: bool) -> Array:
         return result
     if len(shape) == 3 and shape[0] == shape[1] >= 1 and shape[2] >= 1:
         return result
-    hint = "; a list of arrays is a batch of sentences" if not single and len(shape) < 2 else ""
+    hint = "; a list of arrays is a batch of sentences" if len(shape) != 2 else ""
     raise InputError(
         f"{where} must have shape (n+1, n+1), or (n+1, n+1, labels), for a sentence of n words; "
         f"got {shape}{hint}"
@@ -186,6 +186,8 @@ def _higher_order(name: str, given: Any, axes: int, nodes: list[int], single: bo
 def partial_heads(required: Any, nodes: int, where: str = "required") -> NDArray[np.intp]:
     """A partial tree as an array of shape (n+1,): -1 where the head is free."""
     heads = np.full(nodes, -1, dtype=np.intp)
+    if isinstance(required, (list, tuple)) and required and all(map(_is_whole, required)):
+        required = np.array(required)  # a partial tree as a plain list
     if isinstance(required, np.ndarray) and required.ndim == 1:
         if required.shape != (nodes,) or required.dtype.kind not in "iu":
             raise InputError(
@@ -207,6 +209,10 @@ def partial_heads(required: Any, nodes: int, where: str = "required") -> NDArray
                 f"or -1 for free; got {heads[dep]}"
             )
     return heads
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _pairs(required: Any, where: str) -> list[tuple[int, int]]:

@@ -79,11 +79,24 @@ def given_trees(parts: Parts, heads: Any) -> list[NDArray[np.intp]]:
     trees = []
     for i, (tree, array) in enumerate(zip(each, parts.arcs, strict=True)):
         where = "heads" if parts.single else f"heads[{i}]"
-        result = partial_heads(np.asarray(tree), len(array), where)
+        if isinstance(tree, Best):
+            raise InputError(f"{where} must be an array of heads, got a Best; pass its .heads")
+        result = partial_heads(as_heads(tree, where), len(array), where)
         if np.any(result[1:] < 0):
             raise InputError(f"{where}: word {1 + int(np.argmin(result[1:]))} has no head")
         trees.append(result)
     return trees
+
+
+def as_heads(tree: Any, where: str) -> NDArray[Any]:
+    """An array of one axis, of whatever the caller gave."""
+    try:
+        array = np.asarray(tree)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where} must be heads of shape (n+1,), got {type(tree).__name__}") from error
+    if array.ndim != 1:
+        raise InputError(f"{where} must be heads of shape (n+1,), got shape {array.shape}")
+    return array
 
 
 def given_labels(parts: Parts, trees: list[Any], labels: Any) -> list[NDArray[Any] | None]:

@@ -12,12 +12,19 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora import inference
+from arbora import _native, inference
 from arbora._native import Best, Heads, Marginals
-from arbora._parts import Array, Options
+from arbora._parts import Array, Options, make_parts
 from arbora.errors import InputError
 
 __all__ = ["TreeDistribution"]
+
+
+def _freeze(*arrays: NDArray[Any] | None) -> None:
+    """Answers are kept, so nobody may write into them."""
+    for array in arrays:
+        if array is not None:
+            array.flags.writeable = False
 
 
 class TreeDistribution:
@@ -32,8 +39,15 @@ class TreeDistribution:
     def __init__(self, scores: Any, **options: Unpack[Options]) -> None:
         if isinstance(scores, (list, tuple)):
             raise InputError("TreeDistribution takes one sentence; make one for each array of a batch")
-        self._scores = np.array(scores)
+        parts = make_parts(scores, **options)
+        _native.check(parts)
+        self._scores = parts.arcs[0].copy()
         self._options = options.copy()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not name.startswith("_"):
+            raise AttributeError(f"a TreeDistribution does not change; {name!r} cannot be set")
+        super().__setattr__(name, value)
 
     @property
     def scores(self) -> NDArray[Any]:
@@ -55,6 +69,7 @@ class TreeDistribution:
     def best(self) -> Best:
         """The most probable tree (and labelling)."""
         best: Best = inference.argmax(self._scores, **self._options)
+        _freeze(best.heads, best.labels)
         return best
 
     @cached_property
@@ -66,19 +81,21 @@ class TreeDistribution:
     def marginals(self) -> Array | Marginals:
         """P(part), as `inference.marginals`."""
         marginals: Array | Marginals = inference.marginals(self._scores, **self._options)
+        _freeze(*(marginals if isinstance(marginals, Marginals) else (marginals,)))
         return marginals
 
     @cached_property
     def arc_marginals(self) -> Array:
         """P(head, dep), shape (n+1, n+1), labels summed out; columns of words sum to one."""
-        return inference.arc_marginals(self.marginals)
+        arcs = inference.arc_marginals(self.marginals)
+        _freeze(arcs)
+        return arcs
 
     @cached_property
     def label_marginals(self) -> Array:
         """P(label | arc), shape (n+1, n+1, labels); 0 for arcs that are forbidden."""
         if self._scores.ndim != 3:
             raise InputError("label_marginals needs labelled scores of shape (n+1, n+1, labels)")
-        _ = self.log_partition  # the checks of the scores
         scores = np.array(self._scores, dtype=np.float64)
         words = np.arange(len(scores))
         scores[:, 0] = scores[words, words] = -np.inf
@@ -86,6 +103,7 @@ class TreeDistribution:
         weights = np.exp(scores - np.where(tops > -np.inf, tops, 0.0))
         totals = weights.sum(axis=-1, keepdims=True)
         result: Array = weights / np.where(totals > 0.0, totals, 1.0)
+        _freeze(result)
         return result
 
     @cached_property
@@ -120,6 +138,8 @@ class TreeDistribution:
 
     def kl_divergence(self, other: TreeDistribution) -> float:
         """KL(self || other) in nats, for first-order distributions over the same family."""
+        if not isinstance(other, TreeDistribution):
+            raise InputError(f"kl_divergence takes a TreeDistribution, got {type(other).__name__}")
         if any(self._options.get(name) != other._options.get(name) for name in ("trees", "roots")):
             raise InputError("kl_divergence needs two distributions over the same family")
         return float(inference.kl_divergence(self._scores, other._scores, **self._options))

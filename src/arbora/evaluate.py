@@ -23,6 +23,7 @@ Conventions, stated once:
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
@@ -77,6 +78,10 @@ def evaluate(
     """
     if punctuation not in ("auto", "upos", "form"):
         raise InputError(f"punctuation: expected 'auto', 'upos' or 'form', got {punctuation!r}")
+    for side, sentences in zip(names, (gold, predicted), strict=True):
+        if isinstance(sentences, str | os.PathLike):
+            path = str(sentences)
+            raise InputError(f"{side}: expected sentences, got the path {path!r}; arbora.read it first")
     words = _Words.collect(gold, predicted, names)
     usual: PunctuationRule = "upos" if words.has_ud_tags else "form"
     rule = usual if punctuation == "auto" else punctuation

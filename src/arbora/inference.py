@@ -168,8 +168,11 @@ def sample(
     """`k` random trees, drawn exactly: a list of `Best`, or a list of such lists for a batch.
 
     Without replacement, the trees are distinct, each drawn from the distribution over those not yet
-    drawn; all of them come out where fewer than `k` exist. One seed gives one result.
+    drawn; all of them come out where fewer than `k` exist. One seed gives one result: give each call
+    its own, since the default is always 0.
     """
+    if not isinstance(replacement, bool):
+        raise InputError(f"replacement must be True or False, got {replacement!r}")
     if not _is_whole(k) or k < 1:
         raise InputError(f"k must be a whole number of at least 1, got {k!r}")
     if not _is_whole(seed) or not 0 <= seed < 2**64:

@@ -51,6 +51,10 @@ def projectivize(tree: Tree, how: str = "flatten", *, encoding: Encoding | None 
     belongs to "pseudo-projective" alone. A re-attached word keeps its own label.
     """
     _check_choice("how", how, tuple(WAYS))
+    if not isinstance(tree, Tree):
+        raise InputError(
+            f"tree: expected a Tree, got {type(tree).__name__}; make one: Tree.from_heads(heads)"
+        )
     if encoding is None:
         return WAYS[how](tree)
     if how != "pseudo-projective":

@@ -197,6 +197,7 @@ def write(
 ) -> int:
     """Writes sentences to a path, `-` (stdout) or file object; returns how many.
 
+    The format is the sentences' own, whatever the target is called; `convert` changes it.
     `same`: each in the layout it was read in, so that what was read comes back byte for byte;
     `standard`: LF, one blank line after each, no byte order mark. `.gz` zips. A path is replaced
     only when all is written.
@@ -207,6 +208,10 @@ def write(
     with open_output(target) as stream:
         waiting: Sentence | None = None  # one behind, since only the last may lack its blank line
         for sentence in sentences:
+            if not isinstance(sentence, Sentence):
+                raise InputError(
+                    f"write: expected an iterable of Sentence, got one of {type(sentence).__name__}"
+                )
             if waiting is not None:
                 stream.write(_rendered(waiting, layout, first=count == 1, last=False))
             waiting, count = sentence, count + 1
