@@ -6,11 +6,11 @@
 
 #include <cstdlib>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <utility>
-#include <vector>
 
 namespace arbora {
 
@@ -23,7 +23,7 @@ using Input = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 // What numpy gives back is kept, up to a limit, and handed out again.
 class Recycler {
 public:
-    static constexpr std::size_t kSmall = 1 << 17;  // below this malloc does well by itself
+    static constexpr std::size_t kSmall = 1 << 14;  // below this malloc does well by itself
     static constexpr std::size_t kKeep = std::size_t{128} << 20;
 
     static Recycler& shared() {
@@ -35,11 +35,10 @@ public:
     void* take(std::size_t& bytes) {
         if (bytes >= kSmall) {
             const std::lock_guard lock(mutex_);
-            for (std::size_t i = 0; i < kept_.size(); ++i) {
-                const auto [size, memory] = kept_[i];
-                if (size < bytes || size > bytes + bytes / 4) continue;
-                kept_[i] = kept_.back();
-                kept_.pop_back();
+            const auto found = kept_.lower_bound(bytes);
+            if (found != kept_.end() && found->first <= bytes + bytes / 4) {
+                const auto [size, memory] = *found;
+                kept_.erase(found);
                 kept_bytes_ -= size;
                 bytes = size;
                 return memory;
@@ -53,10 +52,14 @@ public:
     void give_back(void* memory, std::size_t bytes) noexcept {
         if (bytes >= kSmall) {
             const std::lock_guard lock(mutex_);
-            if (kept_bytes_ + bytes <= kKeep && kept_.size() < 256) {
-                kept_.emplace_back(bytes, memory);
-                kept_bytes_ += bytes;
-                return;
+            if (kept_bytes_ + bytes <= kKeep) {
+                try {
+                    kept_.emplace(bytes, memory);
+                    kept_bytes_ += bytes;
+                    return;
+                } catch (const std::bad_alloc&) {
+                    // No room even for a note: let it go.
+                }
             }
         }
         std::free(memory);
@@ -64,7 +67,7 @@ public:
 
 private:
     std::mutex mutex_;
-    std::vector<std::pair<std::size_t, void*>> kept_;
+    std::multimap<std::size_t, void*> kept_;  // by size
     std::size_t kept_bytes_ = 0;
 };
 
