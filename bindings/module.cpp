@@ -9,6 +9,7 @@ void bind_conll(nb::module_& m);
 
 namespace arbora {
 void bind_inference(nb::module_& m);
+void bind_linear(nb::module_& m);
 }
 
 NB_MODULE(_core, m) {
@@ -28,4 +29,5 @@ NB_MODULE(_core, m) {
     });
     bind_conll(m);
     arbora::bind_inference(m);
+    arbora::bind_linear(m);
 }

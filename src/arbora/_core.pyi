@@ -124,3 +124,92 @@ def ready_axes(arcs: list[Any]) -> int:
 
 def instruction_set() -> str:
     """The vector instructions that inference uses here."""
+
+class SparseVector:
+    """
+    Indices that ascend without repeats, each with a value that is not zero.
+    """
+
+    def __init__(self, indices: numpy.typing.ArrayLike, values: numpy.typing.ArrayLike) -> None:
+        """Of entries in any order; values of the same index are summed."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def indices(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def values(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def norm2(self) -> float:
+        """The sum of squares."""
+
+    def dot(self, other: SparseVector) -> float: ...
+
+    def plus(self, other: SparseVector, factor: float = 1.0) -> SparseVector:
+        """self + factor * other"""
+
+    def __add__(self, arg: SparseVector, /) -> SparseVector: ...
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+class Weights:
+    """
+    w = scale * v with a running average; every operation costs what it touches.
+    """
+
+    def __init__(self, size: int, averaged: bool = True) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def averaged(self) -> bool: ...
+
+    @property
+    def scale(self) -> float: ...
+
+    @property
+    def ticks(self) -> float: ...
+
+    def add(self, x: SparseVector, step: float) -> None:
+        """w += step * x"""
+
+    def multiply(self, factor: float) -> None:
+        """w *= factor"""
+
+    def tick(self, count: float = 1.0) -> None:
+        """Count w, as it is, in the average."""
+
+    def dot(self, x: SparseVector) -> float:
+        """<w, x>"""
+
+    def norm2(self) -> float:
+        """|w|^2"""
+
+    def values(self) -> numpy.typing.NDArray[numpy.float32]:
+        """w, a copy."""
+
+    def average(self) -> numpy.typing.NDArray[numpy.float32]:
+        """The mean of w over all ticks."""
+
+    def state(self) -> dict[str, Any]:
+        """
+        All there is to know, for `from_state`; the copy goes on to the same bits.
+        """
+
+    @staticmethod
+    def from_state(state: dict[str, Any]) -> Weights: ...
+
+def nearest_multipliers(gram: numpy.typing.NDArray[numpy.float64], bounds: numpy.typing.NDArray[numpy.float64], cap: float = ...) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    The multipliers of the least change with <change, d_i> >= bounds[i], where gram[i, j] = <d_i, d_j>; their sum at most cap.
+    """
+
+def solve_qp(gram: numpy.typing.NDArray[numpy.float64], linear: numpy.typing.NDArray[numpy.float64], cap: float, start: numpy.typing.NDArray[numpy.float64] | None = None) -> tuple[numpy.typing.NDArray[numpy.float64], float, float, bool]:
+    """
+    Maximize <linear, a> - a'Ga/2 over a >= 0 with sum at most cap: (a, objective, violation, converged).
+    """

@@ -1,0 +1,41 @@
+// Small dense quadratic programs: the duals that k-best MIRA and the 1-slack structural SVM solve at each step.
+//
+//     maximize  f(α) = <b, α> - ½ <α, G α>   over  α >= 0,  Σ α <= cap          G = (<d_i, d_j>): positive semidefinite
+//
+// With d_i = f(gold) - f(tree i): for MIRA, the least Δw with <Δw, d_i> >= b_i for all i is Σ α_i d_i, where b_i is loss minus margin and
+// cap is C, or infinite for hard constraints [crammer-2006, mcdonald-2005]. For the 1-slack SVM, w = Σ α_i d_i with b_i the loss of
+// plane i and cap = C [joachims-2009].
+//
+// Method. What is left of the cap is one more multiplier, "the rest", with b and G zero, so that all sum to the cap. Mass moves from the
+// multiplier with the lowest gradient (among those that have some) to that with the highest, as far as f rises: O(K) per move, as in SMO. Such moves find which
+// multipliers are positive, but end slowly where planes are nearly parallel; so in between Newton steps are tried on the positive
+// ones, O(K³), each cut at the border and at f's maximum on the way. Every step raises f, hence no cycles.
+//
+// Constraints that contradict each other have an unbounded dual when the cap is infinite. The moves then alternate between
+// them, as cyclic projections do; α grows while Δw stays near, and the step limit ends it (`converged` is false). A d_i of zero that
+// asks for b_i > 0 cannot be served without a cap and gets 0. Ties go to the lowest index.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace arbora {
+
+struct QpResult {
+    std::vector<double> multipliers;  // K, feasible to the last bit but for rounding of their sum
+    double objective = 0.0;           // f
+    double violation = 0.0;           // how much f could rise per unit of mass moved; with a cap, f is within violation · cap of the best
+    bool converged = false;
+};
+
+struct QpOptions {
+    double tolerance = 1e-12;  // of the violation, relative to the largest |b|
+    int rounds = 200;          // each of 10 K moves and at most K Newton steps
+};
+
+// gram is K × K and symmetric, linear is K; start is empty or K multipliers to begin with. InputError on anything else.
+QpResult solve_qp(std::span<const double> gram, std::span<const double> linear, double cap, std::span<const double> start = {},
+                  const QpOptions& options = {});
+
+}  // namespace arbora
