@@ -38,8 +38,8 @@ Line<T> line_of(const nb::object& given, const char* what, const char* kinds, co
     const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
     if (nb::cast<int>(array.attr("ndim")) != 1 || (!empty && std::string(kinds).find(kind) == std::string::npos)) {
         throw InputError(std::string("SparseVector: ") + what + " must be one line of " + type + ", got an array of type " +
-                         nb::str(array.attr("dtype")).c_str() + " and shape " +
-                         nb::str(array.attr("shape")).c_str());
+                         nb::cast<std::string>(array.attr("dtype").attr("name")) + " and shape " +
+                         nb::cast<std::string>(array.attr("shape").attr("__repr__")()));
     }
     return nb::cast<Line<T>>(array.attr("astype")(sizeof(T) == 8 ? "int64" : "float32", nb::arg("order") = "C"));
 }
