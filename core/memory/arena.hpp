@@ -15,6 +15,10 @@ namespace arbora {
 
 class Arena {
 public:
+    Arena() = default;
+    Arena(Arena&&) noexcept = default;
+    Arena& operator=(Arena&&) noexcept = default;
+
     // Everything handed out before becomes free; call once per sentence.
     void reset() {
         // One block is enough once the largest sentence has been seen.

@@ -1,0 +1,244 @@
+// core/feature and core/graph for Python: encoded sentences, graph models, kept arcs, and a learner's questions.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "arrays.hpp"
+#include "conll/columns.hpp"
+#include "errors/errors.hpp"
+#include "graph/batch.hpp"
+
+namespace arbora {
+
+namespace {
+
+using namespace nb::literals;
+using feature::Encoded;
+using graph::ArcSet;
+using graph::Model;
+using graph::Pruner;
+using graph::Questions;
+using graph::Task;
+
+template <class T>
+using Line = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using AtomTuple = std::tuple<int, int, int>;  // role, offset, field
+using TemplateList = std::vector<std::vector<AtomTuple>>;
+
+// The arcs that a pruner left, one set per sentence.
+struct KeptArcs {
+    std::vector<ArcSet> sets;
+};
+
+template <class T>
+nb::object copied(const std::vector<T>& values) {
+    Output<T> output(values.size());
+    std::copy(values.begin(), values.end(), output.data());
+    return output.numpy({values.size()});
+}
+
+std::vector<feature::Template> templates(const TemplateList& given) {
+    std::vector<feature::Template> result;
+    for (const auto& atoms : given) {
+        feature::Template compiled;
+        for (const auto& [role, offset, field] : atoms) {
+            if (role < 0 || role >= feature::kRoles || field < 0 || field >= feature::kFields)
+                throw InputError("template: an atom has an unknown role or field");
+            compiled.push_back({static_cast<feature::Role>(role), offset, static_cast<feature::Field>(field)});
+        }
+        result.push_back(std::move(compiled));
+    }
+    return result;
+}
+
+std::uint32_t table_size(int bits, const char* name) {
+    if (bits < 10 || bits > 28) throw InputError(std::string(name) + ": expected 10 to 28, got " + std::to_string(bits));
+    return std::uint32_t{1} << bits;
+}
+
+Task task_of(const std::string& name) {
+    if (name == "tree") return Task::tree;
+    if (name == "joint") return Task::joint;
+    if (name == "labels") return Task::labels;
+    throw InputError("task: expected tree, joint or labels, got " + name);
+}
+
+void make_model(Model* self, const TemplateList& arcs, const TemplateList& siblings, const TemplateList& labels, bool projective,
+                bool single_root, bool use_siblings, int label_count, const Line<std::uint8_t>& seen, int tree_bits, int label_bits) {
+    const auto pairs = static_cast<std::size_t>(feature::kTags) * feature::kTags;
+    if (label_count < 0 || label_count > 1000)
+        throw InputError("labels: expected at most 1000 different ones, got " + std::to_string(label_count));
+    if (seen.size() != pairs * static_cast<std::size_t>(label_count)) throw InputError("seen: expected 64 * 64 * labels entries");
+    Model model(feature::Templates({templates(arcs), templates(siblings), templates(labels)}));
+    model.trees = projective ? Trees::projective : Trees::nonprojective;
+    model.roots = single_root ? Roots::single : Roots::multi;
+    model.siblings = use_siblings;
+    model.labels = label_count;
+    model.label_sets = graph::LabelSets({seen.data(), seen.data() + seen.size()}, label_count);
+    model.tree_size = table_size(tree_bits, "tree_bits");
+    model.label_size = table_size(label_bits, "label_bits");
+    new (self) Model(std::move(model));
+}
+
+void check_size(std::size_t got, std::size_t expected, const char* name) {
+    if (got != expected)
+        throw InputError(std::string(name) + ": expected " + std::to_string(expected) + " weights, got " + std::to_string(got));
+}
+
+nb::object tuple_of(const Questions::Reply& reply) { return nb::make_tuple(reply.loss, reply.margin, SparseVector(reply.difference)); }
+
+void bind_encoded(nb::module_& m) {
+    nb::class_<Encoded>(m, "Encoded", "Sentences as numbers; see arbora.data.encode.")
+        .def("__init__", [](Encoded* self, const conll::Columns& columns, const std::vector<std::string>& tags,
+                            const std::vector<std::string>& labels) {
+                const nb::gil_scoped_release release;
+                new (self) Encoded(columns, feature::Names(tags, labels));
+            }, "columns"_a, "tags"_a, "labels"_a)
+        .def("__len__", &Encoded::size)
+        .def_prop_ro("words", &Encoded::words)
+        .def("length", [](const Encoded& self, std::size_t s) {
+                if (s >= self.size()) throw nb::index_error("sentence out of range");
+                return self.sentence(s).n;
+            }, "sentence"_a)
+        .def("set_heads", [](Encoded& self, const Line<std::int32_t>& heads) {
+                if (heads.size() != self.words()) throw InputError("heads: expected one per word");
+                self.set_heads(heads.data());
+            }, "heads"_a)
+        .def("seen_labels", [](const Encoded& self, int labels) {
+                std::vector<std::uint8_t> seen(static_cast<std::size_t>(feature::kTags) * feature::kTags * static_cast<std::size_t>(labels));
+                for (std::size_t s = 0; s < self.size(); ++s) {
+                    const auto sentence = self.sentence(s);
+                    for (int d = 1; d <= sentence.n; ++d) {
+                        const int label = sentence.labels[d], head = sentence.heads[d];
+                        if (label < 0 || label >= labels || head < 0 || head > sentence.n) continue;
+                        const std::size_t pair = std::size_t{sentence.tags[head]} * feature::kTags + sentence.tags[d];
+                        seen[pair * static_cast<std::size_t>(labels) + static_cast<std::size_t>(label)] = 1;
+                    }
+                }
+                return copied(seen);
+            }, "labels"_a, nb::sig("def seen_labels(self, labels: int) -> numpy.typing.NDArray[numpy.uint8]"));
+}
+
+void bind_arcs(nb::module_& m) {
+    nb::class_<KeptArcs>(m, "KeptArcs", "The arcs that a pruner left.")
+        .def("__len__", [](const KeptArcs& self) { return self.sets.size(); })
+        .def_prop_ro("arcs", [](const KeptArcs& self) {
+            std::size_t sum = 0;
+            for (const auto& set : self.sets) sum += set.heads.size();
+            return sum;
+        })
+        .def("heads_of", [](const KeptArcs& self, std::size_t s, int dep) {
+                if (s >= self.sets.size() || dep < 1 || dep > self.sets[s].n) throw nb::index_error("no such word");
+                const auto heads = self.sets[s].heads_of(dep);
+                return std::vector<int>(heads.begin(), heads.end());
+            }, "sentence"_a, "dep"_a)
+        .def("restore_gold", [](KeptArcs& self, const Encoded& sentences) {
+                if (sentences.size() != self.sets.size()) throw InputError("sentences: expected those that were pruned");
+                return graph::restore_gold(sentences, self.sets);
+            }, "sentences"_a, "Puts the arcs of the gold trees back; returns how many were missing.");
+}
+
+Pruner pruner_of(const Model& model, const Line<float>& weights, int keep, double within) {
+    check_size(weights.size(), graph::weight_count(model, Task::tree), "pruner");
+    if (model.siblings) throw InputError("pruner: expected a first-order model");
+    if (keep < 1) throw InputError("keep: expected at least 1 head per word, got " + std::to_string(keep));
+    return {&model, {weights.data(), nullptr, 1.0}, keep, within};
+}
+
+nb::object parse_batch(const Model& self, const Encoded& sentences, const Line<float>& tree, const std::optional<Line<float>>& labels,
+                       bool staged, const Model* pruner_model, const std::optional<Line<float>>& pruner_weights, int keep, double within,
+                       int threads) {
+    check_size(tree.size(), self.tree_size, "tree");
+    if (labels) check_size(labels->size(), self.label_size, "labels");
+    const graph::WeightView weights{tree.data(), labels ? labels->data() : nullptr, 1.0};
+    Pruner pruner;
+    if (pruner_model != nullptr && pruner_weights) pruner = pruner_of(*pruner_model, *pruner_weights, keep, within);
+    graph::Parsed parsed;
+    {
+        const nb::gil_scoped_release release;
+        parsed = graph::parse(sentences, self, weights, staged, pruner.model != nullptr ? &pruner : nullptr, threads);
+    }
+    return nb::make_tuple(copied(parsed.heads), copied(parsed.labels));
+}
+
+void bind_model(nb::module_& m) {
+    nb::class_<Model>(m, "GraphModel", "Templates, tree family and label sets of a graph parser; see arbora.scorers.linear.")
+        .def("__init__", &make_model, nb::kw_only(), "arcs"_a, "siblings"_a, "labels"_a, "projective"_a, "single_root"_a,
+             "use_siblings"_a, "label_count"_a, "seen"_a, "tree_bits"_a, "label_bits"_a)
+        .def("weight_count", [](const Model& self, const std::string& task) { return graph::weight_count(self, task_of(task)); }, "task"_a)
+        .def("prune", [](const Model& self, const Encoded& sentences, const Line<float>& weights, int keep, double within, int threads) {
+                const Pruner pruner = pruner_of(self, weights, keep, within);
+                const nb::gil_scoped_release release;
+                return KeptArcs{graph::prune(sentences, pruner, threads)};
+            }, "sentences"_a, "weights"_a, "keep"_a, "within"_a, "threads"_a)
+        .def("parse", &parse_batch, "sentences"_a, "tree"_a, "labels"_a.none(), "staged"_a, "pruner"_a.none(), "pruner_weights"_a.none(),
+             "keep"_a, "within"_a, "threads"_a,
+             nb::sig("def parse(self, sentences: Encoded, tree: numpy.typing.NDArray[numpy.float32], "
+                     "labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, "
+                     "pruner_weights: numpy.typing.NDArray[numpy.float32] | None, keep: int, within: float, threads: int) "
+                     "-> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"));
+}
+
+void bind_questions(nb::module_& m) {
+    nb::class_<Questions>(m, "GraphQuestions", "What a learner may ask about a treebank; see arbora.problems.graph.")
+        .def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const std::string& task,
+                            const KeptArcs* arcs, int threads) {
+                new (self) Questions(model, sentences, task_of(task), arcs == nullptr ? nullptr : &arcs->sets, threads);
+            }, "model"_a, "sentences"_a, "task"_a, "arcs"_a.none(), "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+            nb::keep_alive<1, 5>())
+        .def("__len__", &Questions::size)
+        .def_prop_ro("weight_count", &Questions::weight_count)
+        .def("ask", [](Questions& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
+                if (sentence >= self.size()) throw nb::index_error("sentence out of range");
+                Questions::Reply reply;
+                {
+                    const nb::gil_scoped_release release;
+                    reply = self.ask(sentence, weights, cost_augmented);
+                }
+                return tuple_of(reply);
+            }, "sentence"_a, "weights"_a, "cost_augmented"_a,
+            nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
+        .def("candidates", [](Questions& self, std::size_t sentence, const Weights& weights, int k) {
+                if (sentence >= self.size()) throw nb::index_error("sentence out of range");
+                std::vector<Questions::Reply> replies;
+                {
+                    const nb::gil_scoped_release release;
+                    replies = self.candidates(sentence, weights, k);
+                }
+                nb::list result;
+                for (const auto& reply : replies) result.append(tuple_of(reply));
+                return result;
+            }, "sentence"_a, "weights"_a, "k"_a,
+            nb::sig("def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]"))
+        .def("total", [](Questions& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
+                const std::vector<std::int64_t> chosen(sentences.data(), sentences.data() + sentences.size());
+                for (const auto s : chosen)
+                    if (s < 0 || static_cast<std::size_t>(s) >= self.size()) throw nb::index_error("sentence out of range");
+                Questions::Reply reply;
+                {
+                    const nb::gil_scoped_release release;
+                    reply = self.total(chosen, weights, cost_augmented);
+                }
+                return tuple_of(reply);
+            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
+            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"));
+}
+
+}  // namespace
+
+void bind_graph(nb::module_& m) {
+    bind_encoded(m);
+    bind_arcs(m);
+    bind_model(m);
+    bind_questions(m);
+}
+
+}  // namespace arbora

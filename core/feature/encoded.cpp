@@ -1,0 +1,150 @@
+#include "feature/encoded.hpp"
+
+#include "feature/hash.hpp"
+
+namespace arbora::feature {
+
+namespace {
+
+// Columns of the treebank, as numbered in conll::text_columns.
+enum Column : std::size_t { form_column, lemma_column, tag_column, fine_column, feats_column, label_column };
+
+constexpr std::size_t kPrefix = 4, kSuffix = 3, kEnding = 2;  // characters
+
+bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
+
+std::string_view first_characters(std::string_view text, std::size_t count) {
+    std::size_t at = 0;
+    for (; at < text.size(); ++at)
+        if (starts_character(text[at]) && count-- == 0) break;
+    return text.substr(0, at);
+}
+
+std::string_view last_characters(std::string_view text, std::size_t count) {
+    std::size_t at = text.size();
+    while (at > 0 && count > 0)
+        if (starts_character(text[--at])) --count;
+    return text.substr(at);
+}
+
+// X, x, d or the character itself, each run once: "Mc-Donald2" gives "Xx-Xxd". Letters outside ASCII count as x.
+std::string shape(std::string_view text) {
+    std::string result;
+    for (const char c : text) {
+        char kind = c;
+        if (c >= 'A' && c <= 'Z') kind = 'X';
+        if ((c >= 'a' && c <= 'z') || (c & 0x80)) kind = 'x';
+        if (c >= '0' && c <= '9') kind = 'd';
+        if (result.empty() || result.back() != kind) result.push_back(kind);
+    }
+    return result;
+}
+
+std::uint32_t value(Field field, std::string_view text) {
+    return static_cast<std::uint32_t>(hash_text(text, static_cast<std::uint64_t>(field) + 1));
+}
+
+// A node that is no word. No text of a treebank contains this control character, so no word has these values.
+Row special_row(std::string_view name) {
+    Row row;
+    for (int f = 0; f < kFields; ++f) row[f] = value(static_cast<Field>(f), std::string("\x01").append(name));
+    return row;
+}
+
+void set(Row& row, Field field, std::uint32_t value) { row[static_cast<std::size_t>(field)] = value; }
+
+// For every distinct string of a column, the values of the fields that are made from it.
+std::vector<Row> form_rows(const conll::StringTable& forms) {
+    std::vector<Row> rows(forms.size());
+    for (std::size_t id = 0; id < forms.size(); ++id) {
+        const std::string_view text = forms[id];
+        set(rows[id], Field::form, value(Field::form, text));
+        set(rows[id], Field::prefix, value(Field::prefix, first_characters(text, kPrefix)));
+        set(rows[id], Field::suffix, value(Field::suffix, last_characters(text, kSuffix)));
+        set(rows[id], Field::ending, value(Field::ending, last_characters(text, kEnding)));
+        set(rows[id], Field::shape, value(Field::shape, shape(text)));
+    }
+    return rows;
+}
+
+std::vector<std::uint32_t> values(const conll::StringTable& table, Field field) {
+    std::vector<std::uint32_t> result(table.size());
+    for (std::size_t id = 0; id < table.size(); ++id) result[id] = value(field, table[id]);
+    return result;
+}
+
+template <class Number>
+std::vector<Number> numbers(const conll::StringTable& table, auto&& number) {
+    std::vector<Number> result(table.size());
+    for (std::size_t id = 0; id < table.size(); ++id) result[id] = static_cast<Number>(number(table[id]));
+    return result;
+}
+
+}  // namespace
+
+const Row& absent_row() {
+    static const Row row = special_row("absent");
+    return row;
+}
+
+Names::Names(const std::vector<std::string>& tags, const std::vector<std::string>& labels) {
+    for (const auto& tag : tags) tags_.emplace(tag, std::min<int>(static_cast<int>(tags_.size()), kOtherTag));
+    for (const auto& label : labels) labels_.emplace(label, static_cast<int>(labels_.size()));
+}
+
+int Names::tag(std::string_view text) const {
+    const auto found = tags_.find(std::string(text));
+    return found == tags_.end() ? kOtherTag : found->second;
+}
+
+int Names::label(std::string_view text) const {
+    const auto found = labels_.find(std::string(text));
+    return found == labels_.end() ? -1 : found->second;
+}
+
+Encoded::Encoded(const conll::Columns& columns, const Names& names) : offsets_(columns.sentence_offsets) {
+    static const Row before = special_row("before"), root = special_row("root"), after = special_row("after");
+    const auto& tables = columns.tables;
+    const auto& ids = columns.ids;
+    const auto forms = form_rows(tables[form_column]);
+    const auto lemmas = values(tables[lemma_column], Field::lemma), tag_values = values(tables[tag_column], Field::tag),
+               fines = values(tables[fine_column], Field::fine), feats = values(tables[feats_column], Field::feats);
+    const auto tags = numbers<std::uint8_t>(tables[tag_column], [&](auto text) { return names.tag(text); });
+    const auto labels = numbers<std::int32_t>(tables[label_column], [&](auto text) { return names.label(text); });
+
+    const std::size_t rows = row_of_root(size(), offsets_.back()) - kPadding;
+    rows_.assign(rows, after);
+    tags_.assign(rows, kRootTag);
+    heads_.assign(rows, -1);
+    labels_.assign(rows, -1);
+    for (std::size_t s = 0; s < size(); ++s) {
+        std::size_t at = row_of_root(s, offsets_[s]);
+        rows_[at - 2] = rows_[at - 1] = before;
+        rows_[at] = root;
+        for (auto w = static_cast<std::size_t>(offsets_[s]); w < static_cast<std::size_t>(offsets_[s + 1]); ++w) {
+            Row& row = rows_[++at];
+            row = forms[ids[form_column][w]];
+            set(row, Field::lemma, lemmas[ids[lemma_column][w]]);
+            set(row, Field::tag, tag_values[ids[tag_column][w]]);
+            set(row, Field::fine, fines[ids[fine_column][w]]);
+            set(row, Field::feats, feats[ids[feats_column][w]]);
+            tags_[at] = tags[ids[tag_column][w]];
+            heads_[at] = columns.heads[w];
+            labels_[at] = labels[ids[label_column][w]];
+        }
+    }
+}
+
+Sentence Encoded::sentence(std::size_t s) const {
+    const std::size_t root = row_of_root(s, offsets_[s]);
+    return {static_cast<int>(offsets_[s + 1] - offsets_[s]), &rows_[root], &tags_[root], &heads_[root], &labels_[root]};
+}
+
+void Encoded::set_heads(const std::int32_t* heads) {
+    for (std::size_t s = 0; s < size(); ++s) {
+        std::size_t at = row_of_root(s, offsets_[s]);
+        for (auto w = offsets_[s]; w < offsets_[s + 1]; ++w) heads_[++at] = heads[w];
+    }
+}
+
+}  // namespace arbora::feature

@@ -1,0 +1,81 @@
+// Sentences as numbers: after this no string is touched.
+//
+// Each node has one 32-bit value per field, the hash of its text there. A sentence of n words has n + 5 rows: two before the
+// root, for offsets that fall off the left end, the root, the words, and two after them. Beside the values, each node has a
+// small tag number, for sets of tags between two words and for the labels that a pair of tags may have.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "conll/columns.hpp"
+
+namespace arbora::feature {
+
+enum class Field : std::uint8_t { form, lemma, tag, fine, feats, prefix, suffix, ending, shape };
+inline constexpr int kFields = 9;
+inline constexpr std::array<std::string_view, kFields> kFieldNames = {"form",   "lemma",  "tag",    "fine", "feats",
+                                                                      "prefix", "suffix", "ending", "shape"};
+
+using Row = std::array<std::uint32_t, kFields>;
+
+inline constexpr int kPadding = 2;  // largest offset of an atom
+inline constexpr int kOtherTag = 62;
+inline constexpr int kRootTag = 63;
+inline constexpr int kTags = 64;
+
+// The row of a node that is not there: no sibling, no grandparent, no child.
+const Row& absent_row();
+
+// One sentence of a batch; node 0 is the root.
+struct Sentence {
+    int n = 0;
+    const Row* rows = nullptr;           // rows[-2 .. n+2]
+    const std::uint8_t* tags = nullptr;  // [0 .. n]
+    const std::int32_t* heads = nullptr;   // gold, [1 .. n]; -1 not given
+    const std::int32_t* labels = nullptr;  // gold, [1 .. n]; -1 not given or unknown
+
+    const Row& row(int node, int offset) const { return node < 0 ? absent_row() : rows[node + offset]; }
+};
+
+// The names that a model knows: coarse tags (numbers 0, 1, ... in order; those past 61 share one) and labels.
+class Names {
+public:
+    Names(const std::vector<std::string>& tags, const std::vector<std::string>& labels);
+    int tag(std::string_view text) const;
+    int label(std::string_view text) const;  // -1: unknown
+    int labels() const { return static_cast<int>(labels_.size()); }
+
+private:
+    std::unordered_map<std::string, int> tags_, labels_;
+};
+
+// A batch of sentences. Immutable once built; 40 bytes per word.
+class Encoded {
+public:
+    // O(words + distinct text).
+    Encoded(const conll::Columns& columns, const Names& names);
+
+    std::size_t size() const { return offsets_.size() - 1; }
+    std::size_t words() const { return static_cast<std::size_t>(offsets_.back()); }
+    const std::vector<std::int64_t>& offsets() const { return offsets_; }
+    Sentence sentence(std::size_t s) const;
+    // Replaces the gold heads: one per word, all sentences in a row.
+    void set_heads(const std::int32_t* heads);
+
+private:
+    static std::size_t row_of_root(std::size_t s, std::int64_t offset) {
+        return static_cast<std::size_t>(offset) + s * (2 * kPadding + 1) + kPadding;
+    }
+
+    std::vector<std::int64_t> offsets_;
+    std::vector<Row> rows_;
+    std::vector<std::uint8_t> tags_;
+    std::vector<std::int32_t> heads_, labels_;  // one per row
+};
+
+}  // namespace arbora::feature

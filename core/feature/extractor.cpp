@@ -1,0 +1,107 @@
+#include "feature/extractor.hpp"
+
+namespace arbora::feature {
+
+namespace {
+
+// Four running sums, so that an addition need not wait for the one before.
+struct Total {
+    float sums[4] = {0, 0, 0, 0};
+    unsigned next = 0;
+    void operator+=(float weight) { sums[next++ & 3] += weight; }
+    float value() const { return (sums[0] + sums[1]) + (sums[2] + sums[3]); }
+};
+
+}  // namespace
+
+template <class List, class Get>
+void Extractor::Sums::fill(const Sentence& sentence, const List& templates, Get get) {
+    width = templates.size();
+    values.clear();
+    for (int node = 0; node <= sentence.n; ++node)
+        for (const auto& t : templates) append(sentence, node, get(t));
+}
+
+void Extractor::load(const Sentence& sentence, const Table& table, bool siblings) {
+    sentence_ = sentence;
+    table_ = table;
+    const auto head = [](const auto& t) -> const Summand& { return t.head; };
+    const auto dep = [](const auto& t) -> const Summand& { return t.dep; };
+    pair_head_.fill(sentence, templates_->pairs, head);
+    pair_dep_.fill(sentence, templates_->pairs, dep);
+    between_head_.fill(sentence, templates_->betweens, head);
+    between_dep_.fill(sentence, templates_->betweens, dep);
+    load_lines(templates_->heads, head_lines_);
+    load_lines(templates_->deps, dep_lines_);
+    load_tags_between();
+    if (!siblings) return;
+    sibling_head_.fill(sentence, templates_->siblings, head);
+    sibling_dep_.fill(sentence, templates_->siblings, dep);
+    sibling_inner_.fill(sentence, templates_->siblings, [](const auto& t) -> const Summand& { return t.sibling; });
+    for (const auto& t : templates_->siblings) sibling_inner_.append(sentence, -1, t.sibling);
+}
+
+void Extractor::load_lines(const std::vector<Summand>& templates, std::vector<Line>& lines) const {
+    lines.assign(static_cast<std::size_t>(sentence_.n) + 1, Line{});
+    for (int node = 0; node <= sentence_.n; ++node) {
+        Line& sum = lines[static_cast<std::size_t>(node)];
+        for (const Summand& summand : templates) {
+            const float* line = table_.weights + (summand(sentence_, node) & table_.mask & ~std::uint32_t{kLine - 1});
+            for (int i = 0; i < kLine; ++i) sum[i] += line[i];
+        }
+    }
+}
+
+void Extractor::load_tags_between() {
+    const auto nodes = static_cast<std::size_t>(sentence_.n) + 1;
+    if (templates_->betweens.empty()) return;
+    tag_sets_.resize(nodes * std::bit_width(nodes));
+    for (std::size_t i = 0; i < nodes; ++i) tag_sets_[i] = std::uint64_t{1} << sentence_.tags[i];
+    for (std::size_t step = 1, level = nodes; 2 * step <= nodes; step *= 2, level += nodes)
+        for (std::size_t i = 0; i + 2 * step <= nodes; ++i)
+            tag_sets_[level + i] = tag_sets_[level - nodes + i] | tag_sets_[level - nodes + i + step];
+}
+
+std::uint64_t Extractor::tags_between(int a, int b) const {
+    const int first = (a < b ? a : b) + 1, last = (a < b ? b : a) - 1;
+    if (first > last) return 0;
+    const auto count = static_cast<std::uint32_t>(last - first + 1);
+    const int log = std::bit_width(count) - 1;
+    const std::uint64_t* level = tag_sets_.data() + static_cast<std::size_t>(log) * (static_cast<std::size_t>(sentence_.n) + 1);
+    return level[first] | level[last + 1 - (1 << log)];
+}
+
+float Extractor::arc(int head, int dep) const {
+    const unsigned slot = side(head, dep), bin = distance_bin(head, dep);
+    const float* w = table_.weights;
+    const Line& head_line = head_lines_[static_cast<std::size_t>(head)];
+    const Line& dep_line = dep_lines_[static_cast<std::size_t>(dep)];
+    const std::uint32_t* at_head = pair_head_.at(head);
+    const std::uint32_t* at_dep = pair_dep_.at(dep);
+    const std::uint32_t direction = toward(head, dep), mask = table_.mask;
+    float sums[4] = {head_line[slot], dep_line[slot], head_line[slot + bin], dep_line[slot + bin]};
+    std::size_t t = 0;
+    for (; t + 2 <= pair_head_.width; t += 2) {
+        const std::uint32_t first = (at_head[t] + at_dep[t] + direction) & mask;
+        const std::uint32_t second = (at_head[t + 1] + at_dep[t + 1] + direction) & mask;
+        sums[0] += w[first];
+        sums[1] += w[first ^ bin];
+        sums[2] += w[second];
+        sums[3] += w[second ^ bin];
+    }
+    if (t < pair_head_.width) {
+        const std::uint32_t last = (at_head[t] + at_dep[t] + direction) & mask;
+        sums[0] += w[last];
+        sums[1] += w[last ^ bin];
+    }
+    visit_between(head, dep, [&](std::uint32_t place) { sums[2] += w[place]; });
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+float Extractor::sibling(int head, int dep, int inner) const {
+    Total total;
+    visit_sibling(head, dep, inner, [&](std::uint32_t place) { total += table_.weights[place]; });
+    return total.value();
+}
+
+}  // namespace arbora::feature

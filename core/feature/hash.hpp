@@ -1,0 +1,39 @@
+// The hash that features rest on. Weights in a saved model are found by it, so it never changes: a better one gets a new version.
+//
+// Texts become 32-bit values once, when a sentence is encoded. A feature is a conjunction of such values, one per atom of its
+// template; its place in the table is a sum of value x odd factor over the atoms (multilinear hashing), so that what depends
+// on one word alone can be added up once per word.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace arbora::feature {
+
+inline constexpr int kHashVersion = 1;
+
+// A bijection in which every input bit moves every output bit.
+constexpr std::uint64_t mix(std::uint64_t x) {
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93ULL;
+    x ^= x >> 29;
+    x *= 0xa0761d6478bd642fULL;
+    x ^= x >> 32;
+    return x;
+}
+
+// Little-endian words of eight bytes, the last one padded with zeros; the length counts. O(length).
+inline std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
+    std::uint64_t state = mix(seed ^ (text.size() * 0x9e3779b97f4a7c15ULL));
+    while (!text.empty()) {
+        const std::size_t count = text.size() < 8 ? text.size() : 8;
+        std::uint64_t word = 0;
+        for (std::size_t i = 0; i < count; ++i) word |= std::uint64_t{static_cast<unsigned char>(text[i])} << (8 * i);
+        state = mix(state ^ word) + word;
+        text.remove_prefix(count);
+    }
+    return mix(state);
+}
+
+}  // namespace arbora::feature

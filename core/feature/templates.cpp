@@ -1,0 +1,100 @@
+#include "feature/templates.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "errors/errors.hpp"
+#include "feature/hash.hpp"
+
+namespace arbora::feature {
+
+namespace {
+
+enum class Kind : std::uint64_t { arc = 1, sibling = 2, label = 3 };
+
+// Odd, and different for every atom of every template.
+std::uint32_t factor(Kind kind, std::size_t number, std::size_t atom) {
+    return static_cast<std::uint32_t>(mix(static_cast<std::uint64_t>(kind) << 40 | number << 8 | (atom + 1))) | 1;
+}
+
+std::uint32_t seed(Kind kind, std::size_t number) {
+    return static_cast<std::uint32_t>(mix(static_cast<std::uint64_t>(kind) << 40 | number << 8));
+}
+
+void check(const Template& atoms, std::initializer_list<Role> roles, const char* kind) {
+    if (atoms.empty()) throw InputError(std::string("template of ") + kind + ": expected at least one atom, got none");
+    for (const Atom& atom : atoms) {
+        if (std::find(roles.begin(), roles.end(), atom.role) == roles.end())
+            throw InputError(std::string("template of ") + kind + ": an atom has a role that does not belong there");
+        if (std::abs(atom.offset) > kPadding)
+            throw InputError("atom: expected an offset within 2 words, got " + std::to_string(atom.offset));
+    }
+}
+
+bool has(const Template& atoms, Role role) {
+    return std::any_of(atoms.begin(), atoms.end(), [&](const Atom& atom) { return atom.role == role; });
+}
+
+Summand summand(const Template& atoms, Role role, Kind kind, std::size_t number) {
+    Summand result;
+    for (std::size_t a = 0; a < atoms.size(); ++a)
+        if (atoms[a].role == role)
+            result.terms.push_back({atoms[a].offset, static_cast<std::uint32_t>(atoms[a].field), factor(kind, number, a)});
+    return result;
+}
+
+// The same, with the template's seed in it: given to one role of each template.
+Summand seeded(const Template& atoms, Role role, Kind kind, std::size_t number) {
+    Summand result = summand(atoms, role, kind, number);
+    result.seed = seed(kind, number);
+    return result;
+}
+
+std::uint32_t between_factor(const Template& atoms, std::size_t number) {
+    for (std::size_t a = 0; a < atoms.size(); ++a) {
+        if (atoms[a].role != Role::between) continue;
+        if (atoms[a].field != Field::tag || atoms[a].offset != 0)
+            throw InputError("template of arcs: of the words between, only the tag can be an atom");
+        return factor(Kind::arc, number, a);
+    }
+    return 0;
+}
+
+}  // namespace
+
+Templates::Templates(const TemplateSpec& spec) {
+    for (std::size_t t = 0; t < spec.arcs.size(); ++t) {
+        const Template& atoms = spec.arcs[t];
+        check(atoms, {Role::head, Role::dep, Role::between}, "arcs");
+        const Summand head = summand(atoms, Role::head, Kind::arc, t), dep = seeded(atoms, Role::dep, Kind::arc, t);
+        if (has(atoms, Role::between)) {
+            betweens.push_back({head, dep, between_factor(atoms, t)});
+        } else if (!has(atoms, Role::dep)) {
+            heads.push_back(seeded(atoms, Role::head, Kind::arc, t));
+        } else if (!has(atoms, Role::head)) {
+            deps.push_back(dep);
+        } else {
+            pairs.push_back({head, dep});
+        }
+    }
+    for (std::size_t t = 0; t < spec.siblings.size(); ++t) {
+        const Template& atoms = spec.siblings[t];
+        check(atoms, {Role::head, Role::dep, Role::sibling}, "siblings");
+        siblings.push_back({summand(atoms, Role::head, Kind::sibling, t), seeded(atoms, Role::dep, Kind::sibling, t),
+                            summand(atoms, Role::sibling, Kind::sibling, t)});
+    }
+    for (std::size_t t = 0; t < spec.labels.size(); ++t) {
+        const Template& atoms = spec.labels[t];
+        check(atoms, {Role::head, Role::dep, Role::sibling, Role::grandparent, Role::left_child, Role::right_child}, "labels");
+        LabelTemplate compiled{{{Role::dep, seeded(atoms, Role::dep, Kind::label, t)}}, true};
+        for (const Role role : {Role::head, Role::sibling, Role::grandparent, Role::left_child, Role::right_child}) {
+            if (!has(atoms, role)) continue;
+            compiled.summands.emplace_back(role, summand(atoms, role, Kind::label, t));
+            compiled.of_arc = compiled.of_arc && role == Role::head;
+        }
+        labels.push_back(std::move(compiled));
+    }
+}
+
+}  // namespace arbora::feature

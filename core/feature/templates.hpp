@@ -1,0 +1,77 @@
+// A template set, compiled: what to add up for each node, in which role.
+//
+// A template is a conjunction of atoms; an atom is a field of the node that plays a role, or of a neighbour of it ("the tag of
+// the word before the head"). The sum of an arc's feature falls apart by roles:
+//     place(h, d) = seed + sum over atoms of factor * value  =  at_head[h] + at_dep[d]
+// so the two summands are made once per word. `between` templates hold one atom more, the tag of a word between the two.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "feature/encoded.hpp"
+
+namespace arbora::feature {
+
+enum class Role : std::uint8_t { head, dep, sibling, between, grandparent, left_child, right_child };
+inline constexpr int kRoles = 7;
+
+struct Atom {
+    Role role;
+    int offset;
+    Field field;
+};
+using Template = std::vector<Atom>;
+
+// A template set as it is written down.
+struct TemplateSpec {
+    std::vector<Template> arcs;      // roles head, dep, between
+    std::vector<Template> siblings;  // roles head, dep, sibling
+    std::vector<Template> labels;    // any role but between
+};
+
+struct Term {
+    std::int32_t offset;
+    std::uint32_t field;
+    std::uint32_t factor;
+};
+
+// seed + sum of factor * value over the terms: what one role adds to a template's place.
+struct Summand {
+    std::uint32_t seed = 0;
+    std::vector<Term> terms;
+
+    std::uint32_t operator()(const Sentence& sentence, int node) const {
+        std::uint32_t sum = seed;
+        for (const Term& term : terms) sum += sentence.row(node, term.offset)[term.field] * term.factor;
+        return sum;
+    }
+};
+
+struct PairTemplate {
+    Summand head, dep;
+};
+struct BetweenTemplate {
+    Summand head, dep;
+    std::uint32_t factor;  // of the tag between
+};
+struct SiblingTemplate {
+    Summand head, dep, sibling;
+};
+struct LabelTemplate {
+    std::vector<std::pair<Role, Summand>> summands;
+    bool of_arc;  // only head and dep: can be scored before the tree is known
+};
+
+struct Templates {
+    // Throws InputError where an atom's role does not fit its kind or its offset is out of range.
+    explicit Templates(const TemplateSpec& spec);
+
+    std::vector<Summand> heads, deps;  // of arcs, about one word
+    std::vector<PairTemplate> pairs;
+    std::vector<BetweenTemplate> betweens;
+    std::vector<SiblingTemplate> siblings;
+    std::vector<LabelTemplate> labels;
+};
+
+}  // namespace arbora::feature

@@ -1,0 +1,151 @@
+#include "graph/batch.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "errors/errors.hpp"
+#include "parallel/parallel.hpp"
+
+namespace arbora::graph {
+
+namespace {
+
+std::vector<Worker> make_workers(const Model& model, int threads) {
+    std::vector<Worker> workers;
+    for (int i = 0; i < std::max(threads, 1); ++i) workers.emplace_back(model);
+    return workers;
+}
+
+}  // namespace
+
+std::vector<ArcSet> prune(const feature::Encoded& sentences, const Pruner& pruner, int threads) {
+    std::vector<ArcSet> kept(sentences.size());
+    auto workers = make_workers(*pruner.model, threads);
+    parallel_for(sentences.size(), threads, [&](int worker, std::size_t s) {
+        workers[worker].prune(sentences.sentence(s), pruner.weights, pruner.keep, pruner.within, kept[s]);
+    });
+    return kept;
+}
+
+std::int64_t restore_gold(const feature::Encoded& sentences, std::vector<ArcSet>& arcs) {
+    std::int64_t missing = 0;
+    for (std::size_t s = 0; s < sentences.size(); ++s) {
+        const auto sentence = sentences.sentence(s);
+        ArcSet whole{sentence.n, {0, 0}, {}};
+        for (int d = 1; d <= sentence.n; ++d) {
+            const auto kept = arcs[s].heads_of(d);
+            const int gold = sentence.heads[d];
+            whole.heads.insert(whole.heads.end(), kept.begin(), kept.end());
+            if (gold >= 0 && std::find(kept.begin(), kept.end(), gold) == kept.end()) {
+                const auto begin = whole.heads.begin() + whole.first.back();
+                whole.heads.insert(std::lower_bound(begin, whole.heads.end(), gold), gold);
+                ++missing;
+            }
+            whole.first.push_back(whole.size());
+        }
+        arcs[s] = std::move(whole);
+    }
+    return missing;
+}
+
+Parsed parse(const feature::Encoded& sentences, const Model& model, const WeightView& weights, bool staged, const Pruner* pruner,
+             int threads) {
+    Parsed parsed{std::vector<std::int32_t>(sentences.words()), std::vector<std::int32_t>(sentences.words(), -1)};
+    auto workers = make_workers(model, threads);
+    auto pruners = pruner == nullptr ? std::vector<Worker>() : make_workers(*pruner->model, threads);
+    struct Scratch {
+        ArcSet kept;
+        std::vector<int> heads, labels;
+    };
+    std::vector<Scratch> scratch(workers.size());
+    parallel_for(sentences.size(), threads, [&](int worker, std::size_t s) {
+        const auto sentence = sentences.sentence(s);
+        Scratch& own = scratch[worker];
+        own.heads.assign(static_cast<std::size_t>(sentence.n) + 1, -1);
+        own.labels.assign(own.heads.size(), -1);
+        if (pruner != nullptr) pruners[worker].prune(sentence, pruner->weights, pruner->keep, pruner->within, own.kept);
+        workers[worker].parse(sentence, pruner == nullptr ? nullptr : &own.kept, weights, staged, own.heads.data(), own.labels.data());
+        const auto first = sentences.offsets()[s];
+        std::copy(own.heads.begin() + 1, own.heads.end(), parsed.heads.begin() + first);
+        std::copy(own.labels.begin() + 1, own.labels.end(), parsed.labels.begin() + first);
+    });
+    return parsed;
+}
+
+Questions::Questions(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads)
+    : model_(&model), sentences_(&sentences), task_(task), arcs_(arcs), workers_(make_workers(model, threads)) {
+    if (arcs != nullptr && arcs->size() != sentences.size())
+        throw InputError("arcs: expected " + std::to_string(sentences.size()) + " sentences, got " + std::to_string(arcs->size()));
+    check_gold();
+}
+
+void Questions::check_gold() const {
+    for (std::size_t s = 0; s < size(); ++s) {
+        const auto sentence = sentences_->sentence(s);
+        for (int d = 1; d <= sentence.n; ++d) {
+            const std::string place = "sentence " + std::to_string(s) + ", word " + std::to_string(d) + ": ";
+            if (sentence.heads[d] < 0) throw InputError(place + "expected a head to learn from, got none");
+            if (task_ != Task::tree && sentence.labels[d] < 0) throw InputError(place + "expected a known label to learn from, got none");
+            if (arcs_ != nullptr && (*arcs_)[s].find(sentence.heads[d], d) < 0)
+                throw InputError(place + "expected the gold arc among those kept, got none; put pruned gold arcs back first");
+        }
+    }
+}
+
+void Questions::check(const Weights& weights) const {
+    if (weights.size() != weight_count())
+        throw InputError("weights: expected " + std::to_string(weight_count()) + ", got " + std::to_string(weights.size()));
+}
+
+std::vector<Answer> Questions::answers(int worker, std::size_t s, const Weights& weights, bool cost_augmented, int k) {
+    return workers_[worker].answers(sentences_->sentence(s), arcs_ == nullptr ? nullptr : &(*arcs_)[s],
+                                    view(*model_, task_, weights.data(), weights.scale()), task_, cost_augmented, k);
+}
+
+namespace {
+
+Questions::Reply reply(Answer&& answer, const Weights& weights) {
+    Questions::Reply reply{answer.loss, 0.0, coalesce(std::move(answer.difference))};
+    reply.margin = weights.dot(reply.difference);
+    return reply;
+}
+
+}  // namespace
+
+Questions::Reply Questions::ask(std::size_t sentence, const Weights& weights, bool cost_augmented) {
+    check(weights);
+    return reply(std::move(answers(0, sentence, weights, cost_augmented, 1).front()), weights);
+}
+
+std::vector<Questions::Reply> Questions::candidates(std::size_t sentence, const Weights& weights, int k) {
+    check(weights);
+    std::vector<Reply> replies;
+    for (auto& answer : answers(0, sentence, weights, false, k)) replies.push_back(reply(std::move(answer), weights));
+    return replies;
+}
+
+Questions::Reply Questions::total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
+    check(weights);
+    // Large sums are made in pieces, so that no more entries lie about than a piece has.
+    constexpr std::size_t kPiece = 256;
+    Reply sum;
+    for (std::size_t begin = 0; begin < sentences.size(); begin += kPiece) {
+        const std::size_t count = std::min(kPiece, sentences.size() - begin);
+        std::vector<Answer> found(count);
+        parallel_for(count, static_cast<int>(workers_.size()), [&](int worker, std::size_t i) {
+            found[i] = std::move(answers(worker, static_cast<std::size_t>(sentences[begin + i]), weights, cost_augmented, 1).front());
+        });
+        Answer piece;
+        for (auto& answer : found) {
+            piece.loss += answer.loss;
+            piece.difference.insert(piece.difference.end(), answer.difference.begin(), answer.difference.end());
+        }
+        Reply part = reply(std::move(piece), weights);
+        sum.loss += part.loss;
+        sum.difference = sum.difference.size() == 0 ? std::move(part.difference) : add(sum.difference, part.difference);
+    }
+    sum.margin = weights.dot(sum.difference);
+    return sum;
+}
+
+}  // namespace arbora::graph

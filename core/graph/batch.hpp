@@ -1,0 +1,66 @@
+// A graph parser over many sentences: pruning, parsing, and a learner's questions, on several threads.
+// Each sentence is computed alone and its result has its own place, so nothing depends on the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "feature/encoded.hpp"
+#include "graph/worker.hpp"
+#include "linear/weights.hpp"
+
+namespace arbora::graph {
+
+// A small first-order model that leaves each word a few heads.
+struct Pruner {
+    const Model* model = nullptr;
+    WeightView weights;
+    int keep = 0;        // heads per word at most, besides the word before it
+    double within = 0;   // of the best head's score
+};
+
+std::vector<ArcSet> prune(const feature::Encoded& sentences, const Pruner& pruner, int threads);
+
+// Adds the arcs of the gold trees that are missing; returns how many were.
+std::int64_t restore_gold(const feature::Encoded& sentences, std::vector<ArcSet>& arcs);
+
+struct Parsed {
+    std::vector<std::int32_t> heads, labels;  // one per word, all sentences in a row; labels -1 where there are none
+};
+Parsed parse(const feature::Encoded& sentences, const Model& model, const WeightView& weights, bool staged, const Pruner* pruner,
+             int threads);
+
+// What a learner asks. Holds no copy of what it is made from.
+class Questions {
+public:
+    // arcs: null for all arcs, else one set per sentence, gold arcs included. Throws InputError where gold is missing.
+    Questions(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads);
+    Questions(const Questions&) = delete;
+
+    struct Reply {
+        double loss = 0.0;
+        double margin = 0.0;  // <w, difference>
+        SparseVector difference;
+    };
+    Reply ask(std::size_t sentence, const Weights& weights, bool cost_augmented);
+    std::vector<Reply> candidates(std::size_t sentence, const Weights& weights, int k);
+    // The sum over sentences; differences are whole numbers, so sums are exact in any order.
+    Reply total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented);
+
+    std::size_t size() const { return sentences_->size(); }
+    std::size_t weight_count() const { return graph::weight_count(*model_, task_); }
+
+private:
+    std::vector<Answer> answers(int worker, std::size_t sentence, const Weights& weights, bool cost_augmented, int k);
+    void check_gold() const;
+    void check(const Weights& weights) const;
+
+    const Model* model_;
+    const feature::Encoded* sentences_;
+    Task task_;
+    const std::vector<ArcSet>* arcs_;
+    std::vector<Worker> workers_;
+};
+
+}  // namespace arbora::graph

@@ -1,0 +1,71 @@
+#include "graph/labeler.hpp"
+
+#include "inference/problem.hpp"
+
+namespace arbora::graph {
+
+using feature::Role;
+
+namespace {
+
+constexpr std::uint32_t kLeftward = 0x27d4eb2fU;
+
+int node(const Surroundings& around, Role role, int dep) {
+    switch (role) {
+        case Role::head: return around.head;
+        case Role::sibling: return around.sibling;
+        case Role::grandparent: return around.grandparent;
+        case Role::left_child: return around.left_child;
+        case Role::right_child: return around.right_child;
+        default: return dep;
+    }
+}
+
+}  // namespace
+
+void find_surroundings(const int* heads, int n, std::vector<Surroundings>& out) {
+    out.assign(static_cast<std::size_t>(n) + 1, {});
+    std::vector<int> inner(static_cast<std::size_t>(n) + 1);
+    adjacent_siblings(heads, n, inner.data());
+    for (int d = 1; d <= n; ++d) {
+        const int h = heads[d];
+        out[d].head = h;
+        out[d].sibling = inner[d] == h ? -1 : inner[d];
+        out[d].grandparent = h > 0 ? heads[h] : -1;
+        if (out[h].left_child < 0) out[h].left_child = d;
+        out[h].right_child = d;
+    }
+}
+
+void Labeler::find_rows(int dep, const Surroundings& around, bool whole_tree) {
+    rows_.clear();
+    const std::uint32_t direction = around.head < dep ? 0 : kLeftward;
+    const std::uint64_t starts = model_->label_size - static_cast<std::uint32_t>(model_->labels);
+    for (const auto& t : model_->templates.labels) {
+        if (!whole_tree && !t.of_arc) continue;
+        std::uint32_t sum = direction;
+        for (const auto& [role, summand] : t.summands) sum += summand(sentence_, node(around, role, dep));
+        rows_.push_back(static_cast<std::uint32_t>(sum * starts >> 32));
+    }
+}
+
+double Labeler::score(const float* weights, int label) const {
+    float sum = 0;
+    for (const std::uint32_t row : rows_) sum += weights[row + static_cast<std::uint32_t>(label)];
+    return sum;
+}
+
+Labeler::Best Labeler::best(const float* weights, double scale, int head, int dep, int gold, double cost) {
+    const auto labels = model_->label_sets.of(sentence_.tags[head], sentence_.tags[dep]);
+    sums_.assign(labels.size(), 0);
+    for (const std::uint32_t row : rows_)
+        for (std::size_t i = 0; i < labels.size(); ++i) sums_[i] += weights[row + labels[i]];
+    Best best;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        const double score = scale * sums_[i] + (gold >= 0 && labels[i] != gold ? cost : 0.0);
+        if (best.label < 0 || score > best.score) best = {labels[i], score};
+    }
+    return best;
+}
+
+}  // namespace arbora::graph

@@ -1,0 +1,49 @@
+// Scores of labels: one row of weights per feature, one weight per label in it.
+//
+// On a given tree every template counts, those about siblings, grandparents and children too; on a bare arc, before the tree is
+// known, only those about head and dependent. O(templates * labels allowed) per arc.
+#pragma once
+
+#include <vector>
+
+#include "graph/model.hpp"
+
+namespace arbora::graph {
+
+// The nodes around a word in a tree; -1: not there.
+struct Surroundings {
+    int head = -1, sibling = -1, grandparent = -1, left_child = -1, right_child = -1;
+};
+
+// Of all words; index 0 is unused. O(n).
+void find_surroundings(const int* heads, int n, std::vector<Surroundings>& out);
+
+class Labeler {
+public:
+    explicit Labeler(const Model& model) : model_(&model) {}
+
+    void load(const feature::Sentence& sentence) { sentence_ = sentence; }
+
+    // The starts of the rows of all features of an arc. `around.grandparent` etc. are read only if whole_tree.
+    void find_rows(int dep, const Surroundings& around, bool whole_tree);
+
+    // Of the rows found last: the sum of weights for a label.
+    double score(const float* weights, int label) const;
+
+    struct Best {
+        int label = -1;
+        double score = 0.0;
+    };
+    // The best of the labels that the tags allow; `gold` >= 0: all others get `cost` on top. Scores times `scale`.
+    Best best(const float* weights, double scale, int head, int dep, int gold, double cost);
+
+    const std::vector<std::uint32_t>& rows() const { return rows_; }
+
+private:
+    const Model* model_;
+    feature::Sentence sentence_;
+    std::vector<std::uint32_t> rows_;
+    std::vector<float> sums_;
+};
+
+}  // namespace arbora::graph

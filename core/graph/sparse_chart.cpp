@@ -1,0 +1,202 @@
+#include "graph/sparse_chart.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace arbora::graph {
+
+namespace {
+
+constexpr float kNone = -std::numeric_limits<float>::infinity();
+
+typedef float Lanes __attribute__((vector_size(16)));
+
+Lanes load(const float* from) {
+    Lanes lanes;
+    std::memcpy(&lanes, from, sizeof lanes);
+    return lanes;
+}
+
+// max over k < count of a[k] + b[k]. Maxima do not depend on the order, so the result is the same on every machine.
+float best_sum(const float* a, const float* b, int count) {
+    float best = kNone;
+    int k = 0;
+    if (count >= 8) {
+        Lanes even = load(a) + load(b), odd = load(a + 4) + load(b + 4);
+        for (k = 8; k + 8 <= count; k += 8) {
+            const Lanes first = load(a + k) + load(b + k), second = load(a + k + 4) + load(b + k + 4);
+            even = first > even ? first : even;
+            odd = second > odd ? second : odd;
+        }
+        even = odd > even ? odd : even;
+        best = std::max(std::max(even[0], even[1]), std::max(even[2], even[3]));
+    }
+    for (; k < count; ++k) best = std::max(best, a[k] + b[k]);
+    return best;
+}
+
+}  // namespace
+
+bool SparseChart::argmax(const ArcSet& arcs, const Sides& sides, const float* arc_scores, const float* siblings, Roots roots,
+                         int* heads) {
+    arcs_ = &arcs;
+    sides_ = &sides;
+    arc_scores_ = arc_scores;
+    siblings_ = siblings;
+    roots_ = roots;
+    n_ = arcs.n;
+    heads[0] = -1;
+    if (n_ == 0) return true;
+    prepare();
+    for (int i = n_; i >= 1; --i) {
+        right_of(i);
+        meetings_of(i);
+        left_to(i);
+    }
+    open_.clear();
+    if (roots == Roots::single) {
+        const Choice root = best_single_root();
+        if (root.score == kNone) return false;
+        heads[root.which] = 0;
+        open_ = {{root.which, 1}, {root.which, n_}};
+    } else {
+        right_of(0);
+        if (right(0)[n_] == kNone) return false;
+        open_ = {{0, n_}};
+    }
+    walk(heads);
+    return true;
+}
+
+void SparseChart::prepare() {
+    width_ = static_cast<std::size_t>(n_) + 1;
+    right_.resize(width_ * width_);
+    left_.resize(width_ * width_);
+    between_.resize(width_ * width_);
+    incomplete_.resize(arcs_->heads.size());
+    find_wanted();
+}
+
+void SparseChart::find_wanted() {
+    wanted_.assign(width_ * width_, 0);
+    const auto want = [&](int a, int b) {
+        wanted_[static_cast<std::size_t>(std::min(a, b)) * width_ + static_cast<std::size_t>(std::max(a, b))] = 1;
+    };
+    for (const Side& side : sides_->all())
+        for (int b = 0; b < side.count; ++b) {
+            if (siblings_ == nullptr) want(side.head, sides_->dep(side, b));
+            for (int a = 0; siblings_ != nullptr && a < b; ++a) want(sides_->dep(side, a), sides_->dep(side, b));
+        }
+}
+
+SparseChart::Choice SparseChart::best_inner(const Side& side, int b) {
+    const int h = side.head, d = sides_->dep(side, b);
+    if (siblings_ == nullptr) {
+        // Right of h, the halves that meet end with h's own, which is being made: its part up to d is ready.
+        return {d > h ? best_sum(right(h) + h, left(d) + h + 1, d - h) : between(d, h), -1};
+    }
+    const float* parts = siblings_ + sides_->part(side, b, -1);
+    Choice best{(d > h ? left(d)[h + 1] : right(d)[h - 1]) + parts[0], -1};
+    for (int a = 0; a < b; ++a) {
+        const int s = sides_->dep(side, a);
+        const float score = incomplete_[sides_->arc(side, a)] + between(std::min(s, d), std::max(s, d)) + parts[a + 1];
+        if (score > best.score) best = {score, a};
+    }
+    return best;
+}
+
+SparseChart::Choice SparseChart::best_half(const Side& side, int end) {
+    Choice best{side.head == end ? 0.0F : kNone, -1};
+    for (int b = 0; b < side.count; ++b) {
+        const int d = sides_->dep(side, b);
+        if (end > side.head ? d > end : d < end) break;
+        const float score = incomplete_[sides_->arc(side, b)] + (end > side.head ? right(d) : left(d))[end];
+        if (score > best.score) best = {score, b};
+    }
+    return best;
+}
+
+void SparseChart::right_of(int i) {
+    float* half = right(i);
+    std::fill(half + i, half + n_ + 1, kNone);
+    half[i] = 0.0F;
+    const Side& side = sides_->right(i);
+    for (int b = 0; b < side.count; ++b) {
+        const int d = sides_->dep(side, b), arc = sides_->arc(side, b);
+        const float score = best_inner(side, b).score + arc_scores_[arc];
+        incomplete_[arc] = score;
+        const float* beyond = right(d);
+        for (int e = d; e <= n_; ++e) half[e] = std::max(half[e], score + beyond[e]);
+    }
+}
+
+void SparseChart::meetings_of(int i) {
+    const std::uint8_t* wanted = &wanted_[static_cast<std::size_t>(i) * width_];
+    for (int j = i + 1; j <= n_; ++j)
+        if (wanted[j]) between(i, j) = best_sum(right(i) + i, left(j) + i + 1, j - i);
+}
+
+void SparseChart::left_to(int i) {
+    left(i)[i] = 0.0F;
+    for (int j = i + 1; j <= n_; ++j) {
+        const Side& side = sides_->left(j);
+        const int b = sides_->position(side, i);
+        if (b >= 0) {
+            const int arc = sides_->arc(side, b);
+            incomplete_[arc] = best_inner(side, b).score + arc_scores_[arc];
+        }
+        left(j)[i] = best_half(side, i).score;
+    }
+}
+
+SparseChart::Choice SparseChart::best_single_root() {
+    const Side& side = sides_->right(0);
+    Choice best{kNone, 0};
+    for (int b = 0; b < side.count; ++b) {
+        const int d = sides_->dep(side, b);
+        float score = arc_scores_[sides_->arc(side, b)] + left(d)[1] + right(d)[n_];
+        if (siblings_ != nullptr) score += siblings_[sides_->part(side, b, -1)];
+        if (score > best.score) best = {score, d};
+    }
+    return best;
+}
+
+void SparseChart::open_halves(int i, int j) {
+    const float* a = right(i);
+    const float* b = left(j);
+    int best = i;
+    for (int r = i; r < j; ++r)
+        if (a[r] + b[r + 1] > a[best] + b[best + 1]) best = r;
+    open_.push_back({i, best});
+    open_.push_back({j, best + 1});
+}
+
+void SparseChart::walk(int* heads) {
+    while (!open_.empty()) {
+        const Half half = open_.back();
+        open_.pop_back();
+        if (half.head == half.end) continue;
+        const Side& side = sides_->of(half.head, half.end);
+        const int b = best_half(side, half.end).which;
+        open_.push_back({sides_->dep(side, b), half.end});
+        walk_dependents(side, b, heads);
+    }
+}
+
+// From dependent b inwards to the head.
+void SparseChart::walk_dependents(const Side& side, int b, int* heads) {
+    const int h = side.head;
+    while (true) {
+        const int d = sides_->dep(side, b);
+        heads[d] = h;
+        if (siblings_ == nullptr) return open_halves(std::min(h, d), std::max(h, d));
+        const int a = best_inner(side, b).which;
+        if (a < 0) return open_.push_back({d, d > h ? h + 1 : h - 1});
+        const int s = sides_->dep(side, a);
+        open_halves(std::min(s, d), std::max(s, d));
+        b = a;
+    }
+}
+
+}  // namespace arbora::graph

@@ -1,0 +1,76 @@
+// Parses and answers for one sentence at a time; keeps its memory between sentences. One per thread.
+#pragma once
+
+#include <vector>
+
+#include "feature/extractor.hpp"
+#include "graph/arc_set.hpp"
+#include "graph/labeler.hpp"
+#include "graph/model.hpp"
+#include "graph/sparse_chart.hpp"
+#include "linear/sparse.hpp"
+
+namespace arbora::graph {
+
+// What a learner is told about one sentence: difference = f(gold) - f(predicted), loss = cost of the predicted.
+struct Answer {
+    double loss = 0.0;
+    std::vector<SparseEntry> difference;  // with repeats
+};
+
+class Worker {
+public:
+    explicit Worker(const Model& model) : model_(&model), extractor_(model.templates), labeler_(model) {}
+
+    // Fills heads[0..n] and, where the model has labels and the weights are there, labels[0..n]. arcs: null for all.
+    // staged: labels are chosen on the finished tree, else together with it.
+    void parse(const feature::Sentence& sentence, const ArcSet* arcs, const WeightView& weights, bool staged, int* heads, int* labels);
+
+    // Up to k predictions, best first (k = 1 unless asked for several); cost_augmented adds the cost of each wrong word to its score.
+    std::vector<Answer> answers(const feature::Sentence& sentence, const ArcSet* arcs, const WeightView& weights, Task task,
+                                bool cost_augmented, int k);
+
+    // The best few heads of every word by first-order scores, and the word before it, so that a tree is always left. O(n^2).
+    void prune(const feature::Sentence& sentence, const WeightView& weights, int keep, double within, ArcSet& kept);
+
+    // One score per arc (times scale), and per sibling part.
+    void score(const feature::Sentence& sentence, const ArcSet* arcs, const WeightView& weights);
+    const ArcSet& arcs() const { return *arcs_; }
+    const Sides& sides() const { return sides_; }
+    const std::vector<float>& arc_scores() const { return arc_scores_; }
+    const std::vector<float>& sibling_scores() const { return sibling_scores_; }
+
+    // The features of one part, into `entries`, each `count` times.
+    void add_arc(int head, int dep, float count, std::vector<SparseEntry>& entries) const;
+    void add_sibling(int head, int dep, int inner, float count, std::vector<SparseEntry>& entries) const;
+
+private:
+    void score_labels(const WeightView& weights, bool cost_augmented);
+    void add_costs();
+    void decode(int* heads);
+    bool decode_sparse(int* heads);
+    void decode_dense(int* heads);
+    std::vector<Heads> decode_kbest(int k);
+    Problem dense_problem(bool siblings);
+    void label_tree(const WeightView& weights, bool cost_augmented, const int* heads, int* labels);
+    Answer tree_answer(Task task, const int* heads, const int* labels);
+    Answer label_answer(const int* labels);
+    void add_labels(int dep, const Surroundings& around, bool whole_tree, int label, float count, std::vector<SparseEntry>& entries);
+
+    const Model* model_;
+    feature::Extractor extractor_;
+    Labeler labeler_;
+    feature::Sentence sentence_;
+    const ArcSet* arcs_ = nullptr;
+    ArcSet every_arc_;
+    Sides sides_;
+    SparseChart chart_;
+    Arena arena_;
+    std::vector<float> arc_scores_, sibling_scores_;
+    std::vector<int> arc_labels_;  // the best label of each arc, where heads and labels are chosen together
+    std::vector<double> dense_arcs_, dense_siblings_;
+    std::vector<int> gold_, heads_, labels_, inner_, gold_inner_;
+    std::vector<Surroundings> surroundings_;
+};
+
+}  // namespace arbora::graph
