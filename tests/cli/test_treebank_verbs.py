@@ -138,7 +138,8 @@ def test_a_reader_that_goes_away_is_no_fault(tmp_path):
 @pytest.mark.parametrize("arguments", [("--help",), ("demo",), ("stats", "-")])
 def test_a_full_disk_and_closed_streams_are_told_in_one_line(arguments):
     command = f"{sys.executable} -m arbora {' '.join(arguments)}"
-    for redirection, told in (("> /dev/full", b"No space left"), (">&-", b"stdout is closed")):
+    full = b"error: stdout could not be written: No space left on device"
+    for redirection, told in (("> /dev/full", full), (">&-", b"stdout is closed")):
         result = subprocess.run(
             ["bash", "-c", f"echo -n | {command} {redirection}"], stderr=subprocess.PIPE, timeout=60
         )
@@ -156,6 +157,30 @@ def test_an_output_that_cannot_be_written_is_named_as_given():
     result = arbora("convert", "-", "-o", "/proc/x.conllu", stdin=GOOD.encode())
     assert result.returncode == 1
     assert result.stderr.startswith(b"error: /proc/x.conllu: ")
+    assert result.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("to", ["same", "conllx"])
+@pytest.mark.parametrize("sentences", [1, 100_000])  # it fails when the file is closed, and on the way
+def test_a_full_disk_is_named_by_the_file_that_it_has_no_room_for(to, sentences):
+    data = GOOD.encode() * sentences
+    result = arbora("convert", "-", "-o", "/dev/full", "--to", to, stdin=data)
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert result.stderr == b"error: /dev/full: No space left on device\n"
+    piped = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m arbora convert - -o - --to {to} > /dev/full"],
+        input=data,
+        stderr=subprocess.PIPE,
+        timeout=60,
+    )
+    assert piped.returncode == 1
+    assert piped.stderr == b"error: stdout could not be written: No space left on device\n"
+
+
+def test_what_cannot_be_read_is_named_too():
+    result = arbora("stats", "/proc/self/mem")  # can be opened, but has nothing at its beginning
+    assert result.returncode == 1
+    assert result.stderr.startswith(b"error: /proc/self/mem: ")
     assert result.stderr.count(b"\n") == 1
 
 

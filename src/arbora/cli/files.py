@@ -98,8 +98,12 @@ def complain(message: str) -> None:
 
 
 def complain_about_system(error: OSError) -> None:
-    """A full disk, a directory that may not be written to; what is still buffered is lost."""
-    complain(f"{error.filename or '<stdout>'}: {error.strerror or error}")
+    """A full disk, a directory that may not be written to; what is still buffered is lost.
+
+    Files carry their names (see `arbora.data.files`), so what has none is stdout.
+    """
+    why = error.strerror or error
+    complain(f"{error.filename}: {why}" if error.filename else f"stdout could not be written: {why}")
     drop_output()
 
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 from arbora.data import conllu, conllx
 from arbora.data.columns import Columns, Format, Roots, data_error, native_reader
-from arbora.data.files import Source, name_of, open_input, open_output
+from arbora.data.files import Source, name_of, naming_errors, open_input, open_output
 from arbora.data.sentence import Origin, Sentence
 from arbora.errors import DataError, InputError
 
@@ -45,7 +45,8 @@ class ColumnReader:
     ) -> None:
         self.source = name_of(source)
         self.warnings: list[DataError] = []
-        self._stream = open_input(source)
+        with naming_errors(self.source):
+            self._stream = open_input(source)
         try:
             self._ahead = self._read(PIECE)
             path = self.source if isinstance(source, str | os.PathLike) else ""
@@ -115,7 +116,8 @@ class ColumnReader:
 
     def _read(self, size: int) -> bytes:
         try:
-            return self._stream.read(size)
+            with naming_errors(self.source):
+                return self._stream.read(size)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise DataError(f"damaged gzip file: {error}", source=self.source) from error
 
