@@ -79,6 +79,7 @@ def test_lenient_warns_and_counts(tmp_path):
         ("stats", "no-such-file.conllu"),
         ("stats", "."),
         ("stats", "-", "--format", "xml"),
+        ("stats", "-", "-"),
         ("convert", "-"),
         ("convert", "-", "-o", "no/such/place"),
         ("convert", "-", "-o", "-", "--to", "xml"),
@@ -115,6 +116,78 @@ def test_formats_convert(small_treebank, tmp_path):
     assert back == text
     count = json.loads(arbora("stats", words, "--json").stdout)
     assert (count["words"], count["multiword_tokens"]) == (67, 0)
+
+
+def test_the_name_of_the_output_says_its_format(small_treebank, tmp_path):
+    wanted = {
+        to: arbora("convert", small_treebank, "-o", "-", "--to", to).stdout for to in ("same", "conllx")
+    }
+    assert wanted["same"] != wanted["conllx"]
+    for name, to in {
+        "x.conllx": "conllx",
+        "x.conll": "conllx",
+        "X.CONLLX.gz": "conllx",
+        "x.conll.gz": "conllx",
+        "x.conllu": "same",
+        "x.conllu.gz": "same",
+        "x.txt": "same",
+        "x": "same",
+    }.items():
+        out = tmp_path / name
+        assert arbora("convert", small_treebank, "-o", out).returncode == 0
+        written = gzip.decompress(out.read_bytes()) if name.endswith(".gz") else out.read_bytes()
+        assert written == wanted[to], name
+    back = tmp_path / "back.conllu"
+    assert arbora("convert", tmp_path / "x.conllx", "-o", back).returncode == 0
+    to_conllu = arbora("convert", tmp_path / "x.conllx", "-o", "-", "--to", "conllu").stdout
+    assert back.read_bytes() == to_conllu
+
+
+def test_to_says_more_than_the_name_of_the_output(small_treebank, tmp_path):
+    out = tmp_path / "x.conllx"
+    assert arbora("convert", small_treebank, "-o", out, "--to", "same").returncode == 0
+    assert out.read_bytes() == small_treebank.read_bytes()
+    out = tmp_path / "x.conllu"
+    assert arbora("convert", small_treebank, "-o", out, "--to", "conllx").returncode == 0
+    assert b"#" not in out.read_bytes()
+
+
+def test_a_copy_under_the_same_ending_is_byte_for_byte(small_treebank, tmp_path):
+    data = small_treebank.read_bytes().replace(b"\n", b"\r\n")
+    source, out = tmp_path / "x.conll", tmp_path / "y.conll"  # in spite of its name CoNLL-U
+    source.write_bytes(data)
+    assert arbora("convert", source, "-o", out).returncode == 0
+    assert out.read_bytes() == data
+
+
+@pytest.mark.parametrize("to", ["same", "conllx"])
+def test_a_file_without_a_good_sentence_is_not_cleaned_to_nothing(tmp_path, to):
+    source, out = tmp_path / "x.conllu", tmp_path / "out.conllu"
+    source.write_text(BAD + BAD)
+    result = arbora("convert", "--lenient", source, "-o", out, "--to", to)
+    assert result.returncode == 1
+    *_, told = result.stderr.decode().splitlines()
+    assert told == f"error: {source}: no good sentence: expected at least one to write, got 2 bad"
+    assert list(tmp_path.iterdir()) == [source]
+    source.write_text("")  # nothing was skipped here
+    assert arbora("convert", "--lenient", source, "-o", out, "--to", to).returncode == 0
+    assert out.read_bytes() == b""
+
+
+def test_roots_are_checked_where_asked_for(tmp_path):
+    source, out = tmp_path / "x.conllu", tmp_path / "out.conllu"
+    source.write_text(GOOD + ROW.format(1, 0) + ROW.format(2, 0) + "\n")
+    for verb in (("stats", source), ("convert", source, "-o", out)):
+        assert arbora(*verb).returncode == arbora(*verb, "--roots", "multi").returncode == 0
+        out.unlink(missing_ok=True)
+        result = arbora(*verb, "--roots", "single")
+        assert result.returncode == 1
+        assert f"{source}:4: second root: expected one word with head 0" in result.stderr.decode()
+        assert "(--lenient skips such sentences)" in result.stderr.decode()
+        assert not out.exists()
+        assert b"1 sentence skipped" in arbora(*verb, "--roots", "single", "--lenient").stderr
+        assert arbora(*verb, "--roots", "two").returncode == 2
+    assert out.read_text() == GOOD
 
 
 def test_a_failed_conversion_leaves_no_file(tmp_path):
@@ -205,3 +278,5 @@ def test_help_teaches():
         text = arbora(verb, "--help").stdout.decode()
         assert "Examples" in text
         assert "--lenient" in text
+        assert "--roots" in text
+    assert ".conllx" in text

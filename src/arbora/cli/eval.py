@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from arbora.cli.files import FormatOption, existing, session
+from arbora.cli.files import FormatOption, at_most_one_stdin, existing, session
 from arbora.cli.tables import Table, show
 from arbora.data import treebank
 from arbora.evaluate import evaluate
@@ -142,8 +142,7 @@ def evaluate_files(
     - `arbora eval gold.conllu parsed.conllu --json | jq .las`
     - `arbora eval gold.conllu new.conllu --compare old.conllu --test bootstrap`
     """
-    if [gold, predicted, other].count("-") > 1:
-        raise typer.BadParameter("only one of the files can be read from stdin (-)")
+    at_most_one_stdin([gold, predicted, other])
 
     def read(path: str) -> Iterator[Sentence]:
         return treebank.read(path, format=format.value)

@@ -6,7 +6,7 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -25,6 +25,13 @@ class FormatOption(StrEnum):
     CONLLX = "conllx"
 
 
+class RootsOption(StrEnum):
+    """How many roots a tree may have."""
+
+    MULTI = "multi"
+    SINGLE = "single"
+
+
 def existing(name: str) -> str:
     """`name` if it is `-` or a file that can be read; the command line is at fault otherwise."""
     path = Path(name)
@@ -37,6 +44,12 @@ def existing(name: str) -> str:
     if not os.access(path, os.R_OK):
         raise typer.BadParameter(f"{name}: not allowed to read it")
     return name
+
+
+def at_most_one_stdin(names: Sequence[str | None]) -> None:
+    """The command line is at fault if two files are `-`: what is read once is gone."""
+    if names.count("-") > 1:
+        raise typer.BadParameter("only one of the files can be read from stdin (-)")
 
 
 def writable(name: str) -> str:
