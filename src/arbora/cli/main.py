@@ -83,6 +83,7 @@ def run() -> None:
 def _message(error: Any) -> str:
     """Typer's message as part of a line: no capital, no full stop, no line break."""
     text = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
+    text = text.removeprefix("Invalid value: ")  # which names no option: the rest says it all
     return str(text[:1].lower() + text[1:])
 
 
