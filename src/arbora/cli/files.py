@@ -12,8 +12,8 @@ from enum import StrEnum
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
+from arbora.cli.console import make_console
 from arbora.errors import DataError
 
 
@@ -69,7 +69,7 @@ class _WarningLines(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._console = make_console(stderr=True, soft_wrap=True)
 
     def emit(self, record: logging.LogRecord) -> None:
         level = record.levelname.lower()
@@ -107,7 +107,7 @@ def session(*, lenient: bool | None = None) -> Iterator[None]:
 
 def complain(message: str) -> None:
     """One line on stderr, however long, with no markup in it."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"error: {message}", markup=False)
+    make_console(stderr=True, soft_wrap=True).print(f"error: {message}", markup=False)
 
 
 def complain_about_system(error: OSError) -> None:
