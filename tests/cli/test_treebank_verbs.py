@@ -250,6 +250,17 @@ def test_a_full_disk_is_named_by_the_file_that_it_has_no_room_for(to, sentences)
     assert piped.stderr == b"error: stdout could not be written: No space left on device\n"
 
 
+@pytest.mark.parametrize("name", ["out.conllu", "out.conllu.gz"])
+def test_a_file_that_may_not_grow_is_named_and_leaves_nothing(tmp_path, name):
+    (tmp_path / "x.conllu").write_text(
+        "".join(ROW.format(1, 0).replace("w", f"{i:x}") + "\n" for i in range(50_000))
+    )
+    command = f"ulimit -f 1; {sys.executable} -B -m arbora convert x.conllu -o {name}"
+    result = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, timeout=60)
+    assert (result.returncode, result.stderr.decode()) == (1, f"error: {name}: File too large\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.conllu"]
+
+
 def test_what_cannot_be_read_is_named_too():
     result = arbora("stats", "/proc/self/mem")  # can be opened, but has nothing at its beginning
     assert result.returncode == 1
