@@ -53,19 +53,19 @@ def real_sentences(treebank_dir: Path) -> Callable[..., list[Sentence]]:
 
 
 @pytest.fixture
-def run_in_terminal() -> Callable[[list[str]], str]:
-    """Run a command as in a terminal and give back what it shows there."""
+def run_in_terminal() -> Callable[..., str]:
+    """Run a command as in a terminal and give back what it shows there, with more set in its environment."""
 
-    def run(command: list[str]) -> str:
+    def run(command: list[str], *, status: int = 0, **more: str) -> str:
         leader, follower = pty.openpty()
-        environment = {**os.environ, "TERM": "xterm", "PYTHONUTF8": "1"}
-        with subprocess.Popen(command, stdout=follower, env=environment) as process:
+        environment = {**os.environ, "TERM": "xterm", "PYTHONUTF8": "1", "NO_COLOR": "", **more}
+        with subprocess.Popen(command, stdout=follower, stderr=follower, env=environment) as process:
             os.close(follower)
             shown = b""
             while part := _read_terminal(leader):
                 shown += part
         os.close(leader)
-        assert process.returncode == 0
+        assert process.returncode == status
         return shown.decode().replace("\r\n", "\n")
 
     return run

@@ -19,7 +19,8 @@ from arbora import _core
 from arbora.errors import InputError
 
 Array: TypeAlias = NDArray[np.float64]
-Scores: TypeAlias = NDArray[Any] | Sequence[NDArray[Any]]
+Batch: TypeAlias = Sequence[NDArray[Any]]
+Scores: TypeAlias = NDArray[Any] | Batch
 Required: TypeAlias = NDArray[Any] | Iterable[tuple[int, int]]
 
 _FLOAT64 = np.dtype(np.float64)
@@ -27,16 +28,21 @@ _TREES = {"projective": _core.Trees.projective, "nonprojective": _core.Trees.non
 _ROOTS = {"single": _core.Roots.single, "multi": _core.Roots.multi}
 
 
-class Options(TypedDict, total=False):
-    """What every query takes: the family of trees, higher-order parts, known heads, threads."""
+class FirstOrder(TypedDict, total=False):
+    """What every query takes: the family of trees, known heads, threads."""
 
     trees: Literal["projective", "nonprojective"]
     roots: Literal["single", "multi"]
+    required: Required | Sequence[Required | None] | None
+    threads: int
+
+
+class Options(FirstOrder, total=False):
+    """The same with higher-order parts."""
+
     siblings: Scores | None
     grandparents: Scores | None
     grandsiblings: Scores | None
-    required: Required | Sequence[Required | None] | None
-    threads: int
 
 
 @dataclass(frozen=True, slots=True)

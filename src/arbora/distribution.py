@@ -68,19 +68,19 @@ class TreeDistribution:
     @cached_property
     def best(self) -> Best:
         """The most probable tree (and labelling)."""
-        best: Best = inference.argmax(self._scores, **self._options)
+        best = inference.argmax(self._scores, **self._options)
         _freeze(best.heads, best.labels)
         return best
 
     @cached_property
     def log_partition(self) -> float:
         """log of the sum of exp(score) over all trees."""
-        return float(inference.log_partition(self._scores, **self._options))
+        return inference.log_partition(self._scores, **self._options)
 
     @cached_property
     def marginals(self) -> Array | Marginals:
         """P(part), as `inference.marginals`."""
-        marginals: Array | Marginals = inference.marginals(self._scores, **self._options)
+        marginals = inference.marginals(self._scores, **self._options)
         _freeze(*(marginals if isinstance(marginals, Marginals) else (marginals,)))
         return marginals
 
@@ -109,32 +109,27 @@ class TreeDistribution:
     @cached_property
     def entropy(self) -> float:
         """In nats."""
-        return float(inference.entropy(self._scores, **self._options))
+        return inference.entropy(self._scores, **self._options)
 
     def kbest(self, k: int) -> list[Best]:
         """The k best trees, best first."""
-        trees: list[Best] = inference.kbest(self._scores, k, **self._options)
-        return trees
+        return inference.kbest(self._scores, k, **self._options)
 
     def sample(self, k: int, seed: int = 0, replacement: bool = True) -> list[Best]:
         """Random trees, drawn exactly."""
-        trees: list[Best] = inference.sample(
-            self._scores, k, seed=seed, replacement=replacement, **self._options
-        )
-        return trees
+        return inference.sample(self._scores, k, seed=seed, replacement=replacement, **self._options)
 
     def log_prob(self, heads: Heads, labels: Heads | None = None) -> float:
         """log P(tree); -inf for a tree outside the family."""
-        return float(inference.log_prob(self._scores, heads, labels, **self._options))
+        return inference.log_prob(self._scores, heads, labels, **self._options)
 
     def minimum_risk(self) -> Best:
         """The tree with the most expected correct heads."""
-        best: Best = inference.minimum_risk(self._scores, **self._options)
-        return best
+        return inference.minimum_risk(self._scores, **self._options)
 
     def expected_wrong_heads(self, heads: Heads) -> float:
         """How many words are expected to have another head than in `heads`."""
-        return float(inference.expected_wrong_heads(self._scores, heads, **self._options))
+        return inference.expected_wrong_heads(self._scores, heads, **self._options)
 
     def kl_divergence(self, other: TreeDistribution) -> float:
         """KL(self || other) in nats, for first-order distributions over the same family."""
@@ -142,4 +137,4 @@ class TreeDistribution:
             raise InputError(f"kl_divergence takes a TreeDistribution, got {type(other).__name__}")
         if any(self._options.get(name) != other._options.get(name) for name in ("trees", "roots")):
             raise InputError("kl_divergence needs two distributions over the same family")
-        return float(inference.kl_divergence(self._scores, other._scores, **self._options))
+        return inference.kl_divergence(self._scores, other._scores, **self._options)

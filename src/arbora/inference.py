@@ -24,14 +24,15 @@ siblings O(n³), with grandparents O(n⁴). Papers: [koo-2007] for the four fami
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arbora import _core, _native
 from arbora._distinct import DistinctTrees
 from arbora._native import Best, Heads, Marginals
-from arbora._parts import Array, Options, Parts, Scores, make_parts
+from arbora._parts import Array, Batch, FirstOrder, Options, Parts, Scores, make_parts
 from arbora._relative import (
     expected_score,
     given_labels,
@@ -57,8 +58,14 @@ __all__ = [
     "sample",
 ]
 
+Answer = TypeVar("Answer")
 
-def argmax(scores: Scores, **options: Unpack[Options]) -> Any:
+
+@overload
+def argmax(scores: NDArray[Any], **options: Unpack[Options]) -> Best: ...
+@overload
+def argmax(scores: Batch, **options: Unpack[Options]) -> list[Best]: ...
+def argmax(scores: Scores, **options: Unpack[Options]) -> Best | list[Best]:
     """The best tree: a `Best`, or a list of them for a batch.
 
     Exact, except for non-projective trees with siblings, where it is the approximate search of
@@ -68,7 +75,11 @@ def argmax(scores: Scores, **options: Unpack[Options]) -> Any:
     return _result(parts, _native.argmax(parts))
 
 
-def kbest(scores: Scores, k: int, **options: Unpack[Options]) -> Any:
+@overload
+def kbest(scores: NDArray[Any], k: int, **options: Unpack[Options]) -> list[Best]: ...
+@overload
+def kbest(scores: Batch, k: int, **options: Unpack[Options]) -> list[list[Best]]: ...
+def kbest(scores: Scores, k: int, **options: Unpack[Options]) -> list[Best] | list[list[Best]]:
     """The k best trees (1 <= k <= 1000), best first, all different; all of them where fewer exist.
 
     A list of `Best`, or a list of such lists for a batch.
@@ -79,7 +90,11 @@ def kbest(scores: Scores, k: int, **options: Unpack[Options]) -> Any:
     return _result(parts, _native.kbest(parts, int(k)))
 
 
-def log_partition(scores: Scores, **options: Unpack[Options]) -> Any:
+@overload
+def log_partition(scores: NDArray[Any], **options: Unpack[Options]) -> float: ...
+@overload
+def log_partition(scores: Batch, **options: Unpack[Options]) -> Array: ...
+def log_partition(scores: Scores, **options: Unpack[Options]) -> float | Array:
     """log of the sum of exp(score) over all trees: a float, or an array for a batch.
 
     Never below the score of the best tree.
@@ -88,17 +103,32 @@ def log_partition(scores: Scores, **options: Unpack[Options]) -> Any:
     return _number(parts, _native.log_partition(parts))
 
 
-def marginals(scores: Scores, **options: Unpack[Options]) -> Any:
+@overload
+def marginals(scores: NDArray[Any], **options: Unpack[FirstOrder]) -> Array: ...
+@overload
+def marginals(scores: Batch, **options: Unpack[FirstOrder]) -> list[Array]: ...
+@overload
+def marginals(scores: NDArray[Any], **options: Unpack[Options]) -> Array | Marginals: ...
+@overload
+def marginals(scores: Batch, **options: Unpack[Options]) -> list[Array] | list[Marginals]: ...
+def marginals(
+    scores: Scores, **options: Unpack[Options]
+) -> Array | Marginals | list[Array] | list[Marginals]:
     """The probability of each arc: an array shaped as `scores`, the gradient of `log_partition`.
 
     Labelled scores give P(arc and label). With second-order parts the result is a `Marginals`.
     Every word's column sums to one.
     """
     parts = make_parts(scores, **options)
-    return _result(parts, _native.marginals(parts))
+    found = _native.marginals(parts)
+    return found[0] if parts.single else found
 
 
-def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[Options]) -> Any:
+@overload
+def log_prob(scores: NDArray[Any], heads: Any, labels: Any = None, **options: Unpack[Options]) -> float: ...
+@overload
+def log_prob(scores: Batch, heads: Any, labels: Any = None, **options: Unpack[Options]) -> Array: ...
+def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[Options]) -> float | Array:
     """log P(tree), never above 0; -inf for a tree outside the family.
 
     `heads` (n+1,), or a list of them for a batch. With labelled scores and no `labels`, the sum over
@@ -123,7 +153,11 @@ def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[O
     return _number(parts, values)
 
 
-def entropy(scores: Scores, **options: Unpack[Options]) -> Any:
+@overload
+def entropy(scores: NDArray[Any], **options: Unpack[Options]) -> float: ...
+@overload
+def entropy(scores: Batch, **options: Unpack[Options]) -> Array: ...
+def entropy(scores: Scores, **options: Unpack[Options]) -> float | Array:
     """Entropy in nats of the distribution over trees: a float, or an array for a batch."""
     parts = make_parts(scores, **options)
     relative = relative_to_best(parts, _native.argmax(parts))
@@ -131,7 +165,11 @@ def entropy(scores: Scores, **options: Unpack[Options]) -> Any:
     return _number(parts, np.maximum(0.0, _native.log_partition(relative) - np.asarray(expected)))
 
 
-def kl_divergence(p: Scores, q: Scores, **options: Unpack[Options]) -> Any:
+@overload
+def kl_divergence(p: NDArray[Any], q: NDArray[Any], **options: Unpack[Options]) -> float: ...
+@overload
+def kl_divergence(p: Batch, q: Batch, **options: Unpack[Options]) -> Array: ...
+def kl_divergence(p: Scores, q: Scores, **options: Unpack[Options]) -> float | Array:
     """KL(p || q) in nats between the tree distributions of two first-order score arrays.
 
     `inf` where p gives weight to a tree that q forbids. Options apply to both.
@@ -146,7 +184,11 @@ def kl_divergence(p: Scores, q: Scores, **options: Unpack[Options]) -> Any:
     return _number(first, np.asarray(values, dtype=np.float64))
 
 
-def expected_wrong_heads(scores: Scores, heads: Any, **options: Unpack[Options]) -> Any:
+@overload
+def expected_wrong_heads(scores: NDArray[Any], heads: Any, **options: Unpack[Options]) -> float: ...
+@overload
+def expected_wrong_heads(scores: Batch, heads: Any, **options: Unpack[Options]) -> Array: ...
+def expected_wrong_heads(scores: Scores, heads: Any, **options: Unpack[Options]) -> float | Array:
     """The expected number of words whose head differs from `heads` (n+1,), under the distribution."""
     parts = make_parts(scores, **options)
     trees = given_trees(parts, heads)
@@ -157,14 +199,17 @@ def expected_wrong_heads(scores: Scores, heads: Any, **options: Unpack[Options])
     return _number(parts, np.asarray(values, dtype=np.float64))
 
 
+@overload
 def sample(
-    scores: Scores,
-    k: int,
-    *,
-    seed: int = 0,
-    replacement: bool = True,
-    **options: Unpack[Options],
-) -> Any:
+    scores: NDArray[Any], k: int, *, seed: int = 0, replacement: bool = True, **options: Unpack[Options]
+) -> list[Best]: ...
+@overload
+def sample(
+    scores: Batch, k: int, *, seed: int = 0, replacement: bool = True, **options: Unpack[Options]
+) -> list[list[Best]]: ...
+def sample(
+    scores: Scores, k: int, *, seed: int = 0, replacement: bool = True, **options: Unpack[Options]
+) -> list[Best] | list[list[Best]]:
     """`k` random trees, drawn exactly: a list of `Best`, or a list of such lists for a batch.
 
     Without replacement, the trees are distinct, each drawn from the distribution over those not yet
@@ -179,12 +224,18 @@ def sample(
         raise InputError(f"seed must be a whole number in 0..2**64-1, got {seed!r}")
     parts = make_parts(scores, **options)
     if replacement:
-        return _result(parts, _native.sample(parts, int(k), int(seed)))
-    each = range(len(parts.arcs))
-    return _result(parts, [_draw_distinct(parts.only(i), int(k), int(seed), i) for i in each])
+        drawn = _native.sample(parts, int(k), int(seed))
+    else:
+        each = range(len(parts.arcs))
+        drawn = [_draw_distinct(parts.only(i), int(k), int(seed), i) for i in each]
+    return _result(parts, drawn)
 
 
-def minimum_risk(scores: Scores, **options: Unpack[Options]) -> Any:
+@overload
+def minimum_risk(scores: NDArray[Any], **options: Unpack[Options]) -> Best: ...
+@overload
+def minimum_risk(scores: Batch, **options: Unpack[Options]) -> list[Best]: ...
+def minimum_risk(scores: Scores, **options: Unpack[Options]) -> Best | list[Best]:
     """The tree of the family with the most expected correct heads; its score is that expectation.
 
     Labels, where there are any, are the most probable ones given each arc.
@@ -197,7 +248,7 @@ def minimum_risk(scores: Scores, **options: Unpack[Options]) -> Any:
         risk = np.where(allowed == -np.inf, -np.inf, arcs)
         trees: Any = "projective" if parts.trees == _core.Trees.projective else "nonprojective"
         roots: Any = "single" if parts.roots == _core.Roots.single else "multi"
-        best: Best = argmax(risk, trees=trees, roots=roots)
+        best = argmax(risk, trees=trees, roots=roots)
         bests.append(best._replace(labels=_likeliest_labels(parts.arcs[i], best.heads)))
     return _result(parts, bests)
 
@@ -234,11 +285,11 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _result(parts: Parts, each: list[Any]) -> Any:
+def _result(parts: Parts, each: list[Answer]) -> Answer | list[Answer]:
     return each[0] if parts.single else each
 
 
-def _number(parts: Parts, values: Array) -> Any:
+def _number(parts: Parts, values: Array) -> float | Array:
     return float(values[0]) if parts.single else values
 
 

@@ -88,9 +88,7 @@ def paired_bootstrap(
     seed: int = 0,
 ) -> Comparison:
     """Two-sided paired bootstrap over sentences, with a 95% interval for the difference."""
-    data = _Data.check(first, second, tokens)
-    _check_samples(samples, seed)
-    rng = np.random.default_rng(seed)
+    data, rng = _sampled(first, second, tokens, samples, seed)
     sentences = len(data.gains)
     found = np.empty(samples)
     for start, rows in _blocks(samples, sentences):
@@ -103,7 +101,7 @@ def paired_bootstrap(
     # Equal shares may differ in their last bits when computed from different counts.
     extreme = np.abs(found - observed) >= abs(observed) - 1e-12
     low, high = np.percentile(100 * found, [2.5, 97.5])
-    p_value = (int(extreme.sum()) + 1) / (samples + 1)
+    p_value = _share(int(extreme.sum()), samples)
     return data.comparison("bootstrap", p_value, samples, (float(low), float(high)))
 
 
@@ -116,9 +114,7 @@ def approximate_randomization(
     seed: int = 0,
 ) -> Comparison:
     """Two-sided approximate randomization over sentences."""
-    data = _Data.check(first, second, tokens)
-    _check_samples(samples, seed)
-    rng = np.random.default_rng(seed)
+    data, rng = _sampled(first, second, tokens, samples, seed)
     # Swapping equal counts changes nothing; float64 holds sums of such counts exactly.
     gains = data.gains[data.gains != 0].astype(np.float64)
     observed = abs(gains.sum())
@@ -127,7 +123,7 @@ def approximate_randomization(
         kept = rng.integers(0, 2, size=(rows, len(gains)), dtype=np.int8)
         differences = 2 * (kept @ gains) - gains.sum()
         extreme += int((np.abs(differences) >= observed).sum())
-    return data.comparison("randomization", (extreme + 1) / (samples + 1), samples)
+    return data.comparison("randomization", _share(extreme, samples), samples)
 
 
 _Test = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, int, int], Comparison]
@@ -221,11 +217,21 @@ class _Data:
         )
 
 
-def _check_samples(samples: int, seed: int) -> None:
+def _sampled(
+    first: npt.ArrayLike, second: npt.ArrayLike, tokens: npt.ArrayLike, samples: int, seed: int
+) -> tuple[_Data, np.random.Generator]:
+    """What the sampled tests start from: their arguments checked, and the seed's random numbers."""
+    data = _Data.check(first, second, tokens)
     if samples < 1:
         raise InputError(f"samples: expected at least 1, got {samples}")
     if seed < 0:
         raise InputError(f"seed: expected 0 or more, got {seed}")
+    return data, np.random.default_rng(seed)
+
+
+def _share(extreme: int, samples: int) -> float:
+    """The p-value of `extreme` of the samples, with the observed data as one more."""
+    return (extreme + 1) / (samples + 1)
 
 
 def _blocks(samples: int, width: int) -> Iterator[tuple[int, int]]:

@@ -112,6 +112,25 @@ def test_wrong_options_are_status_2(files):
     assert invoke(files["gold"], files["good"], "--samples", "0").exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("idle", "needed"),
+    [
+        (["--test", "sign"], ["--compare"]),
+        (["--samples", "10"], ["--compare"]),
+        (["--seed", "0"], ["--compare"]),
+        (["--seed", "1", "--by", "label"], ["--compare"]),
+        (["--nopunct"], ["--by", "--compare"]),
+    ],
+)
+def test_options_that_would_change_nothing_are_status_2(files, idle, needed):
+    result = invoke(files["gold"], files["good"], *idle)
+    assert (result.exit_code, result.stdout) == (2, "")
+    for option in (idle[0], *needed):
+        assert option in result.stderr
+    by = [] if "--by" in idle else ["--by", "label"]
+    assert invoke(files["gold"], files["good"], *idle, *by, "--compare", files["bad"]).exit_code == 0
+
+
 def test_different_words_are_status_1_and_one_line(files, tmp_path, monkeypatch, capsys):
     short = tmp_path / "short.conllu"
     first, _, _ = (tmp_path / "gold.conllu").read_text(encoding="utf-8").partition("\n\n")

@@ -79,6 +79,7 @@ def test_lenient_warns_and_counts(tmp_path):
         ("stats", "no-such-file.conllu"),
         ("stats", "."),
         ("stats", "-", "--format", "xml"),
+        ("stats", "-", "-"),
         ("convert", "-"),
         ("convert", "-", "-o", "no/such/place"),
         ("convert", "-", "-o", "-", "--to", "xml"),
@@ -117,6 +118,78 @@ def test_formats_convert(small_treebank, tmp_path):
     assert (count["words"], count["multiword_tokens"]) == (67, 0)
 
 
+def test_the_name_of_the_output_says_its_format(small_treebank, tmp_path):
+    wanted = {
+        to: arbora("convert", small_treebank, "-o", "-", "--to", to).stdout for to in ("same", "conllx")
+    }
+    assert wanted["same"] != wanted["conllx"]
+    for name, to in {
+        "x.conllx": "conllx",
+        "x.conll": "conllx",
+        "X.CONLLX.gz": "conllx",
+        "x.conll.gz": "conllx",
+        "x.conllu": "same",
+        "x.conllu.gz": "same",
+        "x.txt": "same",
+        "x": "same",
+    }.items():
+        out = tmp_path / name
+        assert arbora("convert", small_treebank, "-o", out).returncode == 0
+        written = gzip.decompress(out.read_bytes()) if name.endswith(".gz") else out.read_bytes()
+        assert written == wanted[to], name
+    back = tmp_path / "back.conllu"
+    assert arbora("convert", tmp_path / "x.conllx", "-o", back).returncode == 0
+    to_conllu = arbora("convert", tmp_path / "x.conllx", "-o", "-", "--to", "conllu").stdout
+    assert back.read_bytes() == to_conllu
+
+
+def test_to_says_more_than_the_name_of_the_output(small_treebank, tmp_path):
+    out = tmp_path / "x.conllx"
+    assert arbora("convert", small_treebank, "-o", out, "--to", "same").returncode == 0
+    assert out.read_bytes() == small_treebank.read_bytes()
+    out = tmp_path / "x.conllu"
+    assert arbora("convert", small_treebank, "-o", out, "--to", "conllx").returncode == 0
+    assert b"#" not in out.read_bytes()
+
+
+def test_a_copy_under_the_same_ending_is_byte_for_byte(small_treebank, tmp_path):
+    data = small_treebank.read_bytes().replace(b"\n", b"\r\n")
+    source, out = tmp_path / "x.conll", tmp_path / "y.conll"  # in spite of its name CoNLL-U
+    source.write_bytes(data)
+    assert arbora("convert", source, "-o", out).returncode == 0
+    assert out.read_bytes() == data
+
+
+@pytest.mark.parametrize("to", ["same", "conllx"])
+def test_a_file_without_a_good_sentence_is_not_cleaned_to_nothing(tmp_path, to):
+    source, out = tmp_path / "x.conllu", tmp_path / "out.conllu"
+    source.write_text(BAD + BAD)
+    result = arbora("convert", "--lenient", source, "-o", out, "--to", to)
+    assert result.returncode == 1
+    *_, told = result.stderr.decode().splitlines()
+    assert told == f"error: {source}: no good sentence: expected at least one to write, got 2 bad"
+    assert list(tmp_path.iterdir()) == [source]
+    source.write_text("")  # nothing was skipped here
+    assert arbora("convert", "--lenient", source, "-o", out, "--to", to).returncode == 0
+    assert out.read_bytes() == b""
+
+
+def test_roots_are_checked_where_asked_for(tmp_path):
+    source, out = tmp_path / "x.conllu", tmp_path / "out.conllu"
+    source.write_text(GOOD + ROW.format(1, 0) + ROW.format(2, 0) + "\n")
+    for verb in (("stats", source), ("convert", source, "-o", out)):
+        assert arbora(*verb).returncode == arbora(*verb, "--roots", "multi").returncode == 0
+        out.unlink(missing_ok=True)
+        result = arbora(*verb, "--roots", "single")
+        assert result.returncode == 1
+        assert f"{source}:4: second root: expected one word with head 0" in result.stderr.decode()
+        assert "(--lenient skips such sentences)" in result.stderr.decode()
+        assert not out.exists()
+        assert b"1 sentence skipped" in arbora(*verb, "--roots", "single", "--lenient").stderr
+        assert arbora(*verb, "--roots", "two").returncode == 2
+    assert out.read_text() == GOOD
+
+
 def test_a_failed_conversion_leaves_no_file(tmp_path):
     out = tmp_path / "out.conllu"
     for to in ("same", "conllx"):
@@ -138,7 +211,8 @@ def test_a_reader_that_goes_away_is_no_fault(tmp_path):
 @pytest.mark.parametrize("arguments", [("--help",), ("demo",), ("stats", "-")])
 def test_a_full_disk_and_closed_streams_are_told_in_one_line(arguments):
     command = f"{sys.executable} -m arbora {' '.join(arguments)}"
-    for redirection, told in (("> /dev/full", b"No space left"), (">&-", b"stdout is closed")):
+    full = b"error: stdout could not be written: No space left on device"
+    for redirection, told in (("> /dev/full", full), (">&-", b"stdout is closed")):
         result = subprocess.run(
             ["bash", "-c", f"echo -n | {command} {redirection}"], stderr=subprocess.PIPE, timeout=60
         )
@@ -156,6 +230,41 @@ def test_an_output_that_cannot_be_written_is_named_as_given():
     result = arbora("convert", "-", "-o", "/proc/x.conllu", stdin=GOOD.encode())
     assert result.returncode == 1
     assert result.stderr.startswith(b"error: /proc/x.conllu: ")
+    assert result.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("to", ["same", "conllx"])
+@pytest.mark.parametrize("sentences", [1, 100_000])  # it fails when the file is closed, and on the way
+def test_a_full_disk_is_named_by_the_file_that_it_has_no_room_for(to, sentences):
+    data = GOOD.encode() * sentences
+    result = arbora("convert", "-", "-o", "/dev/full", "--to", to, stdin=data)
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert result.stderr == b"error: /dev/full: No space left on device\n"
+    piped = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m arbora convert - -o - --to {to} > /dev/full"],
+        input=data,
+        stderr=subprocess.PIPE,
+        timeout=60,
+    )
+    assert piped.returncode == 1
+    assert piped.stderr == b"error: stdout could not be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("name", ["out.conllu", "out.conllu.gz"])
+def test_a_file_that_may_not_grow_is_named_and_leaves_nothing(tmp_path, name):
+    (tmp_path / "x.conllu").write_text(
+        "".join(ROW.format(1, 0).replace("w", f"{i:x}") + "\n" for i in range(50_000))
+    )
+    command = f"ulimit -f 1; {sys.executable} -B -m arbora convert x.conllu -o {name}"
+    result = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, timeout=60)
+    assert (result.returncode, result.stderr.decode()) == (1, f"error: {name}: File too large\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.conllu"]
+
+
+def test_what_cannot_be_read_is_named_too():
+    result = arbora("stats", "/proc/self/mem")  # can be opened, but has nothing at its beginning
+    assert result.returncode == 1
+    assert result.stderr.startswith(b"error: /proc/self/mem: ")
     assert result.stderr.count(b"\n") == 1
 
 
@@ -180,3 +289,5 @@ def test_help_teaches():
         text = arbora(verb, "--help").stdout.decode()
         assert "Examples" in text
         assert "--lenient" in text
+        assert "--roots" in text
+    assert ".conllx" in text

@@ -210,7 +210,28 @@ def test_formats_are_found(name, text, expected):
     assert treebank.detect_format(name, text.encode()) == expected
 
 
+@pytest.mark.parametrize(("name", "comments"), [("y.conllx", 0), ("y.conllu", 1), ("y", 1)])
+def test_converting_goes_by_the_targets_path(tmp_path, name, comments):
+    reader = treebank.convert(stream("# c\n" + GOOD), tmp_path / name)
+    assert reader.format == "conllu"
+    assert (tmp_path / name).read_bytes().count(b"#") == comments
+
+
+def test_converting_checks_roots_and_wants_a_good_sentence(tmp_path):
+    two_roots = ROW.format(1, 0) + ROW.format(2, 0) + "\n"
+    out = tmp_path / "y.conllu"
+    with pytest.raises(DataError, match="second root"):
+        treebank.convert(stream(two_roots), out, roots="single")
+    with pytest.raises(DataError, match="no good sentence: expected at least one to write, got 1 bad"):
+        treebank.convert(stream(two_roots), out, roots="single", lenient=True)
+    assert list(tmp_path.iterdir()) == []
+    assert treebank.convert(stream(two_roots + GOOD), out, roots="single", lenient=True).skipped == 1
+    assert out.read_text() == GOOD
+
+
 def test_bad_options_name_what_fits():
+    with pytest.raises(InputError, match="to: expected auto, same, conllu or conllx, got 'x'"):
+        treebank.convert(stream(GOOD), io.BytesIO(), to="x")
     with pytest.raises(InputError, match="format: expected conllu or conllx, got 'conll'"):
         treebank.read(stream(GOOD), format="conll")
     with pytest.raises(InputError, match="roots: expected multi or single"):

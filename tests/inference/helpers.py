@@ -8,7 +8,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from oracle.enumerate_trees import FAMILIES, Forest, enumerate_forest, head_matrix, is_tree
+from scipy import stats
 
+from arbora import inference
 from arbora.errors import NoTreeError
 
 # One seed for ever: a red test is a bug, not bad luck.
@@ -17,6 +19,30 @@ few = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 each_family = pytest.mark.parametrize(("trees", "roots"), FAMILIES)
 families = st.sampled_from(FAMILIES)
 
+# What can be asked of scores alone.
+ONE_ARRAY_QUERIES = {
+    "argmax": inference.argmax,
+    "kbest": lambda scores, **options: inference.kbest(scores, 5, **options),
+    "log_partition": inference.log_partition,
+    "marginals": inference.marginals,
+    "entropy": inference.entropy,
+    "minimum_risk": inference.minimum_risk,
+    "sample": lambda scores, **options: inference.sample(scores, 3, **options),
+    "sample_distinct": lambda scores, **options: inference.sample(scores, 3, replacement=False, **options),
+}
+
+# Second-order parts with their numbers of axes, and models made of them.
+ORDER = {"siblings": 3, "grandparents": 3, "grandsiblings": 4}
+MODELS = [
+    ("siblings",),
+    ("grandparents",),
+    ("grandsiblings",),
+    ("siblings", "grandparents"),
+    ("siblings", "grandparents", "grandsiblings"),
+]
+# All seeds are fixed; were they not, a sound sampler would fail once in a million runs.
+SURPRISE = 1e-6
+STEP = 1e-5  # of central differences
 SOFT_MASK = -1e32
 
 
@@ -115,6 +141,31 @@ def labelled_arrays(draw, max_n: int = 3, max_labels: int = 3):
     return make_scores(kind, n, draw(st.integers(0, 10**6)), labels)
 
 
+def random_parts(n, model, seed, scale=1.0, forbid=0.0):
+    """Arc scores and the model's parts; NaN where a part cannot occur."""
+    rng = np.random.default_rng([seed, n])
+    size = n + 1
+    scores = scale * rng.normal(size=(size, size))
+    scores[rng.random((size, size)) < forbid] = -np.inf
+    scores[:, 0] = np.nan
+    np.fill_diagonal(scores, np.nan)
+    parts = {name: scale * rng.normal(size=(size,) * ORDER[name]) for name in model}
+    for array in parts.values():
+        array[rng.random(array.shape) < forbid / 3] = -np.inf
+    if "siblings" in parts:
+        parts["siblings"][:, 0, :] = np.nan  # the root depends on nothing
+    if "grandparents" in parts:
+        parts["grandparents"][:, 0, :] = np.nan  # the root has no grandparent to offer
+    return scores, parts
+
+
+def unaligned(array):
+    """The same numbers, one byte off."""
+    result = np.zeros(array.nbytes + 1, dtype=np.uint8)[1:].view(np.float64).reshape(array.shape)
+    result[...] = array
+    return result
+
+
 def magnitude(scores: np.ndarray) -> float:
     """The largest finite |score|, soft masks aside: what rounding errors are relative to."""
     finite = np.abs(scores[np.isfinite(scores)])
@@ -174,6 +225,39 @@ def check_marginals(marginals: np.ndarray) -> None:
 def tree_key(best) -> tuple:
     """What makes two answers the same tree."""
     return (tuple(best.heads), None if best.labels is None else tuple(best.labels))
+
+
+def slope(function, array, index):
+    """(f(x + h) - f(x - h)) / 2h in one coordinate, leaving the array as it was."""
+    before = array[index]
+    array[index] = before + STEP
+    up = function()
+    array[index] = before - STEP
+    down = function()
+    array[index] = before
+    return (up - down) / (2 * STEP)
+
+
+def chi_square(observed, probabilities):
+    """p-value of the counts; cells expected fewer than 5 times are pooled."""
+    expected = np.asarray(probabilities, dtype=float) * observed.sum()
+    rare = expected < 5
+    pooled_observed = np.r_[observed[~rare], observed[rare].sum()]
+    pooled_expected = np.r_[expected[~rare], expected[rare].sum()]
+    if pooled_expected[-1] < 1e-9:
+        assert pooled_observed[-1] == 0
+        pooled_observed, pooled_expected = pooled_observed[:-1], pooled_expected[:-1]
+    if len(pooled_expected) == 1:
+        return 1.0
+    pooled_expected *= pooled_observed.sum() / pooled_expected.sum()
+    return float(stats.chisquare(pooled_observed, pooled_expected).pvalue)
+
+
+def counts(found, forest):
+    """How often each tree of the forest was found."""
+    index = {(tuple(h), None if forest.labels is None else tuple(forest.labels[i])): i
+             for i, h in enumerate(forest.heads)}  # fmt: skip
+    return np.bincount([index[tree_key(best)] for best in found], minlength=len(forest))
 
 
 def identical(left, right) -> bool:

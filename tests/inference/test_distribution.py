@@ -2,8 +2,7 @@ import contextlib
 
 import numpy as np
 import pytest
-from inference.helpers import each_family, identical, make_scores
-from inference.test_second_order import random_parts
+from inference.helpers import each_family, identical, make_scores, random_parts
 from oracle.enumerate_trees import enumerate_forest
 
 from arbora import inference

@@ -2,23 +2,9 @@
 
 import numpy as np
 import pytest
-from inference.helpers import each_family, make_scores
-from inference.test_second_order import MODELS, random_parts
+from inference.helpers import MODELS, STEP, each_family, make_scores, random_parts, slope
 
 from arbora import inference
-
-STEP = 1e-5
-
-
-def slope(function, array, index):
-    """(f(x + h) - f(x - h)) / 2h in one coordinate, leaving the array as it was."""
-    before = array[index]
-    array[index] = before + STEP
-    up = function()
-    array[index] = before - STEP
-    down = function()
-    array[index] = before
-    return (up - down) / (2 * STEP)
 
 
 def coordinates(shape, count, seed):

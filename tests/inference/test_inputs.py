@@ -1,19 +1,11 @@
 import numpy as np
 import pytest
-from inference.helpers import each_family, identical, make_scores
+from inference.helpers import ONE_ARRAY_QUERIES, each_family, identical, make_scores, unaligned
 
 from arbora import inference
 from arbora.errors import InputError
 
-QUERIES = {
-    "argmax": inference.argmax,
-    "kbest": lambda s, **o: inference.kbest(s, 3, **o),
-    "log_partition": inference.log_partition,
-    "marginals": inference.marginals,
-    "entropy": inference.entropy,
-    "sample": lambda s, **o: inference.sample(s, 3, **o),
-    "sample_distinct": lambda s, **o: inference.sample(s, 3, replacement=False, **o),
-    "minimum_risk": inference.minimum_risk,
+QUERIES = ONE_ARRAY_QUERIES | {
     "log_prob": lambda s, **o: inference.log_prob(s, np.array([-1, 0, 1, 1, 3]), **o),
     "wrong_heads": lambda s, **o: inference.expected_wrong_heads(s, [-1, 0, 1, 1, 3], **o),
     "kl_divergence": lambda s, **o: inference.kl_divergence(s, s, **o),
@@ -123,10 +115,7 @@ def test_layout_and_type_do_not_matter(query, trees, roots):
 @each_query
 def test_unaligned_memory(query):
     scores = np.random.default_rng(1).normal(size=(5, 5))
-    raw = np.zeros(scores.nbytes + 1, dtype=np.uint8)
-    unaligned = raw[1:].view(np.float64).reshape(5, 5)
-    unaligned[:] = scores
-    assert identical(query(unaligned), query(scores))
+    assert identical(query(unaligned(scores)), query(scores))
 
 
 @each_query

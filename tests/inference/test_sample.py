@@ -6,7 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inference.helpers import (
     KINDS,
+    SURPRISE,
     check_best,
+    chi_square,
+    counts,
     each_family,
     families,
     few,
@@ -17,35 +20,11 @@ from inference.helpers import (
     tree_key,
 )
 from oracle.enumerate_trees import enumerate_forest, is_tree
-from scipy import stats
 
 from arbora import inference
 from arbora.errors import InputError, NoTreeError
 
-# All seeds are fixed; were they not, a sound sampler would fail once in a million runs.
-SURPRISE = 1e-6
 DRAWS = 20_000
-
-
-def chi_square(observed, probabilities):
-    """p-value of the counts; cells expected fewer than 5 times are pooled."""
-    expected = np.asarray(probabilities, dtype=float) * observed.sum()
-    rare = expected < 5
-    pooled_observed = np.r_[observed[~rare], observed[rare].sum()]
-    pooled_expected = np.r_[expected[~rare], expected[rare].sum()]
-    if pooled_expected[-1] < 1e-9:
-        assert pooled_observed[-1] == 0
-        pooled_observed, pooled_expected = pooled_observed[:-1], pooled_expected[:-1]
-    if len(pooled_expected) == 1:
-        return 1.0
-    pooled_expected *= pooled_observed.sum() / pooled_expected.sum()
-    return float(stats.chisquare(pooled_observed, pooled_expected).pvalue)
-
-
-def counts(found, forest):
-    index = {(tuple(h), None if forest.labels is None else tuple(forest.labels[i])): i
-             for i, h in enumerate(forest.heads)}  # fmt: skip
-    return np.bincount([index[tree_key(best)] for best in found], minlength=len(forest))
 
 
 @each_family

@@ -4,41 +4,26 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inference.helpers import few, identical, seeded, tree_key
+from inference.helpers import (
+    MODELS,
+    ORDER,
+    SURPRISE,
+    chi_square,
+    counts,
+    few,
+    identical,
+    random_parts,
+    seeded,
+    tree_key,
+)
 from oracle.enumerate_trees import enumerate_forest, is_tree, siblings_of
 
 from arbora import inference
 from arbora.errors import InputError, NoTreeError
 
-ORDER = {"siblings": 3, "grandparents": 3, "grandsiblings": 4}
-MODELS = [
-    ("siblings",),
-    ("grandparents",),
-    ("grandsiblings",),
-    ("siblings", "grandparents"),
-    ("siblings", "grandparents", "grandsiblings"),
-]
 each_model = pytest.mark.parametrize("model", MODELS, ids="+".join)
 each_root = pytest.mark.parametrize("roots", ["single", "multi"])
 SCALES = [0.0, 1e-12, 1.0, 30.0, 1e3, 1e6]
-
-
-def random_parts(n, model, seed, scale=1.0, forbid=0.0):
-    """Arc scores and the model's parts; NaN where a part cannot occur."""
-    rng = np.random.default_rng([seed, n])
-    size = n + 1
-    scores = scale * rng.normal(size=(size, size))
-    scores[rng.random((size, size)) < forbid] = -np.inf
-    scores[:, 0] = np.nan
-    np.fill_diagonal(scores, np.nan)
-    parts = {name: scale * rng.normal(size=(size,) * ORDER[name]) for name in model}
-    for array in parts.values():
-        array[rng.random(array.shape) < forbid / 3] = -np.inf
-    if "siblings" in parts:
-        parts["siblings"][:, 0, :] = np.nan  # the root depends on nothing
-    if "grandparents" in parts:
-        parts["grandparents"][:, 0, :] = np.nan  # the root has no grandparent to offer
-    return scores, parts
 
 
 def slack(scale, n):
@@ -120,8 +105,6 @@ def test_the_whole_kbest_list_with_siblings(roots):
 
 @each_root
 def test_samples_with_siblings_follow_the_distribution(roots):
-    from inference.test_sample import SURPRISE, chi_square, counts
-
     scores, parts = random_parts(4, ("siblings",), 0)
     forest = enumerate_forest(scores, "projective", roots, **parts)
     found = inference.sample(scores, 20_000, seed=0, trees="projective", roots=roots, **parts)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from inference.helpers import ONE_ARRAY_QUERIES, unaligned
 
 from arbora import inference
 from arbora._parts import make_parts
@@ -10,11 +11,7 @@ from arbora.errors import InputError, NoTreeError
 BELOW_RANGE = np.finfo(np.float64).min  # what people write for minus infinity
 
 QUERIES = {
-    "argmax": inference.argmax,
-    "kbest": lambda scores, **options: inference.kbest(scores, 5, **options),
-    "log_partition": inference.log_partition,
-    "marginals": inference.marginals,
-    "sample": lambda scores, **options: inference.sample(scores, 2, **options),
+    name: ONE_ARRAY_QUERIES[name] for name in ("argmax", "kbest", "log_partition", "marginals", "sample")
 }
 each_query = pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
 
@@ -97,13 +94,6 @@ def test_log_partition_is_never_below_the_best(trees, roots, scale):
         scores = scale * rng.normal(size=(n + 1, n + 1))
         options = {"trees": trees, "roots": roots}
         assert inference.log_partition(scores, **options) >= inference.argmax(scores, **options).score
-
-
-def unaligned(array):
-    """The same numbers, one byte off."""
-    result = np.zeros(array.nbytes + 1, dtype=np.uint8)[1:].view(np.float64).reshape(array.shape)
-    result[...] = array
-    return result
 
 
 def test_the_core_never_sees_an_unaligned_array():

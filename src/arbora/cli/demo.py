@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.text import Text
 
+from arbora.cli.console import make_console
 from arbora.cli.files import session
 from arbora.data.tree import Tree
 from arbora.distribution import TreeDistribution
@@ -51,7 +51,7 @@ def demo() -> None:
     arcs, with the probability of each arc; the best trees with theirs; and the entropy.
     """
     with session():
-        console = Console(highlight=False, soft_wrap=True)
+        console = make_console(soft_wrap=True)
         if not console.is_terminal:
             # Not through Rich: see tables.py.
             console.file.write(report(ascii_only=not _shows_lines(sys.stdout.encoding)))

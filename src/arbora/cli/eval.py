@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from arbora.cli.files import FormatOption, existing, session
+from arbora.cli.files import FormatOption, at_most_one_stdin, existing, session
 from arbora.cli.tables import Table, show
 from arbora.data import treebank
 from arbora.evaluate import evaluate
@@ -75,7 +75,25 @@ def _existing_if_given(name: str | None) -> str | None:
     return None if name is None else existing(name)
 
 
+def _refuse_idle_options(context: typer.Context) -> None:
+    """The command line is at fault if an option was given that changes nothing without another."""
+    given = {
+        name
+        for name in context.params
+        if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
+    }
+    for name in ("test", "samples", "seed"):
+        if name in given and "other" not in given:
+            raise typer.BadParameter(f"--{name} needs --compare OTHER, whose difference it tests")
+    if "nopunct" in given and not given & {"by", "other"}:
+        raise typer.BadParameter(
+            "--nopunct needs --by GROUPS or --compare OTHER, which it narrows; "
+            "the scores without punctuation are always there"
+        )
+
+
 def evaluate_files(
+    context: typer.Context,
     gold: Annotated[
         str,
         typer.Argument(metavar="GOLD", callback=existing, help="Gold treebank; - is stdin."),
@@ -122,9 +140,9 @@ def evaluate_files(
     ] = None,
     test: Annotated[TestChoice, typer.Option(help="Significance test for --compare.")] = TestChoice.sign,
     samples: Annotated[
-        int, typer.Option(min=1, help="Samples that bootstrap and randomization draw.")
+        int, typer.Option(min=1, help="Samples that bootstrap and randomization draw for --compare.")
     ] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the samples.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of these samples.")] = 0,
     format: Annotated[  # noqa: A002
         FormatOption, typer.Option(help="What the files are; auto looks at name and first lines.")
     ] = FormatOption.AUTO,
@@ -142,8 +160,8 @@ def evaluate_files(
     - `arbora eval gold.conllu parsed.conllu --json | jq .las`
     - `arbora eval gold.conllu new.conllu --compare old.conllu --test bootstrap`
     """
-    if [gold, predicted, other].count("-") > 1:
-        raise typer.BadParameter("only one of the files can be read from stdin (-)")
+    at_most_one_stdin([gold, predicted, other])
+    _refuse_idle_options(context)
 
     def read(path: str) -> Iterator[Sentence]:
         return treebank.read(path, format=format.value)

@@ -6,14 +6,14 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
+from arbora.cli.console import make_console
 from arbora.errors import DataError
 
 
@@ -23,6 +23,13 @@ class FormatOption(StrEnum):
     AUTO = "auto"
     CONLLU = "conllu"
     CONLLX = "conllx"
+
+
+class RootsOption(StrEnum):
+    """How many roots a tree may have."""
+
+    MULTI = "multi"
+    SINGLE = "single"
 
 
 def existing(name: str) -> str:
@@ -37,6 +44,12 @@ def existing(name: str) -> str:
     if not os.access(path, os.R_OK):
         raise typer.BadParameter(f"{name}: not allowed to read it")
     return name
+
+
+def at_most_one_stdin(names: Sequence[str | None]) -> None:
+    """The command line is at fault if two files are `-`: what is read once is gone."""
+    if names.count("-") > 1:
+        raise typer.BadParameter("only one of the files can be read from stdin (-)")
 
 
 def writable(name: str) -> str:
@@ -56,7 +69,7 @@ class _WarningLines(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._console = make_console(stderr=True, soft_wrap=True)
 
     def emit(self, record: logging.LogRecord) -> None:
         level = record.levelname.lower()
@@ -94,12 +107,16 @@ def session(*, lenient: bool | None = None) -> Iterator[None]:
 
 def complain(message: str) -> None:
     """One line on stderr, however long, with no markup in it."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"error: {message}", markup=False)
+    make_console(stderr=True, soft_wrap=True).print(f"error: {message}", markup=False)
 
 
 def complain_about_system(error: OSError) -> None:
-    """A full disk, a directory that may not be written to; what is still buffered is lost."""
-    complain(f"{error.filename or '<stdout>'}: {error.strerror or error}")
+    """A full disk, a directory that may not be written to; what is still buffered is lost.
+
+    Files carry their names (see `arbora.data.files`), so what has none is stdout.
+    """
+    why = error.strerror or error
+    complain(f"{error.filename}: {why}" if error.filename else f"stdout could not be written: {why}")
     drop_output()
 
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from arbora.cli.console import make_console
 from arbora.interfaces import Family, Query
 from arbora.registry import families, unknown
 
@@ -84,4 +84,4 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         table.add_column(Text(title, style="bold"), no_wrap=number == 0)
     for row in rows:
         table.add_row(*map(Text, row))
-    Console(highlight=False).print(table)
+    make_console().print(table)

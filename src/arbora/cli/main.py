@@ -9,6 +9,7 @@ import typer
 
 import arbora
 from arbora.cli import convert, demo, stats
+from arbora.cli.console import silence_help
 from arbora.cli.eval import evaluate_files
 from arbora.cli.files import complain, complain_about_system, drop_output
 from arbora.cli.info import info
@@ -55,6 +56,7 @@ def run() -> None:
     if sys.stdout is None:
         complain("stdout is closed; send it to a file, a pipe or /dev/null")
         sys.exit(1)
+    silence_help()
     try:
         status = app(arguments or ["--help"], prog_name="arbora", standalone_mode=False)
         sys.stdout.flush()
@@ -83,6 +85,7 @@ def run() -> None:
 def _message(error: Any) -> str:
     """Typer's message as part of a line: no capital, no full stop, no line break."""
     text = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
+    text = text.removeprefix("Invalid value: ")  # which names no option: the rest says it all
     return str(text[:1].lower() + text[1:])
 
 

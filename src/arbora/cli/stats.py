@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from arbora.cli.files import FormatOption, existing, say_skipped, session
+from arbora.cli.files import FormatOption, RootsOption, at_most_one_stdin, existing, say_skipped, session
 from arbora.cli.tables import Table, show
 from arbora.data.statistics import Statistics, by_count, statistics
 from arbora.data.treebank import ColumnReader
@@ -21,6 +21,7 @@ BAR_WIDTH = 40
 
 
 def _all_existing(names: list[str]) -> list[str]:
+    at_most_one_stdin(names)
     return [existing(name) for name in names]
 
 
@@ -38,6 +39,9 @@ def stats(
     format: Annotated[  # noqa: A002
         FormatOption, typer.Option(help="What the files are; auto looks at name and first lines.")
     ] = FormatOption.AUTO,
+    roots: Annotated[
+        RootsOption, typer.Option(help="What a tree may have; single: a second root is a fault.")
+    ] = RootsOption.MULTI,
 ) -> None:
     """Count what is in treebanks: sentences, words, labels, lengths, crossing arcs, roots, depth.
 
@@ -52,7 +56,7 @@ def stats(
     with session(lenient=lenient):
         parts: list[tuple[str, Statistics, int]] = []
         for name in files:
-            reader = ColumnReader(name, format=format.value, lenient=lenient)
+            reader = ColumnReader(name, format=format.value, lenient=lenient, roots=roots.value)
             parts.append((reader.source, statistics(reader), reader.skipped))
             say_skipped(reader.skipped, reader.source)
         total = sum((part for _, part, _ in parts), Statistics())

@@ -10,6 +10,8 @@ import rich.table
 from rich.console import Console
 from rich.text import Text
 
+from arbora.cli.console import make_console
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -26,7 +28,7 @@ class Table:
 
 def show(tables: Sequence[Table], console: Console | None = None) -> None:
     """Print tables on stdout, one after the other with an empty line between."""
-    console = console or Console()
+    console = console or make_console()
     if not console.is_terminal:
         # Not through Rich: it would fold lines at a width that a file does not have, and end the
         # program by itself when a reader such as `head` goes away.

@@ -11,11 +11,12 @@ import logging
 import os
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Literal
+from pathlib import Path
+from typing import Literal, TypeVar
 
 from arbora.data import conllu, conllx
 from arbora.data.columns import Columns, Format, Roots, data_error, native_reader
-from arbora.data.files import Source, name_of, open_input, open_output
+from arbora.data.files import Source, name_of, naming_errors, open_input, open_output
 from arbora.data.sentence import Origin, Sentence
 from arbora.errors import DataError, InputError
 
@@ -26,6 +27,9 @@ LONGEST_SENTENCE = 1 << 28
 MOST_WARNINGS = 1000
 
 FormatOrAuto = Literal["auto", "conllu", "conllx"]
+FORMAT_OF_ENDING: dict[str, Format] = {".conllu": "conllu", ".conllx": "conllx", ".conll": "conllx"}
+
+Part = TypeVar("Part")
 
 
 class ColumnReader:
@@ -45,7 +49,8 @@ class ColumnReader:
     ) -> None:
         self.source = name_of(source)
         self.warnings: list[DataError] = []
-        self._stream = open_input(source)
+        with naming_errors(self.source):
+            self._stream = open_input(source)
         try:
             self._ahead = self._read(PIECE)
             path = self.source if isinstance(source, str | os.PathLike) else ""
@@ -115,7 +120,8 @@ class ColumnReader:
 
     def _read(self, size: int) -> bytes:
         try:
-            return self._stream.read(size)
+            with naming_errors(self.source):
+                return self._stream.read(size)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise DataError(f"damaged gzip file: {error}", source=self.source) from error
 
@@ -242,30 +248,65 @@ def convert(
     source: Source,
     target: Source,
     *,
-    to: Literal["same", "conllu", "conllx"] = "same",
+    to: Literal["auto", "same", "conllu", "conllx"] = "auto",
     format: FormatOrAuto = "auto",  # noqa: A002
     lenient: bool = False,
+    roots: Roots = "multi",
 ) -> SentenceReader:
     """Reads `source` and writes `target`; returns the reader, for `.format` and `.skipped`.
 
-    `same` writes back what was read, byte for byte; see `conllx.from_conllu` for what CoNLL-X
-    cannot hold.
+    `same` writes back what was read, byte for byte. `auto` is the format that the target's name
+    asks for (.conllu, .conllx or .conll, before .gz), and `same` where it asks for none, or for what
+    was read. See `conllx.from_conllu` for what CoNLL-X cannot hold.
+
+    Strict: DataError at the first fault. Lenient: bad sentences are left out, and DataError where
+    no other is there. No target is written or replaced then.
     """
-    reader = read(source, format=format, lenient=lenient)
+    if to not in ("auto", "same", "conllu", "conllx"):
+        raise InputError(f"to: expected auto, same, conllu or conllx, got {to!r}")
+    reader = read(source, format=format, lenient=lenient, roots=roots)
+    if to == "auto":
+        to = _format_by_name(reader, target)
     if to == "same":
         with open_output(target) as stream:
-            for columns in reader.columns:
+            for columns in _unless_all_bad(reader.columns, reader):
                 stream.write(columns.to_bytes())
         return reader
     change: dict[tuple[str, str], Callable[[Sentence], Sentence]] = {
         ("conllx", "conllu"): conllu.from_conllx,
         ("conllu", "conllx"): conllx.from_conllu,
     }
-    if to not in ("conllu", "conllx"):
-        raise InputError(f"to: expected same, conllu or conllx, got {to!r}")
     step = change.get((reader.format, to))
-    write(map(step, reader) if step else reader, target, layout="standard")
+    sentences = _unless_all_bad(reader, reader)
+    write(map(step, sentences) if step else sentences, target, layout="standard")
     return reader
+
+
+def _format_by_name(reader: SentenceReader, target: Source) -> Literal["same", "conllu", "conllx"]:
+    """What the target's path asks for, as long as it differs from what is read."""
+    ending = _ending(os.fspath(target)) if isinstance(target, str | os.PathLike) else ""
+    wanted = FORMAT_OF_ENDING.get(ending, reader.format)
+    # A file named .conll may well be CoNLL-U: a copy under the same ending must not lose half of it.
+    copied = ending == ".conll" == _ending(reader.columns.source)
+    return "same" if copied or wanted == reader.format else wanted
+
+
+def _unless_all_bad(parts: Iterable[Part], reader: SentenceReader) -> Iterator[Part]:
+    """`parts`; DataError at their end if there were none since all that was read was skipped."""
+    some = False
+    for part in parts:
+        some = True
+        yield part
+    if reader.skipped and not some:
+        raise DataError(
+            f"no good sentence: expected at least one to write, got {reader.skipped} bad",
+            source=reader.columns.source,
+        )
+
+
+def _ending(path: str) -> str:
+    """The last suffix of a name before .gz, such as `.conllu`; empty where there is none."""
+    return Path(path.lower().removesuffix(".gz")).suffix
 
 
 def detect_format(path: str, start: bytes) -> Format:
@@ -275,11 +316,9 @@ def detect_format(path: str, start: bytes) -> Format:
     DEPS such as `2:obj` are CoNLL-U; a bare number in column 9 (PHEAD) is CoNLL-X; when neither
     shows, .conll is CoNLL-X and anything else CoNLL-U.
     """
-    name = path.lower().removesuffix(".gz")
-    if name.endswith(".conllu"):
-        return "conllu"
-    if name.endswith(".conllx"):
-        return "conllx"
+    ending = _ending(path)
+    if ending in (".conllu", ".conllx"):
+        return FORMAT_OF_ENDING[ending]
     for line in start.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:-1]:
         fields = line.rstrip(b"\r").split(b"\t")
         if line.startswith(b"#"):
@@ -290,4 +329,4 @@ def detect_format(path: str, start: bytes) -> Format:
             return "conllu"
         if fields[8].isdigit():
             return "conllx"
-    return "conllx" if name.endswith(".conll") else "conllu"
+    return FORMAT_OF_ENDING.get(ending, "conllu")
