@@ -8,14 +8,13 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import secrets
-import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Protocol, TypeAlias, cast
 
+from arbora._replace import is_special, replacing
 from arbora.errors import InputError
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes] | IO[str]"
@@ -130,39 +129,14 @@ def open_output(target: Source) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     else:
-        # Through links, so that the file they point to is replaced and not the link.
         path = Path(target).resolve()
-        with _zipping(path) if _is_special(path) else _replacing(path) as stream:
+        zipped = path.suffix == ".gz" and not is_special(path)
+        with replacing(path) as raw, _zipping(raw) if zipped else nullcontext(raw) as stream:
             yield stream
 
 
-def _is_special(path: Path) -> bool:
-    return path.exists() and not path.is_file()  # a device or a pipe: nothing to replace
-
-
 @contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with _zipping(temporary, zipped=path.suffix == ".gz") as stream:
-            yield stream
-        if path.exists():
-            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-        temporary.replace(path)
-    except OSError as error:
-        if error.filename == str(temporary):
-            error.filename = str(path)  # the name that the caller knows
-        raise
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _zipping(path: Path, *, zipped: bool = False) -> Iterator[IO[bytes]]:
-    with path.open("wb") as raw:
-        if not zipped:
-            yield raw
-            return
-        # No name and no time inside: the same sentences give the same bytes.
-        with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as stream:
-            yield cast("IO[bytes]", stream)
+def _zipping(raw: IO[bytes]) -> Iterator[IO[bytes]]:
+    # No name and no time inside: the same sentences give the same bytes.
+    with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as stream:
+        yield cast("IO[bytes]", stream)
