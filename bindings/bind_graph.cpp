@@ -71,16 +71,17 @@ Task task_of(const std::string& name) {
     throw InputError("task: expected tree, joint or labels, got " + name);
 }
 
-void make_model(Model* self, const TemplateList& arcs, const TemplateList& siblings, const TemplateList& labels, bool projective,
-                bool single_root, bool use_siblings, int label_count, const Line<std::uint8_t>& seen, int tree_bits, int label_bits) {
+void make_model(Model* self, const TemplateList& arcs, const TemplateList& siblings, const TemplateList& grandparents, const TemplateList& labels,
+                bool projective, bool single_root, bool use_siblings, bool use_grandparents, int label_count, const Line<std::uint8_t>& seen, int tree_bits, int label_bits) {
     const auto pairs = static_cast<std::size_t>(feature::kTags) * feature::kTags;
     if (label_count < 0 || label_count > 1000)
         throw InputError("labels: expected at most 1000 different ones, got " + std::to_string(label_count));
     if (seen.size() != pairs * static_cast<std::size_t>(label_count)) throw InputError("seen: expected 64 * 64 * labels entries");
-    Model model(feature::Templates({templates(arcs), templates(siblings), templates(labels)}));
+    Model model(feature::Templates({templates(arcs), templates(siblings), templates(grandparents), templates(labels)}));
     model.trees = projective ? Trees::projective : Trees::nonprojective;
     model.roots = single_root ? Roots::single : Roots::multi;
     model.siblings = use_siblings;
+    model.grandparents = use_grandparents;
     model.labels = label_count;
     model.label_sets = graph::LabelSets({seen.data(), seen.data() + seen.size()}, label_count);
     model.tree_size = table_size(tree_bits, "tree_bits");
@@ -171,8 +172,8 @@ nb::object parse_batch(const Model& self, const Encoded& sentences, const Line<f
 
 void bind_model(nb::module_& m) {
     nb::class_<Model>(m, "GraphModel", "Templates, tree family and label sets of a graph parser; see arbora.scorers.linear.")
-        .def("__init__", &make_model, nb::kw_only(), "arcs"_a, "siblings"_a, "labels"_a, "projective"_a, "single_root"_a,
-             "use_siblings"_a, "label_count"_a, "seen"_a, "tree_bits"_a, "label_bits"_a)
+        .def("__init__", &make_model, nb::kw_only(), "arcs"_a, "siblings"_a, "grandparents"_a, "labels"_a, "projective"_a,
+             "single_root"_a, "use_siblings"_a, "use_grandparents"_a, "label_count"_a, "seen"_a, "tree_bits"_a, "label_bits"_a)
         .def("weight_count", [](const Model& self, const std::string& task) { return graph::weight_count(self, task_of(task)); }, "task"_a)
         .def("prune", [](const Model& self, const Encoded& sentences, const Line<float>& weights, int keep, double within, int threads) {
                 const Pruner pruner = pruner_of(self, weights, keep, within);

@@ -17,6 +17,12 @@ EVERYTHING = None
 
 MAY_IMPORT: dict[str, set[str] | None] = {
     "errors": set(),
+    "_version": set(),
+    "_replace": set(),
+    "_safetensors": {"errors"},
+    "model_file": {"_replace", "_safetensors", "_version", "errors"},
+    "compact": {"errors"},
+    "config": {"errors"},
     "interfaces": {"errors"},
     "_parts": OVER_TREES,
     "_native": OVER_TREES,
@@ -26,14 +32,14 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "distribution": OVER_TREES,
     "families": OVER_TREES | {"interfaces"},
     "registry": {"errors", "families", "interfaces"},
-    "data": {"_core", "errors", "interfaces"},
+    "data": {"_core", "_replace", "errors", "interfaces"},
     "scores": {"errors"},
     "evaluate": {"data", "errors", "scores"},
     "significance": {"errors", "scores"},
     "view": {"data", "errors"},
     "cli": EVERYTHING,
     "__main__": {"cli"},
-    "__init__": {"data", "distribution", "errors", "evaluate", "inference"},
+    "__init__": {"_version", "data", "distribution", "errors", "evaluate", "inference"},
 }
 # Only within a function, so that reading treebanks does not load what it does not need.
 LATE = {("data/projectivize.py", "inference")}

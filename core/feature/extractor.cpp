@@ -2,18 +2,6 @@
 
 namespace arbora::feature {
 
-namespace {
-
-// Four running sums, so that an addition need not wait for the one before.
-struct Total {
-    float sums[4] = {0, 0, 0, 0};
-    unsigned next = 0;
-    void operator+=(float weight) { sums[next++ & 3] += weight; }
-    float value() const { return (sums[0] + sums[1]) + (sums[2] + sums[3]); }
-};
-
-}  // namespace
-
 template <class List, class Get>
 void Extractor::Sums::fill(const Sentence& sentence, const List& templates, Get get) {
     width = templates.size();
@@ -22,7 +10,7 @@ void Extractor::Sums::fill(const Sentence& sentence, const List& templates, Get 
         for (const auto& t : templates) append(sentence, node, get(t));
 }
 
-void Extractor::load(const Sentence& sentence, const Table& table, bool siblings) {
+void Extractor::load(const Sentence& sentence, const Table& table, bool siblings, bool grandparents) {
     sentence_ = sentence;
     table_ = table;
     const auto head = [](const auto& t) -> const Summand& { return t.head; };
@@ -34,11 +22,29 @@ void Extractor::load(const Sentence& sentence, const Table& table, bool siblings
     load_lines(templates_->heads, head_lines_);
     load_lines(templates_->deps, dep_lines_);
     load_tags_between();
-    if (!siblings) return;
-    sibling_head_.fill(sentence, templates_->siblings, head);
-    sibling_dep_.fill(sentence, templates_->siblings, dep);
-    sibling_inner_.fill(sentence, templates_->siblings, [](const auto& t) -> const Summand& { return t.sibling; });
-    for (const auto& t : templates_->siblings) sibling_inner_.append(sentence, -1, t.sibling);
+    if (siblings) siblings_.fill(sentence, templates_->siblings);
+    if (grandparents) grandparents_.fill(sentence, templates_->grandparents);
+}
+
+void Extractor::Triples::fill(const Sentence& sentence, const std::vector<TripleTemplate>& templates) {
+    head.fill(sentence, templates, [](const auto& t) -> const Summand& { return t.head; });
+    dep.fill(sentence, templates, [](const auto& t) -> const Summand& { return t.dep; });
+    third.fill(sentence, templates, [](const auto& t) -> const Summand& { return t.third; });
+    for (const auto& t : templates) third.append(sentence, -1, t.third);
+}
+
+// Four running sums, so that an addition need not wait for the one before.
+float Extractor::Triples::sum(int at_head, int at_dep, int at_third, std::uint32_t direction, const Table& table) const {
+    const std::uint32_t* first = head.at(at_head);
+    const std::uint32_t* second = dep.at(at_dep);
+    const std::uint32_t* last = third.at(at_third);
+    float sums[4] = {0, 0, 0, 0};
+    std::size_t t = 0;
+    for (; t + 4 <= head.width; t += 4)
+        for (std::size_t k = 0; k < 4; ++k)
+            sums[k] += table.weights[(first[t + k] + second[t + k] + last[t + k] + direction) & table.mask];
+    for (; t < head.width; ++t) sums[0] += table.weights[(first[t] + second[t] + last[t] + direction) & table.mask];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 void Extractor::load_lines(const std::vector<Summand>& templates, std::vector<Line>& lines) const {
@@ -99,9 +105,11 @@ float Extractor::arc(int head, int dep) const {
 }
 
 float Extractor::sibling(int head, int dep, int inner) const {
-    Total total;
-    visit_sibling(head, dep, inner, [&](std::uint32_t place) { total += table_.weights[place]; });
-    return total.value();
+    return siblings_.sum(head, dep, inner_row(head, inner), toward(head, dep), table_);
+}
+
+float Extractor::grandparent(int grandparent, int head, int dep) const {
+    return grandparents_.sum(head, dep, grandparent, toward(head, dep) + 3 * toward(grandparent, head), table_);
 }
 
 }  // namespace arbora::feature

@@ -35,17 +35,20 @@ class Extractor {
 public:
     explicit Extractor(const Templates& templates) : templates_(&templates) {}
 
-    // Must come first; `siblings`: also for sibling parts.
-    void load(const Sentence& sentence, const Table& table, bool siblings);
+    // Must come first; `siblings`, `grandparents`: also for such parts.
+    void load(const Sentence& sentence, const Table& table, bool siblings, bool grandparents);
 
     float arc(int head, int dep) const;
     float sibling(int head, int dep, int inner) const;  // inner == head: dep is the nearest dependent on its side
+    float grandparent(int grandparent, int head, int dep) const;
 
     // visit(place) for every feature of a part, some perhaps twice.
     template <class Visit>
     void visit_arc(int head, int dep, Visit&& visit) const;
     template <class Visit>
     void visit_sibling(int head, int dep, int inner, Visit&& visit) const;
+    template <class Visit>
+    void visit_grandparent(int grandparent, int head, int dep, Visit&& visit) const;
 
 private:
     // Summands of one role for all nodes: at(node) is an array with one entry per template.
@@ -59,8 +62,19 @@ private:
     };
     using Line = std::array<float, kLine>;
 
+    // The summands of all triple templates, of all nodes in each role.
+    struct Triples {
+        Sums head, dep, third;
+        void fill(const Sentence& sentence, const std::vector<TripleTemplate>& templates);
+        template <class Visit>
+        void visit(int at_head, int at_dep, int at_third, std::uint32_t direction, std::uint32_t mask, Visit&& visit) const;
+        float sum(int at_head, int at_dep, int at_third, std::uint32_t direction, const Table& table) const;
+    };
+
     static std::uint32_t toward(int head, int dep) { return head < dep ? 0U : 0x5bd1e995U; }
     static unsigned side(int head, int dep) { return head < dep ? 0U : 8U; }
+    // The row past the last node stands for "no sibling".
+    int inner_row(int head, int inner) const { return inner == head ? sentence_.n + 1 : inner; }
     // The tags strictly between two nodes, as a set of bits. O(1).
     std::uint64_t tags_between(int a, int b) const;
     void load_tags_between();
@@ -72,7 +86,8 @@ private:
     Sentence sentence_;
     Table table_{nullptr, 0};
     std::vector<Line> head_lines_, dep_lines_;
-    Sums pair_head_, pair_dep_, between_head_, between_dep_, sibling_head_, sibling_dep_, sibling_inner_;
+    Sums pair_head_, pair_dep_, between_head_, between_dep_;
+    Triples siblings_, grandparents_;
     std::vector<std::uint64_t> tag_sets_;  // [level, node]: the tags of 2^level nodes from there on
 };
 
@@ -109,14 +124,21 @@ void Extractor::visit_arc(int head, int dep, Visit&& visit) const {
 }
 
 template <class Visit>
+void Extractor::Triples::visit(int at_head, int at_dep, int at_third, std::uint32_t direction, std::uint32_t mask, Visit&& visit) const {
+    const std::uint32_t* first = head.at(at_head);
+    const std::uint32_t* second = dep.at(at_dep);
+    const std::uint32_t* last = third.at(at_third);
+    for (std::size_t t = 0; t < head.width; ++t) visit((first[t] + second[t] + last[t] + direction) & mask);
+}
+
+template <class Visit>
 void Extractor::visit_sibling(int head, int dep, int inner, Visit&& visit) const {
-    const std::uint32_t* at_head = sibling_head_.at(head);
-    const std::uint32_t* at_dep = sibling_dep_.at(dep);
-    // The row past the last node stands for "no sibling".
-    const std::uint32_t* at_inner = sibling_inner_.at(inner == head ? sentence_.n + 1 : inner);
-    const std::uint32_t direction = toward(head, dep);
-    for (std::size_t t = 0; t < sibling_head_.width; ++t)
-        visit((at_head[t] + at_dep[t] + at_inner[t] + direction) & table_.mask);
+    siblings_.visit(head, dep, inner_row(head, inner), toward(head, dep), table_.mask, visit);
+}
+
+template <class Visit>
+void Extractor::visit_grandparent(int grandparent, int head, int dep, Visit&& visit) const {
+    grandparents_.visit(head, dep, grandparent, toward(head, dep) + 3 * toward(grandparent, head), table_.mask, visit);
 }
 
 }  // namespace arbora::feature

@@ -11,7 +11,7 @@ namespace arbora::feature {
 
 namespace {
 
-enum class Kind : std::uint64_t { arc = 1, sibling = 2, label = 3 };
+enum class Kind : std::uint64_t { arc = 1, sibling = 2, label = 3, grandparent = 4 };
 
 // Odd, and different for every atom of every template.
 std::uint32_t factor(Kind kind, std::size_t number, std::size_t atom) {
@@ -78,12 +78,16 @@ Templates::Templates(const TemplateSpec& spec) {
             pairs.push_back({head, dep});
         }
     }
-    for (std::size_t t = 0; t < spec.siblings.size(); ++t) {
-        const Template& atoms = spec.siblings[t];
-        check(atoms, {Role::head, Role::dep, Role::sibling}, "siblings");
-        siblings.push_back({summand(atoms, Role::head, Kind::sibling, t), seeded(atoms, Role::dep, Kind::sibling, t),
-                            summand(atoms, Role::sibling, Kind::sibling, t)});
-    }
+    const auto triples = [](const std::vector<Template>& given, Role third, Kind kind, const char* name) {
+        std::vector<TripleTemplate> compiled;
+        for (std::size_t t = 0; t < given.size(); ++t) {
+            check(given[t], {Role::head, Role::dep, third}, name);
+            compiled.push_back({summand(given[t], Role::head, kind, t), seeded(given[t], Role::dep, kind, t), summand(given[t], third, kind, t)});
+        }
+        return compiled;
+    };
+    siblings = triples(spec.siblings, Role::sibling, Kind::sibling, "siblings");
+    grandparents = triples(spec.grandparents, Role::grandparent, Kind::grandparent, "grandparents");
     for (std::size_t t = 0; t < spec.labels.size(); ++t) {
         const Template& atoms = spec.labels[t];
         check(atoms, {Role::head, Role::dep, Role::sibling, Role::grandparent, Role::left_child, Role::right_child}, "labels");

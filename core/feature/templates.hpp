@@ -27,6 +27,7 @@ using Template = std::vector<Atom>;
 struct TemplateSpec {
     std::vector<Template> arcs;      // roles head, dep, between
     std::vector<Template> siblings;  // roles head, dep, sibling
+    std::vector<Template> grandparents;  // roles head, dep, grandparent
     std::vector<Template> labels;    // any role but between
 };
 
@@ -55,8 +56,9 @@ struct BetweenTemplate {
     Summand head, dep;
     std::uint32_t factor;  // of the tag between
 };
-struct SiblingTemplate {
-    Summand head, dep, sibling;
+// About three nodes: a sibling or a grandparent beside the arc.
+struct TripleTemplate {
+    Summand head, dep, third;
 };
 struct LabelTemplate {
     std::vector<std::pair<Role, Summand>> summands;
@@ -70,7 +72,7 @@ struct Templates {
     std::vector<Summand> heads, deps;  // of arcs, about one word
     std::vector<PairTemplate> pairs;
     std::vector<BetweenTemplate> betweens;
-    std::vector<SiblingTemplate> siblings;
+    std::vector<TripleTemplate> siblings, grandparents;
     std::vector<LabelTemplate> labels;
 };
 

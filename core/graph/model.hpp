@@ -35,6 +35,7 @@ struct Model {
     Trees trees = Trees::projective;
     Roots roots = Roots::single;
     bool siblings = false;
+    bool grandparents = false;  // only with siblings
     int labels = 0;  // 0: trees without labels
     LabelSets label_sets;
     std::uint32_t tree_size = 0;   // weights of arcs and siblings, a power of two

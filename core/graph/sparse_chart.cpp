@@ -1,42 +1,10 @@
 #include "graph/sparse_chart.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
+
+#include "graph/lanes.hpp"
 
 namespace arbora::graph {
-
-namespace {
-
-constexpr float kNone = -std::numeric_limits<float>::infinity();
-
-typedef float Lanes __attribute__((vector_size(16)));
-
-Lanes load(const float* from) {
-    Lanes lanes;
-    std::memcpy(&lanes, from, sizeof lanes);
-    return lanes;
-}
-
-// max over k < count of a[k] + b[k]. Maxima do not depend on the order, so the result is the same on every machine.
-float best_sum(const float* a, const float* b, int count) {
-    float best = kNone;
-    int k = 0;
-    if (count >= 8) {
-        Lanes even = load(a) + load(b), odd = load(a + 4) + load(b + 4);
-        for (k = 8; k + 8 <= count; k += 8) {
-            const Lanes first = load(a + k) + load(b + k), second = load(a + k + 4) + load(b + k + 4);
-            even = first > even ? first : even;
-            odd = second > odd ? second : odd;
-        }
-        even = odd > even ? odd : even;
-        best = std::max(std::max(even[0], even[1]), std::max(even[2], even[3]));
-    }
-    for (; k < count; ++k) best = std::max(best, a[k] + b[k]);
-    return best;
-}
-
-}  // namespace
 
 bool SparseChart::argmax(const ArcSet& arcs, const Sides& sides, const float* arc_scores, const float* siblings, Roots roots,
                          int* heads) {
@@ -57,12 +25,12 @@ bool SparseChart::argmax(const ArcSet& arcs, const Sides& sides, const float* ar
     open_.clear();
     if (roots == Roots::single) {
         const Choice root = best_single_root();
-        if (root.score == kNone) return false;
+        if (root.score == kNever) return false;
         heads[root.which] = 0;
         open_ = {{root.which, 1}, {root.which, n_}};
     } else {
         right_of(0);
-        if (right(0)[n_] == kNone) return false;
+        if (right(0)[n_] == kNever) return false;
         open_ = {{0, n_}};
     }
     walk(heads);
@@ -107,7 +75,7 @@ SparseChart::Choice SparseChart::best_inner(const Side& side, int b) {
 }
 
 SparseChart::Choice SparseChart::best_half(const Side& side, int end) {
-    Choice best{side.head == end ? 0.0F : kNone, -1};
+    Choice best{side.head == end ? 0.0F : kNever, -1};
     for (int b = 0; b < side.count; ++b) {
         const int d = sides_->dep(side, b);
         if (end > side.head ? d > end : d < end) break;
@@ -119,7 +87,7 @@ SparseChart::Choice SparseChart::best_half(const Side& side, int end) {
 
 void SparseChart::right_of(int i) {
     float* half = right(i);
-    std::fill(half + i, half + n_ + 1, kNone);
+    std::fill(half + i, half + n_ + 1, kNever);
     half[i] = 0.0F;
     const Side& side = sides_->right(i);
     for (int b = 0; b < side.count; ++b) {
@@ -127,7 +95,7 @@ void SparseChart::right_of(int i) {
         const float score = best_inner(side, b).score + arc_scores_[arc];
         incomplete_[arc] = score;
         const float* beyond = right(d);
-        for (int e = d; e <= n_; ++e) half[e] = std::max(half[e], score + beyond[e]);
+        raise(half + d, beyond + d, score, n_ - d + 1);
     }
 }
 
@@ -152,7 +120,7 @@ void SparseChart::left_to(int i) {
 
 SparseChart::Choice SparseChart::best_single_root() {
     const Side& side = sides_->right(0);
-    Choice best{kNone, 0};
+    Choice best{kNever, 0};
     for (int b = 0; b < side.count; ++b) {
         const int d = sides_->dep(side, b);
         float score = arc_scores_[sides_->arc(side, b)] + left(d)[1] + right(d)[n_];
@@ -163,13 +131,9 @@ SparseChart::Choice SparseChart::best_single_root() {
 }
 
 void SparseChart::open_halves(int i, int j) {
-    const float* a = right(i);
-    const float* b = left(j);
-    int best = i;
-    for (int r = i; r < j; ++r)
-        if (a[r] + b[r + 1] > a[best] + b[best + 1]) best = r;
-    open_.push_back({i, best});
-    open_.push_back({j, best + 1});
+    const int r = i + best_sum_at(right(i) + i, left(j) + i + 1, j - i);
+    open_.push_back({i, r});
+    open_.push_back({j, r + 1});
 }
 
 void SparseChart::walk(int* heads) {

@@ -1,9 +1,9 @@
 #include "graph/worker.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "errors/errors.hpp"
+#include "graph/lanes.hpp"
 #include "inference/hill_climbing.hpp"
 #include "inference/queries.hpp"
 
@@ -11,7 +11,8 @@ namespace arbora::graph {
 
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
+// The chart with grandparents takes O(n^2 k) space; longer sentences are decoded without them.
+constexpr int kLongestWithGrandparents = 600;
 
 // Scores over an ArcSet, as hill climbing wants them. Whatever is not in the set scores minus infinity.
 struct SparseParts {
@@ -19,6 +20,8 @@ struct SparseParts {
     const Sides& sides;
     const float* arc_scores;
     const float* sibling_scores;
+    const GrandParts& grand_parts;
+    const float* grand_scores;  // null: none
     Roots root_rule;
 
     int n() const { return arcs.n; }
@@ -27,6 +30,10 @@ struct SparseParts {
     double sibling(int head, int dep, int inner) const {
         const Side& side = sides.of(head, dep);
         return sibling_scores[sides.part(side, sides.position(side, dep), inner == head ? -1 : sides.position(side, inner))];
+    }
+    bool grandparents() const { return grand_scores != nullptr; }
+    double grandparent(int grandparent, int head, int dep) const {
+        return grand_scores[grand_parts.part(arcs.find(head, dep), arcs.find(grandparent, head), arcs.first[head])];
     }
     template <class Visit>
     void each_head(int dep, Visit visit) const {
@@ -43,12 +50,16 @@ void Worker::score(const feature::Sentence& sentence, const ArcSet* arcs, const 
         arcs = &every_arc_;
     }
     arcs_ = arcs;
-    extractor_.load(sentence, {weights.tree, model_->tree_size - 1}, model_->siblings);
+    extractor_.load(sentence, {weights.tree, model_->tree_size - 1}, model_->siblings, model_->grandparents);
     const auto scale = static_cast<float>(weights.scale);
     arc_scores_.resize(arcs_->heads.size());
     for (int d = 1; d <= arcs_->n; ++d)
         for (int a = arcs_->first[d]; a < arcs_->first[d + 1]; ++a) arc_scores_[a] = scale * extractor_.arc(arcs_->heads[a], d);
-    if (!model_->siblings) return;
+    if (model_->siblings) score_siblings(scale);
+    if (model_->grandparents) score_grandparents(scale);
+}
+
+void Worker::score_siblings(float scale) {
     sides_.build(*arcs_);
     sibling_scores_.resize(sides_.parts());
     for (const Side& side : sides_.all())
@@ -57,6 +68,17 @@ void Worker::score(const feature::Sentence& sentence, const ArcSet* arcs, const 
             const int d = sides_.dep(side, b);
             scores[0] = scale * extractor_.sibling(side.head, d, side.head);
             for (int a = 0; a < b; ++a) scores[a + 1] = scale * extractor_.sibling(side.head, d, sides_.dep(side, a));
+        }
+}
+
+void Worker::score_grandparents(float scale) {
+    grand_parts_.build(*arcs_);
+    grand_scores_.resize(grand_parts_.size());
+    for (int d = 1; d <= arcs_->n; ++d)
+        for (int a = arcs_->first[d]; a < arcs_->first[d + 1]; ++a) {
+            const int h = arcs_->heads[a];
+            for (int b = arcs_->first[h]; h > 0 && b < arcs_->first[h + 1]; ++b)
+                grand_scores_[grand_parts_.part(a, b, arcs_->first[h])] = scale * extractor_.grandparent(arcs_->heads[b], h, d);
         }
 }
 
@@ -106,6 +128,9 @@ void Worker::decode_dense(int* heads) { argmax(dense_problem(false), arena_, hea
 
 bool Worker::decode_sparse(int* heads) {
     if (!model_->siblings) sides_.build(*arcs_);
+    if (model_->grandparents && arcs_->n <= kLongestWithGrandparents)
+        return grand_chart_.argmax(*arcs_, sides_, grand_parts_, arc_scores_.data(), sibling_scores_.data(), grand_scores_.data(),
+                                   model_->roots, heads);
     const float* siblings = model_->siblings ? sibling_scores_.data() : nullptr;
     return chart_.argmax(*arcs_, sides_, arc_scores_.data(), siblings, model_->roots, heads);
 }
@@ -116,7 +141,8 @@ void Worker::decode(int* heads) {
     if (!model_->siblings && (every_arc || model_->trees == Trees::nonprojective)) return decode_dense(heads);
     if (!decode_sparse(heads)) throw NoTreeError("the arcs that were kept hold no projective tree");
     if (model_->trees == Trees::nonprojective) {
-        const SparseParts parts{*arcs_, sides_, arc_scores_.data(), sibling_scores_.data(), model_->roots};
+        const float* grand = model_->grandparents ? grand_scores_.data() : nullptr;
+        const SparseParts parts{*arcs_, sides_, arc_scores_.data(), sibling_scores_.data(), grand_parts_, grand, model_->roots};
         HillClimbing(parts, heads).run();
     }
 }
@@ -186,6 +212,10 @@ void Worker::add_labels(int dep, const Surroundings& around, bool whole_tree, in
     for (const std::uint32_t row : labeler_.rows()) entries.emplace_back(start + row, count);
 }
 
+void Worker::add_grandparent(int grandparent, int head, int dep, float count, std::vector<SparseEntry>& entries) const {
+    extractor_.visit_grandparent(grandparent, head, dep, [&](std::uint32_t place) { entries.emplace_back(place, count); });
+}
+
 Answer Worker::tree_answer(Task task, const int* heads, const int* labels) {
     Answer answer;
     inner_.resize(gold_.size());
@@ -201,6 +231,11 @@ Answer Worker::tree_answer(Task task, const int* heads, const int* labels) {
         if (model_->siblings && (other_head || inner_[d] != gold_inner_[d])) {
             add_sibling(gold_[d], d, gold_inner_[d], 1.0F, answer.difference);
             add_sibling(heads[d], d, inner_[d], -1.0F, answer.difference);
+        }
+        const int gold_head = gold_[d], head = heads[d];
+        if (model_->grandparents && (other_head || (head > 0 && gold_[head] != heads[head]))) {
+            if (gold_head > 0) add_grandparent(gold_[gold_head], gold_head, d, 1.0F, answer.difference);
+            if (head > 0) add_grandparent(heads[head], head, d, -1.0F, answer.difference);
         }
         if (task != Task::joint) continue;
         const int gold_label = sentence_.labels[d];

@@ -5,6 +5,7 @@
 
 #include "feature/extractor.hpp"
 #include "graph/arc_set.hpp"
+#include "graph/grand_chart.hpp"
 #include "graph/labeler.hpp"
 #include "graph/model.hpp"
 #include "graph/sparse_chart.hpp"
@@ -39,12 +40,17 @@ public:
     const Sides& sides() const { return sides_; }
     const std::vector<float>& arc_scores() const { return arc_scores_; }
     const std::vector<float>& sibling_scores() const { return sibling_scores_; }
+    const GrandParts& grand_parts() const { return grand_parts_; }
+    const std::vector<float>& grand_scores() const { return grand_scores_; }
 
     // The features of one part, into `entries`, each `count` times.
     void add_arc(int head, int dep, float count, std::vector<SparseEntry>& entries) const;
     void add_sibling(int head, int dep, int inner, float count, std::vector<SparseEntry>& entries) const;
+    void add_grandparent(int grandparent, int head, int dep, float count, std::vector<SparseEntry>& entries) const;
 
 private:
+    void score_siblings(float scale);
+    void score_grandparents(float scale);
     void score_labels(const WeightView& weights, bool cost_augmented);
     void add_costs();
     void decode(int* heads);
@@ -64,9 +70,11 @@ private:
     const ArcSet* arcs_ = nullptr;
     ArcSet every_arc_;
     Sides sides_;
+    GrandParts grand_parts_;
     SparseChart chart_;
+    GrandChart grand_chart_;
     Arena arena_;
-    std::vector<float> arc_scores_, sibling_scores_;
+    std::vector<float> arc_scores_, sibling_scores_, grand_scores_;
     std::vector<int> arc_labels_;  // the best label of each arc, where heads and labels are chosen together
     std::vector<double> dense_arcs_, dense_siblings_;
     std::vector<int> gold_, heads_, labels_, inner_, gold_inner_;

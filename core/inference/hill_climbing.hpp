@@ -2,7 +2,8 @@
 // re-attachment, while the score rises. Generic in where scores come from; each step is O(n^2 + candidate arcs).
 //
 // Parts must offer: int n(), Roots roots(), double arc(h, d), double sibling(h, d, inner) (inner == h: none), and
-// each_head(d, visit) over the heads that d may have, ascending. With a single root, the root's dependent keeps its place.
+// each_head(d, visit) over the heads that d may have, ascending; for grandparents also bool grandparents() and
+// double grandparent(g, h, d). With a single root, the root's dependent keeps its place.
 #pragma once
 
 #include <cmath>
@@ -51,7 +52,18 @@ private:
     double worth(int head, int dep) const {
         const std::size_t at = static_cast<std::size_t>(head) * nodes_ + static_cast<std::size_t>(dep);
         const int inner = inner_[at], outer = outer_[at];
-        return p_.arc(head, dep) + sibling(head, dep, inner) + sibling(head, outer, dep) - sibling(head, outer, inner);
+        double sum = p_.arc(head, dep) + sibling(head, dep, inner) + sibling(head, outer, dep) - sibling(head, outer, inner);
+        if constexpr (requires { p_.grandparents(); }) {
+            if (p_.grandparents()) sum += worth_of_grandparents(head, dep);
+        }
+        return sum;
+    }
+
+    double worth_of_grandparents(int head, int dep) const {
+        double sum = head > 0 ? p_.grandparent(heads_[head], head, dep) : 0.0;
+        for (int child = 1; child <= p_.n(); ++child)
+            if (heads_[child] == dep) sum += p_.grandparent(head, dep, child);
+        return sum;
     }
 
     void mark_below(int dep) {

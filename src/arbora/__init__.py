@@ -5,6 +5,7 @@
 """
 
 from arbora import inference
+from arbora._version import __version__
 from arbora.data.projectivize import deprojectivize, projectivize
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
@@ -12,8 +13,6 @@ from arbora.data.treebank import read, write
 from arbora.distribution import TreeDistribution
 from arbora.errors import ArboraError, DataError, InputError, NoTreeError
 from arbora.evaluate import evaluate
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ArboraError",

@@ -1,5 +1,6 @@
 """Native core of Arbora."""
 
+from collections.abc import Sequence
 import enum
 from typing import Annotated, Any
 
@@ -124,6 +125,64 @@ def ready_axes(arcs: list[Any]) -> int:
 
 def instruction_set() -> str:
     """The vector instructions that inference uses here."""
+
+class Encoded:
+    """Sentences as numbers; see arbora.data.encode."""
+
+    def __init__(self, columns: ConllColumns, tags: Sequence[str], labels: Sequence[str]) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def words(self) -> int: ...
+
+    def length(self, sentence: int) -> int: ...
+
+    def set_heads(self, heads: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def seen_labels(self, labels: int) -> numpy.typing.NDArray[numpy.uint8]: ...
+
+class KeptArcs:
+    """The arcs that a pruner left."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def arcs(self) -> int: ...
+
+    def heads_of(self, sentence: int, dep: int) -> list[int]: ...
+
+    def restore_gold(self, sentences: Encoded) -> int:
+        """Puts the arcs of the gold trees back; returns how many were missing."""
+
+class GraphModel:
+    """
+    Templates, tree family and label sets of a graph parser; see arbora.scorers.linear.
+    """
+
+    def __init__(self, *, arcs: Sequence[Sequence[tuple[int, int, int]]], siblings: Sequence[Sequence[tuple[int, int, int]]], grandparents: Sequence[Sequence[tuple[int, int, int]]], labels: Sequence[Sequence[tuple[int, int, int]]], projective: bool, single_root: bool, use_siblings: bool, use_grandparents: bool, label_count: int, seen: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], tree_bits: int, label_bits: int) -> None: ...
+
+    def weight_count(self, task: str) -> int: ...
+
+    def prune(self, sentences: Encoded, weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], keep: int, within: float, threads: int) -> KeptArcs: ...
+
+    def parse(self, sentences: Encoded, tree: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, pruner_weights: numpy.typing.NDArray[numpy.float32] | None, keep: int, within: float, threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]: ...
+
+class GraphQuestions:
+    """What a learner may ask about a treebank; see arbora.problems.graph."""
+
+    def __init__(self, model: GraphModel, sentences: Encoded, task: str, arcs: KeptArcs | None, threads: int) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def weight_count(self) -> int: ...
+
+    def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
+
+    def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]: ...
+
+    def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
 
 class SparseVector:
     """

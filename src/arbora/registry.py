@@ -6,11 +6,10 @@ it here, and `arbora list`, `arbora info` and the contract tests know it.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from arbora.errors import InputError
+from arbora.errors import InputError, unknown
 from arbora.families import (
     Nonprojective,
     NonprojectiveSibling,
@@ -59,13 +58,6 @@ class Registry(Generic[T]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._factories
-
-
-def unknown(kind: str, name: object, known: list[str]) -> str:
-    """The message for a name that is not known: the nearest one, and all there are."""
-    near = difflib.get_close_matches(str(name), known, n=1)
-    guess = f"did you mean {near[0]!r}? " if near else ""
-    return f"unknown {kind} {name!r}; {guess}known: {', '.join(known)}"
 
 
 families: Registry[Family] = Registry("family")

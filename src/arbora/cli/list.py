@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from arbora.cli.console import make_console
+from arbora.errors import unknown
 from arbora.interfaces import Family, Query
-from arbora.registry import families, unknown
+from arbora.registry import families
 
 KINDS = {"families": families}
 

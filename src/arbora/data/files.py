@@ -8,18 +8,14 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import secrets
-import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol, TypeAlias, cast
+from typing import IO, Protocol, TypeAlias, cast
 
+from arbora._replace import is_special, replacing
 from arbora.errors import InputError
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes] | IO[str]"
 
@@ -85,16 +81,6 @@ def name_of(source: Source) -> str:
     return name if isinstance(name, str) else "<stream>"
 
 
-@contextmanager
-def naming_errors(name: str) -> Iterator[None]:
-    """Within the block, errors of the system say which file: by themselves they do so on opening only."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = error.filename or name
-        raise
-
-
 def open_input(source: Source) -> ByteReader:
     """Bytes of a path, `-` (stdin) or file object; gzip is recognized by its first bytes."""
     if isinstance(source, str | os.PathLike):
@@ -143,52 +129,14 @@ def open_output(target: Source) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     else:
-        name = os.fspath(target)
-        # Through links, so that the file they point to is replaced and not the link.
         path = Path(target).resolve()
-        with _zipping(path, name) if _is_special(path) else _replacing(path, name) as stream:
+        zipped = path.suffix == ".gz" and not is_special(path)
+        with replacing(target) as raw, _zipping(raw) if zipped else nullcontext(raw) as stream:
             yield stream
 
 
-def _is_special(path: Path) -> bool:
-    return path.exists() and not path.is_file()  # a device or a pipe: nothing to replace
-
-
 @contextmanager
-def _replacing(path: Path, name: str) -> Iterator[IO[bytes]]:
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with _zipping(temporary, name, zipped=path.suffix == ".gz") as stream:
-            yield stream
-        if path.exists():
-            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-        temporary.replace(path)
-    except OSError as error:
-        if error.filename == str(temporary):
-            error.filename = name  # which the caller knows
-        raise
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-class _NamedFile(io.FileIO):
-    """A file to write; on a full disk, say, the error has the caller's name for it."""
-
-    def __init__(self, path: Path, name: str) -> None:
-        self._known_as = name
-        super().__init__(str(path), "wb")
-
-    def write(self, data: ReadableBuffer) -> int:
-        with naming_errors(self._known_as):
-            return super().write(data)
-
-
-@contextmanager
-def _zipping(path: Path, name: str, *, zipped: bool = False) -> Iterator[IO[bytes]]:
-    with io.BufferedWriter(_NamedFile(path, name)) as raw:
-        if not zipped:
-            yield raw
-            return
-        # No name and no time inside: the same sentences give the same bytes.
-        with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as stream:
-            yield cast("IO[bytes]", stream)
+def _zipping(raw: IO[bytes]) -> Iterator[IO[bytes]]:
+    # No name and no time inside: the same sentences give the same bytes.
+    with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as stream:
+        yield cast("IO[bytes]", stream)

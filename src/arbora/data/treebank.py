@@ -14,9 +14,10 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from arbora._replace import naming_errors
 from arbora.data import conllu, conllx
 from arbora.data.columns import Columns, Format, Roots, data_error, native_reader
-from arbora.data.files import Source, name_of, naming_errors, open_input, open_output
+from arbora.data.files import Source, name_of, open_input, open_output
 from arbora.data.sentence import Origin, Sentence
 from arbora.errors import DataError, InputError
 
