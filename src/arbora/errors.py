@@ -5,6 +5,8 @@ Messages say what is wrong, where, what was expected, what was found, and what t
 
 from __future__ import annotations
 
+import difflib
+
 
 class ArboraError(Exception):
     """Base of all errors below: catch this one to catch them all."""
@@ -27,3 +29,10 @@ class DataError(ArboraError, ValueError):
         self.what = what
         place = source if line is None else f"{source}:{line}"
         super().__init__(f"{place}: {what}")
+
+
+def unknown(kind: str, name: object, known: list[str]) -> str:
+    """The message for a name that is not known: the nearest one, and all there are."""
+    near = difflib.get_close_matches(str(name), known, n=1)
+    guess = f"did you mean {near[0]!r}? " if near else ""
+    return f"unknown {kind} {name!r}; {guess}known: {', '.join(known)}"

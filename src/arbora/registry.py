@@ -1,16 +1,15 @@
 """Names for what can be chosen: one registry per kind of thing.
 
-A registry maps a name to a factory. It is filled once, below: to add a family, write its file and register
-it here, and `arbora list`, `arbora info` and the contract tests know it.
+A registry maps a name to a factory. It is filled once, below: to add a family or a learner, write its
+file and register it here, and `arbora list`, `arbora info` and the contract tests know it.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from arbora.errors import InputError
+from arbora.errors import InputError, unknown
 from arbora.families import (
     Nonprojective,
     NonprojectiveSibling,
@@ -18,7 +17,8 @@ from arbora.families import (
     ProjectiveGrandparent,
     ProjectiveSibling,
 )
-from arbora.interfaces import Family
+from arbora.interfaces import Family, Learner
+from arbora.learners import Mira, OneSlack, PassiveAggressive, Pegasos, Perceptron
 
 T = TypeVar("T")
 
@@ -61,16 +61,16 @@ class Registry(Generic[T]):
         return name in self._factories
 
 
-def unknown(kind: str, name: object, known: list[str]) -> str:
-    """The message for a name that is not known: the nearest one, and all there are."""
-    near = difflib.get_close_matches(str(name), known, n=1)
-    guess = f"did you mean {near[0]!r}? " if near else ""
-    return f"unknown {kind} {name!r}; {guess}known: {', '.join(known)}"
-
-
 families: Registry[Family] = Registry("family")
 families.register(Projective.name, Projective)
 families.register(Nonprojective.name, Nonprojective)
 families.register(ProjectiveSibling.name, ProjectiveSibling)
 families.register(ProjectiveGrandparent.name, ProjectiveGrandparent)
 families.register(NonprojectiveSibling.name, NonprojectiveSibling)
+
+learners: Registry[Learner] = Registry("learner")
+learners.register(Perceptron.name, Perceptron)
+learners.register(Mira.name, Mira)
+learners.register(PassiveAggressive.name, PassiveAggressive)
+learners.register(Pegasos.name, Pegasos)
+learners.register(OneSlack.name, OneSlack)
