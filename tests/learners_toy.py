@@ -22,9 +22,12 @@ def arc_features(tags, head, dep):
 
 
 class ToyProblem:
-    """Sentences of random tags; hidden weights say which trees are right, unless noise does."""
+    """Sentences of random tags; hidden weights say which trees are right, unless noise does.
 
-    def __init__(self, examples=12, seed=0, noise=0.0, queries=EVERY):
+    Blurred features have no ties; else which of two equally good trees is best may hang on rounding.
+    """
+
+    def __init__(self, examples=12, seed=0, noise=0.0, blur=0.0, queries=EVERY):
         rng = np.random.default_rng(seed)
         self.queries = queries
         self.size = SIZE
@@ -39,6 +42,7 @@ class ToyProblem:
             for row, heads in zip(features, trees[n], strict=True):
                 for dep, head in enumerate(heads, 1):
                     np.add.at(row, arc_features(tags, head, dep), 1.0)
+            features += blur * rng.normal(size=features.shape)
             gold = int(np.argmax(features @ hidden))
             if rng.random() < noise:
                 gold = int(rng.integers(len(features)))

@@ -46,7 +46,7 @@ def same(first, second):
 @each_learner
 @pytest.mark.parametrize("seed", range(3))
 def test_separable_examples_are_learned(case, seed):
-    problem = ToyProblem(seed=seed)
+    problem = ToyProblem(seed=seed, blur=0.2)
     learned = make(case, epochs=60).fit(problem)
     assert learned.last.dtype == learned.averaged.dtype == np.float32
     assert learned.last.shape == learned.averaged.shape == (problem.size,)
@@ -108,6 +108,9 @@ def test_a_state_of_another_training_is_refused(case):
         make(case).fit(ToyProblem(examples=13), resume=kept[0])
     with pytest.raises(InputError, match="not the state of a training"):
         make(case).fit(problem, resume={})
+    for name in kept[0]:
+        with pytest.raises(InputError, match=r"not the state|no entry"):
+            make(case).fit(problem, resume={key: kept[0][key] for key in kept[0] if key != name})
 
 
 @each_learner

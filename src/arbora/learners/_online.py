@@ -246,7 +246,10 @@ class Loop:
                     f"resume: the state is of a training with {name} = {there.get(name)!r}, this one has "
                     f"{value!r}; resume with what it was begun with, or begin anew"
                 )
-        self._run.restore(state)
+        try:
+            self._run.restore(state)
+        except KeyError as error:
+            raise InputError(f"resume: the state has no entry {error}; it is not complete") from error
         self.history = history
 
 
