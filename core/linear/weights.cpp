@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kSmallest = 1e-9, kLargest = 1e9;  // of the scale
 constexpr double kDrift = 1e-9;                     // of the squared norm, relative
+constexpr std::size_t kBlock = 256;
 constexpr double kRounding = std::numeric_limits<double>::epsilon();
 
 void require_finite(double value, const char* what) {
@@ -55,19 +56,24 @@ void Weights::add(const SparseVector& x, double step) {
     float* v = state_.v.data();
     double* u = averaged_ && carried != 0.0 ? state_.u.data() : nullptr;
     double change = 0.0, squares = 0.0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        const std::uint32_t index = x.indices[i];
-        const float before = v[index];
-        const auto after = static_cast<float>(before + factor * x.values[i]);
-        v[index] = after;
-        const double old_square = double{before} * before, new_square = double{after} * after;
-        change += new_square - old_square;
-        squares += new_square + old_square;
-        if (u != nullptr) u[index] -= carried * (double{after} - double{before});
+    // In blocks, so that no sum has many terms: rounding is at most its number of terms times its size.
+    for (std::size_t begin = 0; begin < x.size(); begin += kBlock) {
+        double block_change = 0.0;
+        for (std::size_t i = begin; i < std::min(x.size(), begin + kBlock); ++i) {
+            const std::uint32_t index = x.indices[i];
+            const float before = v[index];
+            const auto after = static_cast<float>(before + factor * x.values[i]);
+            v[index] = after;
+            const double old_square = double{before} * before, new_square = double{after} * after;
+            block_change += new_square - old_square;
+            squares += new_square + old_square;
+            if (u != nullptr) u[index] -= carried * (double{after} - double{before});
+        }
+        change += block_change;
     }
     state_.norm2 = std::max(0.0, state_.norm2 + change);
-    // Each of |x| additions may round at the size of what has been summed so far.
-    state_.norm2_error += kRounding * (static_cast<double>(x.size()) * squares + state_.norm2);
+    const auto terms = static_cast<double>(std::min(x.size(), kBlock) + x.size() / kBlock);
+    state_.norm2_error += kRounding * (terms * squares + state_.norm2);
     if (!std::isfinite(state_.norm2) || state_.norm2_error > kDrift * state_.norm2) recompute_norm2();
 }
 

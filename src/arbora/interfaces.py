@@ -2,16 +2,22 @@
 
 A family is a set of trees with a score for each part of a tree. Whoever asks it something needs to know
 only what stands here: which parts it scores, which questions it answers, what the answers look like.
+
+A problem is a set of examples with a weight vector for their features; it answers a learner's questions, and
+is all that a learner may touch. So any learner works with any problem that can answer its questions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from arbora._core import SparseVector, Weights
 
 Trees: TypeAlias = Literal["projective", "nonprojective"]
 Roots: TypeAlias = Literal["single", "multi"]
@@ -34,13 +40,24 @@ class PartKind(StrEnum):
 
 
 class Query(StrEnum):
-    """A question about a weighted set of trees; its value is the name of the method that answers it."""
+    """A question about a weighted set of trees.
+
+    A family answers those of `FAMILY_QUERIES` by the method of that name. A problem answers the others, too:
+    it knows which tree is right, so that it can add a tree's cost to its score.
+    """
 
     ARGMAX = "argmax"
     KBEST = "kbest"
     LOG_PARTITION = "log_partition"
     MARGINALS = "marginals"
     SAMPLE = "sample"
+    COST_AUGMENTED = "cost_augmented"
+    COST_AUGMENTED_MARGINALS = "cost_augmented_marginals"
+
+
+FAMILY_QUERIES: frozenset[Query] = frozenset(
+    {Query.ARGMAX, Query.KBEST, Query.LOG_PARTITION, Query.MARGINALS, Query.SAMPLE}
+)
 
 
 PartScores: TypeAlias = Mapping[PartKind, NDArray[Any]]
@@ -105,3 +122,180 @@ class Family(Protocol):
 
     def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[ScoredTree]:
         """`k` independent random trees; one seed gives one result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a problem says of one example, or summed over several, at the weights w as they are when asked."""
+
+    loss: float
+    """The cost of the predicted tree: wrong heads, say. At least 0, and 0 for the right tree."""
+
+    margin: float
+    """How much better the right tree scores than the predicted one: <w, difference>."""
+
+    difference: SparseVector
+    """f(right tree) - f(predicted tree); whole numbers, or for marginals the expected features."""
+
+    @property
+    def hinge(self) -> float:
+        """How far the margin falls short of the loss; at least 0."""
+        return max(0.0, self.loss - self.margin)
+
+
+class Problem(Protocol):
+    """Examples with their right trees: the only thing that a learner may touch.
+
+    Answers depend on nothing but their arguments. `w` is read, never written to.
+    """
+
+    @property
+    def queries(self) -> frozenset[Query]:
+        """What is answered, exactly or as well as the family can."""
+
+    @property
+    def size(self) -> int:
+        """The length of a weight vector."""
+
+    def __len__(self) -> int:
+        """The number of examples."""
+
+    def answer(self, i: int, w: Weights, query: Query) -> Answer:
+        """The best tree of example i by score (ARGMAX), or by score plus cost (COST_AUGMENTED)."""
+
+    def candidates(self, i: int, w: Weights, k: int) -> list[Answer]:
+        """The k best trees of example i by score, best first; fewer where there are not so many (KBEST)."""
+
+    def total(self, indices: NDArray[np.int64], w: Weights, query: Query) -> Answer:
+        """The sum of `answer` over examples; the same bytes whatever the number of threads."""
+
+
+class StopTraining(Exception):  # noqa: N818 - a request, not a fault
+    """Raised by a callback after an epoch: that was enough, `fit` returns what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """What happened in one pass over the examples."""
+
+    number: int
+    """From 1."""
+
+    loss: float
+    """Sum of the answers' losses over the examples, each at the weights of its time."""
+
+    hinge: float
+    """Sum of the answers' hinges, likewise."""
+
+    updates: int
+    """How many steps changed the weights."""
+
+    seconds: float
+    """Spent by the learner; callbacks not counted."""
+
+    measures: Mapping[str, float] = field(default_factory=dict)
+    """What else the learner knows: `primal`, `dual` and `gap` of the 1-slack SVM."""
+
+
+class Progress(Protocol):
+    """What a callback is handed after each epoch; arrays are copies, so ask only for what is needed."""
+
+    @property
+    def epoch(self) -> Epoch:
+        """The epoch that has just ended."""
+
+    @property
+    def history(self) -> Sequence[Epoch]:
+        """All epochs so far, this one included."""
+
+    @property
+    def epochs(self) -> int:
+        """How many there are at most."""
+
+    def last(self) -> NDArray[np.float32]:
+        """The weights as they are, (size,)."""
+
+    def averaged(self) -> NDArray[np.float32]:
+        """The average of the weights over all steps so far, (size,)."""
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All that `fit(resume=...)` needs to go on from here, to the same bytes."""
+
+
+Callback: TypeAlias = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What `fit` returns."""
+
+    last: NDArray[np.float32]
+    """The weights after the last step, (size,)."""
+
+    averaged: NDArray[np.float32]
+    """Their average over all steps, (size,); a learner that needs no average gives `last` again."""
+
+    history: tuple[Epoch, ...]
+    """One per epoch that was finished."""
+
+    stopped: Literal["finished", "converged", "callback", "interrupted"]
+    """Why it ended: all epochs done, nothing left to gain, `StopTraining`, or Ctrl-C (within an epoch)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A learner's parameter as it was declared."""
+
+    name: str
+    kind: type[int] | type[float] | type[str]
+    default: int | float | str
+    help: str
+    above: float | None = None
+    """The value must be greater than this."""
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def range(self) -> str:
+        """What values are allowed, in words."""
+        if self.choices:
+            return " | ".join(self.choices)
+        bounds = [
+            f"{sign} {bound:g}"
+            for sign, bound in ((">", self.above), (">=", self.least), ("<=", self.most))
+            if bound is not None
+        ]
+        return " ".join(["whole number" if self.kind is int else "number", " and ".join(bounds)]).strip()
+
+
+class Learner(Protocol):
+    """Finds weights for a problem; an immutable set of parameters with one method."""
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    """The key of the paper in docs/references.bib."""
+
+    @classmethod
+    def parameters(cls) -> tuple[Parameter, ...]:
+        """All parameters with their ranges, in order."""
+
+    @classmethod
+    def parse(cls, texts: Mapping[str, str]) -> dict[str, int | float | str]:
+        """Values for the constructor from `NAME=VALUE` pairs of a command line; checked."""
+
+    @property
+    def needs(self) -> frozenset[Query]:
+        """What the problem must answer."""
+
+    def settings(self) -> dict[str, int | float | str]:
+        """All parameters with their values, as a config file can hold them."""
+
+    def fit(
+        self,
+        problem: Problem,
+        *,
+        callbacks: Sequence[Callback] = (),
+        resume: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Learned:
+        """Train; `callbacks` run after each epoch, `resume` is the `state()` of an earlier run's progress."""

@@ -1,7 +1,7 @@
 """Names for what can be chosen: one registry per kind of thing.
 
-A registry maps a name to a factory. It is filled once, below: to add a family, write its file and register
-it here, and `arbora list`, `arbora info` and the contract tests know it.
+A registry maps a name to a factory. It is filled once, below: to add a family or a learner, write its
+file and register it here, and `arbora list`, `arbora info` and the contract tests know it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from arbora.families import (
     ProjectiveGrandparent,
     ProjectiveSibling,
 )
-from arbora.interfaces import Family
+from arbora.interfaces import Family, Learner
+from arbora.learners import Mira, OneSlack, PassiveAggressive, Pegasos, Perceptron
 
 T = TypeVar("T")
 
@@ -66,3 +67,10 @@ families.register(Nonprojective.name, Nonprojective)
 families.register(ProjectiveSibling.name, ProjectiveSibling)
 families.register(ProjectiveGrandparent.name, ProjectiveGrandparent)
 families.register(NonprojectiveSibling.name, NonprojectiveSibling)
+
+learners: Registry[Learner] = Registry("learner")
+learners.register(Perceptron.name, Perceptron)
+learners.register(Mira.name, Mira)
+learners.register(PassiveAggressive.name, PassiveAggressive)
+learners.register(Pegasos.name, Pegasos)
+learners.register(OneSlack.name, OneSlack)

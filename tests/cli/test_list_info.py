@@ -2,12 +2,13 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from arbora.cli.main import app
-from arbora.registry import families
+from arbora.registry import families, learners
 
 
 def run(*arguments):
@@ -41,10 +42,36 @@ def test_info_about_every_family(name):
     assert described["roots"] == ["single", "multi"]
 
 
+def test_list_learners():
+    header, *rows = (line.split("\t") for line in run("list", "learners").stdout.splitlines())
+    assert header == ["name", "needs", "parameters", "what"]
+    assert [row[0] for row in rows] == list(learners)
+    described = json.loads(run("list", "learners", "--json").stdout)
+    assert [learner["name"] for learner in described] == list(learners)
+    assert all(learner["summary"] and learner["needs"] for learner in described)
+
+
+@pytest.mark.parametrize("name", list(learners))
+def test_info_about_every_learner(name):
+    text = run("info", "learner", name)
+    assert text.exit_code == 0
+    assert f"name\t{name}\n" in text.stdout
+    described = json.loads(run("info", "learner", name, "--json").stdout)
+    assert described["about"].startswith(described["summary"])
+    bibliography = Path(__file__).resolve().parents[2] / "docs" / "references.bib"
+    assert f"{{{described['paper']}," in bibliography.read_text(encoding="utf-8")
+    assert f"paper\t{described['paper']}\n" in text.stdout
+    for parameter in described["parameters"]:
+        row = [parameter["name"], str(parameter["default"]), parameter["range"], parameter["help"]]
+        assert "\t".join(row) in text.stdout
+
+
 def test_a_misspelt_name_is_the_command_lines_fault():
     for arguments, guess in (
         (("list", "familys"), "families"),
         (("info", "family", "projectiv"), "projective"),
+        (("list", "learner"), "learners"),
+        (("info", "learner", "pegasus"), "pegasos"),
     ):
         result = run(*arguments)
         assert result.exit_code == 2

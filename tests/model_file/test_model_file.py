@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arbora
+from arbora import _replace
 from arbora.errors import InputError, ModelError
 from arbora.model_file import FORMAT, read_model, write_model
 
@@ -239,8 +240,8 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(model, monkeypatch, st
             return full() if self.written > 4096 else len(data)
 
     if step == "write":
-        opened = type(model).open
-        monkeypatch.setattr(type(model), "open", lambda self, *mode: Full(opened(self, *mode)))
+        opened = _replace._open
+        monkeypatch.setattr(_replace, "_open", lambda path, name: Full(opened(path, name)))
     elif step == "fsync":
         monkeypatch.setattr(os, "fsync", full)
     else:

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from arbora.cli.list import describe_family, print_rows
+from arbora.cli.list import describe_family, describe_learner, print_rows
 from arbora.errors import InputError
 from arbora.interfaces import ROOTS
-from arbora.registry import families
+from arbora.registry import families, learners
 
 info = typer.Typer(no_args_is_help=True, help="Say all about one thing: arbora info family projective")
 
@@ -44,5 +44,34 @@ def family(
             ("parts", "; ".join(shapes)),
             ("exactly", " ".join(described["exact"]) or "nothing"),
             ("approximately", " ".join(described["approximate"]) or "nothing"),
+        ],
+    )
+
+
+@info.command("learner")
+def learner(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `arbora list learners`.")],
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: one object.")] = False,
+) -> None:
+    """Say what a learner does, what it asks for, and which parameters it has, with ranges and defaults.
+
+    Examples: arbora info learner pegasos; arbora info learner mira --json
+    """
+    try:
+        described = describe_learner(name)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+    about = inspect.getdoc(learners.factory(name)) or ""
+    if as_json:
+        print(json.dumps({**described, "about": about}, ensure_ascii=False, indent=1))
+        return
+    print(f"{about}\n")
+    print_rows(("name", name), [("needs", " ".join(described["needs"])), ("paper", described["paper"])])
+    print()
+    print_rows(
+        ("parameter", "default", "range", "what"),
+        [
+            (parameter["name"], str(parameter["default"]), parameter["range"], parameter["help"])
+            for parameter in described["parameters"]
         ],
     )

@@ -14,9 +14,7 @@ from rich.text import Text
 from arbora.cli.console import make_console
 from arbora.errors import unknown
 from arbora.interfaces import Family, Query
-from arbora.registry import families
-
-KINDS = {"families": families}
+from arbora.registry import families, learners
 
 
 def _kind(name: str) -> str:
@@ -26,16 +24,19 @@ def _kind(name: str) -> str:
 
 
 def list_kind(
-    kind: Annotated[
-        str, typer.Argument(metavar="KIND", callback=_kind, help=f"One of: {', '.join(sorted(KINDS))}.")
-    ],
+    kind: Annotated[str, typer.Argument(metavar="KIND", callback=_kind, help="One of: families, learners.")],
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: a list of objects.")] = False,
 ) -> None:
     """List what can be chosen by name, with a line about each.
 
-    Examples: arbora list families; arbora list families --json
+    Examples: arbora list families; arbora list learners --json
     """
-    described = [describe_family(families.create(name)) for name in KINDS[kind]]
+    KINDS[kind](as_json)
+
+
+def list_families(as_json: bool) -> None:
+    """All families, with the parts they score and the questions they answer."""
+    described = [describe_family(families.create(name)) for name in families]
     if as_json:
         print(json.dumps(described, ensure_ascii=False, indent=1))
         return
@@ -49,6 +50,27 @@ def list_kind(
         for family in described
     ]
     print_rows(("name", "parts", "answers (~ approximately)", "what"), rows)
+
+
+def list_learners(as_json: bool) -> None:
+    """All learners, with what they need and the names of their parameters."""
+    described = [describe_learner(name) for name in learners]
+    if as_json:
+        print(json.dumps(described, ensure_ascii=False, indent=1))
+        return
+    rows = [
+        (
+            learner["name"],
+            " ".join(learner["needs"]),
+            " ".join(parameter["name"] for parameter in learner["parameters"]),
+            learner["summary"],
+        )
+        for learner in described
+    ]
+    print_rows(("name", "needs", "parameters", "what"), rows)
+
+
+KINDS = {"families": list_families, "learners": list_learners}
 
 
 class FamilyDescription(TypedDict):
@@ -71,6 +93,47 @@ def describe_family(family: Family) -> FamilyDescription:
         "parts": [kind.value for kind in family.parts],
         "exact": [query.value for query in Query if query in family.queries],
         "approximate": [query.value for query in Query if query in family.approximate],
+    }
+
+
+class ParameterDescription(TypedDict):
+    """A learner's parameter as JSON can hold it."""
+
+    name: str
+    type: str
+    default: int | float | str
+    range: str
+    help: str
+
+
+class LearnerDescription(TypedDict):
+    """A learner as JSON can hold it."""
+
+    name: str
+    summary: str
+    needs: list[str]
+    paper: str
+    parameters: list[ParameterDescription]
+
+
+def describe_learner(name: str) -> LearnerDescription:
+    """What `arbora list` and `arbora info` say about a learner, at its defaults."""
+    learner = learners.create(name)
+    return {
+        "name": name,
+        "summary": learners.summary(name),
+        "needs": [query.value for query in Query if query in learner.needs],
+        "paper": learner.paper,
+        "parameters": [
+            {
+                "name": parameter.name,
+                "type": parameter.kind.__name__,
+                "default": parameter.default,
+                "range": parameter.range,
+                "help": parameter.help,
+            }
+            for parameter in learner.parameters()
+        ],
     }
 
 

@@ -8,9 +8,19 @@ from typing import Any, ClassVar
 from arbora import inference
 from arbora.errors import InputError
 from arbora.inference import Best
-from arbora.interfaces import ROOTS, PartKind, PartMarginals, PartScores, Query, Roots, ScoredTree, Trees
+from arbora.interfaces import (
+    FAMILY_QUERIES,
+    ROOTS,
+    PartKind,
+    PartMarginals,
+    PartScores,
+    Query,
+    Roots,
+    ScoredTree,
+    Trees,
+)
 
-EVERY_QUERY = frozenset(Query)
+EVERY_QUERY = FAMILY_QUERIES
 
 
 @dataclass(frozen=True, slots=True)

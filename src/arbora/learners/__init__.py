@@ -1,0 +1,19 @@
+"""Learners, one per file; `arbora.registry.learners` knows them by name.
+
+A learner is an immutable set of parameters with `fit(problem)`, which asks the problem for trees and returns
+weights.
+"""
+
+from arbora.learners.mira import Mira
+from arbora.learners.one_slack import OneSlack
+from arbora.learners.passive_aggressive import PassiveAggressive
+from arbora.learners.pegasos import Pegasos
+from arbora.learners.perceptron import Perceptron
+
+__all__ = [
+    "Mira",
+    "OneSlack",
+    "PassiveAggressive",
+    "Pegasos",
+    "Perceptron",
+]

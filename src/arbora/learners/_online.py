@@ -1,0 +1,297 @@
+"""The only epoch loop: order of examples, callbacks, interruption, checkpoints and history for every learner.
+
+The order of epoch e is a permutation drawn from (seed, e) alone, so that a run that is resumed after some
+epoch needs no generator's state and gives the same bytes as one that was never interrupted. Steps are
+numbered from 1 through all epochs.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._core import Weights
+from arbora.errors import InputError
+from arbora.interfaces import Answer, Callback, Epoch, Learned, Problem, Query, StopTraining
+from arbora.learners._parameters import Configured, parameter
+
+State = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trainer(Configured):
+    """What all learners share: a number of epochs, and `fit`."""
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    """The key of the paper in docs/references.bib."""
+
+    epochs: int = parameter(10, "passes over the examples", least=1)
+
+    @property
+    def needs(self) -> frozenset[Query]:
+        """What the problem must answer."""
+        raise NotImplementedError
+
+    def begin(self, problem: Problem) -> Run:
+        """A run at its start: weights of zero."""
+        raise NotImplementedError
+
+    def fit(
+        self,
+        problem: Problem,
+        *,
+        callbacks: Sequence[Callback] = (),
+        resume: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Learned:
+        """Train; `callbacks` run after each epoch, `resume` is the `state()` of an earlier run's progress.
+
+        Ctrl-C ends training, not the program: what was learned so far is returned. The weights are then those
+        in the middle of an epoch; a callback that keeps the best epoch's has them already.
+        """
+        require_answers(self, problem)
+        loop = Loop(self, problem, self.begin(problem))
+        if resume is not None:
+            loop.restore(resume)
+        return loop.run(callbacks)
+
+
+class Run(Protocol):
+    """What changes while a learner trains, epoch by epoch."""
+
+    def epoch(self, number: int) -> Tally:
+        """One pass over the examples; `number` counts from 1."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether there is nothing left to gain."""
+
+    def last(self) -> NDArray[np.float32]: ...
+
+    def averaged(self) -> NDArray[np.float32]: ...
+
+    def state(self) -> State: ...
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None: ...
+
+
+class Tally:
+    """Sums over an epoch's answers."""
+
+    def __init__(self) -> None:
+        self.loss = 0.0
+        self.hinge = 0.0
+        self.updates = 0
+        self.measures: dict[str, float] = {}
+
+    def count(self, answer: Answer, *, changed: bool) -> None:
+        """Add one step's answer."""
+        self.loss += answer.loss
+        self.hinge += answer.hinge
+        self.updates += changed
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnlineTrainer(Trainer):
+    """A learner that changes the weights after every few examples: a subclass says how, in `step`."""
+
+    seed: int = parameter(0, "of the order of examples, which is another in each epoch", least=0)
+
+    @property
+    def batch(self) -> int:
+        """How many examples a step sees; the last step of an epoch sees what is left."""
+        return 1
+
+    def step(self, problem: Problem, chosen: NDArray[np.int64], w: Weights, t: int) -> tuple[Answer, bool]:
+        """Step t, from 1: ask, change `w`, tick its average; returns the answer and whether `w` changed."""
+        raise NotImplementedError
+
+    def begin(self, problem: Problem) -> Run:
+        """A run at its start: weights of zero."""
+        return OnlineRun(self, problem)
+
+
+class OnlineRun:
+    """The weights of an online learner, and steps on them."""
+
+    converged = False
+
+    def __init__(self, learner: OnlineTrainer, problem: Problem) -> None:
+        self.learner = learner
+        self.problem = problem
+        self.w = Weights(problem.size)
+
+    def epoch(self, number: int) -> Tally:
+        """One pass over the examples, in an order of its own."""
+        tally = Tally()
+        batch = self.learner.batch
+        order = shuffled(len(self.problem), self.learner.seed, number)
+        starts = range(0, len(order), batch)
+        first = (number - 1) * len(starts) + 1
+        for t, start in enumerate(starts, first):
+            answer, changed = self.learner.step(self.problem, order[start : start + batch], self.w, t)
+            tally.count(answer, changed=changed)
+        return tally
+
+    def last(self) -> NDArray[np.float32]:
+        """The weights as they are."""
+        return self.w.values()
+
+    def averaged(self) -> NDArray[np.float32]:
+        """Their average over all steps."""
+        return self.w.average()
+
+    def state(self) -> State:
+        """The weights with all that belongs to them."""
+        return weights_to_arrays(self.w)
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `state` gave."""
+        self.w = weights_from_arrays(state, self.problem.size)
+
+
+class Loop:
+    """Epochs of one run; this is what callbacks see as `Progress`."""
+
+    def __init__(self, learner: Trainer, problem: Problem, run: Run) -> None:
+        self.learner = learner
+        self.problem = problem
+        self._run = run
+        self.history: list[Epoch] = []
+
+    @property
+    def epoch(self) -> Epoch:
+        """The epoch that has just ended."""
+        return self.history[-1]
+
+    @property
+    def epochs(self) -> int:
+        """How many there are at most."""
+        return self.learner.epochs
+
+    def last(self) -> NDArray[np.float32]:
+        """The weights as they are."""
+        return self._run.last()
+
+    def averaged(self) -> NDArray[np.float32]:
+        """The average of the weights over all steps so far."""
+        return self._run.averaged()
+
+    def run(self, callbacks: Sequence[Callback]) -> Learned:
+        """All epochs that are left."""
+        stopped: Literal["finished", "converged", "callback", "interrupted"] = "finished"
+        try:
+            while len(self.history) < self.epochs and not self._run.converged:
+                self._pass(len(self.history) + 1)
+                for callback in callbacks:
+                    callback(self)
+            if self._run.converged:
+                stopped = "converged"
+        except StopTraining:
+            stopped = "callback"
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+        last = self.last()
+        averaged = self.averaged()
+        return Learned(last, averaged, tuple(self.history), stopped)
+
+    def _pass(self, number: int) -> None:
+        begin = time.perf_counter()
+        tally = self._run.epoch(number)
+        seconds = time.perf_counter() - begin
+        self.history.append(
+            Epoch(number, tally.loss, tally.hinge, tally.updates, seconds, dict(tally.measures))
+        )
+
+    def state(self) -> State:
+        """All that `fit(resume=...)` needs to go on after the last finished epoch, to the same bytes."""
+        about = {
+            "learner": self.learner.name,
+            "settings": self.learner.settings(),
+            "examples": len(self.problem),
+            "size": self.problem.size,
+            "history": [
+                [e.number, e.loss, e.hinge, e.updates, e.seconds, dict(e.measures)] for e in self.history
+            ],
+        }
+        text = json.dumps(about, ensure_ascii=True)
+        return {"about": np.frombuffer(text.encode(), dtype=np.uint8).copy(), **self._run.state()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `state` gave; InputError where it belongs to another training."""
+        try:
+            about = json.loads(np.asarray(state["about"], dtype=np.uint8).tobytes())
+            history = [Epoch(*row) for row in about["history"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"resume: not the state of a training ({error!r}); give what `state()` returned"
+            ) from error
+        here = {
+            "learner": self.learner.name,
+            "examples": len(self.problem),
+            "size": self.problem.size,
+            **self.learner.settings(),
+        }
+        there = {**about, **about["settings"]}
+        for name, value in here.items():
+            # More epochs than were planned are a reason to resume.
+            if name != "epochs" and there.get(name) != value:
+                raise InputError(
+                    f"resume: the state is of a training with {name} = {there.get(name)!r}, this one has "
+                    f"{value!r}; resume with what it was begun with, or begin anew"
+                )
+        try:
+            self._run.restore(state)
+        except KeyError as error:
+            raise InputError(f"resume: the state has no entry {error}; it is not complete") from error
+        self.history = history
+
+
+def shuffled(count: int, seed: int, epoch: int) -> NDArray[np.int64]:
+    """The order of an epoch's examples: a permutation that depends on nothing else.
+
+    By sorting raw numbers: unlike `Generator.permutation`, numpy promises these for all its versions.
+    """
+    numbers = np.random.PCG64([seed, epoch]).random_raw(count)
+    return np.argsort(numbers, kind="stable").astype(np.int64)
+
+
+def require_answers(learner: Trainer, problem: Problem) -> None:
+    """InputError unless the problem has examples and answers all that the learner asks."""
+    if not len(problem):
+        raise InputError(f"{learner.name}: the problem has no examples; at least one is needed to learn from")
+    missing = learner.needs - problem.queries
+    if missing:
+
+        def names(queries: frozenset[Query]) -> str:
+            return ", ".join(query.value for query in Query if query in queries) or "nothing"
+
+        raise InputError(
+            f"the learner {learner.name} needs {names(learner.needs)}, but the problem answers "
+            f"{names(problem.queries)}; missing: {names(missing)}. Choose another learner or other trees "
+            f"(`arbora list learners` says what each needs)"
+        )
+
+
+def weights_to_arrays(w: Weights) -> State:
+    """A Weights' state, every entry an array."""
+    return {f"weights.{name}": np.asarray(value) for name, value in w.state().items()}
+
+
+def weights_from_arrays(state: Mapping[str, NDArray[Any]], size: int) -> Weights:
+    """The inverse of `weights_to_arrays`."""
+    entries: dict[str, Any] = {
+        name.removeprefix("weights."): array if array.ndim else float(array)
+        for name, array in state.items()
+        if name.startswith("weights.")
+    }
+    w = Weights.from_state(entries)
+    if len(w) != size:
+        raise InputError(f"resume: the state has {len(w)} weights, the problem {size}")
+    return w

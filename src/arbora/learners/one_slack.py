@@ -1,0 +1,242 @@
+"""The 1-slack structural SVM with margin rescaling, by cutting planes [joachims-2009, tsochantaridis-2004].
+
+    min_w  ½ |w|² + C/m Σ_i ξ_i,    ξ_i = max_y { L(y_i, y) - <w, f(x_i, y_i) - f(x_i, y)> }
+
+One slack ξ = 1/m Σ ξ_i serves all examples: whatever trees are picked, one per example, their mean loss b and
+mean difference of features d bound it from below, ξ ≥ b - <w, d>. Each round adds the plane (d, b) of the
+worst trees at the present w and solves the dual over the planes held,
+
+    max_α  Σ_j α_j b_j - ½ |Σ_j α_j d_j|²      α ≥ 0,  Σ_j α_j ≤ C            w = Σ_j α_j d_j
+
+Its value never falls and never exceeds the optimum; the objective at any w never lies below it. So the gap
+between the lowest objective seen and the dual's value says how far from the best one is at most, and training
+ends when it is at most C·ε, that is when the mean hinge cannot fall by more than ε. Those w with the lowest
+objective are the result; nothing is averaged.
+
+Memory is bounded: planes whose multiplier was 0 for `patience` rounds are dropped, and when more than
+`planes` are held, the two with the least multipliers are merged in proportion to these. A mean of valid
+bounds is a valid bound, and neither w nor the dual's value changes by it.
+
+With C = 1/λ the objective is that of `pegasos` times C. A round costs a cost-augmented argmax per example,
+`planes` inner products of planes and the program in O(planes³). Where search is approximate, the hinge may be
+too small, and with it objective and gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._core import SparseVector, Weights, solve_qp
+from arbora.interfaces import Problem, Query
+from arbora.learners._online import (
+    Run,
+    State,
+    Tally,
+    Trainer,
+    weights_from_arrays,
+    weights_to_arrays,
+)
+from arbora.learners._parameters import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneSlack(Trainer):
+    """1-slack structural SVM: cutting planes and a small program per round, until the gap is closed.
+
+    Each round sees every example once and reports the lowest objective so far (`primal`), a lower bound of
+    the best (`dual`) and their difference (`gap`); it ends when the mean hinge cannot fall by more than
+    epsilon [joachims-2009].
+    """
+
+    name: ClassVar[str] = "one_slack"
+    paper: ClassVar[str] = "joachims-2009"
+
+    epochs: int = parameter(200, "rounds at most; each sees every example once", least=1)
+    C: float = parameter(1000.0, "the weight of the mean hinge against |w|²/2; 1/λ", above=0.0, most=1e15)
+    epsilon: float = parameter(0.05, "ends when the gap is at most C·epsilon", least=0.0)
+    planes: int = parameter(50, "planes held at most", least=2)
+    patience: int = parameter(20, "rounds after which an unused plane is dropped", least=1)
+
+    @property
+    def needs(self) -> frozenset[Query]:
+        """The tree of greatest score plus cost."""
+        return frozenset({Query.COST_AUGMENTED})
+
+    def begin(self, problem: Problem) -> Run:
+        """A run at its start: weights of zero, no planes."""
+        return OneSlackRun(self, problem)
+
+
+class OneSlackRun:
+    """The planes, the weights they give, and the best weights so far."""
+
+    def __init__(self, learner: OneSlack, problem: Problem) -> None:
+        self.learner = learner
+        self.problem = problem
+        self.everyone = np.arange(len(problem), dtype=np.int64)
+        self.held = WorkingSet(1.0 / len(problem))
+        self.w = Weights(problem.size, averaged=False)
+        self.best = self.w.values()
+        self.primal = np.inf  # the objective at `best`
+        self.converged = False
+
+    def epoch(self, number: int) -> Tally:
+        """One round."""
+        learner, m = self.learner, len(self.everyone)
+        worst = self.problem.total(self.everyone, self.w, Query.COST_AUGMENTED)
+        primal = 0.5 * self.w.norm2() + learner.C * worst.hinge / m
+        if primal < self.primal:
+            self.primal, self.best = primal, self.w.values()
+        gap = self.primal - self.held.dual
+        self.converged = gap <= learner.C * learner.epsilon
+        tally = Tally()
+        tally.count(worst, changed=not self.converged)
+        if not self.converged:
+            self.held.insert(worst.difference, worst.loss / m)
+            self.held.solve(learner.C)
+            self.held.clean(learner.patience, learner.planes)
+            self.w = self.held.weights(self.problem.size)
+        tally.measures = {
+            "primal": self.primal,
+            "dual": self.primal - gap,
+            "gap": gap,
+            "planes": len(self.held.differences),
+        }
+        return tally
+
+    def last(self) -> NDArray[np.float32]:
+        """The weights with the lowest objective."""
+        return self.best.copy()
+
+    def averaged(self) -> NDArray[np.float32]:
+        """The same: these need no averaging."""
+        return self.last()
+
+    def state(self) -> State:
+        """The weights, the planes, and the best so far."""
+        return {
+            **weights_to_arrays(self.w),
+            **self.held.state(),
+            "best": self.best.copy(),
+            "primal": np.asarray(self.primal),
+            "converged": np.asarray(self.converged),
+        }
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `state` gave."""
+        self.w = weights_from_arrays(state, self.problem.size)
+        self.held.restore(state)
+        self.best = np.array(state["best"], dtype=np.float32)
+        self.primal = float(state["primal"])
+        self.converged = bool(state["converged"])
+
+
+class WorkingSet:
+    """Planes with their multipliers. Differences are sums over examples; `scale` = 1/m makes means."""
+
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
+        self.differences: list[SparseVector] = []
+        self.losses = np.zeros(0)  # b, a mean
+        self.multipliers = np.zeros(0)
+        self.idle = np.zeros(0, dtype=np.int64)  # rounds since the multiplier was positive
+        self.gram = np.zeros((0, 0))
+        self.dual = 0.0
+
+    def insert(self, difference: SparseVector, loss: float) -> None:
+        """One more plane, with multiplier 0."""
+        products = [difference.dot(other) * self.scale**2 for other in self.differences]
+        count = len(products)
+        gram = np.empty((count + 1, count + 1))
+        gram[:count, :count] = self.gram
+        gram[count, :count] = gram[:count, count] = products
+        gram[count, count] = difference.norm2 * self.scale**2
+        self.gram = gram
+        self.differences.append(difference)
+        self.losses = np.append(self.losses, loss)
+        self.multipliers = np.append(self.multipliers, 0.0)
+        self.idle = np.append(self.idle, 0)
+
+    def solve(self, C: float) -> None:
+        """The best multipliers, from where they are."""
+        self.multipliers, self.dual, _, _ = solve_qp(self.gram, self.losses, C, self.multipliers)
+        self.idle = np.where(self.multipliers > 0, 0, self.idle + 1)
+
+    def clean(self, patience: int, planes: int) -> None:
+        """Drop what has been of no use for long; then drop or merge the least useful until there is room."""
+        self._drop(np.flatnonzero(self.idle >= patience))
+        while len(self.differences) > planes:
+            # Longest idle first, then least multiplier, then oldest.
+            order = np.lexsort((self.multipliers, -self.idle))
+            if self.multipliers[order[0]] > 0:
+                self._merge(int(order[0]), int(order[1]))
+            else:
+                self._drop(order[:1])
+
+    def _merge(self, first: int, second: int) -> None:
+        """Replace two planes by their mean, weighted by their multipliers: w and the dual's value stay."""
+        mass = self.multipliers[first] + self.multipliers[second]
+        share = float(self.multipliers[second] / mass)
+        difference = self.differences[first]
+        # (1 - share) · first + share · second
+        merged = difference.plus(difference, -share).plus(self.differences[second], share)
+        loss = (1.0 - share) * self.losses[first] + share * self.losses[second]
+        self._drop(np.array([first, second]))
+        self.insert(merged, float(loss))
+        self.multipliers[-1] = mass
+
+    def _drop(self, which: NDArray[np.int64]) -> None:
+        if not len(which):
+            return
+        keep = np.setdiff1d(np.arange(len(self.differences)), which)
+        self.differences = [self.differences[j] for j in keep]
+        self.losses, self.multipliers, self.idle = (
+            self.losses[keep],
+            self.multipliers[keep],
+            self.idle[keep],
+        )
+        self.gram = np.ascontiguousarray(self.gram[np.ix_(keep, keep)])
+
+    def weights(self, size: int) -> Weights:
+        """w = Σ α_j d_j."""
+        w = Weights(size, averaged=False)
+        for difference, multiplier in zip(self.differences, self.multipliers, strict=True):
+            if multiplier > 0:
+                w.add(difference, float(multiplier) * self.scale)
+        return w
+
+    def state(self) -> State:
+        """Every plane, for `restore`."""
+        ends = np.cumsum([len(difference) for difference in self.differences], dtype=np.int64)
+        empty = SparseVector([], [])
+        held = [empty, *self.differences]
+        return {
+            "planes.ends": ends,
+            "planes.indices": np.concatenate([each.indices for each in held]),
+            "planes.values": np.concatenate([each.values for each in held]),
+            "planes.losses": self.losses.copy(),
+            "planes.multipliers": self.multipliers.copy(),
+            "planes.idle": self.idle.copy(),
+            "planes.gram": self.gram.copy(),
+            "planes.dual": np.asarray(self.dual),
+        }
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `state` gave."""
+        ends = state["planes.ends"]
+        starts = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
+        indices, values = state["planes.indices"], state["planes.values"]
+        self.differences = [
+            SparseVector(indices[start:end], values[start:end])
+            for start, end in zip(starts, ends, strict=True)
+        ]
+        self.losses = np.array(state["planes.losses"], dtype=np.float64)
+        self.multipliers = np.array(state["planes.multipliers"], dtype=np.float64)
+        self.idle = np.array(state["planes.idle"], dtype=np.int64)
+        self.gram = np.array(state["planes.gram"], dtype=np.float64)
+        self.dual = float(state["planes.dual"])

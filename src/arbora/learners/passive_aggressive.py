@@ -1,0 +1,67 @@
+"""Passive-aggressive learning: PA, PA-I and PA-II, with the worst violated margin [crammer-2006].
+
+For each example, the tree with the greatest score plus cost, and a step along the difference d of features
+that is just long enough (PA), capped (PA-I) or damped (PA-II):
+
+    ŷ = argmax_y L(y*, y) + <w, f(x, y)>        hinge = L(y*, ŷ) - <w, d>
+    w ← w + τ d
+
+    PA      τ = hinge / |d|²
+    PA-I    τ = min(C, hinge / |d|²)
+    PA-II   τ = hinge / (|d|² + 1/(2C))
+
+The margin asked for is the cost itself, as in large-margin parsing, not its square root. The average of w
+over all steps is what is used. Time per step: one cost-augmented argmax and what d touches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._core import Weights
+from arbora.interfaces import Answer, Problem, Query
+from arbora.learners._online import OnlineTrainer
+from arbora.learners._parameters import parameter
+
+STEPS = {
+    "PA": lambda hinge, norm2, C: hinge / norm2,
+    "PA-I": lambda hinge, norm2, C: min(C, hinge / norm2),
+    "PA-II": lambda hinge, norm2, C: hinge / (norm2 + 1.0 / (2.0 * C)),
+}
+
+
+def step_length(variant: str, hinge: float, norm2: float, C: float) -> float:
+    """τ; 0 where the margin is met, or where trees do not differ in any feature, so that no step can help."""
+    return STEPS[variant](hinge, norm2, C) if hinge > 0 and norm2 > 0 else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassiveAggressive(OnlineTrainer):
+    """Passive-aggressive: a step just long enough for the worst tree's margin, capped or damped by C.
+
+    Variants PA, PA-I and PA-II, on the tree of greatest score plus cost [crammer-2006].
+    """
+
+    name: ClassVar[str] = "passive_aggressive"
+    paper: ClassVar[str] = "crammer-2006"
+
+    variant: str = parameter("PA-I", "the rule for the step", choices=tuple(STEPS))
+    C: float = parameter(1.0, "the cap of PA-I, the damping of PA-II; PA has neither", above=0.0)
+
+    @property
+    def needs(self) -> frozenset[Query]:
+        """The tree of greatest score plus cost."""
+        return frozenset({Query.COST_AUGMENTED})
+
+    def step(self, problem: Problem, chosen: NDArray[np.int64], w: Weights, t: int) -> tuple[Answer, bool]:
+        """One example."""
+        answer = problem.answer(int(chosen[0]), w, Query.COST_AUGMENTED)
+        tau = step_length(self.variant, answer.hinge, answer.difference.norm2, self.C)
+        if tau > 0:
+            w.add(answer.difference, tau)
+        w.tick()
+        return answer, tau > 0

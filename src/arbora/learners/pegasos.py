@@ -1,0 +1,74 @@
+"""Pegasos-DP: stochastic subgradient steps on the structural SVM's objective [lee-2010, shalev-shwartz-2007].
+
+    f(w) = λ/2 |w|² + 1/m Σ_i max_y { L(y_i, y) - <w, f(x_i, y_i) - f(x_i, y)> }
+
+Algorithm 2 of [lee-2010], from w_1 = 0:
+
+    4:  choose A_t, k of the m examples
+    5:  ŷ_i = argmax_y L(y_i, y) + <w_t, f(x_i, y)>            for i in A_t
+    6:  η_t = 1 / (λ t)
+    7:  w_{t+½} = (1 - η_t λ) w_t + η_t/k Σ_{i in A_t} f(x_i, y_i) - f(x_i, ŷ_i)
+    8:  w_{t+1} = min{1, (1/√λ) / |w_{t+½}|} w_{t+½}
+    9:  v = v + w_{t+1}
+
+A_t is drawn without replacement: each epoch cuts a new permutation of all examples into sets of k, so that
+every example is seen once per epoch; the last set of an epoch may be smaller, and k is then its size. T is
+the number of such sets times `epochs`.
+
+Both w_{T+1} and the average v/T are kept. A step costs k cost-augmented argmaxes and what their differences
+touch, not the length of w: scaling and averaging are lazy (`Weights`). With λ = 1/C, C·f is the objective of
+`one_slack`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._core import Weights
+from arbora.interfaces import Answer, Problem, Query
+from arbora.learners._online import OnlineTrainer
+from arbora.learners._parameters import parameter
+
+
+def onto_ball(norm2: float, radius: float) -> float:
+    """The factor that brings a vector of this squared norm into the ball; 1 where it is inside."""
+    return min(1.0, radius / math.sqrt(norm2)) if norm2 > 0 else 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pegasos(OnlineTrainer):
+    """Pegasos-DP: subgradient steps of length 1/(λt) on a few examples, then onto the ball of radius 1/√λ.
+
+    Converges to the structural SVM with C = 1/λ; a step costs what it touches [lee-2010].
+    """
+
+    name: ClassVar[str] = "pegasos"
+    paper: ClassVar[str] = "lee-2010"
+
+    lam: float = parameter(1e-3, "λ, the weight of |w|²/2 against the mean hinge; 1/C", above=0.0)
+    k: int = parameter(10, "examples per step", least=1)
+
+    @property
+    def needs(self) -> frozenset[Query]:
+        """The tree of greatest score plus cost."""
+        return frozenset({Query.COST_AUGMENTED})
+
+    @property
+    def batch(self) -> int:
+        """The size of A_t."""
+        return self.k
+
+    def step(self, problem: Problem, chosen: NDArray[np.int64], w: Weights, t: int) -> tuple[Answer, bool]:
+        """Lines 5 to 9 of Algorithm 2."""
+        answer = problem.total(chosen, w, Query.COST_AUGMENTED)
+        eta = 1.0 / (self.lam * t)
+        w.multiply(1.0 - 1.0 / t)  # 1 - η λ, which is 0 at t = 1 without rounding
+        w.add(answer.difference, eta / len(chosen))
+        w.multiply(onto_ball(w.norm2(), 1.0 / math.sqrt(self.lam)))
+        w.tick()
+        return answer, len(answer.difference) > 0

@@ -1,0 +1,47 @@
+"""The averaged structured perceptron [collins-2002].
+
+For each example, the best tree at the present weights; where it is not the right one, the weights move by the
+difference of their features:
+
+    ŷ = argmax_y <w, f(x, y)>
+    w ← w + f(x, y*) - f(x, ŷ)
+
+The average of w over all steps is what is used. Time per step: one argmax and what the difference touches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._core import Weights
+from arbora.interfaces import Answer, Problem, Query
+from arbora.learners._online import OnlineTrainer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Perceptron(OnlineTrainer):
+    """Averaged structured perceptron: add what the right tree has, take what the predicted tree has.
+
+    No parameter but the number of epochs; the cost of a wrong tree plays no role [collins-2002].
+    """
+
+    name: ClassVar[str] = "perceptron"
+    paper: ClassVar[str] = "collins-2002"
+
+    @property
+    def needs(self) -> frozenset[Query]:
+        """The best tree."""
+        return frozenset({Query.ARGMAX})
+
+    def step(self, problem: Problem, chosen: NDArray[np.int64], w: Weights, t: int) -> tuple[Answer, bool]:
+        """One example."""
+        answer = problem.answer(int(chosen[0]), w, Query.ARGMAX)
+        wrong = answer.loss > 0
+        if wrong:
+            w.add(answer.difference, 1.0)
+        w.tick()
+        return answer, wrong
