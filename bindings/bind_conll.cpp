@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <span>
@@ -49,6 +50,21 @@ std::size_t checked_column(int column) {
     return static_cast<std::size_t>(column);
 }
 
+nb::bytes bytes_with_trees(const Columns& self, const Input<std::int32_t>& heads, const Input<std::int32_t>& labels,
+                           const std::vector<std::string>& names) {
+    if (heads.size() != self.word_count() || labels.size() != self.word_count())
+        throw arbora::InputError("heads, labels: expected one per word");
+    for (std::size_t w = 0; w < labels.size(); ++w)
+        if (labels.data()[w] >= static_cast<std::int32_t>(names.size())) throw arbora::InputError("labels: expected numbers of names");
+    std::string out;
+    {
+        nb::gil_scoped_release release;
+        const NewTrees trees{heads.data(), labels.data(), &names};
+        for (std::size_t s = 0; s < self.sentence_count(); ++s) append_sentence(self, s, trees, out);
+    }
+    return nb::bytes(out.data(), out.size());
+}
+
 void bind_columns(nb::module_& m) {
     const auto property = [](auto member) {
         return [member](nb::handle self) { return view(nb::cast<const Columns&>(self).*member, self); };
@@ -83,7 +99,10 @@ void bind_columns(nb::module_& m) {
                 for (std::size_t s = 0; s < self.sentence_count(); ++s) append_sentence(self, s, out);
             }
             return nb::bytes(out.data(), out.size());
-        });
+        })
+        .def("to_bytes_with", &bytes_with_trees, "heads"_a, "labels"_a, "names"_a,
+             nb::sig("def to_bytes_with(self, heads: numpy.typing.NDArray[numpy.int32], labels: numpy.typing.NDArray[numpy.int32], "
+                     "names: collections.abc.Sequence[str]) -> bytes"));
 }
 
 void bind_reader(nb::module_& m) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -170,11 +171,90 @@ nb::object parse_batch(const Model& self, const Encoded& sentences, const Line<f
     return nb::make_tuple(copied(parsed.heads), copied(parsed.labels));
 }
 
+using Dense = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+
+// Dense arrays of all parts of a sentence, as arbora.inference lays them out. Siblings: [head, dep, inner]; grandparents:
+// [grandparent, head, dep].
+struct Places {
+    std::size_t nodes;
+    std::size_t arc(int head, int dep) const { return static_cast<std::size_t>(head) * nodes + static_cast<std::size_t>(dep); }
+    std::size_t triple(int a, int b, int c) const { return arc(a, b) * nodes + static_cast<std::size_t>(c); }
+};
+
+struct Scatter : Places {
+    double *arcs, *siblings, *grandparents;
+    void arc(int head, int dep, float score) { arcs[Places::arc(head, dep)] = score; }
+    void sibling(int head, int dep, int inner, float score) { siblings[triple(head, dep, inner)] = score; }
+    void grandparent(int grandparent, int head, int dep, float score) { grandparents[triple(grandparent, head, dep)] = score; }
+};
+
+// The features of every part, as often as its coefficient says.
+struct Gather : Places {
+    const graph::Worker& worker;
+    const double *arcs, *siblings, *grandparents;  // null: all zero
+    std::vector<SparseEntry> entries;
+    void arc(int head, int dep, float) {
+        if (const double count = arcs[Places::arc(head, dep)]; count != 0) worker.add_arc(head, dep, static_cast<float>(count), entries);
+    }
+    void sibling(int head, int dep, int inner, float) {
+        const double count = siblings == nullptr ? 0 : siblings[triple(head, dep, inner)];
+        if (count != 0) worker.add_sibling(head, dep, inner, static_cast<float>(count), entries);
+    }
+    void grandparent(int grandparent, int head, int dep, float) {
+        const double count = grandparents == nullptr ? 0 : grandparents[triple(grandparent, head, dep)];
+        if (count != 0) worker.add_grandparent(grandparent, head, dep, static_cast<float>(count), entries);
+    }
+};
+
+graph::Worker scored(const Model& model, const Encoded& sentences, std::size_t s, const float* weights, std::size_t count, double scale) {
+    if (s >= sentences.size()) throw nb::index_error("sentence out of range");
+    check_size(count, model.tree_size, "weights");
+    graph::Worker worker(model);
+    worker.score(sentences.sentence(s), nullptr, {weights, nullptr, scale});
+    return worker;
+}
+
+nb::object score_parts(const Model& self, const Encoded& sentences, std::size_t s, const Weights& weights) {
+    const auto worker = scored(self, sentences, s, weights.data(), weights.size(), weights.scale());
+    const auto nodes = static_cast<std::size_t>(worker.arcs().n) + 1;
+    const auto cube = nodes * nodes * nodes;
+    Output<double> arcs(nodes * nodes), siblings(self.siblings ? cube : 0), grandparents(self.grandparents ? cube : 0);
+    const double never = -std::numeric_limits<double>::infinity();
+    std::fill_n(arcs.data(), nodes * nodes, never);
+    if (self.siblings) std::fill_n(siblings.data(), cube, never);
+    if (self.grandparents) std::fill_n(grandparents.data(), cube, never);
+    worker.each_part(Scatter{{nodes}, arcs.data(), siblings.data(), grandparents.data()});
+    return nb::make_tuple(arcs.numpy({nodes, nodes}), self.siblings ? siblings.numpy({nodes, nodes, nodes}) : nb::none(),
+                          self.grandparents ? grandparents.numpy({nodes, nodes, nodes}) : nb::none());
+}
+
+SparseVector pull_back(const Model& self, const Encoded& sentences, std::size_t s, const Dense& arcs, const std::optional<Dense>& siblings,
+                       const std::optional<Dense>& grandparents) {
+    const std::vector<float> zeros(self.tree_size);
+    const auto worker = scored(self, sentences, s, zeros.data(), zeros.size(), 1.0);
+    const auto nodes = static_cast<std::size_t>(worker.arcs().n) + 1;
+    const auto check = [&](const Dense& given, std::size_t expected) {
+        if (given.size() != expected) throw InputError("coefficients: expected arrays shaped as the scores");
+    };
+    check(arcs, nodes * nodes);
+    if (siblings) check(*siblings, nodes * nodes * nodes);
+    if (grandparents) check(*grandparents, nodes * nodes * nodes);
+    Gather gather{{nodes}, worker, arcs.data(), siblings ? siblings->data() : nullptr, grandparents ? grandparents->data() : nullptr, {}};
+    worker.each_part(gather);
+    return coalesce(std::move(gather.entries));
+}
+
 void bind_model(nb::module_& m) {
     nb::class_<Model>(m, "GraphModel", "Templates, tree family and label sets of a graph parser; see arbora.scorers.linear.")
         .def("__init__", &make_model, nb::kw_only(), "arcs"_a, "siblings"_a, "grandparents"_a, "labels"_a, "projective"_a,
              "single_root"_a, "use_siblings"_a, "use_grandparents"_a, "label_count"_a, "seen"_a, "tree_bits"_a, "label_bits"_a)
         .def("weight_count", [](const Model& self, const std::string& task) { return graph::weight_count(self, task_of(task)); }, "task"_a)
+        .def("score_parts", &score_parts, "sentences"_a, "sentence"_a, "weights"_a,
+             nb::sig("def score_parts(self, sentences: Encoded, sentence: int, weights: Weights) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                     "numpy.typing.NDArray[numpy.float64] | None, numpy.typing.NDArray[numpy.float64] | None]"))
+        .def("pull_back", &pull_back, "sentences"_a, "sentence"_a, "arcs"_a, "siblings"_a.none(), "grandparents"_a.none(),
+             nb::sig("def pull_back(self, sentences: Encoded, sentence: int, arcs: numpy.typing.NDArray[numpy.float64], "
+                     "siblings: numpy.typing.NDArray[numpy.float64] | None, grandparents: numpy.typing.NDArray[numpy.float64] | None) -> SparseVector"))
         .def("prune", [](const Model& self, const Encoded& sentences, const Line<float>& weights, int keep, double within, int threads) {
                 const Pruner pruner = pruner_of(self, weights, keep, within);
                 const nb::gil_scoped_release release;

@@ -12,21 +12,35 @@ void append_number(std::int64_t number, std::string& out) {
     out.append(digits, end);
 }
 
-void append_word(const Columns& columns, std::size_t word, std::int64_t id, std::string& out) {
+constexpr int label_column = 7;
+
+void append_head(std::int32_t head, std::string& out) {
+    if (head == no_head)
+        out += '_';
+    else
+        append_number(head, out);
+}
+
+void append_word(const Columns& columns, std::size_t word, std::int64_t id, const NewTrees* trees, std::string& out) {
     append_number(id, out);
     std::size_t column = 0;
     for (int i = 1; i < column_count; ++i) {
         out += '\t';
-        if (i != head_column) {
-            out += columns.tables[column][static_cast<std::size_t>(columns.ids[column][word])];
-            ++column;
-        } else if (columns.heads[word] == no_head) {
-            out += '_';
-        } else {
-            append_number(columns.heads[word], out);
+        if (i == head_column) {
+            append_head(trees == nullptr ? columns.heads[word] : trees->heads[word], out);
+            continue;
         }
+        if (i == label_column && trees != nullptr) {
+            const std::int32_t label = trees->labels[word];
+            out += label < 0 ? std::string_view("_") : std::string_view((*trees->names)[static_cast<std::size_t>(label)]);
+        } else {
+            out += columns.tables[column][static_cast<std::size_t>(columns.ids[column][word])];
+        }
+        ++column;
     }
 }
+
+void append(const Columns& columns, std::size_t s, const NewTrees* trees, std::string& out);
 
 }  // namespace
 
@@ -54,7 +68,13 @@ void Columns::drop_unfinished() {
     extra_text.resize(extras == 0 ? 0 : static_cast<std::size_t>(extra_ends.back()));
 }
 
-void append_sentence(const Columns& columns, std::size_t s, std::string& out) {
+void append_sentence(const Columns& columns, std::size_t s, std::string& out) { append(columns, s, nullptr, out); }
+
+void append_sentence(const Columns& columns, std::size_t s, const NewTrees& trees, std::string& out) { append(columns, s, &trees, out); }
+
+namespace {
+
+void append(const Columns& columns, std::size_t s, const NewTrees* trees, std::string& out) {
     const std::string_view newline = columns.carriage_returns[s] != 0 ? "\r\n" : "\n";
     if (s == 0) {
         if (columns.byte_order_mark) out += "\xEF\xBB\xBF";
@@ -71,7 +91,7 @@ void append_sentence(const Columns& columns, std::size_t s, std::string& out) {
     };
     for (auto word = first; word < last; ++word) {
         append_extras_before(word - first);
-        append_word(columns, static_cast<std::size_t>(word), word - first + 1, out);
+        append_word(columns, static_cast<std::size_t>(word), word - first + 1, trees, out);
         out += newline;
     }
     append_extras_before(last - first);
@@ -79,5 +99,7 @@ void append_sentence(const Columns& columns, std::size_t s, std::string& out) {
     if (cut) out.erase(out.size() - newline.size());
     for (std::int64_t i = 0; i < columns.blank_lines[s]; ++i) out += newline;
 }
+
+}  // namespace
 
 }  // namespace arbora::conll

@@ -53,8 +53,17 @@ struct Columns {
     void drop_unfinished();
 };
 
+// Other trees for the words of a Columns: what a parser found.
+struct NewTrees {
+    const std::int32_t* heads = nullptr;        // one per word
+    const std::int32_t* labels = nullptr;       // one per word, into names; -1: none ("_")
+    const std::vector<std::string>* names = nullptr;
+};
+
 // Appends sentence s as it stood in the file, blank lines included; the first sentence brings the byte order mark and
 // the blank lines before it. All sentences in order give back the file. O(length of the output).
 void append_sentence(const Columns& columns, std::size_t s, std::string& out);
+// The same with HEAD and DEPREL of other trees.
+void append_sentence(const Columns& columns, std::size_t s, const NewTrees& trees, std::string& out);
 
 }  // namespace arbora::conll

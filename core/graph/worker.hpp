@@ -43,6 +43,11 @@ public:
     const GrandParts& grand_parts() const { return grand_parts_; }
     const std::vector<float>& grand_scores() const { return grand_scores_; }
 
+    // Calls visit.arc(head, dep, score), visit.sibling(head, dep, inner, score) and visit.grandparent(grandparent, head, dep, score)
+    // for every part that score() scored.
+    template <class Visit>
+    void each_part(Visit&& visit) const;
+
     // The features of one part, into `entries`, each `count` times.
     void add_arc(int head, int dep, float count, std::vector<SparseEntry>& entries) const;
     void add_sibling(int head, int dep, int inner, float count, std::vector<SparseEntry>& entries) const;
@@ -80,5 +85,22 @@ private:
     std::vector<int> gold_, heads_, labels_, inner_, gold_inner_;
     std::vector<Surroundings> surroundings_;
 };
+
+template <class Visit>
+void Worker::each_part(Visit&& visit) const {
+    for (int d = 1; d <= arcs_->n; ++d)
+        for (int a = arcs_->first[d]; a < arcs_->first[d + 1]; ++a) {
+            const int h = arcs_->heads[a];
+            visit.arc(h, d, arc_scores_[a]);
+            for (int b = arcs_->first[h]; model_->grandparents && h > 0 && b < arcs_->first[h + 1]; ++b)
+                visit.grandparent(arcs_->heads[b], h, d, grand_scores_[grand_parts_.part(a, b, arcs_->first[h])]);
+        }
+    if (!model_->siblings) return;
+    for (const Side& side : sides_.all())
+        for (int b = 0; b < side.count; ++b)
+            for (int a = -1; a < b; ++a)
+                visit.sibling(side.head, sides_.dep(side, b), a < 0 ? side.head : sides_.dep(side, a),
+                              sibling_scores_[sides_.part(side, b, a)]);
+}
 
 }  // namespace arbora::graph

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from arbora.errors import InputError, unknown
+from arbora.features import GRAPH_V1, PRUNER_V1, TemplateSet
 from arbora.families import (
     Nonprojective,
     NonprojectiveSibling,
@@ -74,3 +75,7 @@ learners.register(Mira.name, Mira)
 learners.register(PassiveAggressive.name, PassiveAggressive)
 learners.register(Pegasos.name, Pegasos)
 learners.register(OneSlack.name, OneSlack)
+
+features: Registry[TemplateSet] = Registry("feature set")
+for _templates in (GRAPH_V1, PRUNER_V1):
+    features.register(_templates.name, lambda templates=_templates: templates)

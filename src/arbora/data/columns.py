@@ -7,7 +7,7 @@ number 0 is always `_`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
@@ -78,9 +78,23 @@ class Columns:
         """Distinct entries of a column in order of appearance; entry 0 is `_`."""
         return self._native.strings(_index(column))
 
+    @property
+    def native(self) -> _core.ConllColumns:
+        """The core's own object."""
+        return self._native
+
     def to_bytes(self) -> bytes:
         """The bytes these sentences were read from."""
         return self._native.to_bytes()
+
+    def to_bytes_with(
+        self, heads: NDArray[np.int32], labels: NDArray[np.int32], names: Sequence[str]
+    ) -> bytes:
+        """The same bytes with other trees: HEAD and DEPREL of every word, shape (W,) each.
+
+        `labels` are places in `names`; -1 is written as `_`.
+        """
+        return self._native.to_bytes_with(heads, labels, names)
 
     def sentences(self) -> Iterator[Sentence]:
         """Each sentence as an object; equal strings are shared. O(W) for all."""
