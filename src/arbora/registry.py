@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from arbora.errors import InputError, unknown
-from arbora.features import GRAPH_V1, PRUNER_V1, TemplateSet
 from arbora.families import (
     Nonprojective,
     NonprojectiveSibling,
@@ -18,6 +17,7 @@ from arbora.families import (
     ProjectiveGrandparent,
     ProjectiveSibling,
 )
+from arbora.features import GRAPH_V1, PRUNER_V1, TemplateSet
 from arbora.interfaces import Family, Learner
 from arbora.learners import Mira, OneSlack, PassiveAggressive, Pegasos, Perceptron
 

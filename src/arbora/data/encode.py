@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import Encoded
-from arbora.data.columns import Columns
+from arbora.data.columns import Columns, TextColumn
 
 NOTHING = "_"
 
@@ -27,7 +27,9 @@ class Names:
     @classmethod
     def of(cls, columns: Columns) -> Names:
         """All that occur in a treebank, sorted."""
-        return cls(_used(columns, "upos"), tuple(name for name in _used(columns, "deprel") if name != NOTHING))
+        return cls(
+            _used(columns, "upos"), tuple(name for name in _used(columns, "deprel") if name != NOTHING)
+        )
 
     def encode(self, columns: Columns) -> Encoded:
         """Sentences as numbers; labels that are not known count as none. O(words + distinct text)."""
@@ -44,6 +46,6 @@ def numbers_of(strings: Sequence[str], names: Sequence[str]) -> NDArray[np.int32
     return np.array([places.get(text, -1) for text in strings], dtype=np.int32)
 
 
-def _used(columns: Columns, column: str) -> tuple[str, ...]:
-    strings = columns.strings(column)  # type: ignore[arg-type]
-    return tuple(sorted(strings[number] for number in np.unique(columns.ids(column))))  # type: ignore[arg-type]
+def _used(columns: Columns, column: TextColumn) -> tuple[str, ...]:
+    strings = columns.strings(column)
+    return tuple(sorted(strings[number] for number in np.unique(columns.ids(column))))

@@ -1,11 +1,12 @@
 """Template sets: what a parser looks at, written down as text and compiled for the core.
 
-One template per line, a conjunction of atoms `role.field`; `#` starts a comment. A role may have an offset: `h-1.tag`
-is the coarse tag of the word before the head.
+One template per line, a conjunction of atoms `role.field`; `#` starts a comment. A role may have an offset:
+`h-1.tag` is the coarse tag of the word before the head.
 
-    roles    h head, d dependent, s the next dependent towards the head, g the head's head, b each tag between h and d,
-             l and r the dependent's own outermost dependents (labels only)
-    fields   form, lemma, tag (coarse, UPOS), fine (XPOS), feats, prefix (4 letters), suffix (3), ending (2), shape
+    roles    h head, d dependent, s the next dependent towards the head, g the head's head, b each tag between
+             h and d, l and r the dependent's own outermost dependents (labels only)
+    fields   form, lemma, tag (coarse, UPOS), fine (XPOS), feats, prefix (4 letters), suffix (3), ending (2),
+             shape
 
 Direction is part of every template, and distance of all about arcs: a weight without and one with it.
 """
@@ -36,7 +37,7 @@ _ATOM = re.compile(r"([a-z])([+-]\d+)?\.([a-z]+)")
 
 @dataclass(frozen=True)
 class TemplateSet:
-    """A named, versioned set of templates. Saved models name it, so a set that was released is never changed."""
+    """A named, versioned set of templates. Saved models name it, so a released set is never changed."""
 
     name: str
     summary: str

@@ -1,7 +1,7 @@
 """graph-v1: the standard set of graph parsers, first and second order.
 
-After [mcdonald-2005] and [mcdonald-2006] for arcs and siblings, with lemmas, coarse and fine tags, morphological
-features and longer contexts; grandparents as siblings; labels see the finished tree around the arc.
+After [mcdonald-2005] and [mcdonald-2006] for arcs and siblings, with lemmas, coarse and fine tags,
+morphological features and longer contexts; grandparents as siblings; labels see the tree around the arc.
 """
 
 from __future__ import annotations

@@ -27,4 +27,6 @@ h.lemma d.lemma
 b.tag h.tag d.tag
 """
 
-PRUNER_V1 = TemplateSet(name="pruner-v1", summary="tags and lemmas of arcs: small and fast, for pruning", arcs=ARCS)
+PRUNER_V1 = TemplateSet(
+    name="pruner-v1", summary="tags and lemmas of arcs: small and fast, for pruning", arcs=ARCS
+)

@@ -1,4 +1,4 @@
-"""Trees, labelled trees, or labels on given trees, over a treebank: a learner's questions, answered by the core."""
+"""A learner's questions about a treebank: trees, labelled trees, or labels on given trees."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from arbora.scorers.linear import LinearScorer, Task
 class GraphProblem:
     """One example per sentence. Loss: the number of wrong heads, of wrong labels, or of both.
 
-    Exact but for second-order non-projective trees, which are searched by hill climbing [mcdonald-2006] and have no k
-    best. k-best joint answers are the k best trees, each with its best labels.
+    Exact but for second-order non-projective trees, which are searched by hill climbing [mcdonald-2006] and
+    have no k best. k-best joint answers are the k best trees, each with its best labels.
     """
 
     def __init__(

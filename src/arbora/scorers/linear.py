@@ -1,8 +1,8 @@
 """Linear scores of arcs, siblings, grandparents and labels: sums of hashed weights.
 
-`score` and `pullback` are adjoint: <score(x, w), c> = <w, pullback(x, c)> for all weights w and coefficients c.
-Both go through all parts of a sentence, O(n²) arcs and O(n³) siblings and grandparents, so they are for learning
-about models and for tests; parsers and learners go through the core's own loop over the arcs that a pruner left.
+`score` and `pullback` are adjoint: <score(x, w), c> = <w, pullback(x, c)> for all weights w and coefficients
+c. Both go through all parts of a sentence, O(n²) arcs and O(n³) siblings and grandparents, so they are for
+studying models and for tests; parsers and learners take the core's own loop over the arcs that a pruner left.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class LinearScorer:
         labels: int = 0,
         seen: NDArray[np.uint8] | None = None,
     ) -> None:
-        """`labels` is the number of labels, `seen` which of them each pair of tags had: (64 * 64 * labels,)."""
+        """`labels`: how many there are; `seen`: which of them each pair of tags had, (64 * 64 * labels,)."""
         self.settings = settings
         self.parts = settings.parts
         label_count = 0 if settings.labels == "none" else labels
@@ -102,10 +102,8 @@ class LinearScorer:
 
     def pullback(self, x: tuple[Encoded, int], coefficients: PartScores) -> SparseVector:
         """The sum over parts of coefficient times features; coefficients are shaped as the scores."""
-        arrays = [
-            None if coefficients.get(kind) is None else np.ascontiguousarray(coefficients[kind], dtype=np.float64)
-            for kind in self._kinds
-        ]
+        given = (coefficients.get(kind) for kind in self._kinds)
+        arrays = [None if array is None else np.ascontiguousarray(array, np.float64) for array in given]
         if arrays[0] is None:
             raise InputError(f"coefficients: expected an entry {PartKind.ARC.value!r}, got none")
         return self.native.pull_back(*x, arrays[0], arrays[1], arrays[2])

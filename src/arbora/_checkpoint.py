@@ -1,0 +1,101 @@
+"""Checkpoints of a training: after each epoch all that is needed to go on, to the same bytes.
+
+A checkpoint is a model file of kind `checkpoint`: the weights of finished stages, the best weights of the
+present one, and the learner's state. It names the configuration and the data by their checksums; a training
+with others is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._stages import Best, Floats
+from arbora.errors import ModelError
+from arbora.interfaces import Progress
+from arbora.model_file import read_model, write_model
+
+KIND = "checkpoint"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a checkpoint holds."""
+
+    stage: str
+    finished: dict[str, tuple[Floats, list[dict[str, Any]]]]
+    """Weights and epochs of the stages before this one."""
+    state: Mapping[str, NDArray[Any]]
+    best: Best
+
+
+class Checkpoint:
+    """A file that is written after each epoch; without a path, none is."""
+
+    def __init__(self, path: str | os.PathLike[str] | None, training: Mapping[str, Any]) -> None:
+        """`training`: what must be equal for a checkpoint to fit, as JSON can hold it."""
+        self.path = None if path is None else Path(path)
+        self._training = dict(training)
+        self._finished: dict[str, tuple[Floats, list[dict[str, Any]]]] = {}
+
+    def finish(self, stage: str, best: Best) -> None:
+        """Remember a finished stage for the checkpoints to come."""
+        assert best.weights is not None
+        self._finished[stage] = (best.weights, best.reports)
+
+    def save(self, stage: str, progress: Progress, best: Best) -> None:
+        """Replace the file."""
+        if self.path is None or best.weights is None:
+            return
+        tensors: dict[str, NDArray[Any]] = {f"finished.{name}": w for name, (w, _) in self._finished.items()}
+        tensors["best"] = best.weights
+        state = progress.state()
+        flags = [name for name, array in state.items() if array.dtype == np.bool_]
+        tensors.update({f"state.{k}": v.astype(np.uint8) if k in flags else v for k, v in state.items()})
+        metadata = {
+            "kind": KIND,
+            "training": self._training,
+            "stage": stage,
+            "finished": [[name, reports] for name, (_, reports) in self._finished.items()],
+            "best": {"score": best.score, "epoch": best.epoch, "reports": best.reports},
+            "flags": flags,
+        }
+        write_model(self.path, tensors, metadata)
+
+    def load(self) -> Saved:
+        """What the file holds; ModelError where it is of another training."""
+        assert self.path is not None
+        file = read_model(self.path)
+        if file.entry("kind", str) != KIND:
+            raise ModelError(
+                "expected a checkpoint of a training, got another kind of file", source=file.source
+            )
+        theirs = file.entry("training", dict)
+        for name, value in self._training.items():
+            if theirs.get(name) != value:
+                raise ModelError(
+                    f"the checkpoint is of another training: {name} was {theirs.get(name)!r}, now it is "
+                    f"{value!r}; go on with what it was begun with, or begin anew without --resume",
+                    source=file.source,
+                )
+        best, flags = file.entry("best", dict), file.entry("flags", list)
+        for name, reports in file.entry("finished", list):
+            self._finished[name] = (np.array(file.tensors[f"finished.{name}"]), reports)
+        state = {
+            name.removeprefix("state."): np.array(array, dtype=np.bool_ if name[6:] in flags else array.dtype)
+            for name, array in file.tensors.items()
+            if name.startswith("state.")
+        }
+        kept = Best(np.array(file.tensors["best"]), best["score"], best["epoch"], best["reports"])
+        return Saved(file.entry("stage", str), dict(self._finished), state, kept)
+
+    def remove(self) -> None:
+        """The training is done: nothing to go on from."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)

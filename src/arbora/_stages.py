@@ -1,0 +1,135 @@
+"""One stage of training: a learner on a problem, judged on dev after each epoch, its best weights kept.
+
+A parser is trained in stages (labels, pruner, tree). Each knows how to judge weights; the best epoch's are
+kept, and training stops when they have not been beaten for `patience` epochs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.interfaces import Epoch, Learner, Problem, Progress, StopTraining
+from arbora.problems import Watched
+
+Floats: TypeAlias = NDArray[np.float32]
+Scores: TypeAlias = dict[str, float]
+Which: TypeAlias = Literal["averaged", "last"]
+
+
+@dataclass(frozen=True, slots=True)
+class EpochReport:
+    """What there is to say about one epoch of a stage."""
+
+    stage: str
+    epoch: Epoch
+    scores: Scores
+    """On dev; empty where there is none."""
+    best: bool
+    """Whether it is the best so far."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Without the time that it took, so that equal trainings have equal records."""
+        e = self.epoch
+        about = {
+            "stage": self.stage,
+            "epoch": e.number,
+            "loss": e.loss,
+            "hinge": e.hinge,
+            "updates": e.updates,
+        }
+        return {**about, "best": self.best, "measures": dict(e.measures), "dev": dict(self.scores)}
+
+
+class Observer(Protocol):
+    """Is told how training goes: for progress bars, logs and plots."""
+
+    def stage_begins(self, stage: str, examples: int, epochs: int, done: int) -> None:
+        """A stage of so many examples and epochs, of which `done` were finished before."""
+
+    def asked(self, examples: int) -> None:
+        """So many more examples were worked on."""
+
+    def epoch_ends(self, report: EpochReport) -> None:
+        """An epoch was finished and judged."""
+
+    def note(self, text: str) -> None:
+        """Something that the user should know."""
+
+
+class Silent:
+    """An observer that keeps quiet."""
+
+    def stage_begins(self, stage: str, examples: int, epochs: int, done: int) -> None:
+        """Nothing."""
+
+    def asked(self, examples: int) -> None:
+        """Nothing."""
+
+    def epoch_ends(self, report: EpochReport) -> None:
+        """Nothing."""
+
+    def note(self, text: str) -> None:
+        """Nothing."""
+
+
+@dataclass(slots=True)
+class Best:
+    """The best weights so far, with what is needed to go on judging."""
+
+    weights: Floats | None = None
+    score: float = -np.inf
+    epoch: int = 0
+    reports: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A learner on a problem, and how its weights are judged."""
+
+    name: str
+    learner: Learner
+    problem: Problem
+    judge: Callable[[Floats], Scores] | None
+    """Scores of weights on dev, the one that decides first; None: the last epoch is the best."""
+    patience: int
+    """Epochs without a better score after which to stop; 0: never."""
+    which: Which = "averaged"
+
+    def run(
+        self,
+        observer: Observer,
+        keep: Callable[[Progress, Best], None],
+        resume: tuple[Mapping[str, NDArray[Any]], Best] | None = None,
+    ) -> tuple[Best, bool]:
+        """Train, `keep` after each epoch; returns the best epoch, and whether Ctrl-C ended training."""
+        state, best = resume if resume is not None else (None, Best())
+        epochs = int(self.learner.settings()["epochs"])
+        observer.stage_begins(
+            self.name, len(self.problem), epochs, best.reports[-1]["epoch"] if best.reports else 0
+        )
+
+        def after(progress: Progress) -> None:
+            self._judge(progress, best, observer)
+            keep(progress, best)
+            if self.patience and self.judge and progress.epoch.number - best.epoch >= self.patience:
+                raise StopTraining
+
+        watched = Watched(self.problem, observer.asked)
+        learned = self.learner.fit(watched, callbacks=[after], resume=state)
+        return best, learned.stopped == "interrupted"
+
+    def _judge(self, progress: Progress, best: Best, observer: Observer) -> None:
+        weights = progress.averaged() if self.which == "averaged" else progress.last()
+        scores = self.judge(weights) if self.judge is not None else {}
+        decides = next(iter(scores.values()), float(progress.epoch.number))
+        better = decides > best.score
+        if better:
+            best.weights, best.score, best.epoch = weights, decides, progress.epoch.number
+        report = EpochReport(self.name, progress.epoch, scores, better)
+        best.reports.append(report.to_json())
+        observer.epoch_ends(report)

@@ -1,0 +1,255 @@
+"""A trained parser: load it, give it words, get trees."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora import compact
+from arbora._core import Encoded, KeptArcs
+from arbora.config import from_dict, to_dict
+from arbora.data.columns import Columns, parse_text
+from arbora.data.encode import Names
+from arbora.data.files import Source, open_output
+from arbora.data.sentence import Sentence
+from arbora.data.tree import Tree
+from arbora.data.treebank import ColumnReader, FormatOrAuto
+from arbora.errors import InputError, ModelError
+from arbora.model_file import ModelFile, read_model, write_model
+from arbora.registry import features
+from arbora.scorers import GraphSettings, LinearScorer
+
+logger = logging.getLogger("arbora")
+
+Floats: TypeAlias = NDArray[np.float32]
+Ints: TypeAlias = NDArray[np.int32]
+
+KIND = "graph-parser"
+HASH_VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrunerSettings:
+    """A small first-order model that leaves each word a few heads."""
+
+    features: str = "pruner-v1"
+    bits: int = 20
+    keep: int = 8
+    """Heads per word at most, besides the word before it."""
+    within: float = 1e9
+    """Only heads whose score is this near to the best one's."""
+
+
+class Pruner:
+    """Leaves each word a few heads; O(n²) per sentence, at a fraction of a parser's cost per arc."""
+
+    def __init__(self, settings: PrunerSettings, weights: Floats) -> None:
+        self.settings = settings
+        self.weights = weights
+        self.scorer = pruner_scorer(settings)
+
+    def prune(self, sentences: Encoded, threads: int = 1) -> KeptArcs:
+        """The arcs that are kept of every sentence."""
+        s = self.settings
+        return self.scorer.native.prune(sentences, self.weights, s.keep, s.within, threads)
+
+
+def pruner_scorer(settings: PrunerSettings) -> LinearScorer:
+    """The scorer of a pruner: arcs alone, any tree."""
+    shape = GraphSettings(
+        trees="nonprojective", order=1, labels="none", features=settings.features, tree_bits=settings.bits
+    )
+    return LinearScorer(shape, features.create(settings.features))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parser:
+    """Trees for tagged words: `Parser.load("da.arbora").parse(sentences)`.
+
+    Immutable; may be used from several threads.
+    """
+
+    settings: GraphSettings
+    names: Names
+    seen: NDArray[np.uint8]
+    """Which labels each pair of tags had in training, (64 * 64 * labels,)."""
+    tree: Floats
+    labels: Floats | None = None
+    pruner: Pruner | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+    """How it was made: the resolved configuration, scores on dev, epochs."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_scorer", self.make_scorer(self.settings, self.names, self.seen))
+
+    @staticmethod
+    def make_scorer(settings: GraphSettings, names: Names, seen: NDArray[np.uint8]) -> LinearScorer:
+        """The scorer for a parser's settings."""
+        return LinearScorer(settings, features.create(settings.features), labels=len(names.labels), seen=seen)
+
+    @property
+    def scorer(self) -> LinearScorer:
+        """Scores of parts by these settings."""
+        scorer: LinearScorer = self._scorer  # type: ignore[attr-defined]
+        return scorer
+
+    # Parsing
+
+    def trees(self, columns: Columns, *, threads: int = 1) -> tuple[Ints, Ints]:
+        """Heads and labels of all words of a treebank in one native call, shape (W,) each.
+
+        Labels are places in `names.labels`, -1 where the parser has none. With a pruner that keeps k heads:
+        O(n² + n k²) scores per sentence; without, O(n²) first order and O(n³) second.
+        """
+        return self.trees_of(self.names.encode(columns), threads=threads)
+
+    def trees_of(self, sentences: Encoded, *, threads: int = 1) -> tuple[Ints, Ints]:
+        """The same for sentences that are encoded already."""
+        pruner = self.pruner
+        shape = None if pruner is None else pruner.settings
+        return self.scorer.native.parse(
+            sentences,
+            self.tree,
+            self.labels,
+            self.settings.labels == "staged",
+            None if pruner is None else pruner.scorer.native,
+            None if pruner is None else pruner.weights,
+            0 if shape is None else shape.keep,
+            0.0 if shape is None else shape.within,
+            threads,
+        )
+
+    def parse(self, sentences: Iterable[Sentence | Sequence[str]], *, threads: int = 1) -> list[Sentence]:
+        """Sentences with their trees; a sentence may be a plain list of words, too, though tags help much."""
+        given = [_as_sentence(sentence) for sentence in sentences]
+        if not given:
+            return []
+        heads, labels = self.trees(_columns(given), threads=threads)
+        parsed, at = [], 0
+        for sentence in given:
+            end = at + len(sentence)
+            parsed.append(sentence.with_tree(self._tree(heads[at:end], labels[at:end])))
+            at = end
+        return parsed
+
+    def _tree(self, heads: Ints, labels: Ints) -> Tree:
+        names = [self.names.labels[label] if label >= 0 else "_" for label in labels.tolist()]
+        return Tree.from_heads(heads.tolist(), labels=names)
+
+    def parse_file(
+        self,
+        source: Source,
+        target: Source,
+        *,
+        format: FormatOrAuto = "auto",  # noqa: A002
+        lenient: bool = False,
+        threads: int = 1,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ColumnReader:
+        """Reads a treebank, writes it with trees: HEAD and DEPREL change, every other byte stays.
+
+        Streams in pieces of about a megabyte, in order; `progress` is told sentences and words so far.
+        """
+        reader = ColumnReader(source, format=format, lenient=lenient)
+        sentences = words = 0
+        with open_output(target) as stream:
+            for columns in reader:
+                heads, labels = self.trees(columns, threads=threads)
+                stream.write(columns.to_bytes_with(heads, labels, self.names.labels))
+                sentences, words = sentences + len(columns), words + columns.words
+                if progress is not None:
+                    progress(sentences, words)
+        return reader
+
+    # The model file
+
+    def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
+        """Write the model file; `quantized` stores weights in one byte each, at a small loss of accuracy."""
+        tables: dict[str, Floats] = {"tree": self.tree}
+        if self.labels is not None:
+            tables["labels"] = self.labels
+        if self.pruner is not None:
+            tables["pruner"] = self.pruner.weights
+        tensors: dict[str, NDArray[Any]] = {"seen": np.packbits(self.seen)}
+        for name, table in tables.items():
+            tensors.update(compact.quantize(table, name) if quantized else {name: table})
+        metadata = {
+            "kind": KIND,
+            "hash": HASH_VERSION,
+            "settings": to_dict(self.settings),
+            "pruner": None if self.pruner is None else to_dict(self.pruner.settings),
+            "tags": list(self.names.tags),
+            "labels": list(self.names.labels),
+            "about": self.about,
+        }
+        write_model(path, tensors, metadata)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Parser:
+        """The parser in a model file; weights are memory-mapped, so this takes milliseconds."""
+        file = read_model(path)
+        if file.entry("kind", str) != KIND or file.entry("hash", int) != HASH_VERSION:
+            raise ModelError(
+                f"expected a model of kind {KIND!r} with hash version {HASH_VERSION}, got "
+                f"{file.metadata.get('kind')!r} with {file.metadata.get('hash')!r}; it is of another version",
+                source=file.source,
+            )
+        try:
+            settings = from_dict(GraphSettings, file.entry("settings", dict))
+            names = Names(tuple(file.entry("tags", list)), tuple(file.entry("labels", list)))
+            scorer = LinearScorer(settings, features.create(settings.features), labels=len(names.labels))
+            pruner = _load_pruner(file)
+        except InputError as error:
+            what = f"{error}; the file is damaged or from another version"
+            raise ModelError(what, source=file.source) from None
+        count = 64 * 64 * len(names.labels)
+        seen = np.unpackbits(file.tensor("seen", np.uint8, [(count + 7) // 8]), count=count)
+        return cls(
+            settings=settings,
+            names=names,
+            seen=seen,
+            tree=_table(file, "tree", scorer.size("tree")),
+            labels=None if settings.labels == "none" else _table(file, "labels", scorer.size("labels")),
+            pruner=pruner,
+            about=file.entry("about", dict),
+        )
+
+
+def _load_pruner(file: ModelFile) -> Pruner | None:
+    if file.metadata.get("pruner") is None:
+        return None
+    settings = from_dict(PrunerSettings, file.entry("pruner", dict))
+    return Pruner(settings, _table(file, "pruner", pruner_scorer(settings).size()))
+
+
+def _table(file: ModelFile, name: str, size: int) -> Floats:
+    if not compact.is_quantized(file.tensors, name):
+        return file.tensor(name, np.float32, [size])
+    weights = compact.dequantize(file.tensors, name, source=file.source)
+    if weights.shape != (size,):
+        raise ModelError(f"tensor {name!r}: expected {size} weights, got {weights.size}", source=file.source)
+    return weights
+
+
+def _as_sentence(given: Sentence | Sequence[str]) -> Sentence:
+    if isinstance(given, Sentence):
+        return given
+    if isinstance(given, str) or not all(isinstance(word, str) for word in given):
+        raise InputError(f"sentence: expected a Sentence or a list of words, got {given!r}")
+    return Sentence.from_lists(list(given))
+
+
+def _columns(sentences: Sequence[Sentence]) -> Columns:
+    """One batch of the columns that a parser reads."""
+    lines: list[str] = []
+    for s in sentences:
+        rows = zip(s.forms, s.lemmas, s.upos, s.xpos, s.feats, strict=True)
+        lines += ("\t".join((str(i), *row, "_\t_\t_\t_")) for i, row in enumerate(rows, start=1))
+        lines.append("")
+    return parse_text("\n".join(lines) + "\n", "conllu")

@@ -1,0 +1,351 @@
+"""Train a parser: a treebank in, a parser out.
+
+Stages, in this order, so that a training that is interrupted while it learns trees has a whole parser:
+
+    labels   labels on the right trees (unless heads and labels are learned together, or no labels are)
+    pruner   a small first-order model that leaves each word a few heads
+    tree     heads, by the chosen learner; scores on dev are those of the whole parser
+
+Each keeps the weights of its best epoch on dev, or the last where there is no dev set. One seed gives one
+model, byte for byte, whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._checkpoint import Checkpoint, Saved
+from arbora._core import Encoded, KeptArcs, measure_trees
+from arbora._stages import Best, Floats, Observer, Scores, Silent, Stage, Which
+from arbora.config import to_dict
+from arbora.data.columns import Columns, TextColumn
+from arbora.data.encode import Names
+from arbora.data.files import Source
+from arbora.data.projectivize import projectivize
+from arbora.data.tree import Tree
+from arbora.data.treebank import read_columns
+from arbora.errors import DataError, InputError
+from arbora.interfaces import Learner, Progress, Roots, Trees
+from arbora.learners import PassiveAggressive
+from arbora.parser import Parser, Pruner, PrunerSettings, pruner_scorer
+from arbora.problems import GraphProblem
+from arbora.registry import learners
+from arbora.scorers import GraphSettings
+from arbora.scorers.linear import Labels, Task
+
+CROSSING_SHARE = 0.005
+"""With `trees="auto"`: from this share of crossing arcs on, trees may cross."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """All settings of a training; what is `auto` is decided by the treebank, and stored as decided."""
+
+    trees: Trees | Literal["auto"] = "auto"
+    roots: Roots | Literal["auto"] = "auto"
+    order: Literal[1, 2] = 2
+    grandparents: bool = True
+    labels: Labels = "staged"
+    features: str = "graph-v1"
+    tree_bits: int = 22
+    label_bits: int = 22
+    pruner: bool | Literal["auto"] = "auto"
+    """auto: for second order."""
+    pruner_settings: PrunerSettings = field(default_factory=PrunerSettings)
+    learner: str = "passive_aggressive"
+    parameters: dict[str, int | float | str] = field(default_factory=dict)
+    """Of the learner, by name; `arbora info learner NAME` lists them."""
+    weights: Which = "averaged"
+    patience: int = 4
+    """Stop when dev has not improved for so many epochs; 0: never."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.patience < 0 or self.seed < 0:
+            raise InputError(f"patience, seed: expected 0 or more, got {min(self.patience, self.seed)}")
+
+
+DEFAULT_PARAMETERS: dict[str, dict[str, int | float | str]] = {
+    # Chosen on UD_English-EWT dev.
+    "passive_aggressive": {"C": 0.01},
+    "mira": {"C": 0.01},
+}
+LABEL_LEARNER = PassiveAggressive(C=0.01, epochs=5)
+PRUNER_LEARNER = PassiveAggressive(C=0.01, epochs=3)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training gives."""
+
+    parser: Parser
+    reports: list[dict[str, Any]]
+    """One per epoch, of all stages."""
+    scores: Scores
+    """Of the parser on dev; empty where there is none."""
+    interrupted: bool = False
+
+
+def train(
+    treebank: Columns | Source,
+    dev: Columns | Source | None = None,
+    *,
+    config: TrainConfig | None = None,
+    threads: int = 1,
+    observer: Observer | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+) -> Trained:
+    """Train a parser on a treebank (a path or Columns), judged on `dev` after each epoch.
+
+    `checkpoint` names a file that is kept up to date after each epoch; with `resume` training goes on from
+    it, to the same bytes as if it had not been interrupted. Ctrl-C ends training and keeps the best so far.
+    """
+    columns = _columns(treebank)
+    judged = None if dev is None else _columns(dev)
+    return Training(columns, judged, config or TrainConfig(), threads, observer or Silent()).run(
+        checkpoint, resume=resume
+    )
+
+
+def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
+    """The configuration with all that is `auto` decided."""
+    crossing, _, roots = measure_trees(columns.heads, columns.offsets)
+    pick: dict[str, Any] = {}
+    if config.trees == "auto":
+        pick["trees"] = "nonprojective" if np.mean(crossing) > CROSSING_SHARE else "projective"
+    if config.roots == "auto":
+        pick["roots"] = "single" if np.all(roots == 1) else "multi"
+    if config.pruner == "auto":
+        pick["pruner"] = config.order == 2
+    defaults = DEFAULT_PARAMETERS.get(config.learner, {})
+    pick["parameters"] = make_learner(config, {**defaults, **config.parameters}).settings()
+    return replace(config, **pick)
+
+
+def make_learner(config: TrainConfig, parameters: dict[str, int | float | str]) -> Learner:
+    """The learner of a configuration, with its seed where it has one."""
+    known = {parameter.name for parameter in learners.factory(config.learner).parameters()}  # type: ignore[attr-defined]
+    seed = {"seed": config.seed} if "seed" in known and "seed" not in parameters else {}
+    return learners.create(config.learner, **{**parameters, **seed})
+
+
+class Training:
+    """One training, from checked treebanks to a parser."""
+
+    def __init__(
+        self, train: Columns, dev: Columns | None, config: TrainConfig, threads: int, observer: Observer
+    ) -> None:
+        check_treebank(train)
+        if dev is not None:
+            check_dev(dev, train, observer)
+        self.config = resolve(config, train)
+        self.threads = threads
+        self.observer = observer
+        self.names = Names.of(train)
+        self.train = self.names.encode(train)
+        if self.config.trees == "projective":
+            self.train.set_heads(projective_heads(train))
+        self.seen = np.asarray(self.train.seen_labels(len(self.names.labels)))
+        self.settings = self._settings()
+        self.scorer = Parser.make_scorer(self.settings, self.names, self.seen)
+        self.dev = None if dev is None else Dev(dev, self.names)
+        self.fingerprint = zlib.crc32(train.to_bytes(), 0 if dev is None else zlib.crc32(dev.to_bytes()))
+
+    def _settings(self) -> GraphSettings:
+        c = self.config
+        assert c.trees != "auto"
+        assert c.roots != "auto"
+        return GraphSettings(
+            trees=c.trees,
+            roots=c.roots,
+            order=c.order,
+            grandparents=c.grandparents and c.order == 2,
+            labels=c.labels,
+            features=c.features,
+            tree_bits=c.tree_bits,
+            label_bits=c.label_bits,
+        )
+
+    def run(self, path: str | os.PathLike[str] | None, *, resume: bool) -> Trained:
+        """All stages; see `train`."""
+        checkpoint = Checkpoint(path, {"config": to_dict(self.config), "data": self.fingerprint})
+        saved = checkpoint.load() if resume and path is not None and Path(path).exists() else None
+        reports: list[dict[str, Any]] = []
+        done: dict[str, Floats] = {}
+        interrupted = False
+        for name in self._stage_names():
+            best, interrupted = self._stage(name, done, checkpoint, saved)
+            reports += best.reports
+            if best.weights is None:
+                raise KeyboardInterrupt
+            done[name] = best.weights
+            if interrupted and name != "tree":
+                raise KeyboardInterrupt
+        parser = self._parser(done, reports)
+        return Trained(parser, reports, self._final_scores(parser), interrupted)
+
+    def _stage_names(self) -> list[str]:
+        wanted = {"labels": self.config.labels == "staged", "pruner": bool(self.config.pruner), "tree": True}
+        return [name for name, is_wanted in wanted.items() if is_wanted]
+
+    def _stage(
+        self, name: str, done: dict[str, Floats], checkpoint: Checkpoint, saved: Saved | None
+    ) -> tuple[Best, bool]:
+        if saved is not None and name in saved.finished:
+            weights, reports = saved.finished[name]
+            return Best(weights, reports=reports), False
+        stage = getattr(self, f"_{name}_stage")(done)
+        going_on = (saved.state, saved.best) if saved is not None and saved.stage == name else None
+
+        def keep(progress: Progress, best: Best) -> None:
+            checkpoint.save(name, progress, best)
+
+        best, interrupted = stage.run(self.observer, keep, going_on)
+        if best.weights is not None:
+            checkpoint.finish(name, best)
+        return best, interrupted
+
+    def _labels_stage(self, done: dict[str, Floats]) -> Stage:
+        problem = GraphProblem(self.scorer, self.train, "labels", threads=self.threads)
+        learner = replace(LABEL_LEARNER, seed=self.config.seed)
+        return Stage(name="labels", learner=learner, problem=problem, judge=None, patience=0)
+
+    def _pruner_stage(self, done: dict[str, Floats]) -> Stage:
+        problem = GraphProblem(pruner_scorer(self.config.pruner_settings), self.train, threads=self.threads)
+        learner = replace(PRUNER_LEARNER, seed=self.config.seed)
+        return Stage(name="pruner", learner=learner, problem=problem, judge=None, patience=0)
+
+    def _tree_stage(self, done: dict[str, Floats]) -> Stage:
+        config = self.config
+        task: Task = "joint" if config.labels == "joint" else "tree"
+        problem = GraphProblem(
+            self.scorer, self.train, task, arcs=self._kept_arcs(done), threads=self.threads
+        )
+        dev = self.dev
+        return Stage(
+            name="tree",
+            learner=make_learner(config, config.parameters),
+            problem=problem,
+            judge=None
+            if dev is None
+            else lambda w: dev.scores(self._parser({**done, "tree": w}), self.threads),
+            patience=config.patience,
+            which=config.weights,
+        )
+
+    def _kept_arcs(self, done: dict[str, Floats]) -> KeptArcs | None:
+        """What the pruner leaves, gold arcs put back, and a note on what it loses."""
+        if "pruner" not in done:
+            return None
+        pruner = Pruner(self.config.pruner_settings, done["pruner"])
+        if self.dev is not None:
+            kept = pruner.prune(self.dev.sentences, self.threads)
+            share = kept.arcs / max(1, self.dev.arcs)
+            lost = kept.restore_gold(self.dev.sentences)
+            self.observer.note(
+                f"pruner: keeps {100 * share:.1f}% of arcs on dev, {kept.arcs / self.dev.words:.1f} heads per "
+                f"word; best UAS left {100 * (1 - lost / self.dev.words):.2f}"
+            )
+        arcs = pruner.prune(self.train, self.threads)
+        arcs.restore_gold(self.train)
+        return arcs
+
+    def _parser(self, done: dict[str, Floats], reports: list[dict[str, Any]] | None = None) -> Parser:
+        tree, labels = done["tree"], done.get("labels")
+        if self.config.labels == "joint":
+            split = self.scorer.size("tree")
+            tree, labels = tree[:split], np.ascontiguousarray(tree[split:])
+        pruner = Pruner(self.config.pruner_settings, done["pruner"]) if "pruner" in done else None
+        about: dict[str, Any] = {"config": to_dict(self.config), "epochs": reports or []}
+        return Parser(
+            settings=self.settings,
+            names=self.names,
+            seen=self.seen,
+            tree=np.ascontiguousarray(tree),
+            labels=labels,
+            pruner=pruner,
+            about=about,
+        )
+
+    def _final_scores(self, parser: Parser) -> Scores:
+        scores = {} if self.dev is None else self.dev.scores(parser, self.threads)
+        parser.about["dev"] = scores
+        return scores
+
+
+class Dev:
+    """A treebank to judge a parser on: all words, punctuation included, whole labels."""
+
+    def __init__(self, columns: Columns, names: Names) -> None:
+        self.sentences: Encoded = names.encode(columns)
+        self.words = columns.words
+        lengths = np.diff(columns.offsets)
+        self.arcs = int(np.sum(lengths * lengths))
+        self._heads = columns.heads
+        self._labels = names.label_numbers(columns)
+
+    def scores(self, parser: Parser, threads: int = 1) -> Scores:
+        """LAS (where there are labels) and UAS, in percent."""
+        heads, labels = parser.trees_of(self.sentences, threads=threads)
+        right = heads == self._heads
+        uas = 100 * float(np.mean(right))
+        if parser.labels is None:
+            return {"uas": uas}
+        return {"las": 100 * float(np.mean(right & (labels == self._labels))), "uas": uas}
+
+
+def projective_heads(columns: Columns) -> NDArray[np.int32]:
+    """The heads of all words, trees with crossing arcs flattened. Shape (W,)."""
+    heads = np.array(columns.heads)
+    crossing, _, _ = measure_trees(columns.heads, columns.offsets)
+    offsets = columns.offsets
+    for s in np.unique(np.searchsorted(offsets, np.flatnonzero(crossing), side="right") - 1):
+        first, last = offsets[s], offsets[s + 1]
+        heads[first:last] = projectivize(Tree.from_heads(heads[first:last].tolist())).heads[1:]
+    return heads
+
+
+def check_treebank(columns: Columns, what: str = "the treebank to train on") -> None:
+    """DataError unless there are sentences and every word has a head."""
+    if not columns.words:
+        raise DataError(f"{what} has no words; is it the right file?", source=columns.source)
+    missing = np.flatnonzero(columns.heads < 0)
+    if len(missing):
+        raise DataError(
+            f"HEAD: expected a head for every word to learn from, got `_` ({len(missing):,} words have none)",
+            source=columns.source,
+            line=int(columns.lines[missing[0]]),
+        )
+
+
+def check_dev(dev: Columns, train: Columns, observer: Observer) -> None:
+    """DataError where dev cannot judge what was learned from train; a note about labels that only dev has."""
+    check_treebank(dev, "the dev treebank")
+    columns: tuple[TextColumn, ...] = ("lemma", "upos", "xpos", "feats")
+    for column in columns:
+        filled = [bool(np.any(part.ids(column) != 0)) for part in (train, dev)]
+        if filled[0] != filled[1]:
+            there, not_there = ("train", "dev") if filled[0] else ("dev", "train")
+            raise DataError(
+                f"{column.upper()}: {there} has it, {not_there} has `_` everywhere; a parser trained with a "
+                "column needs it to parse, so give both or neither",
+                source=dev.source,
+            )
+    new = sorted(set(Names.of(dev).labels) - set(Names.of(train).labels))
+    if new:
+        observer.note(f"{dev.source}: labels that training never shows count as wrong: {', '.join(new)}")
+
+
+def _columns(given: Columns | Source) -> Columns:
+    return given if isinstance(given, Columns) else read_columns(given)
+
+
+__all__ = ["TrainConfig", "Trained", "train"]
