@@ -251,8 +251,8 @@ class Training:
             share = kept.arcs / max(1, self.dev.arcs)
             lost = kept.restore_gold(self.dev.sentences)
             self.observer.note(
-                f"pruner: keeps {100 * share:.1f}% of arcs on dev, {kept.arcs / self.dev.words:.1f} heads per "
-                f"word; best UAS left {100 * (1 - lost / self.dev.words):.2f}"
+                f"pruner: keeps {100 * share:.1f}% of arcs on dev, {kept.arcs / self.dev.words:.1f} heads "
+                f"per word; best UAS left {100 * (1 - lost / self.dev.words):.2f}"
             )
         arcs = pruner.prune(self.train, self.threads)
         arcs.restore_gold(self.train)
