@@ -12,6 +12,8 @@
 #include <new>
 #include <utility>
 
+#include "memory/large_pages.hpp"
+
 namespace arbora {
 
 namespace nb = nanobind;
@@ -44,9 +46,7 @@ public:
                 return memory;
             }
         }
-        void* memory = std::malloc(bytes > 0 ? bytes : 1);
-        if (memory == nullptr) throw std::bad_alloc();
-        return memory;
+        return allocate_large(bytes);
     }
 
     void give_back(void* memory, std::size_t bytes) noexcept {

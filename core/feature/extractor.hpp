@@ -3,6 +3,7 @@
 // load() adds up what depends on one word alone; a feature of a part is then one or two additions away. Directions and distances:
 //   - a template about one word owns a line of 16 weights: for each direction one, and one per distance; the whole line is
 //     added up once per word, so that such templates cost an arc nothing more than two additions;
+//   - a template about the tags between owns four lines, one weight per tag;
 //   - a template about two words has, per direction, a weight and one more per distance, in the same line of 16, so that a
 //     feature costs one cache miss.
 // Time: O(n T) to load, O(templates) per part. The order of additions is fixed: scores are the same on every machine.
@@ -96,10 +97,11 @@ void Extractor::visit_between(int head, int dep, Visit&& visit) const {
     const std::uint32_t direction = toward(head, dep);
     const std::uint32_t* at_head = between_head_.at(head);
     const std::uint32_t* at_dep = between_dep_.at(dep);
-    for (std::uint64_t left = tags_between(head, dep); left != 0; left &= left - 1) {
-        const auto tag = static_cast<std::uint32_t>(std::countr_zero(left)) + 1;
-        for (std::size_t t = 0; t < templates_->betweens.size(); ++t)
-            visit((at_head[t] + at_dep[t] + direction + tag * templates_->betweens[t].factor) & table_.mask);
+    const std::uint64_t tags = tags_between(head, dep);
+    for (std::size_t t = 0; t < between_head_.width; ++t) {
+        const std::uint32_t line = (at_head[t] + at_dep[t] + direction) & ~std::uint32_t{kLine - 1};
+        for (std::uint64_t left = tags; left != 0; left &= left - 1)
+            visit((line + static_cast<std::uint32_t>(std::countr_zero(left))) & table_.mask);
     }
 }
 

@@ -51,14 +51,10 @@ Summand seeded(const Template& atoms, Role role, Kind kind, std::size_t number) 
     return result;
 }
 
-std::uint32_t between_factor(const Template& atoms, std::size_t number) {
-    for (std::size_t a = 0; a < atoms.size(); ++a) {
-        if (atoms[a].role != Role::between) continue;
-        if (atoms[a].field != Field::tag || atoms[a].offset != 0)
+void check_between(const Template& atoms) {
+    for (const Atom& atom : atoms)
+        if (atom.role == Role::between && (atom.field != Field::tag || atom.offset != 0))
             throw InputError("template of arcs: of the words between, only the tag can be an atom");
-        return factor(Kind::arc, number, a);
-    }
-    return 0;
 }
 
 }  // namespace
@@ -69,7 +65,8 @@ Templates::Templates(const TemplateSpec& spec) {
         check(atoms, {Role::head, Role::dep, Role::between}, "arcs");
         const Summand head = summand(atoms, Role::head, Kind::arc, t), dep = seeded(atoms, Role::dep, Kind::arc, t);
         if (has(atoms, Role::between)) {
-            betweens.push_back({head, dep, between_factor(atoms, t)});
+            check_between(atoms);
+            betweens.push_back({head, dep});
         } else if (!has(atoms, Role::dep)) {
             heads.push_back(seeded(atoms, Role::head, Kind::arc, t));
         } else if (!has(atoms, Role::head)) {

@@ -3,7 +3,8 @@
 // A template is a conjunction of atoms; an atom is a field of the node that plays a role, or of a neighbour of it ("the tag of
 // the word before the head"). The sum of an arc's feature falls apart by roles:
 //     place(h, d) = seed + sum over atoms of factor * value  =  at_head[h] + at_dep[d]
-// so the two summands are made once per word. `between` templates hold one atom more, the tag of a word between the two.
+// so the two summands are made once per word. A template with the tag of a word between the two has one weight per tag from
+// that place on.
 #pragma once
 
 #include <cstdint>
@@ -52,10 +53,6 @@ struct Summand {
 struct PairTemplate {
     Summand head, dep;
 };
-struct BetweenTemplate {
-    Summand head, dep;
-    std::uint32_t factor;  // of the tag between
-};
 // About three nodes: a sibling or a grandparent beside the arc.
 struct TripleTemplate {
     Summand head, dep, third;
@@ -71,7 +68,7 @@ struct Templates {
 
     std::vector<Summand> heads, deps;  // of arcs, about one word
     std::vector<PairTemplate> pairs;
-    std::vector<BetweenTemplate> betweens;
+    std::vector<PairTemplate> betweens;  // with one weight per tag between
     std::vector<TripleTemplate> siblings, grandparents;
     std::vector<LabelTemplate> labels;
 };

@@ -14,13 +14,14 @@
 #include <vector>
 
 #include "linear/sparse.hpp"
+#include "memory/large_pages.hpp"
 
 namespace arbora {
 
 // All there is to know of a Weights, for checkpoints: one made from it goes on as the other would have, to the bit.
 struct WeightsState {
-    std::vector<float> v;
-    std::vector<double> u;  // empty: no average is kept
+    LargeVector<float> v;
+    LargeVector<double> u;  // empty: no average is kept
     double scale = 1.0;
     double carried = 0.0;
     double ticks = 0.0;

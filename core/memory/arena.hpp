@@ -1,15 +1,12 @@
 // A bump allocator that keeps its memory between sentences: one per worker, reset before each use.
 #pragma once
 
-#if __has_include(<sys/mman.h>)
-#include <sys/mman.h>
-#endif
-
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <vector>
+
+#include "memory/large_pages.hpp"
 
 namespace arbora {
 
@@ -61,15 +58,7 @@ private:
     };
 
     void add_block(std::size_t bytes) {
-        // Charts of long sentences are walked in steps longer than a page; where pages are large, that costs no address look-ups.
-        constexpr std::size_t kLargePage = std::size_t{2} << 20;
-        const std::size_t page = bytes >= kLargePage ? kLargePage : 64;
-        bytes = (bytes + page - 1) / page * page;
-        auto* memory = static_cast<std::byte*>(std::aligned_alloc(page, bytes));
-        if (memory == nullptr) throw std::bad_alloc();
-#if defined(MADV_HUGEPAGE)
-        if (page == kLargePage) madvise(memory, bytes, MADV_HUGEPAGE);  // a hint: nothing depends on it
-#endif
+        auto* memory = static_cast<std::byte*>(allocate_large(bytes));
         blocks_.push_back({std::unique_ptr<std::byte, Free>(memory), bytes});
     }
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import compact
-from arbora._core import Encoded, KeptArcs
+from arbora._core import Encoded, KeptArcs, in_memory
 from arbora.config import from_dict, to_dict
 from arbora.data.columns import Columns, parse_text
 from arbora.data.encode import Names
@@ -40,9 +40,9 @@ class PrunerSettings:
 
     features: str = "pruner-v1"
     bits: int = 20
-    keep: int = 8
+    keep: int = 10
     """Heads per word at most, besides the word before it."""
-    within: float = 1e9
+    within: float = 2.0
     """Only heads whose score is this near to the best one's."""
 
 
@@ -230,7 +230,7 @@ def _load_pruner(file: ModelFile) -> Pruner | None:
 
 def _table(file: ModelFile, name: str, size: int) -> Floats:
     if not compact.is_quantized(file.tensors, name):
-        return file.tensor(name, np.float32, [size])
+        return in_memory(file.tensor(name, np.float32, [size]))
     weights = compact.dequantize(file.tensors, name, source=file.source)
     if weights.shape != (size,):
         raise ModelError(f"tensor {name!r}: expected {size} weights, got {weights.size}", source=file.source)
