@@ -47,14 +47,24 @@ float Extractor::Triples::sum(int at_head, int at_dep, int at_third, std::uint32
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-void Extractor::load_lines(const std::vector<Summand>& templates, std::vector<Line>& lines) const {
-    lines.assign(static_cast<std::size_t>(sentence_.n) + 1, Line{});
-    for (int node = 0; node <= sentence_.n; ++node) {
-        Line& sum = lines[static_cast<std::size_t>(node)];
+void Extractor::load_lines(const std::vector<Summand>& templates, std::vector<Line>& lines) {
+    // Two rounds, so that lines are on their way from memory before they are read.
+    const auto nodes = static_cast<std::size_t>(sentence_.n) + 1;
+    line_places_.clear();
+    for (std::size_t node = 0; node < nodes; ++node)
         for (const Summand& summand : templates) {
-            const float* line = table_.weights + (summand(sentence_, node) & table_.mask & ~std::uint32_t{kLine - 1});
-            for (int i = 0; i < kLine; ++i) sum[i] += line[i];
+            line_places_.push_back(summand(sentence_, static_cast<int>(node)) & table_.mask & ~std::uint32_t{kLine - 1});
+            __builtin_prefetch(table_.weights + line_places_.back());
         }
+    lines.resize(nodes);
+    const std::uint32_t* place = line_places_.data();
+    for (Line& line : lines) {
+        Line sum{};
+        for (std::size_t t = 0; t < templates.size(); ++t) {
+            const float* weights = table_.weights + *place++;
+            for (int i = 0; i < kLine; ++i) sum[i] += weights[i];
+        }
+        line = sum;
     }
 }
 

@@ -79,7 +79,7 @@ private:
     // The tags strictly between two nodes, as a set of bits. O(1).
     std::uint64_t tags_between(int a, int b) const;
     void load_tags_between();
-    void load_lines(const std::vector<Summand>& templates, std::vector<Line>& lines) const;
+    void load_lines(const std::vector<Summand>& templates, std::vector<Line>& lines);
     template <class Visit>
     void visit_between(int head, int dep, Visit&& visit) const;
 
@@ -87,6 +87,7 @@ private:
     Sentence sentence_;
     Table table_{nullptr, 0};
     std::vector<Line> head_lines_, dep_lines_;
+    std::vector<std::uint32_t> line_places_;
     Sums pair_head_, pair_dep_, between_head_, between_dep_;
     Triples siblings_, grandparents_;
     std::vector<std::uint64_t> tag_sets_;  // [level, node]: the tags of 2^level nodes from there on
@@ -94,6 +95,7 @@ private:
 
 template <class Visit>
 void Extractor::visit_between(int head, int dep, Visit&& visit) const {
+    if (between_head_.width == 0) return;
     const std::uint32_t direction = toward(head, dep);
     const std::uint32_t* at_head = between_head_.at(head);
     const std::uint32_t* at_dep = between_dep_.at(dep);

@@ -37,29 +37,30 @@ void find_surroundings(const int* heads, int n, std::vector<Surroundings>& out) 
     }
 }
 
-void Labeler::find_rows(int dep, const Surroundings& around, bool whole_tree) {
-    rows_.clear();
+void Labeler::load(const feature::Sentence& sentence, const float* weights) {
+    sentence_ = sentence;
+    weights_ = weights;
+}
+
+void Labeler::find_rows(int dep, const Surroundings& around, bool whole_tree, std::vector<std::uint32_t>& rows) const {
     const std::uint32_t direction = around.head < dep ? 0 : kLeftward;
     const std::uint64_t starts = model_->label_size - static_cast<std::uint32_t>(model_->labels);
     for (const auto& t : model_->templates.labels) {
         if (!whole_tree && !t.of_arc) continue;
         std::uint32_t sum = direction;
         for (const auto& [role, summand] : t.summands) sum += summand(sentence_, node(around, role, dep));
-        rows_.push_back(static_cast<std::uint32_t>(sum * starts >> 32));
+        const auto row = static_cast<std::uint32_t>(sum * starts >> 32) & ~std::uint32_t{feature::kLine - 1};
+        rows.push_back(row);
+        // Labels are numbered by how common they are: the first line of a row, nearly always, is what is read.
+        if (weights_ != nullptr) __builtin_prefetch(weights_ + row);
     }
 }
 
-double Labeler::score(const float* weights, int label) const {
-    float sum = 0;
-    for (const std::uint32_t row : rows_) sum += weights[row + static_cast<std::uint32_t>(label)];
-    return sum;
-}
-
-Labeler::Best Labeler::best(const float* weights, double scale, int head, int dep, int gold, double cost) {
+Labeler::Best Labeler::best(std::span<const std::uint32_t> rows, double scale, int head, int dep, int gold, double cost) {
     const auto labels = model_->label_sets.of(sentence_.tags[head], sentence_.tags[dep]);
     sums_.assign(labels.size(), 0);
-    for (const std::uint32_t row : rows_)
-        for (std::size_t i = 0; i < labels.size(); ++i) sums_[i] += weights[row + labels[i]];
+    for (const std::uint32_t row : rows)
+        for (std::size_t i = 0; i < labels.size(); ++i) sums_[i] += weights_[row + labels[i]];
     Best best;
     for (std::size_t i = 0; i < labels.size(); ++i) {
         const double score = scale * sums_[i] + (gold >= 0 && labels[i] != gold ? cost : 0.0);

@@ -4,6 +4,7 @@
 // known, only those about head and dependent. O(templates * labels allowed) per arc.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "graph/model.hpp"
@@ -22,27 +23,23 @@ class Labeler {
 public:
     explicit Labeler(const Model& model) : model_(&model) {}
 
-    void load(const feature::Sentence& sentence) { sentence_ = sentence; }
+    void load(const feature::Sentence& sentence, const float* weights);
 
-    // The starts of the rows of all features of an arc. `around.grandparent` etc. are read only if whole_tree.
-    void find_rows(int dep, const Surroundings& around, bool whole_tree);
-
-    // Of the rows found last: the sum of weights for a label.
-    double score(const float* weights, int label) const;
+    // Appends the starts of the rows of all features of an arc and has them fetched from memory, so that rows are best found some
+    // time before they are read. `around.grandparent` etc. are read only if whole_tree.
+    void find_rows(int dep, const Surroundings& around, bool whole_tree, std::vector<std::uint32_t>& rows) const;
 
     struct Best {
         int label = -1;
         double score = 0.0;
     };
     // The best of the labels that the tags allow; `gold` >= 0: all others get `cost` on top. Scores times `scale`.
-    Best best(const float* weights, double scale, int head, int dep, int gold, double cost);
-
-    const std::vector<std::uint32_t>& rows() const { return rows_; }
+    Best best(std::span<const std::uint32_t> rows, double scale, int head, int dep, int gold, double cost);
 
 private:
     const Model* model_;
     feature::Sentence sentence_;
-    std::vector<std::uint32_t> rows_;
+    const float* weights_ = nullptr;
     std::vector<float> sums_;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "feature/extractor.hpp"
 #include "feature/templates.hpp"
 #include "inference/problem.hpp"
 

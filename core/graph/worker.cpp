@@ -89,15 +89,16 @@ void Worker::add_costs() {
 }
 
 void Worker::score_labels(const WeightView& weights, bool cost_augmented) {
-    labeler_.load(sentence_);
+    labeler_.load(sentence_, weights.labels);
     arc_labels_.resize(arcs_->heads.size());
     for (int d = 1; d <= arcs_->n; ++d) {
         const int gold = cost_augmented ? sentence_.labels[d] : -1;
         for (int a = arcs_->first[d]; a < arcs_->first[d + 1]; ++a) {
             Surroundings around;
             around.head = arcs_->heads[a];
-            labeler_.find_rows(d, around, false);
-            const auto best = labeler_.best(weights.labels, weights.scale, around.head, d, gold, 1.0);
+            label_rows_.clear();
+            labeler_.find_rows(d, around, false, label_rows_);
+            const auto best = labeler_.best(label_rows_, weights.scale, around.head, d, gold, 1.0);
             arc_labels_[a] = best.label;
             arc_scores_[a] += static_cast<float>(best.score);
         }
@@ -153,13 +154,16 @@ std::vector<Heads> Worker::decode_kbest(int k) {
 }
 
 void Worker::label_tree(const WeightView& weights, bool cost_augmented, const int* heads, int* labels) {
-    labeler_.load(sentence_);
+    labeler_.load(sentence_, weights.labels);
     find_surroundings(heads, sentence_.n, surroundings_);
+    label_rows_.clear();
+    for (int d = 1; d <= sentence_.n; ++d) labeler_.find_rows(d, surroundings_[d], true, label_rows_);
+    const std::size_t each = model_->templates.labels.size();
     labels[0] = -1;
     for (int d = 1; d <= sentence_.n; ++d) {
-        labeler_.find_rows(d, surroundings_[d], true);
+        const std::span rows(label_rows_.data() + static_cast<std::size_t>(d - 1) * each, each);
         const int gold = cost_augmented ? sentence_.labels[d] : -1;
-        labels[d] = labeler_.best(weights.labels, weights.scale, heads[d], d, gold, 1.0).label;
+        labels[d] = labeler_.best(rows, weights.scale, heads[d], d, gold, 1.0).label;
     }
 }
 
@@ -207,9 +211,10 @@ void Worker::add_sibling(int head, int dep, int inner, float count, std::vector<
 }
 
 void Worker::add_labels(int dep, const Surroundings& around, bool whole_tree, int label, float count, std::vector<SparseEntry>& entries) {
-    labeler_.find_rows(dep, around, whole_tree);
+    label_rows_.clear();
+    labeler_.find_rows(dep, around, whole_tree, label_rows_);
     const std::uint32_t start = (whole_tree ? 0 : model_->tree_size) + static_cast<std::uint32_t>(label);
-    for (const std::uint32_t row : labeler_.rows()) entries.emplace_back(start + row, count);
+    for (const std::uint32_t row : label_rows_) entries.emplace_back(start + row, count);
 }
 
 void Worker::add_grandparent(int grandparent, int head, int dep, float count, std::vector<SparseEntry>& entries) const {

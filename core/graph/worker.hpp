@@ -81,6 +81,7 @@ private:
     Arena arena_;
     std::vector<float> arc_scores_, sibling_scores_, grand_scores_;
     std::vector<int> arc_labels_;  // the best label of each arc, where heads and labels are chosen together
+    std::vector<std::uint32_t> label_rows_;
     std::vector<double> dense_arcs_, dense_siblings_;
     std::vector<int> gold_, heads_, labels_, inner_, gold_inner_;
     std::vector<Surroundings> surroundings_;

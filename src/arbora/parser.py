@@ -39,7 +39,7 @@ class PrunerSettings:
     """A small first-order model that leaves each word a few heads."""
 
     features: str = "pruner-v1"
-    bits: int = 20
+    bits: int = 18
     keep: int = 10
     """Heads per word at most, besides the word before it."""
     within: float = 2.0

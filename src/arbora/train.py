@@ -57,7 +57,7 @@ class TrainConfig:
     tree_bits: int = 22
     label_bits: int = 22
     pruner: bool | Literal["auto"] = "auto"
-    """auto: for second order."""
+    """auto: yes."""
     pruner_settings: PrunerSettings = field(default_factory=PrunerSettings)
     learner: str = "passive_aggressive"
     parameters: dict[str, int | float | str] = field(default_factory=dict)
@@ -124,7 +124,7 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     if config.roots == "auto":
         pick["roots"] = "single" if np.all(roots == 1) else "multi"
     if config.pruner == "auto":
-        pick["pruner"] = config.order == 2
+        pick["pruner"] = True
     defaults = DEFAULT_PARAMETERS.get(config.learner, {})
     pick["parameters"] = make_learner(config, {**defaults, **config.parameters}).settings()
     return replace(config, **pick)

@@ -26,7 +26,7 @@ class Names:
 
     @classmethod
     def of(cls, columns: Columns) -> Names:
-        """All that occur in a treebank, sorted."""
+        """All that occur in a treebank, the most common first: what is common then lies close together."""
         return cls(
             _used(columns, "upos"), tuple(name for name in _used(columns, "deprel") if name != NOTHING)
         )
@@ -48,4 +48,6 @@ def numbers_of(strings: Sequence[str], names: Sequence[str]) -> NDArray[np.int32
 
 def _used(columns: Columns, column: TextColumn) -> tuple[str, ...]:
     strings = columns.strings(column)
-    return tuple(sorted(strings[number] for number in np.unique(columns.ids(column))))
+    ids, counts = np.unique(columns.ids(column), return_counts=True)
+    by_count = sorted((-count, strings[number]) for number, count in zip(ids, counts.tolist(), strict=True))
+    return tuple(name for _, name in by_count)
