@@ -35,6 +35,7 @@ from arbora.data.treebank import read_columns
 from arbora.errors import DataError, InputError, ModelError
 from arbora.interfaces import Learner, Progress, Roots, Trees
 from arbora.learners import PassiveAggressive
+from arbora.learners._online import require_answers
 from arbora.parser import Parser, Pruner, PrunerSettings, pruner_scorer
 from arbora.problems import GraphProblem
 from arbora.registry import learners
@@ -162,6 +163,8 @@ class Training:
         self.seen = np.asarray(self.train.seen_labels(len(self.names.labels)))
         self.settings = self._settings()
         self.scorer = Parser.make_scorer(self.settings, self.names, self.seen)
+        # Now, not after the stages before it.
+        require_answers(self._learner(), GraphProblem(self.scorer, self.train, self._task))
         self.dev = None if dev is None else Dev(dev, self.names)
         self.fingerprint = zlib.crc32(train.to_bytes(), 0 if dev is None else zlib.crc32(dev.to_bytes()))
 
@@ -179,6 +182,13 @@ class Training:
             tree_bits=c.tree_bits,
             label_bits=c.label_bits,
         )
+
+    def _learner(self) -> Learner:
+        return make_learner(self.config, self.config.parameters)
+
+    @property
+    def _task(self) -> Task:
+        return "joint" if self.config.labels == "joint" else "tree"
 
     def run(self, path: str | os.PathLike[str] | None, *, resume: bool) -> Trained:
         """All stages; see `train`."""
@@ -234,14 +244,13 @@ class Training:
 
     def _tree_stage(self, done: dict[str, Floats]) -> Stage:
         config = self.config
-        task: Task = "joint" if config.labels == "joint" else "tree"
         problem = GraphProblem(
-            self.scorer, self.train, task, arcs=self._kept_arcs(done), threads=self.threads
+            self.scorer, self.train, self._task, arcs=self._kept_arcs(done), threads=self.threads
         )
         dev = self.dev
         return Stage(
             name="tree",
-            learner=make_learner(config, config.parameters),
+            learner=self._learner(),
             problem=problem,
             judge=None
             if dev is None

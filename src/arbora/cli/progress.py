@@ -161,14 +161,10 @@ class TrainingProgress:
         self._flush(time.monotonic())
         scores = show_scores(report.scores)
         if report.best and scores:
-            self._best = f"{scores} (best, epoch {epoch.number})"
+            self._best = f"best: {scores} (epoch {epoch.number})"
         if self._all is not None:
-            self._bars.update(
-                self._all,
-                completed=self._examples * epoch.number,
-                scores=self._best or f"loss {epoch.loss:,.0f}",
-            )
-            self._begin_epoch(report.stage, epoch.number + 1)
+            self._bars.update(self._all, completed=self._examples * epoch.number, scores=self._best)
+            self._begin_epoch(report.stage, epoch.number + 1, scores or f"loss {epoch.loss:,.0f}")
         if self.mode is Mode.LINES:
             self._say_epoch(report, scores)
 
@@ -177,10 +173,11 @@ class TrainingProgress:
         if self.mode is not Mode.NOTHING:
             self._bars.console.print(f"note: {text}", markup=False, soft_wrap=True)
 
-    def _begin_epoch(self, stage: str, number: int) -> None:
+    def _begin_epoch(self, stage: str, number: int, before: str = "") -> None:
+        """The epoch's bar from its start, with what the epoch before came to."""
         if self._epoch is not None and number <= self._epochs:
             name = f"{stage:<6} epoch {number}/{self._epochs}"
-            self._bars.reset(self._epoch, description=name)
+            self._bars.reset(self._epoch, description=name, scores=before and f"last: {before}")
 
     def _flush(self, now: float) -> None:
         self._shown = now
