@@ -53,6 +53,8 @@ MAY_IMPORT: dict[str, set[str] | None] = {
         "registry",
         "scorers",
     },
+    "_overrides": {"config", "errors", "registry", "train"},
+    "tune": {"_overrides", "_stages", "config", "data", "errors", "train"},
     "data": {"_core", "_replace", "errors", "interfaces"},
     "scores": {"errors"},
     "evaluate": {"data", "errors", "scores"},
@@ -60,7 +62,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "view": {"data", "errors"},
     "cli": EVERYTHING,
     "__main__": {"cli"},
-    "__init__": {"_version", "data", "distribution", "errors", "evaluate", "inference"},
+    "__init__": {"_version", "data", "distribution", "errors", "evaluate", "inference", "parser", "train"},
 }
 # Only within a function, so that reading treebanks does not load what it does not need.
 LATE = {("data/projectivize.py", "inference")}

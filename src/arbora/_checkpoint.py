@@ -8,7 +8,7 @@ with others is refused.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,13 +77,13 @@ class Checkpoint:
                 "expected a checkpoint of a training, got another kind of file", source=file.source
             )
         theirs = file.entry("training", dict)
-        for name, value in self._training.items():
-            if theirs.get(name) != value:
-                raise ModelError(
-                    f"the checkpoint is of another training: {name} was {theirs.get(name)!r}, now it is "
-                    f"{value!r}; go on with what it was begun with, or begin anew without --resume",
-                    source=file.source,
-                )
+        changed = "; ".join(_changes(theirs, self._training))
+        if changed:
+            raise ModelError(
+                f"the checkpoint is of another training: {changed}; go on with what it was begun with, "
+                "or begin anew without --resume",
+                source=file.source,
+            )
         best, flags = file.entry("best", dict), file.entry("flags", list)
         for name, reports in file.entry("finished", list):
             self._finished[name] = (np.array(file.tensors[f"finished.{name}"]), reports)
@@ -99,3 +99,15 @@ class Checkpoint:
         """The training is done: nothing to go on from."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
+
+
+def _changes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Iterator[str]:
+    """What differs, by name; of what is no table, and of the data, that it does."""
+    for name in sorted({*theirs, *ours}):
+        then, now = theirs.get(name), ours.get(name)
+        if isinstance(then, Mapping) and isinstance(now, Mapping):
+            yield from _changes(then, now)
+        elif then != now:
+            yield (
+                "the treebanks have changed" if name == "data" else f"{name} was {then!r}, now it is {now!r}"
+            )

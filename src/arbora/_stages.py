@@ -116,12 +116,20 @@ class Stage:
         def after(progress: Progress) -> None:
             self._judge(progress, best, observer)
             keep(progress, best)
-            if self.patience and self.judge and progress.epoch.number - best.epoch >= self.patience:
+            if self._is_enough(best):
                 raise StopTraining
 
+        if self._is_enough(best):  # it had stopped, and only what comes after was interrupted
+            return best, False
         watched = Watched(self.problem, observer.asked)
         learned = self.learner.fit(watched, callbacks=[after], resume=state)
         return best, learned.stopped == "interrupted"
+
+    def _is_enough(self, best: Best) -> bool:
+        """Whether the score on dev has not risen for too long."""
+        if not self.patience or self.judge is None or not best.reports:
+            return False
+        return bool(best.reports[-1]["epoch"] - best.epoch >= self.patience)
 
     def _judge(self, progress: Progress, best: Best, observer: Observer) -> None:
         weights = progress.averaged() if self.which == "averaged" else progress.last()

@@ -19,7 +19,6 @@ import math
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field
 from enum import Enum
@@ -54,6 +53,8 @@ def load_config(path: str | os.PathLike[str], cls: type[T]) -> T:
 
     InputError where the file is no TOML or does not fit `cls`; OSError where it cannot be read.
     """
+    import tomllib  # here, since most who import settings read no file
+
     source = os.fspath(path)
     try:
         values = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))

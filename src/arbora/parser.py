@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -169,6 +169,12 @@ class Parser:
 
     # The model file
 
+    def rounded(self) -> Parser:
+        """The parser that a file saved with `quantized` holds: to judge what is lost before saving."""
+        pruner = None if self.pruner is None else Pruner(self.pruner.settings, _rounded(self.pruner.weights))
+        labels = None if self.labels is None else _rounded(self.labels)
+        return replace(self, tree=_rounded(self.tree), labels=labels, pruner=pruner, about=dict(self.about))
+
     def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
         """Write the model file; `quantized` stores weights in one byte each, at a small loss of accuracy."""
         tables: dict[str, Floats] = {"tree": self.tree}
@@ -219,6 +225,15 @@ class Parser:
             pruner=pruner,
             about=file.entry("about", dict),
         )
+
+
+def load(path: str | os.PathLike[str]) -> Parser:
+    """The parser in a model file: `arbora.load("da.arbora").parse(sentences)`; takes milliseconds."""
+    return Parser.load(path)
+
+
+def _rounded(weights: Floats) -> Floats:
+    return compact.dequantize(compact.quantize(weights))
 
 
 def _load_pruner(file: ModelFile) -> Pruner | None:

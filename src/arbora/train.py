@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -24,16 +25,17 @@ from numpy.typing import NDArray
 from arbora._checkpoint import Checkpoint, Saved
 from arbora._core import Encoded, KeptArcs, measure_trees
 from arbora._stages import Best, Floats, Observer, Scores, Silent, Stage, Which
-from arbora.config import to_dict
+from arbora.config import from_dict, to_dict
 from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import Names
 from arbora.data.files import Source
 from arbora.data.projectivize import projectivize
 from arbora.data.tree import Tree
 from arbora.data.treebank import read_columns
-from arbora.errors import DataError, InputError
+from arbora.errors import DataError, InputError, ModelError
 from arbora.interfaces import Learner, Progress, Roots, Trees
 from arbora.learners import PassiveAggressive
+from arbora.learners._online import require_answers
 from arbora.parser import Parser, Pruner, PrunerSettings, pruner_scorer
 from arbora.problems import GraphProblem
 from arbora.registry import learners
@@ -92,12 +94,17 @@ class Trained:
     """Of the parser on dev; empty where there is none."""
     interrupted: bool = False
 
+    @property
+    def best_epoch(self) -> int:
+        """The epoch of the tree stage whose weights the parser has."""
+        return max(int(r["epoch"]) for r in self.reports if r["stage"] == "tree" and r["best"])
+
 
 def train(
     treebank: Columns | Source,
     dev: Columns | Source | None = None,
     *,
-    config: TrainConfig | None = None,
+    config: TrainConfig | Mapping[str, Any] | None = None,
     threads: int = 1,
     observer: Observer | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -105,14 +112,14 @@ def train(
 ) -> Trained:
     """Train a parser on a treebank (a path or Columns), judged on `dev` after each epoch.
 
+    `config` is a TrainConfig or a mapping with some of its fields, e.g. `{"order": 1, "learner": "mira"}`.
     `checkpoint` names a file that is kept up to date after each epoch; with `resume` training goes on from
     it, to the same bytes as if it had not been interrupted. Ctrl-C ends training and keeps the best so far.
     """
     columns = _columns(treebank)
     judged = None if dev is None else _columns(dev)
-    return Training(columns, judged, config or TrainConfig(), threads, observer or Silent()).run(
-        checkpoint, resume=resume
-    )
+    settings = config if isinstance(config, TrainConfig) else from_dict(TrainConfig, config or {})
+    return Training(columns, judged, settings, threads, observer or Silent()).run(checkpoint, resume=resume)
 
 
 def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
@@ -156,6 +163,8 @@ class Training:
         self.seen = np.asarray(self.train.seen_labels(len(self.names.labels)))
         self.settings = self._settings()
         self.scorer = Parser.make_scorer(self.settings, self.names, self.seen)
+        # Now, not after the stages before it.
+        require_answers(self._learner(), GraphProblem(self.scorer, self.train, self._task))
         self.dev = None if dev is None else Dev(dev, self.names)
         self.fingerprint = zlib.crc32(train.to_bytes(), 0 if dev is None else zlib.crc32(dev.to_bytes()))
 
@@ -173,6 +182,13 @@ class Training:
             tree_bits=c.tree_bits,
             label_bits=c.label_bits,
         )
+
+    def _learner(self) -> Learner:
+        return make_learner(self.config, self.config.parameters)
+
+    @property
+    def _task(self) -> Task:
+        return "joint" if self.config.labels == "joint" else "tree"
 
     def run(self, path: str | os.PathLike[str] | None, *, resume: bool) -> Trained:
         """All stages; see `train`."""
@@ -206,7 +222,10 @@ class Training:
         going_on = (saved.state, saved.best) if saved is not None and saved.stage == name else None
 
         def keep(progress: Progress, best: Best) -> None:
-            checkpoint.save(name, progress, best)
+            try:
+                checkpoint.save(name, progress, best)
+            except ModelError as error:  # a full disk is no reason to lose what was learned
+                self.observer.note(f"no checkpoint after epoch {progress.epoch.number}: {error}")
 
         best, interrupted = stage.run(self.observer, keep, going_on)
         if best.weights is not None:
@@ -225,14 +244,13 @@ class Training:
 
     def _tree_stage(self, done: dict[str, Floats]) -> Stage:
         config = self.config
-        task: Task = "joint" if config.labels == "joint" else "tree"
         problem = GraphProblem(
-            self.scorer, self.train, task, arcs=self._kept_arcs(done), threads=self.threads
+            self.scorer, self.train, self._task, arcs=self._kept_arcs(done), threads=self.threads
         )
         dev = self.dev
         return Stage(
             name="tree",
-            learner=make_learner(config, config.parameters),
+            learner=self._learner(),
             problem=problem,
             judge=None
             if dev is None

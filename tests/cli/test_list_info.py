@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from arbora.cli.main import app
-from arbora.registry import families, learners
+from arbora.registry import families, features, learners
 
 
 def run(*arguments):
@@ -82,3 +82,44 @@ def test_a_terminal_gets_a_table(run_in_terminal):
     text = run_in_terminal([sys.executable, "-m", "arbora", "list", "families"])
     assert "\t" not in text
     assert all(name in text for name in families)
+
+
+def test_features():
+    header, *rows = (line.split("\t") for line in run("list", "features").stdout.splitlines())
+    assert header == ["name", "templates", "what"]
+    assert [row[0] for row in rows] == list(features)
+    described = json.loads(run("list", "features", "--json").stdout)
+    for name, each in zip(features, described, strict=True):
+        compiled = features.create(name).compiled
+        counts = {part: len(templates) for part, templates in compiled.items() if templates}
+        assert {part: len(templates) for part, templates in each["templates"].items()} == counts
+        assert json.loads(run("info", "features", name, "--json").stdout) == each
+        assert f"arcs\t{each['templates']['arcs'][0]}\n" in run("info", "features", name).stdout
+    assert run("info", "features", "graph-v0").exit_code == 2
+
+
+def test_a_model(arbora, model, parser):
+    for arguments in (("info", model), ("info", "model", model)):
+        result = arbora(*arguments)
+        assert (result.status, result.stderr) == (0, "")
+        rows = dict(line.split("\t", 1) for line in result.stdout.splitlines() if line)
+        assert rows["kind"] == "graph-parser"
+        assert rows["settings.order"] == "1"
+        assert rows["config.parameters.epochs"] == "2"
+        assert rows["dev"].startswith("LAS ")
+        assert rows["epochs"].startswith("labels 5 (kept 5), tree 2 (kept ")
+        assert rows["labels"].startswith(f"{len(parser.names.labels)}: acl ") or "float32" in rows["labels"]
+        assert rows["tree"] == "float32\t4,096\t16,384"
+    found = json.loads(arbora("info", model, "--json").stdout)
+    assert found["about"]["dev"] == parser.about["dev"]
+    assert found["bytes"] == model.stat().st_size
+    assert found["tensors"]["tree"] == {"type": "float32", "shape": [4096], "bytes": 16384}
+
+
+def test_what_is_no_model(arbora, small_treebank):
+    result = arbora("info", small_treebank)
+    assert (result.status, result.stdout) == (1, "")
+    assert "a text file" in result.stderr
+    result = arbora("info", "no.arbora")
+    assert (result.status, result.stdout) == (2, "")
+    assert "no.arbora: no such file, and no kind of thing" in result.stderr

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from arbora.cli.files import FormatOption, at_most_one_stdin, existing, session
+from arbora.cli.files import FormatOption, at_most_one_stdin, existing, existing_if_given, session
 from arbora.cli.tables import Table, show
 from arbora.data import treebank
 from arbora.evaluate import evaluate
@@ -71,10 +71,6 @@ class TestChoice(StrEnum):
     randomization = "randomization"
 
 
-def _existing_if_given(name: str | None) -> str | None:
-    return None if name is None else existing(name)
-
-
 def _refuse_idle_options(context: typer.Context) -> None:
     """The command line is at fault if an option was given that changes nothing without another."""
     given = {
@@ -134,7 +130,7 @@ def evaluate_files(
         typer.Option(
             "--compare",
             metavar="OTHER",
-            callback=_existing_if_given,
+            callback=existing_if_given,
             help="A second parse of the same words; test the difference.",
         ),
     ] = None,

@@ -46,6 +46,11 @@ def existing(name: str) -> str:
     return name
 
 
+def existing_if_given(name: str | None) -> str | None:
+    """The same for an option that may be left out."""
+    return None if name is None else existing(name)
+
+
 def at_most_one_stdin(names: Sequence[str | None]) -> None:
     """The command line is at fault if two files are `-`: what is read once is gone."""
     if names.count("-") > 1:

@@ -4,16 +4,44 @@ from __future__ import annotations
 
 import inspect
 import json
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from arbora.cli.list import describe_family, describe_learner, print_rows
+from arbora.cli.files import existing, session
+from arbora.cli.list import describe_family, describe_features, describe_learner, print_rows
+from arbora.cli.progress import show_scores
 from arbora.errors import InputError
 from arbora.interfaces import ROOTS
+from arbora.model_file import ModelFile, read_model
 from arbora.registry import families, learners
 
-info = typer.Typer(no_args_is_help=True, help="Say all about one thing: arbora info family projective")
+
+class ThingOrModel(TyperGroup):
+    """Whatever is no kind of thing is the name of a model file: `arbora info da.arbora`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command for these arguments."""
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            if not Path(args[0]).exists():
+                kinds = [name for name in self.commands if name != "model"]
+                raise typer.BadParameter(
+                    f"{args[0]}: no such file, and no kind of thing; expected a model or one of "
+                    f"{', '.join(kinds)}",
+                    ctx=ctx,
+                )
+            args = ["model", *args]
+        return super().resolve_command(ctx, args)
+
+
+info = typer.Typer(
+    cls=ThingOrModel,
+    no_args_is_help=True,
+    help="Say all about one thing: arbora info family projective; or about a model: arbora info da.arbora",
+)
 
 
 @info.command("family")
@@ -75,3 +103,105 @@ def learner(
             for parameter in described["parameters"]
         ],
     )
+
+
+@info.command("features")
+def features(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `arbora list features`.")],
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: one object.")] = False,
+) -> None:
+    """Say what a template set looks at: every template, by the kind of part that it scores.
+
+    Atoms are role.field: h head, d dependent, s sibling, g grandparent, b each word between; h-1 stands
+    before the head.
+
+    Examples: arbora info features graph-v1; arbora info features pruner-v1 --json
+    """
+    try:
+        described = describe_features(name)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+    if as_json:
+        print(json.dumps(described, ensure_ascii=False, indent=1))
+        return
+    print(f"{described['summary']}\n")
+    rows = [(part, template) for part, found in described["templates"].items() for template in found]
+    print_rows(("part", "template"), rows)
+
+
+@info.command("model")
+def model(
+    path: Annotated[str, typer.Argument(metavar="MODEL", callback=existing, help="A model file.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="JSON on stdout: all that the file says of itself.")
+    ] = False,
+) -> None:
+    """Say what a model is: its settings, how it was trained, its scores on dev, labels, tags and sizes.
+
+    Examples: arbora info da.arbora; arbora info da.arbora --json
+    """
+    with session():
+        file = read_model(path)
+        tables = {
+            name: {"type": str(array.dtype), "shape": list(array.shape), "bytes": array.nbytes}
+            for name, array in sorted(file.tensors.items())
+        }
+        size = Path(path).stat().st_size
+        if as_json:
+            head = {"arbora_version": file.arbora_version, "format": file.format, "bytes": size}
+            answer = {**head, **file.metadata, "tensors": tables}
+            print(json.dumps(answer, ensure_ascii=False, indent=1))
+            return
+        rows = [("version", file.arbora_version), ("format", str(file.format)), ("bytes", f"{size:,}")]
+        print_rows(("model", path), [("kind", str(file.metadata.get("kind"))), *rows, *_about(file)])
+        print()
+        print_rows(
+            ("array", "type", "entries", "bytes"),
+            [
+                (name, str(array.dtype), f"{array.size:,}", f"{array.nbytes:,}")
+                for name, array in sorted(file.tensors.items())
+            ],
+        )
+
+
+def _about(file: ModelFile) -> Iterator[tuple[str, str]]:
+    """What the metadata of a parser says, row by row; of another kind of file, nothing."""
+    metadata = file.metadata
+    yield from _flat(metadata.get("settings"), "settings")
+    about = metadata.get("about")
+    if isinstance(about, Mapping):
+        scores = about.get("dev")
+        if isinstance(scores, Mapping):
+            yield "dev", show_scores(scores) or "none"
+        if isinstance(about.get("compact"), Mapping):
+            before = about["compact"].get("before")
+            yield "compact", f"yes; {show_scores(before)} on dev before" if before else "yes"
+        epochs = about.get("epochs")
+        if isinstance(epochs, list):
+            yield "epochs", _epochs(epochs)
+        yield from _flat(about.get("config"), "config")
+    for name in ("tags", "labels"):
+        names = metadata.get(name)
+        if isinstance(names, list):
+            yield name, f"{len(names)}: {' '.join(map(str, names))}"
+
+
+def _epochs(reports: list[Any]) -> str:
+    """How many each stage had, and which was kept."""
+    last: dict[str, int] = {}
+    kept: dict[str, int] = {}
+    for report in reports:
+        last[report["stage"]] = report["epoch"]
+        if report["best"]:
+            kept[report["stage"]] = report["epoch"]
+    return ", ".join(f"{stage} {count} (kept {kept.get(stage)})" for stage, count in last.items())
+
+
+def _flat(table: object, prefix: str) -> Iterator[tuple[str, str]]:
+    if not isinstance(table, Mapping):
+        return
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}.{name}")
+        else:
+            yield f"{prefix}.{name}", str(value).lower() if isinstance(value, bool) else str(value)

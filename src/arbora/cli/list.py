@@ -14,7 +14,7 @@ from rich.text import Text
 from arbora.cli.console import make_console
 from arbora.errors import unknown
 from arbora.interfaces import Family, Query
-from arbora.registry import families, learners
+from arbora.registry import families, features, learners
 
 
 def _kind(name: str) -> str:
@@ -24,7 +24,9 @@ def _kind(name: str) -> str:
 
 
 def list_kind(
-    kind: Annotated[str, typer.Argument(metavar="KIND", callback=_kind, help="One of: families, learners.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", callback=_kind, help="One of: families, learners, features.")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: a list of objects.")] = False,
 ) -> None:
     """List what can be chosen by name, with a line about each.
@@ -70,7 +72,24 @@ def list_learners(as_json: bool) -> None:
     print_rows(("name", "needs", "parameters", "what"), rows)
 
 
-KINDS = {"families": list_families, "learners": list_learners}
+def list_features(as_json: bool) -> None:
+    """All template sets, with how many templates they have for what."""
+    described = [describe_features(name) for name in features]
+    if as_json:
+        print(json.dumps(described, ensure_ascii=False, indent=1))
+        return
+    rows = [
+        (
+            each["name"],
+            " ".join(f"{part}:{len(templates)}" for part, templates in each["templates"].items()),
+            each["summary"],
+        )
+        for each in described
+    ]
+    print_rows(("name", "templates", "what"), rows)
+
+
+KINDS = {"families": list_families, "learners": list_learners, "features": list_features}
 
 
 class FamilyDescription(TypedDict):
@@ -134,6 +153,34 @@ def describe_learner(name: str) -> LearnerDescription:
             }
             for parameter in learner.parameters()
         ],
+    }
+
+
+class FeaturesDescription(TypedDict):
+    """A template set as JSON can hold it."""
+
+    name: str
+    summary: str
+    templates: dict[str, list[str]]
+
+
+def describe_features(name: str) -> FeaturesDescription:
+    """What `arbora list` and `arbora info` say about a template set."""
+    made = features.create(name)
+    texts = {
+        "arcs": made.arcs,
+        "siblings": made.siblings,
+        "grandparents": made.grandparents,
+        "labels": made.labels,
+    }
+    lines = {
+        part: [line.partition("#")[0].split() for line in text.splitlines()] for part, text in texts.items()
+    }
+    templates = {part: [" ".join(line) for line in found if line] for part, found in lines.items()}
+    return {
+        "name": name,
+        "summary": made.summary,
+        "templates": {part: found for part, found in templates.items() if found},
     }
 
 

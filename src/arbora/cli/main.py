@@ -14,6 +14,9 @@ from arbora.cli.eval import evaluate_files
 from arbora.cli.files import complain, complain_about_system, drop_output
 from arbora.cli.info import info
 from arbora.cli.list import list_kind
+from arbora.cli.parse import parse_file
+from arbora.cli.train import train_files
+from arbora.cli.tune import tune_files
 from arbora.errors import ArboraError
 
 # Typer does not export the base of its own errors about the command line.
@@ -22,6 +25,9 @@ UsageError: type[Any] = typer.BadParameter.__bases__[0]
 app = typer.Typer(
     name="arbora", pretty_exceptions_enable=False, add_completion=False, rich_markup_mode="markdown"
 )
+app.command("train")(train_files)
+app.command("parse")(parse_file)
+app.command("tune")(tune_files)
 app.command("demo")(demo.demo)
 app.command("stats")(stats.stats)
 app.command("convert")(convert.convert)

@@ -7,14 +7,14 @@ number 0 is always `_`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
 
 from arbora import _core
-from arbora.data.sentence import EmptyNode, MultiwordToken, Origin, Sentence
+from arbora.data.sentence import NO_HEAD, EmptyNode, MultiwordToken, Origin, Sentence
 from arbora.errors import DataError, InputError
 
 if TYPE_CHECKING:
@@ -207,3 +207,16 @@ def parse_sentence(text: str, format: Format, roots: Roots = "multi") -> Sentenc
     if len(columns) != 1:
         raise DataError(f"number of sentences: expected 1, got {len(columns)}")
     return next(columns.sentences())
+
+
+def columns_of(sentences: Iterable[Sentence], source: str = "<sentences>") -> Columns:
+    """The words of sentences as arrays, FORM to DEPREL alone; `source` is what messages call them. O(W)."""
+    lines: list[str] = []
+    for s in sentences:
+        heads = ("_" if head == NO_HEAD else str(head) for head in s.heads)
+        rows = zip(s.forms, s.lemmas, s.upos, s.xpos, s.feats, heads, s.deprels, strict=True)
+        lines += ("\t".join((str(i), *row, "_\t_")) for i, row in enumerate(rows, start=1))
+        lines.append("")
+    columns = parse_text("\n".join([*lines, ""]), "conllu")
+    columns.source = source
+    return columns

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from arbora._core import Weights
 from arbora.errors import InputError
-from arbora.interfaces import Answer, Callback, Epoch, Learned, Problem, Query, StopTraining
+from arbora.interfaces import Answer, Callback, Epoch, Learned, Learner, Problem, Query, StopTraining
 from arbora.learners._parameters import Configured, parameter
 
 State = dict[str, NDArray[Any]]
@@ -262,7 +262,7 @@ def shuffled(count: int, seed: int, epoch: int) -> NDArray[np.int64]:
     return np.argsort(numbers, kind="stable").astype(np.int64)
 
 
-def require_answers(learner: Trainer, problem: Problem) -> None:
+def require_answers(learner: Learner, problem: Problem) -> None:
     """InputError unless the problem has examples and answers all that the learner asks."""
     if not len(problem):
         raise InputError(f"{learner.name}: the problem has no examples; at least one is needed to learn from")

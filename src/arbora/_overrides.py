@@ -1,0 +1,55 @@
+"""Settings of a training given as text: parameters of the learner and fields of TrainConfig, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from arbora.config import merge, to_dict
+from arbora.errors import InputError, unknown
+from arbora.registry import learners
+from arbora.train import TrainConfig
+
+TABLES = ("parameters", "pruner_settings")
+
+
+def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p") -> TrainConfig:
+    """A copy with other values, e.g. `{"C": "0.1", "order": "1", "pruner_settings.keep": "4"}`.
+
+    A name is a parameter of the learner, or a field of TrainConfig; `seed` is the latter. InputError for a
+    name that is neither, and for a value that does not fit; `option` is what messages put before NAME=VALUE.
+    """
+    named = {name.removeprefix("parameters."): text for name, text in given.items()}
+    if "learner" in named:
+        config = with_learner(config, named["learner"])
+    factory: Any = learners.factory(config.learner)
+    parameters = [parameter.name for parameter in factory.parameters() if parameter.name != "seed"]
+    fields = {name: text for name, text in named.items() if name not in parameters}
+    known = [*parameters, *_field_names(config)]
+    for name, text in fields.items():
+        if name not in known and name not in {other.rpartition(".")[2] for other in known}:
+            raise InputError(f"{option} {name}={text}: {unknown('setting', name, known)}")
+    config = merge(config, fields, option=option)
+    try:
+        values = factory.parse({name: text for name, text in named.items() if name in parameters})
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None
+    kept = {
+        name: value for name, value in config.parameters.items() if name != "seed" or "seed" not in fields
+    }
+    return replace(config, parameters={**kept, **values})
+
+
+def with_learner(config: TrainConfig, name: str) -> TrainConfig:
+    """A copy with this learner; the parameters of another one do not go with it."""
+    learners.factory(name)
+    return config if name == config.learner else replace(config, learner=name, parameters={})
+
+
+def _field_names(config: TrainConfig) -> list[str]:
+    values = to_dict(config)
+    return [
+        *(name for name in values if name not in TABLES),
+        *(f"pruner_settings.{name}" for name in values["pruner_settings"]),
+    ]

@@ -1,0 +1,199 @@
+"""`arbora parse`: trees for tagged words, from a stream to a stream."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.progress import Progress, SpinnerColumn, TextColumn
+
+from arbora.cli.console import make_console
+from arbora.cli.files import FormatOption, existing, say_skipped, session, writable
+from arbora.cli.progress import draws_bars, say, show_seconds
+from arbora.cli.settings import ThreadsOption
+from arbora.data import conllu
+from arbora.data.columns import Columns
+from arbora.data.encode import NOTHING
+from arbora.data.files import open_output
+from arbora.data.sentence import Sentence
+from arbora.data.tree import Tree
+from arbora.data.treebank import ColumnReader
+from arbora.parser import Parser
+from arbora.view.terminal import draw
+
+Trees = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""Heads and labels of a piece's words."""
+ALWAYS = ("id", "form", "head", "deprel")
+
+
+class OutputFormat(StrEnum):
+    """What parses can be written as."""
+
+    AUTO = "auto"
+    CONLLU = "conllu"
+    JSON = "json"
+    TREE = "tree"
+
+
+def parse_file(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT", callback=existing, help="Tagged sentences as CoNLL-U or CoNLL-X; - is stdin."
+        ),
+    ],
+    model: Annotated[
+        str, typer.Option("--model", "-m", metavar="MODEL", callback=existing, help="From `arbora train`.")
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="OUT", callback=writable, help="A file (.gz zips); - for stdout."
+        ),
+    ] = "-",
+    format: Annotated[  # noqa: A002
+        OutputFormat,
+        typer.Option(
+            help="What to write: CoNLL-U, JSON (an object per line), or drawn trees. auto: what was read, "
+            "with its trees; on a terminal, drawn trees."
+        ),
+    ] = OutputFormat.AUTO,
+    threads: ThreadsOption = 1,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Skip bad sentences with a warning and a count.")
+    ] = False,
+    input_format: Annotated[
+        FormatOption, typer.Option(help="What INPUT is; auto looks at its name and first lines.")
+    ] = FormatOption.AUTO,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.")
+    ] = False,
+) -> None:
+    """Parse tagged sentences: HEAD and DEPREL are filled in, every other byte stays as it is.
+
+    Sentences are read, parsed and written in order, a megabyte at a time, so that a file of any length
+    takes the same memory. A file appears only when all went well.
+
+    Examples:
+
+    - `arbora parse in.conllu -m da.arbora -o out.conllu --threads 4`
+    - `cat in.conllu | arbora parse - -m da.arbora | arbora eval gold.conllu -`
+    - `arbora parse in.conllu -m da.arbora --format tree | less`
+    """
+    with session(lenient=lenient):
+        parser = Parser.load(model)
+        reader = ColumnReader(source, format=input_format.value, lenient=lenient)
+        render = _renderer(parser, _chosen(format, output, reader))
+        tally = Tally()
+        with open_output(output) as stream, _shown(quiet=quiet or _draws(output)) as tell:
+            for columns in reader:
+                stream.write(render(columns, parser.trees(columns, threads=threads)))
+                tally.count(columns)
+                tell(tally)
+        say_skipped(reader.skipped, reader.source)
+        if tally.words and not tally.tagged and parser.names.tags != (NOTHING,):
+            say(
+                f"warning: {reader.source}: UPOS is `_` everywhere, but {model} was trained with tags; "
+                "tag the words first, or the trees will be poor"
+            )
+        if not quiet:
+            say(f"{reader.source}: {tally.summary()}")
+
+
+class Tally:
+    """How much was parsed, and how fast."""
+
+    def __init__(self) -> None:
+        self.sentences = self.words = 0
+        self.tagged = False
+        self._begun = time.monotonic()
+
+    def count(self, columns: Columns) -> None:
+        """One more piece."""
+        self.sentences += len(columns)
+        self.words += columns.words
+        self.tagged = self.tagged or bool(np.any(columns.ids("upos")))
+
+    def summary(self) -> str:
+        """One line."""
+        seconds = max(time.monotonic() - self._begun, 1e-9)
+        speed = f"{self.sentences / seconds:,.0f} sentences/s, {self.words / seconds:,.0f} words/s"
+        return f"{self.sentences:,} sentences, {self.words:,} words in {show_seconds(seconds)} ({speed})"
+
+
+def _draws(output: str) -> bool:
+    """Whether the output goes to a terminal."""
+    return output == "-" and sys.stdout.isatty()
+
+
+def _chosen(format: OutputFormat, output: str, reader: ColumnReader) -> OutputFormat:  # noqa: A002
+    """The format that `auto` means; AUTO where what was read is written as it is."""
+    if format is OutputFormat.AUTO and _draws(output):
+        return OutputFormat.TREE
+    if format is OutputFormat.CONLLU and reader.format == "conllu":
+        return OutputFormat.AUTO
+    return format
+
+
+def _renderer(parser: Parser, format: OutputFormat) -> Callable[[Columns, Trees], bytes]:  # noqa: A002
+    """What makes bytes of a piece and its trees."""
+    if format is OutputFormat.AUTO:
+        return lambda columns, trees: columns.to_bytes_with(*trees, parser.names.labels)
+    show = {OutputFormat.CONLLU: _as_conllu, OutputFormat.JSON: _as_json, OutputFormat.TREE: _as_tree}[format]
+
+    def render(columns: Columns, trees: Trees) -> bytes:
+        return "".join(map(show, _parsed(parser, columns, trees))).encode()
+
+    return render
+
+
+def _parsed(parser: Parser, columns: Columns, trees: Trees) -> Iterator[Sentence]:
+    heads, labels = (part.tolist() for part in trees)
+    at = 0
+    for sentence in columns.sentences():
+        end = at + len(sentence)
+        names = [parser.names.labels[label] if label >= 0 else NOTHING for label in labels[at:end]]
+        yield sentence.with_tree(Tree.from_heads(heads[at:end], labels=names))
+        at = end
+
+
+def _as_conllu(sentence: Sentence) -> str:
+    return conllu.from_conllx(sentence).to_conllu()
+
+
+def _as_json(sentence: Sentence) -> str:
+    words = [
+        {name: value for name, value in word._asdict().items() if name in ALWAYS or value != NOTHING}
+        for word in sentence
+    ]
+    return json.dumps({"comments": sentence.comments, "words": words}, ensure_ascii=False) + "\n"
+
+
+def _as_tree(sentence: Sentence) -> str:
+    return draw(sentence.tree, sentence.forms) + "\n\n"
+
+
+@contextmanager
+def _shown(*, quiet: bool) -> Iterator[Callable[[Tally], None]]:
+    """What shows the tally so far, on stderr where that is a terminal."""
+    if quiet or not draws_bars():
+        yield lambda tally: None
+        return
+    bars = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        console=make_console(stderr=True),
+        transient=True,
+        refresh_per_second=4,
+    )
+    task = bars.add_task("", total=None)
+    with bars:
+        yield lambda tally: bars.update(task, description=tally.summary())

@@ -1,0 +1,203 @@
+"""How training goes, on stderr: bars on a terminal, a line per epoch elsewhere, nothing where asked for."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from enum import Enum, auto
+from types import TracebackType
+
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from arbora._stages import EpochReport
+from arbora.cli.console import make_console, wants_codes
+
+REFRESH_SECONDS = 0.1
+
+
+class Mode(Enum):
+    """How much is shown."""
+
+    BARS = auto()
+    LINES = auto()
+    NOTHING = auto()
+
+
+def choose_mode(*, quiet: bool) -> Mode:
+    """Bars need a terminal that may be sent escape codes."""
+    if quiet:
+        return Mode.NOTHING
+    return Mode.BARS if draws_bars() else Mode.LINES
+
+
+def draws_bars() -> bool:
+    """Whether stderr is a terminal that may be sent escape codes."""
+    return sys.stderr.isatty() and wants_codes()
+
+
+def say(text: str) -> None:
+    """One line on stderr, however long, with no markup in it."""
+    make_console(stderr=True, soft_wrap=True).print(text, markup=False)
+
+
+class SpeedColumn(ProgressColumn):
+    """Sentences per second."""
+
+    def render(self, task: Task) -> Text:
+        """The speed as it is now, or on the whole where the task is finished."""
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.0f}/s", style="progress.data.speed")
+
+
+def show_scores(scores: Mapping[str, float]) -> str:
+    """`LAS 85.10, UAS 88.02`."""
+    return ", ".join(f"{name.upper()} {value:.2f}" for name, value in scores.items())
+
+
+def show_seconds(seconds: float) -> str:
+    """`4.2 s`, `3:05 min`, `1:02:03 h`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
+
+
+class TrainingProgress:
+    """An observer of training that shows how far it is, how long it will take, and the scores so far.
+
+    Also keeps what reports leave out: the seconds of each epoch that was trained here.
+    """
+
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
+        self.seconds: dict[tuple[str, int], float] = {}
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            SpeedColumn(),
+            TextColumn("ETA"),
+            TimeRemainingColumn(compact=True),
+            TextColumn("{task.fields[scores]}"),
+            console=make_console(stderr=True),
+            transient=True,
+            disable=mode is not Mode.BARS,
+            refresh_per_second=4,
+        )
+        self._trials: TaskID | None = None
+        self._epoch: TaskID | None = None
+        self._all: TaskID | None = None
+        self._waiting = 0
+        self._shown = 0.0
+        self._epochs = 0
+        self._examples = 0
+        self._begun = 0.0
+        self._done = 0
+        self._best = ""
+
+    def __enter__(self) -> TrainingProgress:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    # Several trainings, one after the other
+
+    def trials(self, count: int) -> None:
+        """There will be so many trainings."""
+        self._trials = self._bars.add_task("trainings", total=count, scores="")
+
+    def trial_begins(self, what: str) -> None:
+        """The next training."""
+        if self._trials is not None:
+            self._bars.update(self._trials, scores=what)
+
+    def trial_ends(self, line: str) -> None:
+        """That training is done, with a line to say about it."""
+        if self._trials is not None:
+            self._bars.advance(self._trials)
+        if self.mode is not Mode.NOTHING:
+            self._bars.console.print(line, markup=False, soft_wrap=True)
+
+    # One training, as an observer
+
+    def stage_begins(self, stage: str, examples: int, epochs: int, done: int) -> None:
+        """New bars: one for the epoch, one for all."""
+        self._hide()
+        self._examples, self._epochs, self._done = examples, epochs, done
+        self._begun, self._best, self._waiting = time.monotonic(), "", 0
+        self._epoch = self._bars.add_task("", total=examples, scores="")
+        self._all = self._bars.add_task(
+            f"{stage:<6} all", total=examples * epochs, completed=examples * done, scores=""
+        )
+        self._begin_epoch(stage, done + 1)
+
+    def asked(self, examples: int) -> None:
+        """Move the bars, a few times a second: this is called for every sentence."""
+        self._waiting += examples
+        now = time.monotonic()
+        if now - self._shown > REFRESH_SECONDS:
+            self._flush(now)
+
+    def epoch_ends(self, report: EpochReport) -> None:
+        """Show the scores; begin the next epoch's bar."""
+        epoch = report.epoch
+        self.seconds[report.stage, epoch.number] = epoch.seconds
+        self._flush(time.monotonic())
+        scores = show_scores(report.scores)
+        if report.best and scores:
+            self._best = f"best: {scores} (epoch {epoch.number})"
+        if self._all is not None:
+            self._bars.update(self._all, completed=self._examples * epoch.number, scores=self._best)
+            self._begin_epoch(report.stage, epoch.number + 1, scores or f"loss {epoch.loss:,.0f}")
+        if self.mode is Mode.LINES:
+            self._say_epoch(report, scores)
+
+    def note(self, text: str) -> None:
+        """Something that the user should know: above the bars."""
+        if self.mode is not Mode.NOTHING:
+            self._bars.console.print(f"note: {text}", markup=False, soft_wrap=True)
+
+    def _begin_epoch(self, stage: str, number: int, before: str = "") -> None:
+        """The epoch's bar from its start, with what the epoch before came to."""
+        if self._epoch is not None and number <= self._epochs:
+            name = f"{stage:<6} epoch {number}/{self._epochs}"
+            self._bars.reset(self._epoch, description=name, scores=before and f"last: {before}")
+
+    def _flush(self, now: float) -> None:
+        self._shown = now
+        if self._waiting and self._epoch is not None and self._all is not None:
+            self._bars.advance(self._epoch, self._waiting)
+            self._bars.advance(self._all, self._waiting)
+        self._waiting = 0
+
+    def _hide(self) -> None:
+        for task in (self._epoch, self._all):
+            if task is not None:
+                self._bars.remove_task(task)
+        self._epoch = self._all = None
+
+    def _say_epoch(self, report: EpochReport, scores: str) -> None:
+        number = report.epoch.number
+        spent = (time.monotonic() - self._begun) / (number - self._done)
+        parts = [f"loss {report.epoch.loss:,.0f}", *([scores] if scores else [])]
+        parts.append(show_seconds(report.epoch.seconds))
+        if number < self._epochs:
+            parts.append(f"at most {show_seconds(spent * (self._epochs - number))} left")
+        best = " *" if report.best and scores else ""
+        say(f"{report.stage} epoch {number}/{self._epochs}: {', '.join(parts)}{best}")

@@ -1,0 +1,158 @@
+"""Options that say how to train, shared by `train` and `tune`, and the configuration that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from arbora._overrides import override, with_learner
+from arbora.cli.files import existing_if_given
+from arbora.config import load_config
+from arbora.errors import InputError
+from arbora.registry import learners
+from arbora.train import TrainConfig, make_learner
+
+
+class TreesChoice(StrEnum):
+    """Which trees a parser may give."""
+
+    AUTO = "auto"
+    PROJECTIVE = "projective"
+    NONPROJECTIVE = "nonprojective"
+
+
+class RootsChoice(StrEnum):
+    """How many roots a tree may have."""
+
+    AUTO = "auto"
+    SINGLE = "single"
+    MULTI = "multi"
+
+
+class LabelsChoice(StrEnum):
+    """How labels are chosen."""
+
+    STAGED = "staged"
+    JOINT = "joint"
+    NONE = "none"
+
+
+@contextmanager
+def told_as_usage() -> Iterator[None]:
+    """Within the block, settings that do not fit are the command line's fault."""
+    try:
+        yield
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _known_learner(name: str | None) -> str | None:
+    if name is not None:
+        with told_as_usage():
+            learners.factory(name)
+    return name
+
+
+def pair(text: str) -> tuple[str, str]:
+    """NAME=VALUE as its two parts."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise typer.BadParameter(f"expected NAME=VALUE, got {text!r}")
+    return name.strip(), value.strip()
+
+
+def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Several NAME=VALUE; none twice."""
+    found: dict[str, str] = {}
+    for name, value in map(pair, texts):
+        if name in found:
+            raise typer.BadParameter(f"{option} {name}: given twice, as {found[name]} and {value}")
+        found[name] = value
+    return found
+
+
+ConfigOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--config", metavar="FILE", callback=existing_if_given, help="Settings in TOML; options go before it."
+    ),
+]
+LearnerOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", callback=_known_learner, help="One of `arbora list learners`."),
+]
+ParametersOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-p",
+        metavar="NAME=VALUE",
+        help="A parameter of the learner (`arbora info learner NAME`), or any setting of --config; "
+        "may be given several times.",
+    ),
+]
+OrderOption: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, max=2, help="1: arcs; 2: siblings and grandparents, too (the default).")
+]
+TreesOption: TypeAlias = Annotated[
+    TreesChoice | None, typer.Option(help="Whether arcs may cross; auto: as the treebank has it.")
+]
+RootsOrAuto: TypeAlias = Annotated[
+    RootsChoice | None, typer.Option(help="How many roots a tree may have; auto: as the treebank has it.")
+]
+LabelsOption: TypeAlias = Annotated[
+    LabelsChoice | None,
+    typer.Option(
+        help="Chosen on the finished tree (staged), together with it (joint), or not at all (none)."
+    ),
+]
+EpochsOption: TypeAlias = Annotated[int | None, typer.Option(min=1, help="Passes over TRAIN at most.")]
+PatienceOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(min=0, help="Stop when DEV has not improved for so many epochs; 0: never."),
+]
+SeedOption: TypeAlias = Annotated[
+    int | None, typer.Option(min=0, help="Of the order of examples; one seed gives one model.")
+]
+ThreadsOption: TypeAlias = Annotated[
+    int, typer.Option(min=1, help="How many cores to use; the result does not depend on it.")
+]
+
+
+def chosen_config(
+    file: str | None,
+    *,
+    learner: str | None,
+    parameters: Sequence[str],
+    epochs: int | None,
+    seed: int | None,
+    **fields: int | str | None,
+) -> TrainConfig:
+    """The configuration of a file, changed by what was given; the command line is at fault otherwise.
+
+    `fields`: of TrainConfig, None where not given.
+    """
+    overrides = pairs(parameters, "-p")
+    named = {"learner": learner, "epochs": epochs, "seed": seed, **fields}
+    for name, value in named.items():
+        if value is not None and name in overrides:
+            raise typer.BadParameter(f"-p {name}: given twice, since --{name} says it, too")
+    with told_as_usage():
+        config = TrainConfig() if file is None else load_config(file, TrainConfig)
+        if learner is not None:
+            config = with_learner(config, learner)
+        changes: dict[str, Any] = {
+            name: value.value if isinstance(value, StrEnum) else value
+            for name, value in fields.items()
+            if value is not None
+        }
+        config = replace(config, **changes)
+        both = {"epochs": epochs, "seed": seed}
+        config = override(config, {n: str(v) for n, v in both.items() if v is not None}, option="--")
+        config = override(config, overrides)
+        make_learner(config, config.parameters)  # which checks what a file says, too
+    return config

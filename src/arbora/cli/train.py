@@ -1,0 +1,311 @@
+"""`arbora train`: a treebank in, a model out."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from arbora._replace import is_special
+from arbora._stages import Scores
+from arbora.cli.files import (
+    FormatOption,
+    at_most_one_stdin,
+    complain,
+    existing,
+    existing_if_given,
+    session,
+    writable,
+)
+from arbora.cli.progress import TrainingProgress, choose_mode, say, show_scores, show_seconds
+from arbora.cli.settings import (
+    ConfigOption,
+    EpochsOption,
+    LabelsOption,
+    LearnerOption,
+    OrderOption,
+    ParametersOption,
+    PatienceOption,
+    RootsOrAuto,
+    SeedOption,
+    ThreadsOption,
+    TreesOption,
+    chosen_config,
+    told_as_usage,
+)
+from arbora.cli.tables import Table, show
+from arbora.cli.treebanks import read_treebanks
+from arbora.data.columns import Columns
+from arbora.train import Dev, Trained, train
+from arbora.view.curve import SUFFIXES, draw_curve, require_matplotlib
+
+CHECKPOINT = ".checkpoint"
+STOPPED = 130
+
+
+def model_name(name: str) -> str:
+    """`name` if it can be a model's; the command line is at fault otherwise."""
+    if name == "-":
+        raise typer.BadParameter("a model is not written to stdout; name a file")
+    return writable(name)
+
+
+def plot_name(name: str | None) -> str | None:
+    """`name` if it can be a picture's and pictures can be drawn."""
+    if name is None:
+        return None
+    if Path(name).suffix.lower() not in SUFFIXES:
+        raise typer.BadParameter(f"{name}: expected a name that ends in {' or '.join(SUFFIXES)}")
+    with told_as_usage():
+        require_matplotlib()
+    return writable(name)
+
+
+def train_files(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="TRAIN", help="Treebanks to learn from, zipped or not; - is stdin."),
+    ],
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="MODEL", callback=model_name, help="The model to write."),
+    ],
+    dev: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DEV",
+            callback=existing_if_given,
+            help="A treebank to judge each epoch by; the best is kept. Without it, the last is.",
+        ),
+    ] = None,
+    config: ConfigOption = None,
+    learner: LearnerOption = None,
+    parameters: ParametersOption = None,
+    order: OrderOption = None,
+    trees: TreesOption = None,
+    roots: RootsOrAuto = None,
+    labels: LabelsOption = None,
+    epochs: EpochsOption = None,
+    patience: PatienceOption = None,
+    seed: SeedOption = None,
+    threads: ThreadsOption = 1,
+    compact: Annotated[
+        bool,
+        typer.Option("--compact", help="Store weights in a byte each, and say what that costs on DEV."),
+    ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help=f"Go on from MODEL{CHECKPOINT}, which an interrupted training left."),
+    ] = False,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", callback=plot_name, help=f"Draw the learning curve: {' or '.join(SUFFIXES)}."
+        ),
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="JSON on stdout: scores, epochs and the whole configuration.")
+    ] = False,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Skip bad sentences with a warning and a count.")
+    ] = False,
+    format: Annotated[  # noqa: A002
+        FormatOption, typer.Option(help="What the treebanks are; auto looks at name and first lines.")
+    ] = FormatOption.AUTO,
+) -> None:
+    """Train a parser on tagged sentences with trees.
+
+    After each epoch the parser is judged on DEV, and a checkpoint is written beside the model. Training
+    stops when DEV has not improved for a while; the best epoch is kept. Ctrl-C does the same at once, and
+    --resume then goes on, to the same bytes as if nothing had happened.
+
+    Examples:
+
+    - `arbora train train.conllu --dev dev.conllu -o da.arbora`
+    - `arbora train train.conllu --dev dev.conllu -o da.arbora --learner mira -p C=0.1 --order 1`
+    - `arbora train train.conllu -o da.arbora --config best.toml --compact`
+    """
+    at_most_one_stdin([*files, dev])
+    names = [existing(name) for name in files]
+    settings = chosen_config(
+        config,
+        learner=learner,
+        parameters=parameters or [],
+        epochs=epochs,
+        order=order,
+        trees=trees,
+        roots=roots,
+        labels=labels,
+        patience=patience,
+        seed=seed,
+    )
+    with session(lenient=lenient):
+        columns = read_treebanks(names, format.value, lenient=lenient)
+        judged = None if dev is None else read_treebanks([dev], format.value, lenient=lenient)
+        checkpoint = _checkpoint(output, resume=resume, quiet=quiet)
+        begun = time.monotonic()
+        progress = TrainingProgress(choose_mode(quiet=quiet))
+        try:
+            with told_as_usage(), progress:
+                trained = train(
+                    columns,
+                    judged,
+                    config=settings,
+                    threads=threads,
+                    observer=progress,
+                    checkpoint=checkpoint,
+                    resume=resume,
+                )
+        except KeyboardInterrupt:
+            _say_nothing_learned(checkpoint)
+            raise typer.Exit(STOPPED) from None
+        loss = _compact(trained, judged, threads) if compact else None
+        trained.parser.save(output, quantized=compact)
+        if checkpoint is not None and not trained.interrupted:
+            checkpoint.unlink(missing_ok=True)
+        if plot is not None:
+            draw_curve(trained.reports, plot)
+        report = Report(output, trained, progress, time.monotonic() - begun, loss)
+        if as_json:
+            print(json.dumps(report.to_json(), ensure_ascii=False, indent=1))
+        elif not quiet:
+            show([report.table()])
+            print("\n" + "\n".join(report.lines()))
+    if trained.interrupted:
+        complain(f"stopped by Ctrl-C; {output} holds the best so far, --resume goes on to the end")
+        raise typer.Exit(STOPPED)
+
+
+def _checkpoint(output: str, *, resume: bool, quiet: bool) -> Path | None:
+    """Where the checkpoint goes, with a word about one that is there, or is not."""
+    if is_special(Path(output)):  # nothing is to be put beside a device
+        if resume:
+            raise typer.BadParameter(f"--resume: {output} is a device, which has no checkpoint")
+        return None
+    path = Path(output + CHECKPOINT)
+    if resume and not path.exists():
+        say(f"note: no {path}: training begins from the start")
+    if not resume and path.exists() and not quiet:
+        say(f"note: {path} of an earlier training will be replaced; --resume would go on from it")
+    return path
+
+
+def _say_nothing_learned(checkpoint: Path | None) -> None:
+    kept = checkpoint is not None and checkpoint.exists()
+    then = "; --resume goes on after the last finished epoch" if kept else ""
+    complain(f"stopped by Ctrl-C before the first epoch of the tree stage, so there is no model{then}")
+
+
+def _compact(trained: Trained, dev: Columns | None, threads: int) -> dict[str, Scores]:
+    """What storing weights in a byte costs on dev; the model's own scores are then those after it."""
+    parser = trained.parser
+    if dev is None:
+        parser.about["compact"] = {}
+        return {}
+    after = Dev(dev, parser.names).scores(parser.rounded(), threads)
+    parser.about["compact"] = {"before": trained.scores}
+    parser.about["dev"] = after
+    return {"before": dict(trained.scores), "after": after}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What there is to say when a model is written."""
+
+    model: str
+    trained: Trained
+    progress: TrainingProgress
+    seconds: float
+    compact: dict[str, Scores] | None
+    """Scores before and after; none where there is no dev, None where weights are stored as they are."""
+
+    def to_json(self) -> dict[str, Any]:
+        """One object."""
+        trained = self.trained
+        epochs = [{**report, "seconds": self._seconds(report)} for report in trained.reports]
+        return {
+            "model": self.model,
+            "bytes": self._bytes(),
+            "dev": self._scores(),
+            "best_epoch": trained.best_epoch,
+            "interrupted": trained.interrupted,
+            "seconds": self.seconds,
+            "compact": self.compact,
+            "config": trained.parser.about["config"],
+            "epochs": epochs,
+        }
+
+    def table(self) -> Table:
+        """A row per epoch; the kept one of each stage has a star."""
+        measures = _keys(report["measures"] for report in self.trained.reports)
+        scores = _keys(report["dev"] for report in self.trained.reports)
+        kept = {report["stage"]: report["epoch"] for report in self.trained.reports if report["best"]}
+        rows = []
+        for report in self.trained.reports:
+            seconds = self._seconds(report)
+            rows.append(
+                [
+                    report["stage"],
+                    str(report["epoch"]),
+                    f"{report['loss']:,.0f}",
+                    f"{report['updates']:,}",
+                    *(_number(report["measures"].get(name), ".4g") for name in measures),
+                    _number(seconds, ".1f"),
+                    *(_number(report["dev"].get(name), ".2f") for name in scores),
+                    "*" if kept[report["stage"]] == report["epoch"] else "",
+                ]
+            )
+        headings = ["stage", "epoch", "loss", "updates", *measures, "seconds", *map(str.upper, scores), ""]
+        return Table("", headings, rows)
+
+    def lines(self) -> list[str]:
+        """The model, its scores, and what they rest on."""
+        config = self.trained.parser.about["config"]
+        scores = self._scores()
+        on_dev = f"{show_scores(scores)} on dev" if scores else "not judged, since there is no --dev"
+        lines = [
+            f"{self.model}: {self._bytes():,} bytes, after {show_seconds(self.seconds)}",
+            f"epoch {self.trained.best_epoch} of the tree stage: {on_dev}",
+            f"{config['trees']} trees, {config['roots']} root, order {config['order']}, "
+            f"labels {config['labels']}, {config['learner']}",
+        ]
+        if self.compact:
+            lines.append(
+                f"compact: before {show_scores(self.compact['before'])}, "
+                f"after {show_scores(self.compact['after'])} ({_differences(self.compact)})"
+            )
+        elif self.compact is not None:
+            lines.append("compact: there is no --dev to tell what it costs")
+        return lines
+
+    def _scores(self) -> Scores:
+        return self.compact["after"] if self.compact else self.trained.scores
+
+    def _seconds(self, report: dict[str, Any]) -> float | None:
+        """None for epochs before a checkpoint: their time is not kept."""
+        return self.progress.seconds.get((report["stage"], report["epoch"]))
+
+    def _bytes(self) -> int:
+        return Path(self.model).stat().st_size
+
+
+def _differences(scores: dict[str, Scores]) -> str:
+    before, after = scores["before"], scores["after"]
+    return ", ".join(f"{name.upper()} {after[name] - before[name]:+.2f}" for name in after)
+
+
+def _keys(tables: Any) -> Sequence[str]:
+    """The names in several tables, in order of appearance."""
+    return list(dict.fromkeys(name for table in tables for name in table))
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)

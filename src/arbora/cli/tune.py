@@ -1,0 +1,199 @@
+"""`arbora tune`: the best settings of a grid, on dev or by cross-validation."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from arbora.cli.files import (
+    FormatOption,
+    at_most_one_stdin,
+    complain,
+    existing,
+    existing_if_given,
+    session,
+    writable,
+)
+from arbora.cli.progress import Mode, TrainingProgress, choose_mode, show_scores
+from arbora.cli.settings import (
+    ConfigOption,
+    EpochsOption,
+    LabelsOption,
+    LearnerOption,
+    OrderOption,
+    ParametersOption,
+    PatienceOption,
+    RootsOrAuto,
+    SeedOption,
+    ThreadsOption,
+    TreesOption,
+    chosen_config,
+    pairs,
+    told_as_usage,
+)
+from arbora.cli.tables import Table, show
+from arbora.cli.treebanks import read_treebanks
+from arbora.config import to_dict, to_toml
+from arbora.data.files import open_output
+from arbora.tune import Tuned, combinations, tune
+
+FOLDS = 5
+STOPPED = 130
+
+
+class TuningProgress(TrainingProgress):
+    """Where there are no bars, a line per training is enough."""
+
+    def __init__(self, mode: Mode) -> None:
+        super().__init__(mode)
+        self._noted: set[str] = set()
+
+    def note(self, text: str) -> None:
+        """The same in every training is said once."""
+        if text not in self._noted:
+            self._noted.add(text)
+            super().note(text)
+
+    def _say_epoch(self, report: object, scores: str) -> None:
+        pass
+
+
+def _output(name: str | None) -> str | None:
+    return None if name is None else writable(name)
+
+
+def tune_files(
+    context: typer.Context,
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="TRAIN", help="Treebanks to learn from, zipped or not; - is stdin."),
+    ],
+    grid: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=V1,V2,...",
+            help="Values to try of a parameter of the learner, or of any setting of --config; "
+            "several grids are combined.",
+        ),
+    ],
+    dev: Annotated[
+        str | None,
+        typer.Option(metavar="DEV", callback=existing_if_given, help="A treebank to judge by."),
+    ] = None,
+    folds: Annotated[
+        int,
+        typer.Option(min=2, help="Without --dev: deal TRAIN into so many parts, each judged by the others."),
+    ] = FOLDS,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", callback=_output, help="The best settings, for train --config."
+        ),
+    ] = None,
+    config: ConfigOption = None,
+    learner: LearnerOption = None,
+    parameters: ParametersOption = None,
+    order: OrderOption = None,
+    trees: TreesOption = None,
+    roots: RootsOrAuto = None,
+    labels: LabelsOption = None,
+    epochs: EpochsOption = None,
+    patience: PatienceOption = None,
+    seed: SeedOption = None,
+    threads: ThreadsOption = 1,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress: nothing but the table, warnings and errors.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="JSON on stdout: all trials, best first, and the best settings.")
+    ] = False,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Skip bad sentences with a warning and a count.")
+    ] = False,
+    format: Annotated[  # noqa: A002
+        FormatOption, typer.Option(help="What the treebanks are; auto looks at name and first lines.")
+    ] = FormatOption.AUTO,
+) -> None:
+    """Try settings: train with every combination, compare on DEV or by cross-validation.
+
+    Trials are listed best first, by LAS, or by UAS where labels are not learned. Ctrl-C ends the search and
+    lists the trials that are complete.
+
+    Examples:
+
+    - `arbora tune train.conllu --dev dev.conllu --grid C=0.003,0.01,0.03 -o best.toml`
+    - `arbora tune train.conllu --folds 5 --learner pegasos --grid lam=1e-4,1e-3 --grid k=1,10`
+    """
+    at_most_one_stdin([*files, dev])
+    names = [existing(name) for name in files]
+    source = context.get_parameter_source("folds")
+    if dev is not None and source is not None and source.name == "COMMANDLINE":
+        raise typer.BadParameter("--folds is for when there is no --dev")
+    if output == "-" and as_json:
+        raise typer.BadParameter("-o - and --json both want stdout; the JSON has the best settings, too")
+    base = chosen_config(
+        config,
+        learner=learner,
+        parameters=parameters or [],
+        epochs=epochs,
+        order=order,
+        trees=trees,
+        roots=roots,
+        labels=labels,
+        patience=patience,
+        seed=seed,
+    )
+    values = {name: _values(name, text) for name, text in pairs(grid, "--grid").items()}
+    with told_as_usage():
+        list(combinations(values, base))  # before any file is read
+    with session(lenient=lenient):
+        columns = read_treebanks(names, format.value, lenient=lenient)
+        judged = None if dev is None else read_treebanks([dev], format.value, lenient=lenient)
+        with told_as_usage(), TuningProgress(choose_mode(quiet=quiet)) as progress:
+            tuned = tune(
+                columns, judged, grid=values, config=base, folds=folds, threads=threads, observer=progress
+            )
+        if tuned.trials:
+            _report(tuned, output, as_json=as_json)
+    if tuned.interrupted:
+        complain(f"stopped by Ctrl-C after {len(tuned.trials)} complete trials")
+        raise typer.Exit(STOPPED)
+
+
+def _values(name: str, text: str) -> list[str]:
+    values = [value.strip() for value in text.split(",") if value.strip()]
+    if len(set(values)) != len(values):
+        raise typer.BadParameter(f"--grid {name}: expected values that differ, got {text}")
+    return values
+
+
+def _report(tuned: Tuned, output: str | None, *, as_json: bool) -> None:
+    if output is not None:
+        with open_output(output) as stream:
+            stream.write(to_toml(tuned.best).encode())
+    if as_json:
+        answer = {"best": to_dict(tuned.best), "trials": [trial.to_json() for trial in tuned.trials]}
+        print(json.dumps(answer, ensure_ascii=False, indent=1))
+        return
+    first = tuned.trials[0]
+    headings = [*first.values, *map(str.upper, first.scores), "epoch", "seconds"]
+    rows = [
+        [
+            *trial.values.values(),
+            *(_score(trial.scores[name], trial.spread.get(name)) for name in trial.scores),
+            "/".join(map(str, trial.epochs)),
+            f"{trial.seconds:.1f}",
+        ]
+        for trial in tuned.trials
+    ]
+    if output != "-":
+        show([Table("", headings, rows)])
+        best = " ".join(f"-p {name}={value}" for name, value in first.values.items())
+        where = f"; train --config {output}" if output is not None else ""
+        print(f"\nbest: {best} ({show_scores(first.scores)}){where}")
+
+
+def _score(mean: float, spread: float | None) -> str:
+    return f"{mean:.2f}" if spread is None else f"{mean:.2f} ±{spread:.2f}"

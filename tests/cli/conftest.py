@@ -1,0 +1,61 @@
+"""The command line run in this process, which is faster than a new one, and small treebanks for it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from arbora.cli.main import run
+from arbora.data import treebank
+from arbora.data.synthetic import generate
+from arbora.parser import Parser
+from arbora.train import train
+
+
+class Result(NamedTuple):
+    status: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def arbora(monkeypatch, capfd):
+    """`arbora VERB ...` as a shell sees it, but for its stdin."""
+
+    def call(*arguments: object) -> Result:
+        monkeypatch.setattr(sys, "argv", ["arbora", *map(str, arguments)])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as exited:
+            run()
+        told = capfd.readouterr()
+        return Result(int(exited.value.code or 0), told.out, told.err)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def invented(tmp_path_factory) -> tuple[Path, Path]:
+    """A treebank to train on and one to judge by."""
+    folder = tmp_path_factory.mktemp("invented")
+    paths = folder / "train.conllu", folder / "dev.conllu"
+    for seed, (path, count) in enumerate(zip(paths, (80, 40), strict=True), start=1):
+        treebank.write(generate(count, seed=seed), path)
+    return paths
+
+
+@pytest.fixture(scope="session")
+def parser(invented) -> Parser:
+    """A small parser."""
+    settings = {"tree_bits": 12, "label_bits": 12, "order": 1, "parameters": {"epochs": 2}}
+    return train(*invented, config=settings).parser
+
+
+@pytest.fixture(scope="session")
+def model(parser, tmp_path_factory) -> Path:
+    """The same in a file."""
+    path = tmp_path_factory.mktemp("model") / "small.arbora"
+    parser.save(path)
+    return path

@@ -1,0 +1,186 @@
+"""`arbora parse`: streams in and out, with nothing but the trees changed."""
+
+import gzip
+import json
+import subprocess
+import sys
+
+import pytest
+
+import arbora as package
+from arbora.data.sentence import Sentence
+from arbora.data.treebank import read, write
+
+
+def piped(command: str, data: bytes = b""):
+    run = f'arbora() {{ {sys.executable} -m arbora "$@"; }}; {command}'
+    return subprocess.run(["bash", "-o", "pipefail", "-c", run], input=data, capture_output=True, timeout=60)
+
+
+def without_trees(data: bytes) -> list[list[str]]:
+    """Every line but for HEAD and DEPREL of words."""
+    lines = [line.split("\t") for line in data.decode().split("\n")]
+    return [line[:6] + line[8:] if line[0].isdigit() else line for line in lines]
+
+
+def test_trees_are_those_of_the_parser(arbora, model, parser, invented, tmp_path):
+    out = tmp_path / "out.conllu"
+    result = arbora("parse", invented[1], "-m", model, "-o", out)
+    assert (result.status, result.stdout) == (0, "")
+    assert f"{invented[1]}: 40 sentences, " in result.stderr
+    assert "words/s" in result.stderr
+    gold = list(read(invented[1]))
+    assert list(read(out)) == parser.parse(gold)
+    assert package.evaluate(gold, read(out)).las > 80
+
+
+def test_nothing_else_changes(arbora, model, small_treebank, tmp_path):
+    out = tmp_path / "out.conllu"
+    assert arbora("parse", small_treebank, "-m", model, "-o", out, "-q") == (0, "", "")
+    given = small_treebank.read_bytes()
+    assert without_trees(out.read_bytes()) == without_trees(given)
+    assert [sentence.heads for sentence in read(out)] != [sentence.heads for sentence in read(small_treebank)]
+    crlf = tmp_path / "crlf.conllu"
+    crlf.write_bytes(b"\xef\xbb\xbf" + given.replace(b"\n", b"\r\n"))
+    assert arbora("parse", crlf, "-m", model, "-o", tmp_path / "x", "-q").status == 0
+    assert (tmp_path / "x").read_bytes() == b"\xef\xbb\xbf" + out.read_bytes().replace(b"\n", b"\r\n")
+
+
+def test_pipes(model, invented, tmp_path):
+    data = invented[1].read_bytes()
+    result = piped(f"arbora parse - -m {model} | arbora eval {invented[1]} - --json", data)
+    assert result.returncode == 0
+    assert json.loads(result.stdout)["las"] > 80
+    assert result.stderr.startswith(b"<stdin>: 40 sentences")
+    zipped = piped(f"arbora parse - -m {model} -o {tmp_path}/x.conllu.gz -q", gzip.compress(data))
+    assert (zipped.returncode, zipped.stdout, zipped.stderr) == (0, b"", b"")
+    plain = piped(f"arbora parse - -m {model} -q", data)
+    assert gzip.decompress((tmp_path / "x.conllu.gz").read_bytes()) == plain.stdout
+    (tmp_path / "long").write_bytes(data * 200)
+    gone = piped(f"arbora parse {tmp_path}/long -m {model} | head -1")
+    assert (gone.returncode, gone.stdout) == (0, data.partition(b"\n")[0] + b"\n")
+    full = piped(f"arbora parse - -m {model} > /dev/full", data)
+    assert full.returncode == 1
+    assert full.stderr.endswith(b"error: stdout could not be written: No space left on device\n")
+
+
+def test_threads_change_nothing(arbora, model, invented, tmp_path):
+    found = []
+    for threads in (1, 2):
+        assert (
+            arbora("parse", invented[0], "-m", model, "-o", tmp_path / "x", "--threads", threads).status == 0
+        )
+        found.append((tmp_path / "x").read_bytes())
+    assert found[0] == found[1]
+    assert arbora("parse", invented[0], "-m", model, "--threads", 0).status == 2
+
+
+def test_json_and_trees(arbora, model, parser, invented, tmp_path):
+    gold = list(read(invented[1]))
+    result = arbora("parse", invented[1], "-m", model, "--format", "json")
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [[word["head"] for word in each["words"]] for each in found] == [
+        list(sentence.heads) for sentence in parser.parse(gold)
+    ]
+    assert found[0]["comments"] == list(gold[0].comments)
+    assert found[0]["words"][0].keys() == {"id", "form", "lemma", "upos", "head", "deprel"}
+    drawn = arbora("parse", invented[1], "-m", model, "--format", "tree").stdout
+    assert drawn.count("\n\n") == 40
+    assert "──" in drawn
+
+
+def test_conllx_stays_what_it_is_unless_asked(arbora, model, invented, tmp_path):
+    assert arbora("convert", invented[1], "-o", tmp_path / "x.conllx").status == 0
+    result = arbora("parse", tmp_path / "x.conllx", "-m", model, "-o", tmp_path / "y.conllx")
+    assert result.status == 0
+    assert without_trees((tmp_path / "y.conllx").read_bytes()) == without_trees(
+        (tmp_path / "x.conllx").read_bytes()
+    )
+    back = arbora("parse", tmp_path / "x.conllx", "-m", model, "--format", "conllu", "-q")
+    wanted = arbora("convert", tmp_path / "y.conllx", "-o", "-", "--to", "conllu")
+    assert back.stdout == wanted.stdout
+
+
+def test_a_terminal_gets_drawn_trees(model, invented, run_in_terminal):
+    shown = run_in_terminal([sys.executable, "-m", "arbora", "parse", str(invented[1]), "-m", str(model)])
+    assert "╭─" in shown
+    assert "# text" not in shown
+
+
+def test_progress_on_a_terminal_alone(model, invented, run_in_terminal, tmp_path):
+    command = [sys.executable, "-m", "arbora", "parse", str(invented[1]), "-m", str(model)]
+    command += ["-o", str(tmp_path / "x")]
+    shown = run_in_terminal(command)
+    assert "\x1b[?25l" in shown
+    assert "sentences/s" in shown
+    assert "\x1b" not in run_in_terminal(command, NO_COLOR="1")
+
+
+def test_words_without_tags_are_warned_about(arbora, model, tmp_path):
+    write([Sentence.from_lists(["a", "b"])], tmp_path / "bare.conllu")
+    result = arbora("parse", tmp_path / "bare.conllu", "-m", model, "-q")
+    assert result.status == 0
+    assert "UPOS is `_` everywhere" in result.stderr
+    (tmp_path / "empty.conllu").write_text("")
+    result = arbora("parse", tmp_path / "empty.conllu", "-m", model)
+    assert (result.status, result.stdout) == (0, "")
+    assert "0 sentences, 0 words" in result.stderr
+
+
+def test_bad_sentences(arbora, model, invented, tmp_path):
+    bad = tmp_path / "bad.conllu"
+    bad.write_text(invented[1].read_text() + "1\tx\n\n")
+    result = arbora("parse", bad, "-m", model, "-o", tmp_path / "out")
+    assert result.status == 1
+    assert "(--lenient skips such sentences)" in result.stderr
+    assert not (tmp_path / "out").exists()
+    result = arbora("parse", bad, "-m", model, "-o", tmp_path / "out", "--lenient")
+    assert result.status == 0
+    assert f"{bad}: 1 sentence skipped" in result.stderr
+    assert len(list(read(tmp_path / "out"))) == 40
+
+
+@pytest.mark.parametrize("words", [1, 2000])
+def test_any_length_of_sentence(arbora, model, tmp_path, words):
+    write([Sentence.from_lists(["w"] * words, ["NOUN"] * words)], tmp_path / "long.conllu")
+    assert arbora("parse", tmp_path / "long.conllu", "-m", model, "-o", tmp_path / "out").status == 0
+    (parsed,) = read(tmp_path / "out", roots="single")
+    assert len(parsed.tree) == words
+
+
+def test_memory_does_not_grow_with_the_input(model, invented):
+    """The file is made while it is read, so that only what the parser keeps counts."""
+    code = (
+        "import resource, sys; from arbora.parser import Parser; import io\n"
+        "data = open(sys.argv[2], 'rb').read() * 50\n"
+        "class Endless(io.RawIOBase):\n"
+        "    left = int(sys.argv[3]) * len(data)\n"
+        "    at = 0\n"
+        "    def readable(self): return True\n"
+        "    def read(self, size=-1):\n"
+        "        size = min(size, self.left, len(data) - self.at)\n"
+        "        part = data[self.at : self.at + size]\n"
+        "        self.left -= size; self.at = (self.at + size) % len(data)\n"
+        "        return part\n"
+        "reader = Parser.load(sys.argv[1]).parse_file(Endless(), '/dev/null')\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    peaks = [
+        int(subprocess.check_output([sys.executable, "-c", code, model, invented[1], times], timeout=60))
+        for times in ("2", "20")
+    ]
+    assert peaks[1] < 1.1 * peaks[0]
+
+
+def test_the_python_names(model, invented, parser):
+    loaded = package.load(model)
+    gold = list(read(invented[1]))
+    assert loaded.parse(gold) == parser.parse(gold)
+    (short,) = loaded.parse([["dogs", "bark"]])
+    assert len(short.tree) == 2
+    trained = package.train(
+        invented[0], config={"order": 1, "tree_bits": 12, "label_bits": 12, "parameters": {"epochs": 1}}
+    )
+    assert trained.best_epoch == 1
+    with pytest.raises(package.InputError, match="did you mean 'order'"):
+        package.train(invented[0], config={"ordr": 1})

@@ -1,0 +1,397 @@
+"""`arbora train`: models, checkpoints, interruption, and what is said when something is wrong."""
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+import arbora as package
+from arbora.cli.progress import TrainingProgress
+from arbora.data.treebank import read, write
+from arbora.model_file import read_model, write_model
+from arbora.view import curve
+
+SMALL = ("-p", "tree_bits=12", "-p", "label_bits=12", "-p", "pruner_settings.bits=10")
+ROW = "{}\tw{}\t_\tN\t_\t_\t{}\t{}\t_\t_\n"
+
+
+@pytest.fixture
+def train(arbora, invented, tmp_path, monkeypatch):
+    """`arbora train` on the invented treebanks, to m.arbora in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*more, dev=True):
+        judged = ("--dev", invented[1]) if dev else ()
+        return arbora("train", invented[0], *judged, "-o", "m.arbora", *SMALL, *more)
+
+    return call
+
+
+def stop_at(monkeypatch, stage, epoch, *, within=False):
+    """Ctrl-C when an epoch of a stage ends, or in the midst of it."""
+    ends, asked = TrainingProgress.epoch_ends, TrainingProgress.asked
+    done = {"epoch": 0, "asked": 0}
+
+    def stopping_end(self, report):
+        ends(self, report)
+        done["epoch"] = report.epoch.number if report.stage == stage else 0
+        done["asked"] = 0
+        if not within and done["epoch"] == epoch:
+            raise KeyboardInterrupt
+
+    def stopping_asked(self, examples):
+        asked(self, examples)
+        done["asked"] += examples
+        if within and done["epoch"] == epoch - 1 and done["epoch"] and done["asked"] > 10:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(TrainingProgress, "epoch_ends", stopping_end)
+    monkeypatch.setattr(TrainingProgress, "asked", stopping_asked)
+
+
+def test_a_model_with_its_table_of_epochs(train, invented, tmp_path):
+    result = train("--epochs", 3)
+    assert result.status == 0
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert rows[0] == ["stage", "epoch", "loss", "updates", "seconds", "LAS", "UAS"]
+    assert [row[0] for row in rows[1:12]] == ["labels"] * 5 + ["pruner"] * 3 + ["tree"] * 3
+    assert [row[-1] for row in rows[1:12]].count("*") == 3
+    assert "on dev" in result.stdout
+    assert "tree epoch 2/3: loss" in result.stderr
+    assert "left" in result.stderr
+    assert "\x1b" not in result.stdout + result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["m.arbora"]  # no checkpoint is left
+    parser = package.load("m.arbora")
+    gold = list(read(invented[1]))
+    parsed = parser.parse(gold)
+    assert package.evaluate(gold, parsed, subtypes=True).las == pytest.approx(parser.about["dev"]["las"])
+    assert parser.about["dev"]["las"] > 80
+    assert parser.about["config"]["trees"] == "nonprojective"  # resolved
+
+
+def test_quiet_and_json(train):
+    result = train("--order", 1, "--epochs", 2, "--quiet", "--json", "--seed", 7)
+    assert (result.status, result.stderr) == (0, "")
+    found = json.loads(result.stdout)
+    assert found["config"]["seed"] == found["config"]["parameters"]["seed"] == 7
+    assert found["config"]["order"] == 1
+    assert found["dev"].keys() == {"las", "uas"}
+    assert [epoch["epoch"] for epoch in found["epochs"] if epoch["stage"] == "tree"] == [1, 2]
+    assert all(epoch["seconds"] >= 0 for epoch in found["epochs"])
+    result = train("--order", 1, "--epochs", 1, "--quiet")
+    assert result == (0, "", "")
+
+
+def test_without_dev_the_last_epoch_is_kept(train):
+    result = train("--order", 1, "--epochs", 3, "--labels", "none", dev=False)
+    assert result.status == 0
+    assert "epoch 3 of the tree stage: not judged, since there is no --dev" in result.stdout
+    assert read_model("m.arbora").metadata["about"]["dev"] == {}
+
+
+def test_patience_ends_training_and_the_best_epoch_is_kept(train):
+    found = json.loads(train("--order", 1, "--epochs", 50, "--patience", 1, "--json").stdout)
+    tree = [epoch for epoch in found["epochs"] if epoch["stage"] == "tree"]
+    assert len(tree) == found["best_epoch"] + 1 < 50
+    assert found["dev"]["las"] == max(epoch["dev"]["las"] for epoch in tree)
+
+
+def test_several_treebanks_are_one(arbora, train, invented, tmp_path):
+    sentences = list(read(invented[0]))
+    write(sentences[:30], tmp_path / "a.conllu")
+    write(sentences[30:], tmp_path / "b.conllu.gz")
+    assert train("--order", 1, "--epochs", 2, "-q").status == 0
+    parts = arbora(
+        "train", "a.conllu", "b.conllu.gz", "--dev", invented[1], "-o", "parts.arbora", *SMALL,
+        "--order", 1, "--epochs", 2, "-q",
+    )  # fmt: skip
+    assert parts.status == 0
+    assert (tmp_path / "parts.arbora").read_bytes() == (tmp_path / "m.arbora").read_bytes()
+
+
+def test_a_config_file_and_what_goes_before_it(arbora, train, tmp_path):
+    (tmp_path / "x.toml").write_text(
+        'order = 1\nlearner = "mira"\nparameters = {C = 0.5, epochs = 2}\npatience = 9\n'
+    )
+    found = json.loads(train("--config", "x.toml", "-p", "C=0.25", "--json", "-q").stdout)["config"]
+    assert (found["learner"], found["patience"]) == ("mira", 9)
+    assert found["parameters"] == {"epochs": 2, "seed": 0, "C": 0.25, "k": 1}
+    found = json.loads(train("--config", "x.toml", "--learner", "perceptron", "--epochs", 1, "--json").stdout)
+    assert found["config"]["parameters"] == {"epochs": 1, "seed": 0}
+
+
+@pytest.mark.parametrize("learner", ["one_slack", "pegasos"])
+def test_other_learners(train, learner):
+    result = train("--learner", learner, "--epochs", 2, "--order", 1, "--labels", "joint")
+    assert result.status == 0
+    assert ("gap" in result.stdout.partition("\n")[0]) == (learner == "one_slack")
+
+
+def test_one_and_two_threads_give_the_same_bytes(train, tmp_path):
+    found = []
+    for threads in (1, 2):
+        assert train("--epochs", 2, "-q", "--threads", threads).status == 0
+        found.append((tmp_path / "m.arbora").read_bytes())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("stage", "epoch", "within"),
+    [("labels", 2, False), ("pruner", 1, False), ("tree", 1, False), ("tree", 3, False), ("tree", 3, True)],
+)
+def test_resuming_gives_the_same_bytes(train, tmp_path, monkeypatch, stage, epoch, within):
+    assert train("--epochs", 4).status == 0
+    whole = (tmp_path / "m.arbora").read_bytes()
+    (tmp_path / "m.arbora").unlink()
+    with monkeypatch.context() as patch:
+        stop_at(patch, stage, epoch, within=within)
+        result = train("--epochs", 4)
+    assert result.status == 130
+    assert "stopped by Ctrl-C" in result.stderr
+    assert (tmp_path / "m.arbora").exists() == (stage == "tree")
+    assert (tmp_path / "m.arbora.checkpoint").exists()
+    if stage == "tree":
+        assert "m.arbora holds the best so far, --resume goes on to the end" in result.stderr
+        assert package.load("m.arbora").parse([["a", "b"]])[0].heads
+    result = train("--epochs", 4, "--resume")
+    assert result.status == 0
+    assert (tmp_path / "m.arbora").read_bytes() == whole
+    assert [path.name for path in tmp_path.iterdir()] == ["m.arbora"]
+
+
+def test_resuming_what_had_stopped_by_itself_trains_no_more(train, tmp_path, monkeypatch):
+    options = ("--order", 1, "--epochs", 50, "--patience", 1)
+    assert train(*options).status == 0
+    whole = (tmp_path / "m.arbora").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr("arbora.parser.Parser.save", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            train(*options)
+    assert train(*options, "--resume").status == 0
+    assert (tmp_path / "m.arbora").read_bytes() == whole
+
+
+def test_a_checkpoint_of_another_training_is_refused(arbora, train, tmp_path, monkeypatch, invented):
+    with monkeypatch.context() as patch:
+        stop_at(patch, "tree", 1)
+        assert train("--epochs", 3).status == 130
+    result = train("--epochs", 3, "--resume", "--seed", 1)
+    assert result.status == 1
+    assert "m.arbora.checkpoint: the checkpoint is of another training: " in result.stderr
+    assert "seed was 0, now it is 1; " in result.stderr
+    other = arbora("train", invented[1], "-o", "m.arbora", *SMALL, "--epochs", 3, "--resume")
+    assert "the treebanks have changed" in other.stderr
+    assert "will be replaced; --resume would go on from it" in train("--epochs", 1).stderr
+    assert "no m.arbora.checkpoint: training begins from the start" in train("--epochs", 1, "--resume").stderr
+
+
+def test_a_signal_keeps_the_best_so_far(invented, tmp_path):
+    command = [sys.executable, "-m", "arbora", "train", *map(str, [invented[0], "--dev", invented[1]])]
+    command += ["-o", "m.arbora", *SMALL, "--order", "1", "--epochs", "100000", "--patience", "0"]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        told = ""
+        while "tree epoch 2/" not in told:
+            told = process.stderr.readline()
+            assert told
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "error: stopped by Ctrl-C; m.arbora holds the best so far" in err
+    assert "*" in out
+    assert package.load(tmp_path / "m.arbora").about["dev"]["las"] > 50
+    assert (tmp_path / "m.arbora.checkpoint").exists()
+
+
+def test_compact_says_what_it_costs(train, tmp_path, invented):
+    found = json.loads(train("--epochs", 2, "--json").stdout)
+    assert found["compact"] is None
+    size = found["bytes"]
+    result = train("--epochs", 2, "--compact")
+    assert re.search(
+        r"compact: before LAS .*, after LAS .* \(LAS [+-]\d\.\d\d, UAS [+-]\d\.\d\d\)", result.stdout
+    )
+    found = json.loads(train("--epochs", 2, "--compact", "--json").stdout)
+    assert found["bytes"] < 0.5 * size
+    gold = list(read(invented[1]))
+    score = package.evaluate(gold, package.load("m.arbora").parse(gold), subtypes=True)
+    assert score.las == pytest.approx(found["compact"]["after"]["las"])
+    assert found["dev"] == found["compact"]["after"]
+    result = train("--epochs", 1, "--order", 1, "--compact", dev=False)
+    assert "compact: there is no --dev to tell what it costs" in result.stdout
+
+
+def test_the_learning_curve(train, tmp_path):
+    assert train("--epochs", 2, "--order", 1, "-q", "--plot", "c.svg").status == 0
+    ElementTree.parse(tmp_path / "c.svg")
+    first = (tmp_path / "c.svg").read_bytes()
+    assert b"LAS" in first
+    assert train("--epochs", 2, "--order", 1, "-q", "--plot", "c.svg").status == 0
+    assert (tmp_path / "c.svg").read_bytes() == first
+    assert train("--epochs", 2, "--order", 1, "-q", "--plot", "c.png", dev=False).status == 0
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_without_matplotlib_is_told_before_training(train, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = train("--plot", "c.svg")
+    assert result.status == 2
+    assert "pip install 'arbora[plot]'" in result.stderr
+    with pytest.raises(package.InputError, match="needs matplotlib"):
+        curve.draw_curve([], "c.svg")
+    assert list(tmp_path.iterdir()) == []
+
+
+# Bad input
+
+
+def test_settings_that_do_not_fit_are_status_2(train, arbora, invented, tmp_path):
+    (tmp_path / "bad.toml").write_text("ordr = 1\n")
+    (tmp_path / "range.toml").write_text("parameters = {C = -1.0}\n")
+    for options, told in {
+        ("-p", "CC=1"): "unknown setting 'CC'; did you mean 'C'?",
+        ("-p", "C=-1"): "C must be a number > 0",
+        ("-p", "C"): "expected NAME=VALUE, got 'C'",
+        ("-p", "C=1", "-p", "C=2"): "-p C: given twice",
+        ("-p", "seed=1", "--seed", "2"): "given twice",
+        ("-p", "order=3"): "-p order=3: expected",
+        ("-p", "keep=many"): "-p keep=many: expected a whole number, got 'many'",
+        ("--learner", "pegasus"): "unknown learner 'pegasus'; did you mean 'pegasos'?",
+        ("--order", "3"): "invalid value for '--order'",
+        ("--config", "bad.toml"): "bad.toml: unknown setting 'ordr'; did you mean 'order'?",
+        ("--config", "range.toml"): "C must be a number > 0",
+        ("--config", "none.toml"): "none.toml: no such file",
+        ("--plot", "curve.pdf"): "expected a name that ends in .svg or .png",
+        ("--learner", "mira", "-p", "k=3"): "the learner mira needs kbest",
+    }.items():
+        result = train(*options)
+        assert (result.status, result.stdout) == (2, ""), options
+        assert told in result.stderr
+        assert result.stderr.splitlines()[-1].endswith("(see `arbora train --help`)")
+    for options, told in {
+        ("no.conllu", "-o", "m"): "no.conllu: no such file",
+        (invented[0], "-o", "-"): "a model is not written to stdout",
+        (invented[0], "-o", "no/such/m"): "no such directory",
+        (invented[0],): "missing option",
+        (invented[0], "-o", "m", "-p", "tree_bits=99"): "tree_bits: expected 10 to 28, got 99",
+        ("-", "--dev", "-", "-o", "m"): "only one of the files",
+    }.items():
+        result = arbora("train", *options)
+        assert result.status == 2
+        assert told in result.stderr
+    assert not list(tmp_path.glob("m*"))
+
+
+def test_treebanks_that_do_not_do_are_status_1(train, arbora, invented, tmp_path):
+    train_file, dev_file = invented
+    files = {
+        "empty": "",
+        "headless": ROW.format(1, 1, 0, "root") + ROW.format(2, 2, "_", "_") + "\n",
+        "broken": ROW.format(1, 1, 7, "root") + "\n",
+        "bare": re.sub(r"^(\d+\t\S+)\t\S+\t\S+", r"\1\t_\t_", dev_file.read_text(), flags=re.MULTILINE),
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    for options, told in {
+        ("empty",): "empty: the treebank to train on has no words",
+        ("headless",): "headless:2: HEAD: expected a head for every word to learn from, got `_`",
+        ("headless", train_file): "headless:2: HEAD",
+        ("broken",): "broken:1: head out of range: expected a number from 0 to 1, got 7 (--lenient",
+        (train_file, "--dev", "empty"): "empty: the dev treebank has no words",
+        (train_file, "--dev", "headless"): "headless:2: HEAD",
+        (train_file, "--dev", "bare"): "bare: LEMMA: train has it, dev has `_` everywhere",
+        ("broken", "--lenient"): "broken: the treebank to train on has no words",
+    }.items():
+        result = arbora("train", *options, "-o", "m", *SMALL)
+        assert (result.status, result.stdout) == (1, ""), options
+        assert f"error: {told}" in result.stderr
+    assert not list(tmp_path.glob("m*"))
+
+
+def test_a_label_that_only_dev_has_is_noted(arbora, invented, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dev.conllu").write_text(invented[1].read_text().replace("\tobl\t", "\tvocative\t"))
+    result = arbora("train", invented[0], "--dev", "dev.conllu", "-o", "m", *SMALL, "--epochs", 1)
+    assert result.status == 0
+    assert "note: dev.conllu: labels that training never shows count as wrong: vocative" in result.stderr
+
+
+def test_a_full_disk_leaves_nothing(invented, tmp_path):
+    command = [sys.executable, "-B", "-m", "arbora", "train", *map(str, [invented[0], "--dev", invented[1]])]
+    command += ["-o", "m.arbora", *SMALL, "--order", "1", "--epochs", "2"]
+    result = subprocess.run(
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)),
+    )
+    assert result.returncode == 1
+    assert (
+        "note: no checkpoint after epoch 1: m.arbora.checkpoint: the model could not be saved"
+        in result.stderr
+    )
+    *_, told = result.stderr.splitlines()
+    assert told.startswith("error: m.arbora: the model could not be saved (File too large); make room for ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_old_model_survives_a_full_disk_and_devices_get_no_checkpoint(train, arbora, invented):
+    result = arbora("train", invented[0], "-o", "/dev/full", *SMALL, "--order", 1, "--epochs", 1)
+    assert result.status == 1
+    assert "error: /dev/full: the model could not be saved (No space left on device)" in result.stderr
+    assert not os.path.exists("/dev/full.checkpoint")  # noqa: PTH110
+    result = arbora("train", invented[0], "-o", "/dev/full", *SMALL, "--resume")
+    assert result.status == 2
+
+
+def test_help_teaches(arbora):
+    for verb in ("train", "parse", "tune"):
+        result = arbora(verb, "--help")
+        assert "Examples" in result.stdout
+        assert "--threads" in result.stdout
+
+
+def test_bars_on_a_terminal(invented, tmp_path, run_in_terminal):
+    command = [sys.executable, "-m", "arbora", "train", *map(str, [invented[0], "--dev", invented[1]])]
+    command += ["-o", str(tmp_path / "m"), *SMALL, "--order", "1", "--epochs", "2"]
+    shown = run_in_terminal(command, COLUMNS="150")
+    assert all(text in shown for text in ("tree   epoch 2/2", "ETA", "last: LAS", "best: LAS"))
+    plain = run_in_terminal(command, NO_COLOR="1")
+    assert "\x1b" not in plain
+    assert "tree epoch 2/2: loss" in plain
+
+
+# Models as files
+
+
+def test_what_is_no_model_or_too_new(arbora, model, invented, tmp_path):
+    file = read_model(model)
+    newer, other = tmp_path / "newer", tmp_path / "other"
+    newer.write_bytes(model.read_bytes().replace(b'\\"format\\":1', b'\\"format\\":9'))
+    write_model(other, {}, {"kind": "something"})
+    for path, told in {
+        newer: "written by a newer version of Arbora",
+        other: "expected 'hash' of type int",
+        invented[0]: "a text file",
+    }.items():
+        result = arbora("parse", invented[1], "-m", path, "-o", tmp_path / "out")
+        assert (result.status, result.stdout) == (1, "")
+        assert result.stderr.startswith(f"error: {path}: ")
+        assert told in result.stderr or "model of kind" in result.stderr
+        assert not (tmp_path / "out").exists()
+    assert file.metadata["kind"] == "graph-parser"
+    assert arbora("parse", invented[1], "-m", "no-model").status == 2

@@ -1,0 +1,80 @@
+"""`arbora tune` as a shell sees it."""
+
+import json
+import tomllib
+
+import pytest
+
+from arbora.cli.progress import TrainingProgress
+from arbora.config import load_config
+from arbora.train import TrainConfig
+
+SMALL = ("-p", "tree_bits=12", "-p", "label_bits=12", "--order", 1, "--epochs", 2)
+
+
+def test_a_table_and_a_file_to_train_with(arbora, invented, tmp_path):
+    best = tmp_path / "best.toml"
+    result = arbora(
+        "tune", invented[0], "--dev", invented[1], *SMALL, "-o", best,
+        "--grid", "C=1e-9,0.1", "--grid", "weights=last,averaged",
+    )  # fmt: skip
+    assert result.status == 0
+    header, *rows = (line.split() for line in result.stdout.splitlines())
+    assert header == ["C", "weights", "LAS", "UAS", "epoch", "seconds"]
+    assert [float(row[2]) for row in rows[:4]] == sorted((float(row[2]) for row in rows[:4]), reverse=True)
+    assert rows[-1][:3] == ["best:", "-p", "C=0.1"]
+    assert "C=0.1 weights=last: LAS" in result.stderr
+    config = load_config(best, TrainConfig)
+    assert config.parameters == {"epochs": 2, "C": 0.1}
+    model = tmp_path / "m.arbora"
+    trained = arbora("train", invented[0], "--dev", invented[1], "--config", best, "-o", model, "--json")
+    assert json.loads(trained.stdout)["dev"]["las"] == pytest.approx(float(rows[0][2]), abs=0.005)
+
+
+def test_folds_and_json(arbora, invented):
+    result = arbora("tune", invented[1], *SMALL, "--grid", "C=0.01", "--folds", 2, "--json", "--quiet")
+    assert (result.status, result.stderr) == (0, "")
+    found = json.loads(result.stdout)
+    assert len(found["trials"][0]["epochs"]) == 2
+    assert found["best"]["order"] == 1
+    plain = arbora("tune", invented[1], *SMALL, "--grid", "C=0.01", "--folds", 2)
+    assert " ±" in plain.stdout
+    toml = arbora("tune", invented[1], *SMALL, "--grid", "C=0.01", "--folds", 2, "-o", "-")
+    assert tomllib.loads(toml.stdout)["order"] == 1
+
+
+def test_ctrl_c_keeps_what_is_complete(arbora, invented, monkeypatch):
+    ended = []
+
+    def stop(self, line):
+        ended.append(line)
+        if len(ended) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(TrainingProgress, "trial_ends", stop)
+    result = arbora("tune", invented[0], "--dev", invented[1], *SMALL, "--grid", "C=0.01,0.1,1")
+    assert result.status == 130
+    assert "stopped by Ctrl-C after 1 complete trial" in result.stderr
+    assert "best: -p C=0.01" in result.stdout
+
+
+def test_wrong_command_lines(arbora, invented):
+    for options, told in {
+        (): "missing option '--grid'",
+        ("--grid", "C"): "expected NAME=VALUE",
+        ("--grid", "D=1"): "unknown setting 'D'",
+        ("--grid", "C=1,1"): "expected values that differ",
+        ("--grid", "C=,"): "at least one value",
+        ("--grid", "C=1", "--grid", "C=2"): "given twice",
+        ("--grid", "C=1", "--folds", "1"): "invalid value for '--folds'",
+        ("--grid", "C=1", "--folds", "900"): "folds: expected 2 to 80",
+        ("--grid", "C=1", "--folds", "3", "--dev", invented[1]): "--folds is for when there is no --dev",
+        ("--grid", "C=1", "-o", "-", "--json"): "both want stdout",
+        ("--grid", "k=2", "--learner", "mira", "--dev", invented[1], "-p", "order=2"): "needs kbest",
+    }.items():
+        result = arbora("tune", invented[0], *options)
+        assert (result.status, result.stdout) == (2, ""), options
+        assert told in result.stderr
+    result = arbora("tune", "/dev/null", "--grid", "C=1")
+    assert result.status == 1
+    assert "has no words" in result.stderr

@@ -1,0 +1,80 @@
+"""`arbora.tune` and `arbora tune`."""
+
+import pytest
+
+from arbora.data.columns import columns_of
+from arbora.data.synthetic import generate
+from arbora.errors import DataError, InputError
+from arbora.train import TrainConfig
+from arbora.tune import combinations, fold_pairs, tune
+
+BASE = TrainConfig(order=1, tree_bits=12, label_bits=12, labels="none", parameters={"epochs": 2})
+
+
+@pytest.fixture(scope="module")
+def columns():
+    return columns_of(generate(60, seed=1), "invented")
+
+
+def test_every_combination_is_tried_and_the_best_is_first(columns):
+    dev = columns_of(generate(30, seed=2))
+    tuned = tune(columns, dev, grid={"C": [1e-9, 0.1], "order": [1, 2]}, config=BASE)
+    assert len(tuned.trials) == 4
+    scores = [trial.decides for trial in tuned.trials]
+    assert scores == sorted(scores, reverse=True)
+    assert tuned.trials[0].values["C"] == "0.1"
+    assert tuned.best == tuned.trials[0].config
+    assert tuned.best.parameters == {"epochs": 2, "C": 0.1}
+    assert not tuned.interrupted
+    assert tuned.trials[0].spread == {}
+    assert tuned.trials[0].to_json()["config"]["parameters"]["C"] == 0.1
+
+
+def test_ties_stay_in_the_order_of_the_grid(columns):
+    tuned = tune(columns, columns, grid={"patience": [3, 1, 2]}, config=BASE)
+    assert [trial.values["patience"] for trial in tuned.trials] == ["3", "1", "2"]
+
+
+def test_folds_are_disjoint_whole_and_the_same_each_time(columns):
+    pairs = list(fold_pairs(columns, 4, seed=3))
+    held = [sentence.forms for _, part in pairs for sentence in part.sentences()]
+    assert sorted(held) == sorted(sentence.forms for sentence in columns.sentences())
+    assert all(len(rest) + len(part) == 60 for rest, part in pairs)
+    assert {len(part) for _, part in pairs} == {15}
+    again = list(fold_pairs(columns, 4, seed=3))
+    assert [part.to_bytes() for _, part in again] == [part.to_bytes() for _, part in pairs]
+    other = list(fold_pairs(columns, 4, seed=4))
+    assert [part.to_bytes() for _, part in other] != [part.to_bytes() for _, part in pairs]
+
+
+def test_cross_validation_says_how_many_epochs(columns):
+    tuned = tune(columns, grid={"C": [0.1]}, config=BASE, folds=3)
+    (trial,) = tuned.trials
+    assert len(trial.epochs) == 3
+    assert trial.spread["uas"] > 0
+    assert tuned.best.parameters["epochs"] == sorted(trial.epochs)[1]
+
+
+def test_a_grid_that_does_not_fit_is_told_before_anything_is_trained(columns):
+    for grid, told in (
+        ({}, "at least one setting"),
+        ({"C": []}, "a list of at least one value"),
+        ({"C": "0.1"}, "a list of at least one value"),
+        ({"D": [1]}, "unknown setting 'D'"),
+        ({"C": [1, -1]}, "C must be"),
+        ({"learner": ["mira", "mirra"]}, "did you mean 'mira'"),
+    ):
+        with pytest.raises(InputError, match=told):
+            list(combinations(grid, BASE))
+    with pytest.raises(InputError, match=r"folds: expected 2 to 60, .* got 61"):
+        tune(columns, grid={"C": [1]}, config=BASE, folds=61)
+    with pytest.raises(DataError, match="has no words"):
+        tune(columns_of([]), grid={"C": [1]}, config=BASE)
+
+
+def test_learners_can_be_compared():
+    chosen = [config for _, config in combinations({"learner": ["mira", "pegasos"], "epochs": [3]}, BASE)]
+    assert [(config.learner, config.parameters) for config in chosen] == [
+        ("mira", {"epochs": 3}),
+        ("pegasos", {"epochs": 3}),
+    ]
