@@ -88,7 +88,8 @@ class UDPipe:
             raise MissingError(f"UDPipe cannot load {model}")
         pipeline = udpipe.Pipeline(loaded, "conllu", udpipe.Pipeline.NONE, udpipe.Pipeline.DEFAULT, "conllu")
 
-        def convert(source: Path, target: Path) -> None:
+        # The pipeline does not own the model: it must live as long.
+        def convert(source: Path, target: Path, _model: Any = loaded) -> None:
             error = udpipe.ProcessingError()
             text = pipeline.process(source.read_text(encoding="utf-8"), error)
             if error.occurred():

@@ -3,7 +3,7 @@
     train SYSTEM FOLDER whole|quick     write FOLDER/model and FOLDER/record.json
     load SYSTEM MODEL                   {"import": seconds, "load": seconds}
     parse SYSTEM MODEL THREADS          then, for each line INPUT<tab>OUTPUT, {"cpu", "wall", "peak_mb"}
-    growth MODEL DEV SIZE...            {"sentences": [[n, milliseconds each]...], "peak_mb", "trees"}
+    growth MODEL DEV SIZE...            {"sentences": [[n, milliseconds each]...], "longest", "peak_mb"}
 
 A process of its own: so that memory is its alone, loading is cold, and systems take turns with models loaded.
 """
@@ -52,6 +52,7 @@ def parse(answers: IO[str], name: str, model: str, threads: str) -> None:
 def growth(answers: IO[str], model: str, dev: str, *sizes: str) -> None:
     """Sentences of each length, joined from those of dev; text to text."""
     from arbora.data.treebank import read_columns
+    from arbora.errors import ArboraError
     from arbora.parser import Parser
 
     parser = Parser.load(model)
@@ -59,7 +60,7 @@ def growth(answers: IO[str], model: str, dev: str, *sizes: str) -> None:
         line.split("\t") for line in Path(dev).read_text(encoding="utf-8").splitlines() if line[:1].isdigit()
     ]
     words = [row for row in rows if row[0].isdecimal()]
-    times, trees = [], True
+    times, longest = [], 0
     for n in map(int, sizes):
         count = max(1, min(GROWTH_WORDS, len(words)) // n)
         text = "".join(joined(words[i * n : (i + 1) * n]) for i in range(count)).encode()
@@ -67,13 +68,20 @@ def growth(answers: IO[str], model: str, dev: str, *sizes: str) -> None:
         for _ in range(3 if n <= 500 else 1):
             target = io.BytesIO()
             start = time.process_time()
-            parser.parse_file(io.BytesIO(text), target, format="conllu")
+            try:
+                parser.parse_file(io.BytesIO(text), target, format="conllu")
+            except (ArboraError, MemoryError) as error:  # a length that is refused is a finding
+                print(f"{n} words: {error}", file=sys.stderr)
+                break
             seconds.append(time.process_time() - start)
+        if not seconds:
+            break
         times.append((n, 1000 * min(seconds) / count))
         # The reader refuses cycles; what is left to see is that each word has a head.
         parsed = read_columns(io.BytesIO(target.getvalue()), format="conllu")
-        trees = trees and parsed.words == n * count and bool((parsed.heads >= 0).all())
-    answer(answers, {"sentences": times, "peak_mb": peak_megabytes(), "trees": trees})
+        if parsed.words == n * count and bool((parsed.heads >= 0).all()):
+            longest = max(longest, n)
+    answer(answers, {"sentences": times, "longest": longest, "peak_mb": peak_megabytes()})
 
 
 def joined(words: list[list[str]]) -> str:
