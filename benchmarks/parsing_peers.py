@@ -1,8 +1,8 @@
 """The peers of benchmarks/training.py and benchmarks/parsing.py: other parsers, trained on the same split.
 
-    python benchmarks/parsing_peers.py                            # train all, whole: some 150 CPU minutes
+    python benchmarks/parsing_peers.py                         # train all, whole: some 150 CPU minutes
     python benchmarks/parsing_peers.py --only spacy
-    python benchmarks/parsing_peers.py --quick                    # a few CPU minutes: same speed, worse trees
+    python benchmarks/parsing_peers.py --quick                 # two CPU minutes; same networks, worse trees
     python benchmarks/parsing_peers.py --only udpipe --iterations 3
 
 Trained models are kept outside the repository (parsing_systems.py says where), and training is skipped where
@@ -228,7 +228,7 @@ def positive(text: str) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="short trainings: same speed, worse trees")
+    parser.add_argument("--quick", action="store_true", help="short trainings: same networks, worse trees")
     parser.add_argument("--only", choices=sorted(peers()), help="one of the peers")
     parser.add_argument("--iterations", type=positive, help="UDPipe's, some 13 CPU minutes each (default 10)")
     arguments = parser.parse_args()

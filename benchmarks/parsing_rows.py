@@ -89,7 +89,7 @@ class Line:
         return {**vars(self), "bar": bar, "verdict": self.verdict}
 
 
-OF_TRAINING = ("UAS on dev", "LAS on dev", "training, all epochs")
+OF_TRAINING = ("UAS on dev", "LAS on dev", "training, all epochs", "peak memory of training", "model")
 
 
 def show(title: str, lines: list[Line], peers: dict[str, str], console: Console) -> None:

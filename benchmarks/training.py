@@ -63,7 +63,9 @@ def trained_peers(
         found[name] = (system, trained)
         if trained.shortened:
             how = f"; {WORDS_OF_LONG_TRAINING} trains it whole" if name == "udpipe" else ""
-            notes.append(f"* {name}: shortened training ({trained.shortened}), same speed, worse trees{how}")
+            notes.append(
+                f"* {name}: shortened training ({trained.shortened}), same network, worse trees{how}"
+            )
     return found, notes
 
 
@@ -100,7 +102,7 @@ def lines_of(order: int, trained: Trained, dev: Path) -> list[Line]:
             remark=short,
         ),
         line("training, all epochs", record["cpu"] / 60, "CPU minutes", None, 2),
-        line("peak memory of training", record["peak_mb"], "MB", rows.TRAINING_MB, 0),
+        line("peak memory of training", record["peak_mb"], "MB", rows.TRAINING_MB, 0, remark=short),
         line("model", record["model_mb"], "MB", None),
         line("compact model", record["compact_mb"], "MB", None),
         line("UAS on dev", scores["uas"], "%", rows.UAS[order], 2, remark=short),
