@@ -137,6 +137,8 @@ class Arbora:
         config = TrainConfig(order=2 if self.order == 2 else 1, parameters=parameters)
         clock = Clock()
         trained = train(files.train, files.dev, config=config, observer=clock)
+        if trained.interrupted:
+            raise KeyboardInterrupt
         cpu, peak = time.process_time() - clock.start, peak_megabytes()
         trained.parser.save(folder / "model")
         trained.parser.save(folder / "compact", quantized=True)
