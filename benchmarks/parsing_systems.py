@@ -231,7 +231,7 @@ def obtain(system: System, files: Files, *, quick: bool, anew: bool = False) -> 
             )
         if done.returncode:
             last = log.read_text(errors="replace").strip().splitlines()[-1:]
-            raise MissingError(f"training failed: {''.join(last) or f'status {done.returncode}'}"[:200])
+            raise MissingError(f"training ended with status {done.returncode}: {''.join(last)}"[:200])
         shutil.rmtree(folder, ignore_errors=True)
         Path(new).rename(folder)
         Path(new).mkdir()  # for the context manager to remove
