@@ -276,6 +276,8 @@ def main() -> int:
     wanted = [group for group in GROUPS if arguments.only in (None, group)]
     others: Models = {}
     notes = busy()
+    if arguments.no_peers:
+        notes.append("no peers were run: speed is compared with their recorded figures")
     if not arguments.no_peers and wanted != ["growth"]:
         others, about = trained_peers(files, quick=arguments.quick, iterations=arguments.iterations)
         notes += about
