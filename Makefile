@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 60
 SOURCES := $(shell find core bindings -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt) CMakeLists.txt
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DARBORA_SANITIZE=ON
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench lint docs stubs clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing lint docs stubs clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -37,9 +37,13 @@ fuzz-conll: build/sanitize/fuzz_conll
 fuzz-inference: .venv/built
 	$(BIN)/python tests/fuzz/fuzz_inference.py --seconds $(FUZZ_SECONDS)
 
-bench: .venv/bench
+bench: bench-io bench-inference bench-training bench-parsing
+
+bench-io: .venv/bench
 	$(BIN)/python benchmarks/io.py
-	$(BIN)/python benchmarks/inference.py $(BENCH_OPTIONS)
+
+bench-inference bench-training bench-parsing: bench-%: .venv/bench
+	$(BIN)/python benchmarks/$*.py $(BENCH_OPTIONS)
 
 lint: .venv/built
 	$(BIN)/ruff check .
@@ -80,6 +84,8 @@ docs: .venv/built
 	$(BIN)/python -m pip install -q torch==2.13.0 || echo 'bench: torch is not available, nor what needs it'
 	$(BIN)/python -m pip install -q --no-deps torch-struct==0.5 || echo 'bench: torch-struct is not available'
 	$(BIN)/python -m pip install -q --no-deps supar==1.1.4 || echo 'bench: supar is not available'
+	$(BIN)/python -m pip install -q 'ufal.udpipe>=1.3' || echo 'bench: ufal.udpipe is not available'
+	$(BIN)/python -m pip install -q 'spacy>=3.7,<4' || echo 'bench: spacy is not available'
 	@touch $@
 
 clean:

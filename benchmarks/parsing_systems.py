@@ -1,0 +1,296 @@
+"""What benchmarks/training.py and benchmarks/parsing.py compare, and where the trained models are kept.
+
+A system is trained on a treebank, loaded, and then turns one CoNLL-U file into another. Ours are here, the
+peers in parsing_peers.py. Models stay in $XDG_CACHE_HOME/arbora-bench (else ~/.cache/arbora-bench), one
+folder each, with record.json (cost of training) and train.log beside the model; the folder's name changes
+with the treebank, the settings and the version, so that nothing stale is measured.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+HERE = Path(__file__).resolve().parent
+TREEBANK = "UD_English-EWT"
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+Convert = Callable[[Path, Path], None]
+"""Reads tagged sentences from one file, writes them with trees to another."""
+
+
+class MissingError(Exception):
+    """Something that a row needs is not there; the message says what and how to get it."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """One treebank: what to train on, what to judge by."""
+
+    train: Path
+    dev: Path
+
+    @classmethod
+    def find(cls) -> Files:
+        data = Path(os.environ.get("ARBORA_DATA", HERE.parent.parent / "shared" / "data"))
+        found = [sorted((data / TREEBANK).glob(f"*-{part}.conllu")) for part in ("train", "dev")]
+        if not all(found):
+            raise MissingError(f"{TREEBANK} is not in {data}; set ARBORA_DATA to the folder that has it")
+        return cls(found[0][0], found[1][0])
+
+    def fingerprint(self) -> int:
+        return zlib.crc32(self.dev.read_bytes(), zlib.crc32(self.train.read_bytes()))
+
+
+class System(Protocol):
+    """Something that is trained and parses."""
+
+    name: str
+    module: str  # what must be importable
+    minutes: float  # of CPU that training takes, about
+
+    def shortened(self, *, quick: bool) -> str:
+        """How training falls short of the system's defaults; empty where it does not."""
+
+    def version(self) -> str:
+        """What a trained model depends on besides the treebank and what `shortened` says."""
+
+    def train(self, files: Files, folder: Path, *, quick: bool) -> dict[str, Any]:
+        """Train, write folder/model; returns figures for the record besides those that all have."""
+
+    def load(self, model: Path, threads: int = 1) -> Convert:
+        """A trained model, ready to parse."""
+
+
+class Clock:
+    """An observer of training that notes the CPU time of each epoch."""
+
+    def __init__(self) -> None:
+        self.start = time.process_time()
+        self.epochs: list[dict[str, Any]] = []
+        self.notes: list[str] = []
+
+    def stage_begins(self, stage: str, examples: int, epochs: int, done: int) -> None:
+        print(f"{stage}: {examples} sentences, at most {epochs} epochs", flush=True)
+
+    def asked(self, examples: int) -> None:
+        pass
+
+    def epoch_ends(self, report: Any) -> None:
+        seconds = time.process_time() - self.start
+        best = {"stage": report.stage, "epoch": report.epoch.number, "best": report.best}
+        self.epochs.append({**best, "cpu": seconds, "dev": dict(report.scores)})
+        print(self.epochs[-1], flush=True)
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+        print(text, flush=True)
+
+
+@dataclass(frozen=True)
+class Arbora:
+    """Ours, with the settings of TrainConfig as they come."""
+
+    order: int
+    module: ClassVar[str] = "arbora.parser"
+    QUICK_EPOCHS: ClassVar[int] = 2
+
+    @property
+    def name(self) -> str:
+        return f"arbora-{self.order}"
+
+    @property
+    def minutes(self) -> float:
+        return 3 if self.order == 1 else 8
+
+    def shortened(self, *, quick: bool) -> str:
+        return f"{self.QUICK_EPOCHS} epochs" if quick else ""
+
+    def version(self) -> str:
+        """All code that takes part in training: a model of other code is trained again."""
+        import arbora
+
+        root = Path(arbora.__file__).parent
+        skipped = {"cli", "view", "reproduce", "induction"}
+        code = 0
+        for path in sorted([*root.rglob("*.py"), *Path(native_file()).parent.glob("_core*.so")]):
+            if not skipped & set(path.parts):
+                code = zlib.crc32(path.read_bytes(), code)
+        return f"{code:08x}"
+
+    def train(self, files: Files, folder: Path, *, quick: bool) -> dict[str, Any]:
+        from arbora.train import TrainConfig, train
+
+        parameters: dict[str, int | float | str] = {"epochs": self.QUICK_EPOCHS} if quick else {}
+        config = TrainConfig(order=2 if self.order == 2 else 1, parameters=parameters)
+        clock = Clock()
+        trained = train(files.train, files.dev, config=config, observer=clock)
+        if trained.interrupted:
+            raise KeyboardInterrupt
+        cpu, peak = time.process_time() - clock.start, peak_megabytes()
+        trained.parser.save(folder / "model")
+        trained.parser.save(folder / "compact", quantized=True)
+        best = [epoch for epoch in clock.epochs if epoch["stage"] == "tree" and epoch["best"]][-1]
+        return {
+            "cpu": cpu,
+            "cpu_to_best": best["cpu"],
+            "best_epoch": best["epoch"],
+            "peak_mb": peak,
+            "compact_mb": megabytes(folder / "compact"),
+            "epochs": clock.epochs,
+            "notes": clock.notes,
+        }
+
+    def load(self, model: Path, threads: int = 1) -> Convert:
+        from arbora.parser import Parser
+
+        parser = Parser.load(model)
+
+        def convert(source: Path, target: Path) -> None:
+            parser.parse_file(source, target, format="conllu", threads=threads)
+
+        return convert
+
+
+def native_file() -> str:
+    from arbora import _core
+
+    assert _core.__file__ is not None
+    return _core.__file__
+
+
+# --- Trained models, from the cache or anew -------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model in the cache."""
+
+    folder: Path
+    record: dict[str, Any]
+
+    @property
+    def model(self) -> Path:
+        return self.folder / "model"
+
+    @property
+    def compact(self) -> Path:
+        return self.folder / "compact"
+
+    @property
+    def shortened(self) -> str:
+        return str(self.record["shortened"])
+
+
+def cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "arbora-bench"
+
+
+def folder_of(system: System, files: Files, *, quick: bool) -> Path:
+    key = f"{files.fingerprint():08x} {system.version()} {system.shortened(quick=quick)}"
+    return cache() / f"{system.name}{'-quick' if quick else ''}-{zlib.crc32(key.encode()):08x}"
+
+
+def cached(system: System, files: Files, *, quick: bool) -> Trained | None:
+    """A model trained to the end, else, where that is enough, a quick one."""
+    for short in (False, True)[: 2 if quick else 1]:
+        folder = folder_of(system, files, quick=short)
+        if (folder / "record.json").exists():
+            return Trained(folder, json.loads((folder / "record.json").read_text()))
+    return None
+
+
+def obtain(system: System, files: Files, *, quick: bool, anew: bool = False) -> Trained:
+    """The model of a system: from the cache, unless asked for `anew`, or trained now in its own process."""
+    found = None if anew else cached(system, files, quick=quick)
+    if found is not None:
+        return found
+    folder = folder_of(system, files, quick=quick)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    how = "quick" if quick else f"about {system.minutes:.0f} CPU minutes"
+    say(f"training {system.name} ({how}) ...")
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{system.name}-new-") as new:
+        log = Path(new) / "train.log"
+        with log.open("w") as stream:
+            command = worker_command("train", system.name, new, "quick" if quick else "whole")
+            done = subprocess.run(
+                command, stdout=stream, stderr=stream, env=worker_environment(), check=False
+            )
+        if done.returncode:
+            last = log.read_text(errors="replace").strip().splitlines()[-1:]
+            raise MissingError(f"training ended with status {done.returncode}: {''.join(last)}"[:200])
+        shutil.rmtree(folder, ignore_errors=True)
+        Path(new).rename(folder)
+        Path(new).mkdir()  # for the context manager to remove
+    return Trained(folder, json.loads((folder / "record.json").read_text()))
+
+
+def write_record(system: System, files: Files, folder: Path, *, quick: bool) -> None:
+    """Train in this process and write folder/record.json; what `obtain` has a process of its own do."""
+    start, wall = time.process_time(), time.perf_counter()
+    figures = system.train(files, folder, quick=quick)
+    record = {
+        "system": system.name,
+        "shortened": system.shortened(quick=quick),
+        "cpu": time.process_time() - start,
+        "wall": time.perf_counter() - wall,
+        "peak_mb": peak_megabytes(),
+        "model_mb": megabytes(folder / "model"),
+        **figures,
+    }
+    (folder / "record.json").write_text(json.dumps(record, indent=1))
+
+
+def worker_command(*arguments: object) -> list[str]:
+    return [sys.executable, str(HERE / "parsing_worker.py"), *map(str, arguments)]
+
+
+def worker_environment() -> dict[str, str]:
+    return {**os.environ, **ONE_THREAD}
+
+
+# --- Measures -------------------------------------------------------------------------------
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process has held.
+
+    Linux: VmHWM, for the figure of getrusage begins at the size of the process that started this one.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+        if found:
+            return int(found[1]) / 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
+
+
+def megabytes(path: Path) -> float:
+    files = [p for p in path.rglob("*") if p.is_file()] if path.is_dir() else [path]
+    return sum(p.stat().st_size for p in files) / 1e6
+
+
+def accuracy(gold: Path, predicted: Path) -> dict[str, float]:
+    """UAS and LAS of all tokens, whole labels."""
+    import arbora
+
+    scores = arbora.evaluate(arbora.read(gold), arbora.read(predicted), subtypes=True).all
+    return {"uas": scores.uas, "las": scores.las}
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
