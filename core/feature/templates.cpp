@@ -52,13 +52,15 @@ Summand seeded(const Template& atoms, Role role, Kind kind, std::size_t number) 
 }
 
 std::uint32_t between_factor(const Template& atoms, std::size_t number) {
+    std::uint32_t found = 0;
     for (std::size_t a = 0; a < atoms.size(); ++a) {
         if (atoms[a].role != Role::between) continue;
         if (atoms[a].field != Field::tag || atoms[a].offset != 0)
             throw InputError("template of arcs: of the words between, only the tag can be an atom");
-        return factor(Kind::arc, number, a);
+        if (found != 0) throw InputError("template of arcs: expected at most one atom about the words between, got more");
+        found = factor(Kind::arc, number, a);
     }
-    return 0;
+    return found;
 }
 
 }  // namespace
