@@ -527,3 +527,17 @@ TEST(graph_questions_need_gold_trees_that_fit) {
     CHECK(refused([&] { Questions(batch.model, batch.sentences, Task::labels, nullptr, 1); }));
     CHECK(refused([&] { Questions(batch.model, batch.sentences, Task::joint, nullptr, 1); }));
 }
+
+// A damaged model must not crash: sums that are not numbers are said to be none.
+TEST(graph_weights_that_are_no_numbers_are_refused) {
+    Random random(22);
+    for (const float bad : {std::nanf(""), static_cast<float>(problems::kInf), -static_cast<float>(problems::kInf), 3e38F})
+        for (const Trees trees : kTrees)
+            for (const bool grandparents : {false, true})
+                for (const bool everywhere : {false, true}) {
+                    Batch batch(random, {9, 5, 12, 3}, trees, grandparents);
+                    for (std::size_t i = 0; i < batch.tree.size(); ++i)
+                        if (everywhere || i % 50 == 0) batch.tree[i] = bad;
+                    for (const bool pruned : {false, true}) CHECK(refused([&] { batch.parse(1, pruned); }));
+                }
+}
