@@ -116,12 +116,18 @@ class Stage:
         def after(progress: Progress) -> None:
             self._judge(progress, best, observer)
             keep(progress, best)
-            if self.patience and self.judge and progress.epoch.number - best.epoch >= self.patience:
+            if self._is_over(best, progress.epoch.number):
                 raise StopTraining
 
+        if best.reports and self._is_over(best, best.reports[-1]["epoch"]):
+            return best, False  # the checkpoint was the last thing that this stage did
         watched = Watched(self.problem, observer.asked)
         learned = self.learner.fit(watched, callbacks=[after], resume=state)
         return best, learned.stopped == "interrupted"
+
+    def _is_over(self, best: Best, epoch: int) -> bool:
+        """Whether patience has come to its end after this epoch."""
+        return bool(self.patience and self.judge and epoch - best.epoch >= self.patience)
 
     def _judge(self, progress: Progress, best: Best, observer: Observer) -> None:
         weights = progress.averaged() if self.which == "averaged" else progress.last()
