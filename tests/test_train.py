@@ -1,6 +1,7 @@
 """Training as a whole: one seed one model, resumed or not; what goes wrong says what."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from arbora._stages import Silent
 from arbora.data.columns import parse_text
 from arbora.data.synthetic import generate
 from arbora.errors import DataError, InputError, ModelError
+from arbora.parser import Parser
 from arbora.registry import learners
 from arbora.train import TrainConfig, train
 
@@ -208,6 +210,21 @@ def test_the_smallest_treebanks():
         assert trained.scores["uas"] == 100
         (sentence,) = trained.parser.parse([["No"]])
         assert sentence.heads == (0,)
+
+
+@pytest.mark.parametrize("learner", list(learners))
+def test_what_every_learner_made_can_be_saved_and_resumed(learner, tmp_path):
+    plan = config(learner=learner, order=1)
+    if learner == "mira":  # hard constraints, as in the original
+        plan = replace(plan, parameters={**plan.parameters, "C": float("inf")})
+    path = tmp_path / "checkpoint"
+    trained = train(TRAIN, DEV, config=plan, checkpoint=path)
+    trained.parser.save(tmp_path / "model")
+    about = Parser.load(tmp_path / "model").about["config"]
+    assert about["learner"] == learner
+    assert about["parameters"].keys() == learners.create(learner).settings().keys()
+    resumed = train(TRAIN, DEV, config=plan, checkpoint=path, resume=True)
+    assert model_bytes(resumed, tmp_path / "again") == (tmp_path / "model").read_bytes()
 
 
 # What goes wrong

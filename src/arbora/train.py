@@ -12,6 +12,7 @@ model, byte for byte, whatever the number of threads.
 
 from __future__ import annotations
 
+import math
 import os
 import zlib
 from dataclasses import dataclass, field, replace
@@ -131,10 +132,26 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
 
 
 def make_learner(config: TrainConfig, parameters: dict[str, int | float | str]) -> Learner:
-    """The learner of a configuration, with its seed where it has one."""
-    known = {parameter.name for parameter in learners.factory(config.learner).parameters()}  # type: ignore[attr-defined]
+    """The learner of a configuration, with its seed where it has one; numbers may be given as text."""
+    factory: type[Learner] = learners.factory(config.learner)  # type: ignore[assignment]
+    known = {parameter.name: parameter.kind for parameter in factory.parameters()}
+    texts = {
+        name: value
+        for name, value in parameters.items()
+        if isinstance(value, str) and known.get(name, str) is not str
+    }
     seed = {"seed": config.seed} if "seed" in known and "seed" not in parameters else {}
-    return learners.create(config.learner, **{**parameters, **seed})
+    return learners.create(config.learner, **{**parameters, **factory.parse(texts), **seed})
+
+
+def storable(config: TrainConfig) -> dict[str, Any]:
+    """The configuration as JSON can hold it: what is not finite, such as MIRA's `C = inf`, as text."""
+    values = to_dict(config)
+    values["parameters"] = {
+        name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in config.parameters.items()
+    }
+    return values
 
 
 class Training:
@@ -176,7 +193,7 @@ class Training:
 
     def run(self, path: str | os.PathLike[str] | None, *, resume: bool) -> Trained:
         """All stages; see `train`."""
-        checkpoint = Checkpoint(path, {"config": to_dict(self.config), "data": self.fingerprint})
+        checkpoint = Checkpoint(path, {"config": storable(self.config), "data": self.fingerprint})
         saved = checkpoint.load() if resume and path is not None and Path(path).exists() else None
         reports: list[dict[str, Any]] = []
         done: dict[str, Floats] = {}
@@ -264,7 +281,7 @@ class Training:
             split = self.scorer.size("tree")
             tree, labels = tree[:split], np.ascontiguousarray(tree[split:])
         pruner = Pruner(self.config.pruner_settings, done["pruner"]) if "pruner" in done else None
-        about: dict[str, Any] = {"config": to_dict(self.config), "epochs": reports or []}
+        about: dict[str, Any] = {"config": storable(self.config), "epochs": reports or []}
         return Parser(
             settings=self.settings,
             names=self.names,
