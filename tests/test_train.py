@@ -258,6 +258,19 @@ def test_words_without_heads(tmp_path, small_treebank):
         train(TRAIN, small_treebank, config=config())
 
 
+def test_words_without_labels(tmp_path):
+    path = tmp_path / "train.conllu"
+    path.write_text(text_of(TRAIN).replace("\tdet\t", "\t_\t", 1))
+    line = (
+        path.read_text().split("\n").index(next(x for x in path.read_text().split("\n") if "\t_\t_\t_" in x))
+        + 1
+    )
+    for labels in ("staged", "joint"):
+        with pytest.raises(DataError, match=rf"train.conllu:{line}: DEPREL: expected a label for every word"):
+            train(path, config=config(labels=labels))
+    assert train(path, config=config(labels="none")).parser.labels is None
+
+
 def test_a_label_that_only_dev_has_is_noted(tmp_path):
     path = tmp_path / "dev.conllu"
     path.write_text(text_of(DEV).replace("\tdet\t", "\tarticle\t"))

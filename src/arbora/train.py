@@ -160,9 +160,9 @@ class Training:
     def __init__(
         self, train: Columns, dev: Columns | None, config: TrainConfig, threads: int, observer: Observer
     ) -> None:
-        check_treebank(train)
+        check_treebank(train, labelled=config.labels != "none")
         if dev is not None:
-            check_dev(dev, train, observer)
+            check_dev(dev, train, observer, labelled=config.labels != "none")
         self.config = resolve(config, train)
         self.threads = threads
         self.observer = observer
@@ -330,22 +330,32 @@ def projective_heads(columns: Columns) -> NDArray[np.int32]:
     return heads
 
 
-def check_treebank(columns: Columns, what: str = "the treebank to train on") -> None:
-    """DataError unless there are sentences and every word has a head."""
+def check_treebank(columns: Columns, what: str = "the treebank to train on", *, labelled: bool) -> None:
+    """DataError unless there are sentences and every word has a head, and a label where those are learned."""
     if not columns.words:
         raise DataError(f"{what} has no words; is it the right file?", source=columns.source)
-    missing = np.flatnonzero(columns.heads < 0)
+    _check_filled(columns, "HEAD", "head", columns.heads < 0)
+    if labelled:
+        advice = '; to learn trees without labels, choose labels = "none"'
+        _check_filled(columns, "DEPREL", "label", columns.ids("deprel") == 0, advice)
+
+
+def _check_filled(
+    columns: Columns, column: str, name: str, empty: NDArray[np.bool_], advice: str = ""
+) -> None:
+    missing = np.flatnonzero(empty)
     if len(missing):
         raise DataError(
-            f"HEAD: expected a head for every word to learn from, got `_` ({len(missing):,} words have none)",
+            f"{column}: expected a {name} for every word to learn from, got `_` "
+            f"({len(missing):,} words have none){advice}",
             source=columns.source,
             line=int(columns.lines[missing[0]]),
         )
 
 
-def check_dev(dev: Columns, train: Columns, observer: Observer) -> None:
+def check_dev(dev: Columns, train: Columns, observer: Observer, *, labelled: bool) -> None:
     """DataError where dev cannot judge what was learned from train; a note about labels that only dev has."""
-    check_treebank(dev, "the dev treebank")
+    check_treebank(dev, "the dev treebank", labelled=labelled)
     columns: tuple[TextColumn, ...] = ("lemma", "upos", "xpos", "feats")
     for column in columns:
         filled = [bool(np.any(part.ids(column) != 0)) for part in (train, dev)]
