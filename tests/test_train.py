@@ -11,7 +11,7 @@ from arbora._stages import Silent
 from arbora.data.columns import parse_text
 from arbora.data.synthetic import generate
 from arbora.errors import DataError, InputError, ModelError
-from arbora.parser import Parser
+from arbora.parser import Parser, PrunerSettings
 from arbora.registry import learners
 from arbora.train import TrainConfig, train
 
@@ -302,6 +302,7 @@ def test_dev_with_other_columns(column, name):
         ({"order": 3}, "order: expected 1 or 2"),
         ({"tree_bits": 40}, "tree_bits: expected 10 to 28"),
         ({"trees": "flat"}, "trees: expected"),
+        ({"weights": "best"}, "weights: expected averaged or last, got 'best'"),
         ({"patience": -1}, "patience, seed: expected 0 or more, got -1"),
         ({"seed": -3}, "patience, seed: expected 0 or more, got -3"),
         ({"learner": "mira", "parameters": {"k": 3}}, "the learner mira needs kbest"),
@@ -310,6 +311,19 @@ def test_dev_with_other_columns(column, name):
 def test_settings_that_do_not_fit(options, message):
     with pytest.raises(InputError, match=message):
         train(TRAIN, config=config(**options))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"keep": 0}, "keep: expected"),
+        ({"bits": 5}, "bits: expected"),
+        ({"within": float("nan")}, "within: expected"),
+    ],
+)
+def test_pruner_settings_that_do_not_fit(options, message):
+    with pytest.raises(InputError, match=message):
+        PrunerSettings(**options)
 
 
 def test_a_checkpoint_of_another_training_is_refused(tmp_path):

@@ -17,7 +17,7 @@ import os
 import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,8 @@ class TrainConfig:
     def __post_init__(self) -> None:
         if self.patience < 0 or self.seed < 0:
             raise InputError(f"patience, seed: expected 0 or more, got {min(self.patience, self.seed)}")
+        if self.weights not in get_args(Which):
+            raise InputError(f"weights: expected {' or '.join(get_args(Which))}, got {self.weights!r}")
 
 
 DEFAULT_PARAMETERS: dict[str, dict[str, int | float | str]] = {
