@@ -213,7 +213,7 @@ class Parser:
             )
         try:
             settings = from_dict(GraphSettings, file.entry("settings", dict))
-            names = Names(tuple(file.entry("tags", list)), tuple(file.entry("labels", list)))
+            names = Names(_names(file, "tags"), _names(file, "labels"))
             scorer = LinearScorer(settings, features.create(settings.features), labels=len(names.labels))
             pruner = _load_pruner(file)
         except InputError as error:
@@ -237,6 +237,13 @@ def _load_pruner(file: ModelFile) -> Pruner | None:
         return None
     settings = from_dict(PrunerSettings, file.entry("pruner", dict))
     return Pruner(settings, _table(file, "pruner", pruner_scorer(settings).size()))
+
+
+def _names(file: ModelFile, name: str) -> tuple[str, ...]:
+    found = file.entry(name, list)
+    if not all(isinstance(each, str) for each in found) or len(set(found)) < len(found):
+        raise InputError(f"{name}: expected texts that are all different, got others")
+    return tuple(found)
 
 
 def _table(file: ModelFile, name: str, size: int) -> Floats:
