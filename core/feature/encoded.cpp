@@ -1,5 +1,6 @@
 #include "feature/encoded.hpp"
 
+#include "errors/errors.hpp"
 #include "feature/hash.hpp"
 
 namespace arbora::feature {
@@ -142,8 +143,15 @@ Sentence Encoded::sentence(std::size_t s) const {
 
 void Encoded::set_heads(const std::int32_t* heads) {
     for (std::size_t s = 0; s < size(); ++s) {
+        const auto n = offsets_[s + 1] - offsets_[s];
         std::size_t at = row_of_root(s, offsets_[s]);
-        for (auto w = offsets_[s]; w < offsets_[s + 1]; ++w) heads_[++at] = heads[w];
+        for (std::int64_t d = 1; d <= n; ++d) {
+            const std::int32_t head = heads[offsets_[s] + d - 1];
+            if (head < -1 || head > n || head == d)
+                throw InputError("sentence " + std::to_string(s) + ", word " + std::to_string(d) + ": expected a head of 0 to " +
+                                 std::to_string(n) + " that is another word, or -1, got " + std::to_string(head));
+            heads_[++at] = head;
+        }
     }
 }
 

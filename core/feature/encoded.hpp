@@ -64,7 +64,7 @@ public:
     std::size_t words() const { return static_cast<std::size_t>(offsets_.back()); }
     const std::vector<std::int64_t>& offsets() const { return offsets_; }
     Sentence sentence(std::size_t s) const;
-    // Replaces the gold heads: one per word, all sentences in a row.
+    // Replaces the gold heads: one per word, all sentences in a row; -1: none. Throws InputError where one is no head.
     void set_heads(const std::int32_t* heads);
 
 private:

@@ -52,9 +52,13 @@ Summand seeded(const Template& atoms, Role role, Kind kind, std::size_t number) 
 }
 
 void check_between(const Template& atoms) {
-    for (const Atom& atom : atoms)
-        if (atom.role == Role::between && (atom.field != Field::tag || atom.offset != 0))
+    int found = 0;
+    for (const Atom& atom : atoms) {
+        if (atom.role != Role::between) continue;
+        if (atom.field != Field::tag || atom.offset != 0)
             throw InputError("template of arcs: of the words between, only the tag can be an atom");
+        if (++found > 1) throw InputError("template of arcs: expected at most one atom about the words between, got more");
+    }
 }
 
 }  // namespace

@@ -16,6 +16,16 @@ std::vector<Worker> make_workers(const Model& model, int threads) {
     return workers;
 }
 
+// InputError unless the arcs are those of these sentences, by their numbers of words.
+void check_lengths(const feature::Encoded& sentences, const std::vector<ArcSet>& arcs) {
+    if (arcs.size() != sentences.size())
+        throw InputError("arcs: expected " + std::to_string(sentences.size()) + " sentences, got " + std::to_string(arcs.size()));
+    for (std::size_t s = 0; s < arcs.size(); ++s)
+        if (const int n = sentences.sentence(s).n; arcs[s].n != n)
+            throw InputError("arcs: expected " + std::to_string(n) + " words in sentence " + std::to_string(s) + ", got " +
+                             std::to_string(arcs[s].n) + "; give the arcs that were kept of these very sentences");
+}
+
 }  // namespace
 
 std::vector<ArcSet> prune(const feature::Encoded& sentences, const Pruner& pruner, int threads) {
@@ -29,6 +39,7 @@ std::vector<ArcSet> prune(const feature::Encoded& sentences, const Pruner& prune
 
 std::int64_t restore_gold(const feature::Encoded& sentences, std::vector<ArcSet>& arcs) {
     std::int64_t missing = 0;
+    check_lengths(sentences, arcs);
     for (std::size_t s = 0; s < sentences.size(); ++s) {
         const auto sentence = sentences.sentence(s);
         ArcSet whole{sentence.n, {0, 0}, {}};
@@ -74,8 +85,8 @@ Parsed parse(const feature::Encoded& sentences, const Model& model, const Weight
 
 Questions::Questions(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads)
     : model_(&model), sentences_(&sentences), task_(task), arcs_(arcs), workers_(make_workers(model, threads)) {
-    if (arcs != nullptr && arcs->size() != sentences.size())
-        throw InputError("arcs: expected " + std::to_string(sentences.size()) + " sentences, got " + std::to_string(arcs->size()));
+    if (arcs != nullptr) check_lengths(sentences, *arcs);
+    if (task != Task::tree && model.labels == 0) throw InputError("task: expected tree for a model without labels, got labels to learn");
     check_gold();
 }
 
@@ -83,11 +94,14 @@ void Questions::check_gold() const {
     for (std::size_t s = 0; s < size(); ++s) {
         const auto sentence = sentences_->sentence(s);
         for (int d = 1; d <= sentence.n; ++d) {
-            const std::string place = "sentence " + std::to_string(s) + ", word " + std::to_string(d) + ": ";
-            if (sentence.heads[d] < 0) throw InputError(place + "expected a head to learn from, got none");
-            if (task_ != Task::tree && sentence.labels[d] < 0) throw InputError(place + "expected a known label to learn from, got none");
-            if (arcs_ != nullptr && (*arcs_)[s].find(sentence.heads[d], d) < 0)
-                throw InputError(place + "expected the gold arc among those kept, got none; put pruned gold arcs back first");
+            const int head = sentence.heads[d], label = sentence.labels[d];
+            const auto fail = [&](const std::string& what) {
+                throw InputError("sentence " + std::to_string(s) + ", word " + std::to_string(d) + ": " + what);
+            };
+            if (head < 0) fail("expected a head to learn from, got none");
+            if (task_ != Task::tree && (label < 0 || label >= model_->labels)) fail("expected a known label to learn from, got none");
+            if (arcs_ != nullptr && (*arcs_)[s].find(head, d) < 0)
+                fail("expected the gold arc among those kept, got none; put pruned gold arcs back first");
         }
     }
 }

@@ -17,7 +17,7 @@ LabelSets::LabelSets(const std::vector<std::uint8_t>& seen, int labels) {
     const std::vector<std::uint8_t> every(count, 1);
     for (std::size_t pair = 0; pair < kTags * kTags; ++pair) {
         first_.push_back(static_cast<std::uint32_t>(labels_.size()));
-        if (!append(&seen[pair * count]) && !append(&by_dep[pair % kTags * count])) append(every.data());
+        if (!append(seen.data() + pair * count) && !append(by_dep.data() + pair % kTags * count)) append(every.data());
     }
     first_.push_back(static_cast<std::uint32_t>(labels_.size()));
 }

@@ -1,6 +1,7 @@
 #include "graph/worker.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "errors/errors.hpp"
 #include "graph/lanes.hpp"
@@ -13,6 +14,16 @@ namespace {
 
 // The chart with grandparents takes O(n^2 k) space; longer sentences are decoded without them.
 constexpr int kLongestWithGrandparents = 600;
+
+// No sum over the parts of a tree overflows.
+constexpr float kLargestScore = 1e30F;
+
+// InputError where a score is not finite or beyond all bounds: charts would not know what to make of it.
+void require_finite(const std::vector<float>& scores) {
+    bool good = true;
+    for (const float score : scores) good &= std::abs(score) <= kLargestScore;  // false for NaN, too
+    if (!good) throw InputError("scores: expected finite numbers of at most 1e30, got others; the weights are damaged, or learning diverged");
+}
 
 // Scores over an ArcSet, as hill climbing wants them. Whatever is not in the set scores minus infinity.
 struct SparseParts {
@@ -55,6 +66,7 @@ void Worker::score(const feature::Sentence& sentence, const ArcSet* arcs, const 
     arc_scores_.resize(arcs_->heads.size());
     for (int d = 1; d <= arcs_->n; ++d)
         for (int a = arcs_->first[d]; a < arcs_->first[d + 1]; ++a) arc_scores_[a] = scale * extractor_.arc(arcs_->heads[a], d);
+    require_finite(arc_scores_);
     if (model_->siblings) score_siblings(scale);
     if (model_->grandparents) score_grandparents(scale);
 }
@@ -69,6 +81,7 @@ void Worker::score_siblings(float scale) {
             scores[0] = scale * extractor_.sibling(side.head, d, side.head);
             for (int a = 0; a < b; ++a) scores[a + 1] = scale * extractor_.sibling(side.head, d, sides_.dep(side, a));
         }
+    require_finite(sibling_scores_);
 }
 
 void Worker::score_grandparents(float scale) {
@@ -80,6 +93,7 @@ void Worker::score_grandparents(float scale) {
             for (int b = arcs_->first[h]; h > 0 && b < arcs_->first[h + 1]; ++b)
                 grand_scores_[grand_parts_.part(a, b, arcs_->first[h])] = scale * extractor_.grandparent(arcs_->heads[b], h, d);
         }
+    require_finite(grand_scores_);
 }
 
 void Worker::add_costs() {
@@ -103,6 +117,7 @@ void Worker::score_labels(const WeightView& weights, bool cost_augmented) {
             arc_scores_[a] += static_cast<float>(best.score);
         }
     }
+    require_finite(arc_scores_);
 }
 
 Problem Worker::dense_problem(bool siblings) {
@@ -160,11 +175,15 @@ void Worker::label_tree(const WeightView& weights, bool cost_augmented, const in
     for (int d = 1; d <= sentence_.n; ++d) labeler_.find_rows(d, surroundings_[d], true, label_rows_);
     const std::size_t each = model_->templates.labels.size();
     labels[0] = -1;
+    label_scores_.assign(static_cast<std::size_t>(sentence_.n) + 1, 0.0F);
     for (int d = 1; d <= sentence_.n; ++d) {
         const std::span rows(label_rows_.data() + static_cast<std::size_t>(d - 1) * each, each);
         const int gold = cost_augmented ? sentence_.labels[d] : -1;
-        labels[d] = labeler_.best(rows, weights.scale, heads[d], d, gold, 1.0).label;
+        const auto best = labeler_.best(rows, weights.scale, heads[d], d, gold, 1.0);
+        labels[d] = best.label;
+        label_scores_[static_cast<std::size_t>(d)] = static_cast<float>(best.score);
     }
+    require_finite(label_scores_);
 }
 
 void Worker::parse(const feature::Sentence& sentence, const ArcSet* arcs, const WeightView& weights, bool staged, int* heads,

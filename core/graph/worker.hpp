@@ -79,7 +79,7 @@ private:
     SparseChart chart_;
     GrandChart grand_chart_;
     Arena arena_;
-    std::vector<float> arc_scores_, sibling_scores_, grand_scores_;
+    std::vector<float> arc_scores_, sibling_scores_, grand_scores_, label_scores_;
     std::vector<int> arc_labels_;  // the best label of each arc, where heads and labels are chosen together
     std::vector<std::uint32_t> label_rows_;
     std::vector<double> dense_arcs_, dense_siblings_;

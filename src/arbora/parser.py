@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,7 @@ from arbora.errors import InputError, ModelError
 from arbora.model_file import ModelFile, read_model, write_model
 from arbora.registry import features
 from arbora.scorers import GraphSettings, LinearScorer
+from arbora.scorers.linear import LARGEST_TABLE, SMALLEST_TABLE
 
 logger = logging.getLogger("arbora")
 
@@ -32,6 +34,7 @@ Ints: TypeAlias = NDArray[np.int32]
 
 KIND = "graph-parser"
 HASH_VERSION = 1
+MOST_KEPT = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +47,14 @@ class PrunerSettings:
     """Heads per word at most, besides the word before it."""
     within: float = 2.0
     """Only heads whose score is this near to the best one's."""
+
+    def __post_init__(self) -> None:
+        if not SMALLEST_TABLE <= self.bits <= LARGEST_TABLE:
+            raise InputError(f"bits: expected {SMALLEST_TABLE} to {LARGEST_TABLE}, got {self.bits!r}")
+        if not 1 <= self.keep <= MOST_KEPT:
+            raise InputError(f"keep: expected 1 to {MOST_KEPT} heads per word, got {self.keep!r}")
+        if not 0 <= self.within < math.inf:
+            raise InputError(f"within: expected a finite number of at least 0, got {self.within!r}")
 
 
 class Pruner:
@@ -208,7 +219,7 @@ class Parser:
             )
         try:
             settings = from_dict(GraphSettings, file.entry("settings", dict))
-            names = Names(tuple(file.entry("tags", list)), tuple(file.entry("labels", list)))
+            names = Names(_names(file, "tags"), _names(file, "labels"))
             scorer = LinearScorer(settings, features.create(settings.features), labels=len(names.labels))
             pruner = _load_pruner(file)
         except InputError as error:
@@ -241,6 +252,13 @@ def _load_pruner(file: ModelFile) -> Pruner | None:
         return None
     settings = from_dict(PrunerSettings, file.entry("pruner", dict))
     return Pruner(settings, _table(file, "pruner", pruner_scorer(settings).size()))
+
+
+def _names(file: ModelFile, name: str) -> tuple[str, ...]:
+    found = file.entry(name, list)
+    if not all(isinstance(each, str) for each in found) or len(set(found)) < len(found):
+        raise InputError(f"{name}: expected texts that are all different, got others")
+    return tuple(found)
 
 
 def _table(file: ModelFile, name: str, size: int) -> Floats:

@@ -12,12 +12,13 @@ model, byte for byte, whatever the number of threads.
 
 from __future__ import annotations
 
+import math
 import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +73,8 @@ class TrainConfig:
     def __post_init__(self) -> None:
         if self.patience < 0 or self.seed < 0:
             raise InputError(f"patience, seed: expected 0 or more, got {min(self.patience, self.seed)}")
+        if self.weights not in get_args(Which):
+            raise InputError(f"weights: expected {' or '.join(get_args(Which))}, got {self.weights!r}")
 
 
 DEFAULT_PARAMETERS: dict[str, dict[str, int | float | str]] = {
@@ -138,10 +141,26 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
 
 
 def make_learner(config: TrainConfig, parameters: dict[str, int | float | str]) -> Learner:
-    """The learner of a configuration, with its seed where it has one."""
-    known = {parameter.name for parameter in learners.factory(config.learner).parameters()}  # type: ignore[attr-defined]
+    """The learner of a configuration, with its seed where it has one; numbers may be given as text."""
+    factory: type[Learner] = learners.factory(config.learner)  # type: ignore[assignment]
+    known = {parameter.name: parameter.kind for parameter in factory.parameters()}
+    texts = {
+        name: value
+        for name, value in parameters.items()
+        if isinstance(value, str) and known.get(name, str) is not str
+    }
     seed = {"seed": config.seed} if "seed" in known and "seed" not in parameters else {}
-    return learners.create(config.learner, **{**parameters, **seed})
+    return learners.create(config.learner, **{**parameters, **factory.parse(texts), **seed})
+
+
+def storable(config: TrainConfig) -> dict[str, Any]:
+    """The configuration as JSON can hold it: what is not finite, such as MIRA's `C = inf`, as text."""
+    values = to_dict(config)
+    values["parameters"] = {
+        name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in config.parameters.items()
+    }
+    return values
 
 
 class Training:
@@ -150,9 +169,9 @@ class Training:
     def __init__(
         self, train: Columns, dev: Columns | None, config: TrainConfig, threads: int, observer: Observer
     ) -> None:
-        check_treebank(train)
+        check_treebank(train, labelled=config.labels != "none")
         if dev is not None:
-            check_dev(dev, train, observer)
+            check_dev(dev, train, observer, labelled=config.labels != "none")
         self.config = resolve(config, train)
         self.threads = threads
         self.observer = observer
@@ -192,7 +211,7 @@ class Training:
 
     def run(self, path: str | os.PathLike[str] | None, *, resume: bool) -> Trained:
         """All stages; see `train`."""
-        checkpoint = Checkpoint(path, {"config": to_dict(self.config), "data": self.fingerprint})
+        checkpoint = Checkpoint(path, {"config": storable(self.config), "data": self.fingerprint})
         saved = checkpoint.load() if resume and path is not None and Path(path).exists() else None
         reports: list[dict[str, Any]] = []
         done: dict[str, Floats] = {}
@@ -282,7 +301,7 @@ class Training:
             split = self.scorer.size("tree")
             tree, labels = tree[:split], np.ascontiguousarray(tree[split:])
         pruner = Pruner(self.config.pruner_settings, done["pruner"]) if "pruner" in done else None
-        about: dict[str, Any] = {"config": to_dict(self.config), "epochs": reports or []}
+        about: dict[str, Any] = {"config": storable(self.config), "epochs": reports or []}
         return Parser(
             settings=self.settings,
             names=self.names,
@@ -331,22 +350,32 @@ def projective_heads(columns: Columns) -> NDArray[np.int32]:
     return heads
 
 
-def check_treebank(columns: Columns, what: str = "the treebank to train on") -> None:
-    """DataError unless there are sentences and every word has a head."""
+def check_treebank(columns: Columns, what: str = "the treebank to train on", *, labelled: bool = False) -> None:
+    """DataError unless there are sentences and every word has a head, and a label where those are learned."""
     if not columns.words:
         raise DataError(f"{what} has no words; is it the right file?", source=columns.source)
-    missing = np.flatnonzero(columns.heads < 0)
+    _check_filled(columns, "HEAD", "head", columns.heads < 0)
+    if labelled:
+        advice = '; to learn trees without labels, choose labels = "none"'
+        _check_filled(columns, "DEPREL", "label", columns.ids("deprel") == 0, advice)
+
+
+def _check_filled(
+    columns: Columns, column: str, name: str, empty: NDArray[np.bool_], advice: str = ""
+) -> None:
+    missing = np.flatnonzero(empty)
     if len(missing):
         raise DataError(
-            f"HEAD: expected a head for every word to learn from, got `_` ({len(missing):,} words have none)",
+            f"{column}: expected a {name} for every word to learn from, got `_` "
+            f"({len(missing):,} words have none){advice}",
             source=columns.source,
             line=int(columns.lines[missing[0]]),
         )
 
 
-def check_dev(dev: Columns, train: Columns, observer: Observer) -> None:
+def check_dev(dev: Columns, train: Columns, observer: Observer, *, labelled: bool) -> None:
     """DataError where dev cannot judge what was learned from train; a note about labels that only dev has."""
-    check_treebank(dev, "the dev treebank")
+    check_treebank(dev, "the dev treebank", labelled=labelled)
     columns: tuple[TextColumn, ...] = ("lemma", "upos", "xpos", "feats")
     for column in columns:
         filled = [bool(np.any(part.ids(column) != 0)) for part in (train, dev)]

@@ -127,7 +127,7 @@ def tune(
     """
     points = [*combinations(grid, config or TrainConfig())]
     columns = _columns(treebank)
-    check_treebank(columns)
+    check_treebank(columns, labelled=(config or TrainConfig()).labels != "none")
     if dev is not None:
         pairs = [(columns, _columns(dev))]
     else:

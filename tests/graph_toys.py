@@ -1,0 +1,59 @@
+"""Tiny treebanks and settings for tests of graph parsers: all that trains on them takes milliseconds."""
+
+from functools import lru_cache
+from itertools import product
+
+from arbora.data.columns import parse_text
+from arbora.data.encode import Names
+from arbora.data.synthetic import generate
+from arbora.parser import PrunerSettings
+from arbora.registry import features
+from arbora.scorers import GraphSettings, LinearScorer
+from arbora.train import TrainConfig
+
+BITS = 12
+
+
+@lru_cache
+def treebank(sentences=40, seed=1, nonprojective=0.0, longest=12):
+    """Columns of an invented treebank; trees cross in that share of sentences."""
+    given = generate(sentences, seed=seed, nonprojective=nonprojective, longest=longest)
+    return parse_text("".join(sentence.to_conllu() for sentence in given), "conllu")
+
+
+def settings(**options):
+    return GraphSettings(**{"tree_bits": BITS, "label_bits": BITS, **options})
+
+
+SHAPES = [
+    {"trees": trees, "roots": roots, **order}
+    for trees, roots, order in product(
+        ("projective", "nonprojective"),
+        ("single", "multi"),
+        ({"order": 1}, {"order": 2, "grandparents": False}, {"order": 2, "grandparents": True}),
+    )
+]
+
+
+def name_of(shape):
+    order = shape["order"] + shape.get("grandparents", False)
+    return f"{shape['trees']}-{shape['roots']}-{order}"
+
+
+def scorer(columns, **options):
+    """A scorer with the labels of a treebank, and the treebank as it sees it."""
+    shape = settings(**options)
+    names = Names.of(columns)
+    encoded = names.encode(columns)
+    seen = encoded.seen_labels(len(names.labels))
+    made = LinearScorer(shape, features.create(shape.features), labels=len(names.labels), seen=seen)
+    return made, encoded
+
+
+def config(*, epochs=3, **options):
+    """A training of little size; `epochs` of the learner for trees."""
+    parameters = {"epochs": epochs, **options.pop("parameters", {})}
+    pruner = options.pop("pruner_settings", PrunerSettings(bits=10, keep=4))
+    return TrainConfig(
+        **{"tree_bits": BITS, "label_bits": BITS, **options}, parameters=parameters, pruner_settings=pruner
+    )

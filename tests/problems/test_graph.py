@@ -1,0 +1,228 @@
+"""Graph problems: every learner learns every kind of tree, and the objectives are what they should be."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from graph_toys import BITS, SHAPES, name_of, scorer, treebank
+
+from arbora._core import Encoded, GraphQuestions, SparseVector, Weights
+from arbora.data.tree import Tree
+from arbora.errors import InputError
+from arbora.interfaces import Query
+from arbora.problems import GraphProblem, Watched
+from arbora.registry import learners
+
+FOR_TOYS = {"pegasos": {"lam": 0.1, "k": 3}, "one_slack": {"C": 100.0, "epsilon": 0.01, "epochs": 12}}
+LEARNERS = [(name, {}) for name in learners] + [("mira", {"k": 3})]
+COLUMNS = {trees: treebank(15, seed=3, nonprojective=float(trees == "nonprojective") / 2)
+           for trees in ("projective", "nonprojective")}  # fmt: skip
+
+
+def weights_of(values):
+    w = Weights(len(values))
+    w.add(SparseVector(np.arange(len(values)), np.asarray(values, dtype=np.float32)), 1.0)
+    return w
+
+
+def mistakes(problem, values):
+    return problem.total(np.arange(len(problem)), weights_of(values), Query.ARGMAX).loss
+
+
+def tasks_of(labels):
+    return {"none": ["tree"], "staged": ["tree", "labels"], "joint": ["joint"]}[labels]
+
+
+@pytest.mark.parametrize("labels", ["none", "staged", "joint"])
+@pytest.mark.parametrize("shape", SHAPES, ids=name_of)
+@pytest.mark.parametrize(("name", "options"), LEARNERS)
+def test_every_learner_learns_every_kind_of_tree(name, options, shape, labels):
+    columns = COLUMNS[shape["trees"]]
+    made, encoded = scorer(columns, labels=labels, **shape)
+    learner = learners.create(name, **{"epochs": 4, **FOR_TOYS.get(name, {}), **options})
+    learned = {}
+    for task in tasks_of(labels):
+        problem = GraphProblem(made, encoded, task)
+        if not learner.needs <= problem.queries:
+            assert options == {"k": 3}
+            assert task == "labels" or shape["order"] == 2
+            with pytest.raises(InputError, match="needs kbest"):
+                learner.fit(problem)
+            return
+        found = learner.fit(problem)
+        learned[task] = found.averaged
+        assert np.isfinite(found.last).all()
+        assert np.isfinite(found.averaged).all()
+        before = mistakes(problem, np.zeros(problem.size))
+        assert min(mistakes(problem, found.averaged), mistakes(problem, found.last)) < 0.65 * before
+        assert found.history[-1].loss < found.history[0].loss
+        assert all(np.isfinite([epoch.loss, epoch.hinge]).all() for epoch in found.history)
+    check_trees(columns, made, encoded, learned, shape)
+
+
+def check_trees(columns, made, encoded, learned, shape):
+    """What the weights parse is of the family, and labels are those that were seen for the tags."""
+    tree = learned.get("tree", learned.get("joint"))[: made.size("tree")]
+    labels = learned["joint"][made.size("tree") :] if "joint" in learned else learned.get("labels")
+    if labels is not None:
+        labels = np.ascontiguousarray(labels)
+    staged = "labels" in learned
+    heads, names = made.native.parse(
+        encoded, np.ascontiguousarray(tree), labels, staged, None, None, 0, 0.0, 1
+    )
+    assert (names == -1).all() if labels is None else (names >= 0).all()
+    for first, last in pairwise(columns.offsets.tolist()):
+        found = Tree.from_heads(heads[first:last].tolist())  # a tree, or an error
+        assert shape["trees"] == "nonprojective" or found.is_projective
+        roots = int(np.sum(heads[first:last] == 0))
+        assert roots == 1 if shape["roots"] == "single" else roots >= 1
+
+
+def svm_problem(trees):
+    """First order: exact search, without which the structural SVM's objective means little."""
+    columns = treebank(25, seed=7, nonprojective=0.2 * (trees == "nonprojective"))
+    made, encoded = scorer(columns, trees=trees, order=1, labels="none")
+    return GraphProblem(made, encoded)
+
+
+def objective(problem, values, lam):
+    w = weights_of(values)
+    hinge = sum(problem.answer(i, w, Query.COST_AUGMENTED).hinge for i in range(len(problem)))
+    return 0.5 * lam * squared(values) + hinge / len(problem)
+
+
+def squared(values):
+    return float(np.sum(np.asarray(values, dtype=np.float64) ** 2))
+
+
+@pytest.mark.parametrize(("trees", "lam", "epochs"), [
+    ("projective", 1.0, 1500), ("projective", 200.0, 40), ("nonprojective", 200.0, 40),
+])  # fmt: skip
+def test_pegasos_and_one_slack_reach_the_same_objective(trees, lam, epochs):
+    problem = svm_problem(trees)
+    exact = learners.create("one_slack", C=1.0 / lam, epsilon=2e-3, epochs=400).fit(problem)
+    assert exact.stopped == "converged"
+    measures = [epoch.measures for epoch in exact.history]
+    for before, after in pairwise(measures):
+        slack = 1e-5 * before["primal"]
+        assert after["primal"] <= before["primal"]
+        assert after["dual"] >= before["dual"] - slack
+        assert after["gap"] >= -slack
+    assert measures[-1]["gap"] <= 2e-3 / lam * (1 + 1e-6)
+    assert measures[len(measures) // 2]["gap"] < 0.5 * measures[0]["gap"]
+    primal, dual = lam * measures[-1]["primal"], lam * measures[-1]["dual"]
+    assert primal == pytest.approx(objective(problem, exact.last, lam), rel=1e-4)
+    assert primal < 0.97 * objective(problem, np.zeros(problem.size), lam)
+    assert lam * squared(exact.last) < 1  # within the ball of pegasos
+    trend = []
+    for share in (50, 8, 1):
+        rough = learners.create("pegasos", lam=lam, k=5, epochs=-(-epochs // share)).fit(problem)
+        trend.append(objective(problem, rough.averaged, lam))
+    assert trend[0] > trend[1] > trend[2] >= dual * (1 - 1e-5)
+    assert min(trend[2], objective(problem, rough.last, lam)) == pytest.approx(primal, rel=0.01)
+
+
+def test_pegasos_stays_in_its_ball_though_the_optimum_may_lie_outside():
+    # The radius 1/√λ of Algorithm 2 is for losses of at most 1; trees lose a point per word.
+    problem, lam = svm_problem("projective"), 20.0
+    exact = learners.create("one_slack", C=1.0 / lam, epsilon=2e-3, epochs=400).fit(problem)
+    assert lam * squared(exact.last) > 1.1
+    rough = learners.create("pegasos", lam=lam, k=5, epochs=40).fit(problem)
+    assert lam * squared(rough.last) == pytest.approx(1, rel=1e-4)
+    assert lam * squared(rough.averaged) <= 1 + 1e-4
+    assert objective(problem, rough.last, lam) > 1.1 * objective(problem, exact.last, lam)
+
+
+def test_sums_are_those_of_single_answers_on_any_number_of_threads():
+    columns = COLUMNS["nonprojective"]
+    for task in ("tree", "joint", "labels"):
+        made, encoded = scorer(columns, trees="nonprojective", labels="joint")
+        chosen = np.array([3, 1, 4, 1, 5, 9, 2, 6], dtype=np.int64)
+        w = weights_of(np.random.default_rng(1).normal(size=made.size(task)))
+        for query in (Query.ARGMAX, Query.COST_AUGMENTED):
+            totals = [
+                GraphProblem(made, encoded, task, threads=threads).total(chosen, w, query)
+                for threads in (1, 2, 3)
+            ]
+            assert totals[0] == totals[1] == totals[2]
+            problem = GraphProblem(made, encoded, task)
+            answers = [problem.answer(int(i), w, query) for i in chosen]
+            assert totals[0].loss == sum(answer.loss for answer in answers)
+            assert totals[0].margin == pytest.approx(sum(answer.margin for answer in answers))
+
+
+def test_cost_augmented_hinges_are_never_negative():
+    for trees in ("projective", "nonprojective"):
+        made, encoded = scorer(COLUMNS["projective"], trees=trees, order=1, labels="joint")
+        for task in ("tree", "joint", "labels"):
+            problem = GraphProblem(made, encoded, task)
+            for seed in range(5):
+                w = weights_of(np.random.default_rng(seed).normal(size=problem.size))
+                for i in range(len(problem)):
+                    answer = problem.answer(i, w, Query.COST_AUGMENTED)
+                    assert answer.loss - answer.margin >= -1e-4
+                    assert problem.answer(i, w, Query.ARGMAX).margin <= 1e-4
+
+
+def test_a_watched_problem_tells_how_many_were_asked():
+    made, encoded = scorer(COLUMNS["projective"], order=1)
+    asked = []
+    problem = Watched(GraphProblem(made, encoded), asked.append)
+    assert (len(problem), problem.size) == (15, 1 << BITS)
+    assert Query.KBEST in problem.queries
+    w = Weights(problem.size)
+    problem.answer(3, w, Query.ARGMAX)
+    assert len(problem.candidates(3, w, 4)) == 4
+    problem.total(np.arange(7), w, Query.COST_AUGMENTED)
+    assert asked == [1, 1, 7]
+
+
+def test_what_cannot_be_asked_is_an_error():
+    made, encoded = scorer(COLUMNS["projective"], labels="none")
+    w = Weights(made.size())
+    problem = GraphProblem(made, encoded)
+    for i in (-1, len(problem)):
+        with pytest.raises((IndexError, TypeError)):
+            problem.answer(i, w, Query.ARGMAX)
+        with pytest.raises(IndexError):
+            problem.total(np.array([0, i]), w, Query.ARGMAX)
+    with pytest.raises(InputError, match=f"weights: expected {1 << BITS}, got 5"):
+        problem.answer(0, Weights(5), Query.ARGMAX)
+    with pytest.raises(InputError, match="task: expected tree, joint or labels, got trees"):
+        GraphProblem(made, encoded, "trees")
+    for task in ("labels", "joint"):
+        with pytest.raises(InputError, match="labels"):
+            GraphProblem(made, encoded, task)
+
+
+def test_gold_heads_that_are_none_are_errors_not_crashes():
+    made, encoded = scorer(COLUMNS["projective"])
+    heads = np.array(COLUMNS["projective"].heads)
+    for bad in (-5, 10_000, 2**31 - 1, 1):
+        wrong = heads.copy()
+        wrong[0] = bad  # 1: itself
+        with pytest.raises(InputError, match=f"sentence 0, word 1: expected a head of 0 to .*, got {bad}"):
+            encoded.set_heads(wrong)
+    heads[0] = -1
+    encoded.set_heads(heads)
+    with pytest.raises(InputError, match="sentence 0, word 1: expected a head to learn from, got none"):
+        GraphProblem(made, encoded)
+    heads = np.array(COLUMNS["projective"].heads)
+    with pytest.raises(InputError, match="one per word"):
+        encoded.set_heads(heads[:-1])
+    encoded.set_heads(heads)
+    assert len(GraphProblem(made, encoded)) == 15
+
+
+def test_arcs_of_other_sentences_are_refused():
+    first, second = treebank(10, seed=1), treebank(10, seed=2)
+    made, encoded = scorer(first, order=1, labels="none")
+    other = scorer(second, order=1, labels="none")[1]
+    weights = np.zeros(made.size(), dtype=np.float32)
+    kept = made.native.prune(encoded, weights, 3, 1e9, 1)
+    with pytest.raises(InputError, match="sentence"):
+        kept.restore_gold(other)
+    kept.restore_gold(encoded)
+    with pytest.raises(InputError, match="sentence"):
+        GraphQuestions(made.native, other, "tree", kept, 1)
+    assert isinstance(other, Encoded)

@@ -1,0 +1,368 @@
+"""Training as a whole: one seed one model, resumed or not; what goes wrong says what."""
+
+import gzip
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from graph_toys import config, treebank
+
+from arbora._stages import Silent
+from arbora.data.columns import parse_text
+from arbora.data.synthetic import generate
+from arbora.errors import DataError, InputError, ModelError
+from arbora.parser import Parser, PrunerSettings
+from arbora.registry import learners
+from arbora.train import TrainConfig, train
+
+TRAIN, DEV = treebank(30, seed=1, nonprojective=0.2), treebank(12, seed=2, nonprojective=0.2)
+
+
+class Recorder(Silent):
+    """Keeps what it is told; ends training by Ctrl-C after some epoch of some stage."""
+
+    def __init__(self, interrupt_after=None):
+        self.stages, self.reports, self.notes, self.examples = [], [], [], 0
+        self.interrupt_after = interrupt_after
+
+    def stage_begins(self, stage, examples, epochs, done):
+        self.stages.append((stage, examples, epochs, done))
+
+    def asked(self, examples):
+        self.examples += examples
+        last = (self.reports[-1].stage, self.reports[-1].epoch.number) if self.reports else None
+        if last is not None and last == self.interrupt_after and self.examples > 10:
+            raise KeyboardInterrupt
+
+    def epoch_ends(self, report):
+        self.reports.append(report)
+        self.examples = 0
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+def model_bytes(trained, path):
+    trained.parser.save(path)
+    return path.read_bytes()
+
+
+def test_one_seed_gives_one_model_whatever_the_threads(tmp_path):
+    for options in ({"order": 2}, {"order": 1, "labels": "joint"}, {"learner": "pegasos"}):
+        whole = model_bytes(train(TRAIN, DEV, config=config(**options)), tmp_path / "1")
+        assert whole == model_bytes(train(TRAIN, DEV, config=config(**options), threads=2), tmp_path / "2")
+        assert whole != model_bytes(train(TRAIN, DEV, config=config(seed=1, **options)), tmp_path / "3")
+
+
+def test_files_train_as_columns_do(tmp_path):
+    (tmp_path / "train.conllu").write_bytes(TRAIN.to_bytes())
+    (tmp_path / "dev.conllu.gz").write_bytes(gzip.compress(DEV.to_bytes()))
+    from_files = train(tmp_path / "train.conllu", tmp_path / "dev.conllu.gz", config=config())
+    assert model_bytes(from_files, tmp_path / "1") == model_bytes(
+        train(TRAIN, DEV, config=config()), tmp_path / "2"
+    )
+
+
+STAGES = {
+    "second order": ({"order": 2}, [("labels", 5), ("pruner", 3), ("tree", 3)]),
+    "joint": ({"order": 1, "labels": "joint", "pruner": False}, [("tree", 3)]),
+    "one-slack": (
+        {"order": 1, "learner": "one_slack", "parameters": {"C": 1.0}},
+        [("labels", 5), ("pruner", 3), ("tree", 3)],
+    ),
+    "no labels": ({"labels": "none", "pruner": False, "trees": "projective"}, [("tree", 3)]),
+}
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_resuming_after_any_epoch_gives_the_same_bytes(name, tmp_path):
+    options, stages = STAGES[name]
+    plan = config(**options)
+    watcher = Recorder()
+    whole = train(TRAIN, DEV, config=plan, observer=watcher)
+    expected = model_bytes(whole, tmp_path / "whole")
+    assert [(stage, epochs) for stage, _, epochs, _ in watcher.stages] == stages
+    assert len(watcher.reports) == sum(epochs for _, epochs in stages) == len(whole.reports)
+    for stage, epochs in stages:
+        for epoch in range(1, epochs + 1):
+            if (stage, epoch) == stages[-1]:
+                continue
+            path = tmp_path / f"{stage}-{epoch}.checkpoint"
+            try:
+                stopped = train(TRAIN, DEV, config=plan, observer=Recorder((stage, epoch)), checkpoint=path)
+                assert stopped.interrupted
+                assert stage == "tree"
+            except KeyboardInterrupt:
+                # Before the first epoch of the trees has ended there is no parser.
+                assert stage != "tree"
+            assert path.exists()
+            going_on = Recorder()
+            resumed = train(
+                TRAIN, DEV, config=plan, threads=2, observer=going_on, checkpoint=path, resume=True
+            )
+            assert not resumed.interrupted
+            assert model_bytes(resumed, tmp_path / "resumed") == expected
+            assert going_on.stages[0][::3] == (stage, epoch)
+            assert resumed.reports == whole.reports
+            assert resumed.scores == whole.scores
+
+
+def test_resuming_a_training_that_was_done_changes_nothing(tmp_path):
+    for plan in (
+        config(),
+        config(epochs=30, patience=1),
+        config(learner="one_slack", parameters={"C": 0.01}),
+    ):
+        path = tmp_path / "checkpoint"
+        done = train(TRAIN, DEV, config=plan, checkpoint=path)
+        again = Recorder()
+        resumed = train(TRAIN, DEV, config=plan, checkpoint=path, resume=True, observer=again)
+        assert again.reports == []
+        assert model_bytes(resumed, tmp_path / "2") == model_bytes(done, tmp_path / "1")
+
+
+def test_without_a_checkpoint_resuming_begins_anew(tmp_path):
+    path = tmp_path / "checkpoint"
+    begun = train(TRAIN, config=config(), checkpoint=path, resume=True)
+    assert model_bytes(begun, tmp_path / "1") == model_bytes(train(TRAIN, config=config()), tmp_path / "2")
+
+
+def test_ctrl_c_keeps_the_best_so_far():
+    watcher = Recorder(("tree", 2))
+    stopped = train(TRAIN, DEV, config=config(epochs=50), observer=watcher)
+    assert stopped.interrupted
+    trees = [report for report in watcher.reports if report.stage == "tree"]
+    assert len(trees) == 2
+    best = max(report.scores["las"] for report in trees)
+    assert stopped.scores["las"] == best
+    assert stopped.reports[-1]["epoch"] == 2
+    for stage, epoch in (("labels", 1), ("labels", 5), ("pruner", 3)):
+        with pytest.raises(KeyboardInterrupt):
+            train(TRAIN, DEV, config=config(), observer=Recorder((stage, epoch)))
+
+
+def test_the_best_epoch_is_kept_and_patience_ends_training():
+    for patience in (1, 2):
+        watcher = Recorder()
+        trained = train(
+            TRAIN, DEV, config=config(epochs=40, patience=patience, learner="perceptron"), observer=watcher
+        )
+        trees = [report for report in watcher.reports if report.stage == "tree"]
+        scores = [report.scores["las"] for report in trees]
+        best = int(np.argmax(scores)) + 1
+        assert len(scores) == best + patience < 40
+        assert trained.scores["las"] == max(scores)
+        assert [report.best for report in trees] == [
+            score > max(scores[:i], default=-1) for i, score in enumerate(scores)
+        ]
+    watcher = Recorder()
+    train(TRAIN, DEV, config=config(epochs=12, patience=0, learner="perceptron"), observer=watcher)
+    assert sum(report.stage == "tree" for report in watcher.reports) == 12
+
+
+def test_without_dev_the_last_epoch_is_kept():
+    watcher = Recorder()
+    trained = train(TRAIN, config=config(epochs=6, patience=1), observer=watcher)
+    trees = [report for report in trained.reports if report["stage"] == "tree"]
+    assert [report["epoch"] for report in trees] == list(range(1, 7))
+    assert all(report["best"] and report["dev"] == {} for report in trees)
+    assert trained.scores == {}
+
+
+def test_losses_fall_and_dev_is_learned():
+    whole, dev = treebank(150, seed=4), treebank(40, seed=6)
+    for options in ({"order": 1}, {"order": 2}, {"order": 2, "grandparents": False}, {"labels": "joint"}):
+        trained = train(whole, dev, config=config(epochs=5, tree_bits=18, label_bits=18, **options))
+        losses = [report["loss"] for report in trained.reports if report["stage"] == "tree"]
+        assert losses[-1] < 0.5 * losses[0]
+        # The grammar of the treebank does not decide every attachment.
+        assert trained.scores["uas"] > 85
+        assert trained.scores["uas"] >= trained.scores["las"] > 80
+        assert trained.parser.about["dev"] == trained.scores
+
+
+def test_what_is_auto_is_decided_by_the_treebank():
+    flat = treebank(20, seed=3)
+    resolved = train(flat, config=config()).parser
+    assert (resolved.settings.trees, resolved.settings.roots) == ("projective", "single")
+    assert resolved.pruner is not None
+    crossing = train(treebank(20, seed=3, nonprojective=0.9), config=config(order=1)).parser
+    assert crossing.settings.trees == "nonprojective"
+    assert crossing.pruner is not None
+    both = parse_text("1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n2\tb\tb\tX\t_\t_\t0\troot\t_\t_\n\n", "conllu")
+    assert train(both, config=config()).parser.settings.roots == "multi"
+    about = resolved.about["config"]
+    assert about["trees"] == "projective"
+    assert about["pruner"] is True
+    assert about["parameters"]["epochs"] == 3
+
+
+def test_the_smallest_treebanks():
+    one = parse_text("1\tYes\tyes\tINTJ\t_\t_\t0\troot\t_\t_\n\n", "conllu")
+    for options in (
+        {"order": 1},
+        {"order": 2},
+        {"labels": "joint"},
+        {"labels": "none"},
+        {"trees": "nonprojective"},
+    ):
+        trained = train(one, one, config=config(**options))
+        assert trained.scores["uas"] == 100
+        (sentence,) = trained.parser.parse([["No"]])
+        assert sentence.heads == (0,)
+
+
+@pytest.mark.parametrize("learner", list(learners))
+def test_what_every_learner_made_can_be_saved_and_resumed(learner, tmp_path):
+    plan = config(learner=learner, order=1)
+    if learner == "mira":  # hard constraints, as in the original
+        plan = replace(plan, parameters={**plan.parameters, "C": float("inf")})
+    path = tmp_path / "checkpoint"
+    trained = train(TRAIN, DEV, config=plan, checkpoint=path)
+    trained.parser.save(tmp_path / "model")
+    about = Parser.load(tmp_path / "model").about["config"]
+    assert about["learner"] == learner
+    assert about["parameters"].keys() == learners.create(learner).settings().keys()
+    resumed = train(TRAIN, DEV, config=plan, checkpoint=path, resume=True)
+    assert model_bytes(resumed, tmp_path / "again") == (tmp_path / "model").read_bytes()
+
+
+# What goes wrong
+
+
+def text_of(columns):
+    return columns.to_bytes().decode()
+
+
+def without(columns, column):
+    """A treebank with `_` in a column."""
+    lines = [line.split("\t") for line in text_of(columns).split("\n")]
+    for fields in lines:
+        if len(fields) == 10:
+            fields[column] = "_"
+    return parse_text("\n".join("\t".join(fields) for fields in lines), "conllu")
+
+
+def test_an_empty_treebank(tmp_path):
+    (tmp_path / "empty.conllu").write_text("")
+    with pytest.raises(DataError, match="the treebank to train on has no words; is it the right file"):
+        train(tmp_path / "empty.conllu", config=config())
+    with pytest.raises(DataError, match=r"empty.conllu: the dev treebank has no words"):
+        train(TRAIN, tmp_path / "empty.conllu", config=config())
+
+
+def test_words_without_heads(tmp_path, small_treebank):
+    with pytest.raises(DataError, match=r"small.conllu:62: HEAD: expected a head for every word"):
+        train(small_treebank, config=config())
+    with pytest.raises(DataError, match=r"small.conllu:62: HEAD"):
+        train(TRAIN, small_treebank, config=config())
+
+
+def test_words_without_labels(tmp_path):
+    path = tmp_path / "train.conllu"
+    path.write_text(text_of(TRAIN).replace("\tdet\t", "\t_\t", 1))
+    line = (
+        path.read_text().split("\n").index(next(x for x in path.read_text().split("\n") if "\t_\t_\t_" in x))
+        + 1
+    )
+    for labels in ("staged", "joint"):
+        with pytest.raises(DataError, match=rf"train.conllu:{line}: DEPREL: expected a label for every word"):
+            train(path, config=config(labels=labels))
+    assert train(path, config=config(labels="none")).parser.labels is None
+
+
+def test_a_label_that_only_dev_has_is_noted(tmp_path):
+    path = tmp_path / "dev.conllu"
+    path.write_text(text_of(DEV).replace("\tdet\t", "\tarticle\t"))
+    watcher = Recorder()
+    trained = train(TRAIN, path, config=config(), observer=watcher)
+    assert [note for note in watcher.notes if "article" in note and str(path) in note]
+    assert trained.scores["las"] < train(TRAIN, DEV, config=config()).scores["las"]
+    watcher = Recorder()
+    train(TRAIN, DEV, config=config(), observer=watcher)
+    assert not [note for note in watcher.notes if "labels" in note]
+
+
+@pytest.mark.parametrize(("column", "name"), [(2, "LEMMA"), (3, "UPOS")])
+def test_dev_with_other_columns(column, name):
+    with pytest.raises(DataError, match=f"{name}: train has it, dev has `_` everywhere"):
+        train(TRAIN, without(DEV, column), config=config())
+    with pytest.raises(DataError, match=f"{name}: dev has it, train has `_` everywhere"):
+        train(without(TRAIN, column), DEV, config=config())
+    assert train(without(TRAIN, column), without(DEV, column), config=config()).scores["uas"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"learner": "perceptrn"}, "unknown learner 'perceptrn'; did you mean 'perceptron'"),
+        ({"parameters": {"epoch": 3}}, "unknown parameter of passive_aggressive 'epoch'"),
+        ({"parameters": {"C": -1.0}}, "C must be"),
+        ({"features": "graph-v0"}, "unknown feature set 'graph-v0'"),
+        ({"order": 3}, "order: expected 1 or 2"),
+        ({"tree_bits": 40}, "tree_bits: expected 10 to 28"),
+        ({"trees": "flat"}, "trees: expected"),
+        ({"weights": "best"}, "weights: expected averaged or last, got 'best'"),
+        ({"patience": -1}, "patience, seed: expected 0 or more, got -1"),
+        ({"seed": -3}, "patience, seed: expected 0 or more, got -3"),
+        ({"learner": "mira", "parameters": {"k": 3}}, "the learner mira needs kbest"),
+    ],
+)
+def test_settings_that_do_not_fit(options, message):
+    with pytest.raises(InputError, match=message):
+        train(TRAIN, config=config(**options))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"keep": 0}, "keep: expected"),
+        ({"bits": 5}, "bits: expected"),
+        ({"within": float("nan")}, "within: expected"),
+    ],
+)
+def test_pruner_settings_that_do_not_fit(options, message):
+    with pytest.raises(InputError, match=message):
+        PrunerSettings(**options)
+
+
+def test_a_checkpoint_of_another_training_is_refused(tmp_path):
+    path = tmp_path / "checkpoint"
+    train(TRAIN, DEV, config=config(), checkpoint=path)
+    before = path.read_bytes()
+    for columns, dev, plan, what in (
+        (TRAIN, DEV, config(seed=1), "seed was"),
+        (TRAIN, DEV, config(epochs=4), "epochs was"),
+        (DEV, DEV, config(), "data was"),
+        (TRAIN, TRAIN, config(), "data was"),
+        (TRAIN, None, config(), "data was"),
+    ):
+        with pytest.raises(ModelError, match=f"of another training: {what}"):
+            train(columns, dev, config=plan, checkpoint=path, resume=True)
+    assert path.read_bytes() == before
+    trained = train(TRAIN, DEV, config=config())
+    trained.parser.save(path)
+    with pytest.raises(ModelError, match="expected a checkpoint of a training, got another kind of file"):
+        train(TRAIN, DEV, config=config(), checkpoint=path, resume=True)
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path):
+    path = tmp_path / "checkpoint"
+    train(TRAIN, config=config(order=1), checkpoint=path)
+    whole = path.read_bytes()
+    for length in (0, 7, 100, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(ModelError, match=str(path)):
+            train(TRAIN, config=config(order=1), checkpoint=path, resume=True)
+
+
+def test_a_checkpoint_that_cannot_be_written(tmp_path):
+    watcher = Recorder()
+    train(TRAIN, config=config(), checkpoint=tmp_path / "nowhere" / "checkpoint", observer=watcher)
+    assert any("no checkpoint after epoch 1" in note for note in watcher.notes)
+
+
+def test_training_has_defaults():
+    assert TrainConfig().learner in learners
+    few = "".join(sentence.to_conllu() for sentence in generate(3, seed=1, longest=8))
+    assert train(parse_text(few, "conllu")).parser.settings.tree_bits == TrainConfig().tree_bits
