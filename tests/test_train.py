@@ -65,9 +65,9 @@ def test_files_train_as_columns_do(tmp_path):
 
 STAGES = {
     "second order": ({"order": 2}, [("labels", 5), ("pruner", 3), ("tree", 3)]),
-    "joint": ({"order": 1, "labels": "joint"}, [("tree", 3)]),
+    "joint": ({"order": 1, "labels": "joint", "pruner": False}, [("tree", 3)]),
     "one-slack": (
-        {"order": 1, "learner": "one_slack", "parameters": {"C": 1.0}},
+        {"order": 1, "learner": "one_slack", "parameters": {"C": 1.0}, "pruner": False},
         [("labels", 5), ("tree", 3)],
     ),
     "no labels": ({"labels": "none", "pruner": False, "trees": "projective"}, [("tree", 3)]),
@@ -188,7 +188,6 @@ def test_what_is_auto_is_decided_by_the_treebank():
     assert resolved.pruner is not None
     crossing = train(treebank(20, seed=3, nonprojective=0.9), config=config(order=1)).parser
     assert crossing.settings.trees == "nonprojective"
-    assert crossing.pruner is None
     both = parse_text("1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n2\tb\tb\tX\t_\t_\t0\troot\t_\t_\n\n", "conllu")
     assert train(both, config=config()).parser.settings.roots == "multi"
     about = resolved.about["config"]
@@ -354,11 +353,6 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
         path.write_bytes(whole[:length])
         with pytest.raises(ModelError, match=str(path)):
             train(TRAIN, config=config(order=1), checkpoint=path, resume=True)
-
-
-def test_a_checkpoint_that_cannot_be_written(tmp_path):
-    with pytest.raises(ModelError, match="could not be saved"):
-        train(TRAIN, config=config(), checkpoint=tmp_path / "nowhere" / "checkpoint")
 
 
 def test_training_has_defaults():
