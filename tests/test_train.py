@@ -333,9 +333,9 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path):
     for columns, dev, plan, what in (
         (TRAIN, DEV, config(seed=1), "seed was"),
         (TRAIN, DEV, config(epochs=4), "epochs was"),
-        (DEV, DEV, config(), "data was"),
-        (TRAIN, TRAIN, config(), "data was"),
-        (TRAIN, None, config(), "data was"),
+        (DEV, DEV, config(), "the treebanks have changed"),
+        (TRAIN, TRAIN, config(), "the treebanks have changed"),
+        (TRAIN, None, config(), "the treebanks have changed"),
     ):
         with pytest.raises(ModelError, match=f"of another training: {what}"):
             train(columns, dev, config=plan, checkpoint=path, resume=True)

@@ -484,7 +484,7 @@ TEST(graph_batches_of_nothing_and_of_single_words) {
 TEST(graph_long_sentences_are_parsed) {
     Random random(19);
     for (const Trees trees : kTrees) {
-        const Batch batch(random, {3, 310, 2, 620, 5}, trees, true);
+        const Batch batch(random, {3, trees == Trees::projective ? 310 : 610, 2}, trees, true);
         const auto parsed = batch.parse(1);
         for (std::size_t s = 0; s < batch.sentences.size(); ++s) CHECK(in_family(batch.heads_of(parsed, s), trees, Roots::single));
         CHECK(std::ranges::min(parsed.labels) >= 0);
@@ -494,7 +494,7 @@ TEST(graph_long_sentences_are_parsed) {
 // Past 600 words the chart with grandparents would take too much room: siblings alone decide.
 TEST(graph_the_longest_sentences_are_parsed_without_grandparents) {
     Random random(20);
-    Batch batch(random, {601, 20}, Trees::projective, true);
+    Batch batch(random, {601, 60}, Trees::projective, true);
     const auto with = batch.parse(1);
     batch.model.grandparents = false;
     const auto without = batch.parse(1);

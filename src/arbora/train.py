@@ -350,7 +350,9 @@ def projective_heads(columns: Columns) -> NDArray[np.int32]:
     return heads
 
 
-def check_treebank(columns: Columns, what: str = "the treebank to train on", *, labelled: bool = False) -> None:
+def check_treebank(
+    columns: Columns, what: str = "the treebank to train on", *, labelled: bool = False
+) -> None:
     """DataError unless there are sentences and every word has a head, and a label where those are learned."""
     if not columns.words:
         raise DataError(f"{what} has no words; is it the right file?", source=columns.source)

@@ -96,7 +96,7 @@ def squared(values):
 
 
 @pytest.mark.parametrize(("trees", "lam", "epochs"), [
-    ("projective", 1.0, 1500), ("projective", 200.0, 40), ("nonprojective", 200.0, 40),
+    ("projective", 1.0, 1200), ("projective", 200.0, 40), ("nonprojective", 200.0, 40),
 ])  # fmt: skip
 def test_pegasos_and_one_slack_reach_the_same_objective(trees, lam, epochs):
     problem = svm_problem(trees)
