@@ -349,3 +349,10 @@ def test_saving_where_one_cannot_is_an_error(parser, tmp_path):
     with pytest.raises(ModelError, match="could not be saved"):
         parser.save(tmp_path / "nowhere" / "model")
     assert parser.settings.tree_bits == BITS
+
+
+def test_a_sentence_with_too_many_parts_is_refused(parsers):
+    words = ["word"] * 700
+    with pytest.raises(InputError, match="700 words has .* second-order parts.*prune"):
+        parsers["no labels"].parse([words])
+    assert len(parsers["second order"].parse([words])[0]) == 700

@@ -18,6 +18,15 @@ constexpr int kLongestWithGrandparents = 600;
 // No sum over the parts of a tree overflows.
 constexpr float kLargestScore = 1e30F;
 
+// Parts of siblings and grandparents that a sentence may have; with all arcs there are n^3 of them.
+constexpr std::size_t kMostParts = std::size_t{1} << 27;
+
+void require_room(std::size_t parts, int words) {
+    if (parts > kMostParts)
+        throw InputError("a sentence of " + std::to_string(words) + " words has " + std::to_string(parts) +
+                         " second-order parts, more than there is room for: prune arcs first, or split the sentence");
+}
+
 // InputError where a score is not finite or beyond all bounds: charts would not know what to make of it.
 void require_finite(const std::vector<float>& scores) {
     bool good = true;
@@ -73,6 +82,7 @@ void Worker::score(const feature::Sentence& sentence, const ArcSet* arcs, const 
 
 void Worker::score_siblings(float scale) {
     sides_.build(*arcs_);
+    require_room(sides_.parts(), arcs_->n);
     sibling_scores_.resize(sides_.parts());
     for (const Side& side : sides_.all())
         for (int b = 0; b < side.count; ++b) {
@@ -86,6 +96,7 @@ void Worker::score_siblings(float scale) {
 
 void Worker::score_grandparents(float scale) {
     grand_parts_.build(*arcs_);
+    require_room(grand_parts_.size(), arcs_->n);
     grand_scores_.resize(grand_parts_.size());
     for (int d = 1; d <= arcs_->n; ++d)
         for (int a = arcs_->first[d]; a < arcs_->first[d + 1]; ++a) {
