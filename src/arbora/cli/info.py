@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from arbora.cli.list import describe_family, describe_learner, print_rows
+from arbora.cli.list import describe_family, describe_learner, describe_study, print_rows
 from arbora.errors import InputError
 from arbora.interfaces import ROOTS
 from arbora.registry import families, learners
+from arbora.reproduce import studies
 
 info = typer.Typer(no_args_is_help=True, help="Say all about one thing: arbora info family projective")
 
@@ -75,3 +76,27 @@ def learner(
             for parameter in described["parameters"]
         ],
     )
+
+
+@info.command("study")
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `arbora list studies`.")],
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: one object.")] = False,
+) -> None:
+    """Say what a study reproduces, and which languages and learners it has to choose from.
+
+    Examples: arbora info study pegasos; arbora info study pegasos --json
+    """
+    try:
+        described = describe_study(name)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+    about = inspect.getdoc(studies.factory(name)) or ""
+    if as_json:
+        print(json.dumps({**described, "about": about}, ensure_ascii=False, indent=1))
+        return
+    print(f"{about}\n")
+    print_rows(("name", name), [("paper", described["paper"])])
+    for kind in ("languages", "learners"):
+        print()
+        print_rows((kind, "what"), list(described[kind].items()))

@@ -15,6 +15,7 @@ from arbora.cli.console import make_console
 from arbora.errors import unknown
 from arbora.interfaces import Family, Query
 from arbora.registry import families, learners
+from arbora.reproduce import studies
 
 
 def _kind(name: str) -> str:
@@ -24,7 +25,9 @@ def _kind(name: str) -> str:
 
 
 def list_kind(
-    kind: Annotated[str, typer.Argument(metavar="KIND", callback=_kind, help="One of: families, learners.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", callback=_kind, help="One of: families, learners, studies.")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: a list of objects.")] = False,
 ) -> None:
     """List what can be chosen by name, with a line about each.
@@ -70,7 +73,18 @@ def list_learners(as_json: bool) -> None:
     print_rows(("name", "needs", "parameters", "what"), rows)
 
 
-KINDS = {"families": list_families, "learners": list_learners}
+def list_studies(as_json: bool) -> None:
+    """All studies, with their papers."""
+    described = [describe_study(name) for name in studies]
+    if as_json:
+        print(json.dumps(described, ensure_ascii=False, indent=1))
+        return
+    print_rows(
+        ("name", "paper", "what"), [(study["name"], study["paper"], study["summary"]) for study in described]
+    )
+
+
+KINDS = {"families": list_families, "learners": list_learners, "studies": list_studies}
 
 
 class FamilyDescription(TypedDict):
@@ -134,6 +148,28 @@ def describe_learner(name: str) -> LearnerDescription:
             }
             for parameter in learner.parameters()
         ],
+    }
+
+
+class StudyDescription(TypedDict):
+    """A study as JSON can hold it."""
+
+    name: str
+    summary: str
+    paper: str
+    languages: dict[str, str]
+    learners: dict[str, str]
+
+
+def describe_study(name: str) -> StudyDescription:
+    """What `arbora list` and `arbora info` say about a study."""
+    study = studies.create(name)
+    return {
+        "name": name,
+        "summary": studies.summary(name),
+        "paper": study.paper,
+        "languages": dict(study.languages),
+        "learners": dict(study.learners),
     }
 
 

@@ -14,6 +14,7 @@ from arbora.cli.eval import evaluate_files
 from arbora.cli.files import complain, complain_about_system, drop_output
 from arbora.cli.info import info
 from arbora.cli.list import list_kind
+from arbora.cli.reproduce import reproduce
 from arbora.errors import ArboraError
 
 # Typer does not export the base of its own errors about the command line.
@@ -26,6 +27,7 @@ app.command("demo")(demo.demo)
 app.command("stats")(stats.stats)
 app.command("convert")(convert.convert)
 app.command("eval")(evaluate_files)
+app.command("reproduce")(reproduce)
 app.command("list")(list_kind)
 app.add_typer(info, name="info")
 
