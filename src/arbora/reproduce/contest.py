@@ -266,11 +266,11 @@ class Contest:
         return compute(
             self.journal,
             self.watcher,
-            f"{self.name}, testing: {name} {choice.words}, {choice.epochs} epochs",
+            f"{self.name}, testing: {name}",
             self._inputs(self._whole, learner, which=system.which),
             choice.epochs * len(self.train),
             work,
-            lambda result: f"test UAS {result['uas']:.2f}",
+            lambda result: f"test UAS {result['uas']:.2f} with {choice.words}, {choice.epochs} epochs",
         )
 
     def _scored(self, name: str, weights: Floats) -> dict[str, Any]:
