@@ -87,9 +87,9 @@ STEPS = (0.001, 0.003, 0.01, 1.0)
 """C of MIRA and PA; at 1 no step is ever cut short."""
 
 SEARCHES = {
-    "mira": Search(grid={"C": STEPS}, epochs=15),
-    "passive_aggressive": Search(grid={"C": STEPS}, epochs=15),
-    "pegasos": Search(grid={"lam": LAMBDAS}, epochs=50, fixed={"k": 10}),
+    "mira": Search(grid={"C": STEPS}, epochs=10),
+    "passive_aggressive": Search(grid={"C": STEPS}, epochs=10),
+    "pegasos": Search(grid={"lam": LAMBDAS}, epochs=100, fixed={"k": 10}),
     "one_slack": Search(
         grid={"C": tuple(round(1 / lam, 6) for lam in LAMBDAS)},
         epochs=200,
