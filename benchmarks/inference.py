@@ -37,6 +37,7 @@ from rich.console import Console
 from rich.table import Table
 
 SIZES = (10, 20, 40, 80, 160)
+LONG_SIZES = (500, 1000)  # for rows that ask for them, and for peers quick enough to be asked
 SENTENCES = 128
 BATCH_BYTES = 2e8  # second-order scores are large: fewer sentences then
 SHORTEST_RUN, LONGEST_RUN = 0.03, 0.4  # seconds; what one timed run should take
@@ -125,11 +126,13 @@ class Contender:
 def measure(row: Row, kind: str, n: int, rounds: int, hopeless: set[tuple[str, str]]) -> Line:
     """Time ours and every installed peer in turns; keep the best of each."""
     size = 8 * (n + 1) ** (3 if row.siblings else 2)
-    count = max(1, min(SENTENCES, int(BATCH_BYTES / size)))
+    count = 1 if n in LONG_SIZES else max(1, min(SENTENCES, int(BATCH_BYTES / size)))
     problem = make_problem(kind, n, count, siblings=row.siblings)
     contenders = {"ours": Contender(lambda p: lambda: row.ours(p, 1), problem)}
     missing: dict[str, str] = {}
     for name, adapter in row.peers.items():
+        if n in LONG_SIZES and name not in row.long_peers:
+            continue
         if (row.name, name) in hopeless:
             missing[name] = "too slow at this length"
             continue
@@ -258,7 +261,8 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> int:
     arguments = parse_arguments()
     rounds = arguments.rounds or (2 if arguments.quick else 7)
-    sizes = arguments.sizes or (SIZES[:3] if arguments.quick else SIZES)
+    sizes = tuple(arguments.sizes or (SIZES[:3] if arguments.quick else SIZES))
+    long_sizes = () if arguments.sizes or arguments.quick else LONG_SIZES
     console = Console(stderr=arguments.json, width=max(132, Console().width))
     lines: list[Line] = []
     hopeless: set[tuple[str, str]] = set()
@@ -266,7 +270,7 @@ def main() -> int:
     chosen = [row for row in ROWS if arguments.only in row.name]
     for row in chosen:
         for kind in KINDS:
-            for n in sizes:
+            for n in sizes + (long_sizes if row.long else ()):
                 print(f"{row.name}, {kind}, n = {n} ...", file=sys.stderr)
                 lines.append(measure(row, kind, n, rounds, hopeless))
                 gc.collect()

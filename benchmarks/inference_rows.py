@@ -42,6 +42,8 @@ class Row:
     peers: dict[str, Adapter]
     bars: dict[str, Bar]  # by kind of scores
     siblings: bool = False
+    long: bool = False  # also measured on sentences past all treebanks, where charts outgrow the caches
+    long_peers: tuple[str, ...] = ()  # those that are asked there too
 
 
 def same_bar(factor: float, *reference: float) -> dict[str, Bar]:
@@ -73,6 +75,7 @@ def projective_row(name: str, query: str, factor: float, *reference: float) -> R
             "torch-struct": peers.torch_struct_query("DependencyCRF", torch_struct_name, "single"),
         },
         same_bar(factor, *reference),
+        long=True,
     )
 
 
@@ -98,6 +101,8 @@ def lapack_row(name: str, query: str, adapters: dict[str, Adapter], *reference: 
         lambda p, threads: getattr(inference, query)(p.scores, threads=threads),
         adapters,
         same_bar(0.5, *reference),
+        long=True,
+        long_peers=tuple(adapters),
     )
 
 

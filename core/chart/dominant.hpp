@@ -1,14 +1,16 @@
-// The tree that holds more than half of all probability, if there is one, from a chart of sums: every edge of it then has more than
-// half of its item, so the likeliest edges lead to it. Stops as soon as no such tree can be left. Time O(n^2).
+// The tree that holds more than half of all probability (or a larger part), if there is one, from a chart of sums: every edge of it then
+// has more than half of its item, so the likeliest edges lead to it. Stops as soon as no such tree can be left. Time O(n^2).
 #pragma once
 
 #include "chart/descend.hpp"
 
 namespace arbora {
 
-// heads[0..n]; false where there is no such tree.
+inline constexpr double kMoreThanHalf = 0.4;  // a little below, for rounding
+
+// heads[0..n]; false where no tree has a probability of `least`, which is at least kMoreThanHalf.
 template <class Charts>
-bool dominant_tree(const Charts& charts, int* heads) {
+bool dominant_tree(const Charts& charts, int* heads, double least = kMoreThanHalf) {
     std::vector<Item> agenda;
     double probability = 1.0;
     return descend(charts, agenda, heads, [&](Item item) -> std::optional<Edge> {
@@ -25,7 +27,7 @@ bool dominant_tree(const Charts& charts, int* heads) {
             }
         }
         probability *= largest;
-        if (probability < 0.4) return std::nullopt;  // a little below one half, for rounding
+        if (probability < least) return std::nullopt;
         return best;
     });
 }

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "factorization/layout.hpp"
@@ -17,7 +19,9 @@ template <class Charts>
 class LazyKBest {
 public:
     explicit LazyKBest(const Charts& charts)
-        : charts_(charts), states_of_(static_cast<std::size_t>(Charts::kKinds) * nodes() * nodes(), -1) {}
+        : charts_(charts), states_of_(static_cast<std::size_t>(Charts::kKinds) * nodes() * nodes(), -1) {
+        states_.reserve(8 * nodes());
+    }
 
     // Up to k trees, best first, heads[0..n] each.
     std::vector<std::vector<int>> run(int k) {
@@ -44,6 +48,7 @@ private:
             return a.first_rank != b.first_rank ? a.first_rank > b.first_rank : a.second_rank > b.second_rank;
         }
     };
+    // Of an item that is no leaf: leaves have one derivation, which is empty.
     struct State {
         Item item;
         std::vector<Derivation> found;
@@ -64,12 +69,11 @@ private:
 
     // One candidate per edge, from the best of its parts.
     void begin(State& state) {
-        if (Charts::is_leaf(state.item)) {
-            state.found.push_back({0.0, -1, 0, 0});
-            return;
-        }
         const double constant = charts_.constant(state.item);
-        for (int i = 0; i < charts_.edge_count(state.item); ++i) {
+        const int count = charts_.edge_count(state.item);
+        state.candidates.reserve(static_cast<std::size_t>(count) + 4);
+        state.found.reserve(4);
+        for (int i = 0; i < count; ++i) {
             const Edge edge = charts_.edge(state.item, i);
             const double score = charts_.value(edge.first) + charts_.value(edge.second) + edge.score + constant;
             if (score > kMinusInfinity) state.candidates.push_back({score, i, 0, 0});
@@ -93,40 +97,51 @@ private:
         return true;
     }
 
+    // The score of derivation `rank` of an item; nothing where there are fewer.
+    std::optional<double> score(Item item, int rank) {
+        if (Charts::is_leaf(item)) return rank == 0 ? std::optional(0.0) : std::nullopt;
+        const int index = state(item);
+        return grow(index, rank) ? std::optional(states_[index].found[rank].score) : std::nullopt;
+    }
+
     void push(int index, Derivation derivation) {
         const Item item = states_[index].item;
         const Edge edge = charts_.edge(item, derivation.edge);
-        const int first = state(edge.first), second = state(edge.second);
-        if (!grow(first, derivation.first_rank) || !grow(second, derivation.second_rank)) return;
-        derivation.score = states_[first].found[derivation.first_rank].score +
-                           states_[second].found[derivation.second_rank].score + edge.score + charts_.constant(item);
+        const auto first = score(edge.first, derivation.first_rank);
+        if (!first) return;
+        const auto second = score(edge.second, derivation.second_rank);
+        if (!second) return;
+        derivation.score = *first + *second + edge.score + charts_.constant(item);
         auto& candidates = states_[index].candidates;
         candidates.push_back(derivation);
         std::push_heap(candidates.begin(), candidates.end(), Worse{});
     }
 
     void collect(int index, int rank, std::vector<int>& heads) {
-        std::vector<std::pair<int, int>> agenda{{index, rank}};
-        while (!agenda.empty()) {
-            const auto [at, which] = agenda.back();
-            agenda.pop_back();
+        agenda_.assign(1, {index, rank});
+        const auto visit = [&](Item item, int which) {
+            if (Charts::is_leaf(item)) return;
+            const int at = state(item);
+            grow(at, which);
+            agenda_.push_back({at, which});
+        };
+        while (!agenda_.empty()) {
+            const auto [at, which] = agenda_.back();
+            agenda_.pop_back();
             const Item item = states_[at].item;
-            if (Charts::is_leaf(item)) continue;
             const Arc arc = charts_.arc(item);
             if (arc.dep != 0) heads[arc.dep] = arc.head;
             const Derivation derivation = states_[at].found[which];
             const Edge edge = charts_.edge(item, derivation.edge);
-            const int first = state(edge.first), second = state(edge.second);
-            grow(first, derivation.first_rank);
-            grow(second, derivation.second_rank);
-            agenda.push_back({first, derivation.first_rank});
-            agenda.push_back({second, derivation.second_rank});
+            visit(edge.first, derivation.first_rank);
+            visit(edge.second, derivation.second_rank);
         }
     }
 
     const Charts& charts_;
     std::vector<std::int32_t> states_of_;
     std::vector<State> states_;
+    std::vector<std::pair<int, int>> agenda_;  // scratch of collect
 };
 
 }  // namespace arbora

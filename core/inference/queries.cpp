@@ -73,12 +73,17 @@ ArcCharts<MaxPlane> arc_max(const Problem& p, Arena& arena) {
     return charts;
 }
 
-ArcCharts<LogPlane> arc_log(const Problem& p, Arena& arena) {
+// ask(charts of sums): in plain doubles where the scores leave room for that, else in extended range.
+template <class Ask>
+auto with_arc_sums(const Problem& p, Arena& arena, Ask ask) {
     const Diagonals layout = diagonals(p);
+    const ArcScores scores = arc_scores(p, layout, arena);
+    auto plain = ArcCharts<PlainPlane>::take(arena, layout, p.roots);
+    if (weigh_plain(plain, scores, arena) && kernels().inside_arc_plain(plain)) return ask(plain);
     auto charts = ArcCharts<LogPlane>::take(arena, layout, p.roots);
-    weigh_log(charts, arc_scores(p, layout, arena), arena);
+    weigh_log(charts, scores, arena);
     kernels().inside_arc_log(charts);
-    return charts;
+    return ask(charts);
 }
 
 SiblingCharts<MaxPlane> sibling_max(const Problem& p, Arena& arena) {
@@ -91,7 +96,7 @@ SiblingCharts<MaxPlane> sibling_max(const Problem& p, Arena& arena) {
 
 enum class Use { sums, marginals };
 
-// ask(charts of sums): in plain doubles where the scores leave room for that, else in extended range.
+// The same with siblings.
 template <class Ask>
 auto with_sibling_sums(const Problem& p, Arena& arena, Use use, Ask ask) {
     const Diagonals layout = diagonals(p);
@@ -222,8 +227,15 @@ double log_goal(const Charts& charts, const Problem& p) {
     const Extended total = charts.total();
     if (total.is_zero()) no_tree(p);
     const double result = log(total);
+    // Rounding cannot matter where the best tree lacks more than rounding could cost. In plain doubles all scores are near the shifts; where
+    // those are small, that is far less than 1e-5 for any length.
+    double least = kMoreThanHalf;
+    if constexpr (std::is_same_v<typename Charts::Plane, PlainPlane>) {
+        const auto small = [](double shift) { return std::abs(shift) < 1e4; };
+        if (std::all_of(charts.shift + 1, charts.shift + p.nodes(), small)) least = 1.0 - 1e-5;
+    }
     std::vector<int> heads(p.nodes());
-    return dominant_tree(charts, heads.data()) ? std::max(result, tree_score(p, heads.data())) : result;
+    return dominant_tree(charts, heads.data(), least) ? std::max(result, tree_score(p, heads.data())) : result;
 }
 
 double log_partition_nonprojective(const Problem& p, Arena& arena) {
@@ -246,11 +258,14 @@ double log_partition(const Problem& p, Arena& arena) {
     if (p.n == 0) return 0.0;
     if (p.trees == Trees::nonprojective) return log_partition_nonprojective(p, arena);
     if (p.third_order()) return log_goal(grandparent_log(p, arena), p);
-    if (!p.second_order()) return log_goal(arc_log(p, arena), p);
-    return with_sibling_sums(p, arena, Use::sums, [&](const auto& charts) { return log_goal(charts, p); });
+    const auto ask = [&](const auto& charts) { return log_goal(charts, p); };
+    return p.second_order() ? with_sibling_sums(p, arena, Use::sums, ask) : with_arc_sums(p, arena, ask);
 }
 
 namespace {
+
+void marginals_arc(const ArcCharts<PlainPlane>& charts, FlowPlanes flow) { kernels().marginals_arc_plain(charts, flow); }
+void marginals_arc(const ArcCharts<LogPlane>& charts, FlowPlanes flow) { kernels().marginals_arc(charts, flow); }
 
 void marginals_sibling(const SiblingCharts<PlainPlane>& charts, FlowPlanes flow, double* siblings) {
     kernels().marginals_sibling_plain(charts, flow, siblings);
@@ -302,10 +317,11 @@ void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
             marginals_sibling(charts, flow, out.siblings);
         });
     } else {
-        const auto charts = arc_log(p, arena);
-        if (charts.goal.is_zero()) no_tree(p);
-        flow = FlowPlanes::take(arena, layout);
-        kernels().marginals_arc(charts, flow);
+        with_arc_sums(p, arena, [&](const auto& charts) {
+            if (charts.total().is_zero()) no_tree(p);
+            flow = FlowPlanes::take(arena, layout);
+            marginals_arc(charts, flow);
+        });
     }
     arcs_from_flow(flow, layout, out.arcs);
 }
@@ -338,10 +354,13 @@ void sample(const Problem& p, int count, Generator& random, Arena& arena, int* h
     }
     if (p.trees == Trees::nonprojective) {
         sample_nonprojective(p, count, random, arena, heads);
-    } else if (p.second_order()) {
-        with_sibling_sums(p, arena, Use::sums, [&](const auto& charts) { draw_trees(charts, p, count, random, heads); });
+        return;
+    }
+    const auto draw = [&](const auto& charts) { draw_trees(charts, p, count, random, heads); };
+    if (p.second_order()) {
+        with_sibling_sums(p, arena, Use::sums, draw);
     } else {
-        draw_trees(arc_log(p, arena), p, count, random, heads);
+        with_arc_sums(p, arena, draw);
     }
 }
 

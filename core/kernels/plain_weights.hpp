@@ -1,9 +1,10 @@
 // Arc scores as weights in plain doubles, scaled word by word so that the values of long spans stay near one (see PlainPlane).
 //
-// Every tree has one arc to each word, so a factor on all arcs to a word is a factor on all sums. Two are natural. The best arc of a word
-// may become one: right where one tree is far above the rest, since all its arcs then are. Or the arcs of a word may sum to what makes
-// equal scores balance: there are about 6.75^n projective trees, and n choices for each word, so a sum of n / 6.75. The smaller of the two
-// factors is taken, rounded to a power of two, which costs no rounding of the weights.
+// Every tree has one arc to each word, so a factor on all arcs to a word is a factor on all sums. Which one keeps sums near one depends
+// on S, the sum of a word's weights over the largest of them. Where one tree is far above the rest, S is near 1 and the largest weight should
+// be: its arcs make that tree. Where scores are much alike, S is large and should become n / 6.75: for n words there are n^n choices of
+// heads, and about 6.75^n projective trees. Dividing by 1/S + 6.75 S / n gives both, and what lies between is near enough. Factors are
+// powers of two, which costs no rounding of the weights.
 // Time O(n^2).
 #pragma once
 
@@ -67,14 +68,15 @@ struct PlainWeights {
         return !any(bad);
     }
 
-    // Where the weights of a word sum to more than equal scores should: by how many powers of two.
+    // From the largest weight of each word near one to sums near one.
     ARBORA_INLINE void balance() const {
+        constexpr double kRootOfTwo = 0x1.6a09e667f3bcdp+0;  // makes rounding down round to nearest
         const int words = c.layout.n + 1;
-        const double nearest = 0x1.6a09e667f3bcdp+0 * kTreesPerWord / words;  // the root of two makes rounding down round to nearest
         IVec uneven{};
         for (int t = 0; t < words; t += W) {
-            const Vec more = maximum(normalize(load(sum + t) * nearest, Vec{}).exponent, Vec{});
-            uneven |= (more > Vec{}) & first_lanes(words - t);
+            const Vec all = load(sum + t), growth = 1.0 / all + all * (kTreesPerWord / words);
+            const Vec more = select(all > Vec{}, normalize(growth * kRootOfTwo, Vec{}).exponent, Vec{});
+            uneven |= (more != Vec{}) & first_lanes(words - t);
             store(shift + t, load(shift + t) + more);
             store(top + t, power_of_two(-more));
         }
