@@ -31,7 +31,7 @@ bool descend(const Charts& charts, std::vector<Item>& agenda, int* heads, Choose
 // How much of an item's inside value an edge accounts for, given that value without the item's constant score.
 template <class Charts>
 double edge_share(const Charts& charts, const Edge& edge, Extended total) {
-    Extended weight = charts.value(edge.first) * charts.value(edge.second);
+    Extended weight = extended(charts.value(edge.first)) * extended(charts.value(edge.second));
     if (edge.score != 0.0) weight = weight * extended_exp(edge.score);
     return ratio(weight, total);
 }
@@ -39,7 +39,7 @@ double edge_share(const Charts& charts, const Edge& edge, Extended total) {
 template <class Charts>
 Extended total_of_edges(const Charts& charts, Item item) {
     const double constant = charts.constant(item);
-    return constant == 0.0 ? charts.value(item) : charts.value(item) / extended_exp(constant);
+    return constant == 0.0 ? extended(charts.value(item)) : extended(charts.value(item)) / extended_exp(constant);
 }
 
 }  // namespace arbora

@@ -44,7 +44,7 @@ struct ArcCharts : SpanCharts<P> {
 
     // open_right(0, t) with a single root: everything before t hangs below t.
     ARBORA_INLINE Value open_root(int t) const {
-        return P::times(this->left.at(this->layout.cell(1, t)), P::weight(this->score_root[t]));
+        return P::times(this->left.at(this->layout.cell(1, t)), this->arc_root.at(t));
     }
 };
 

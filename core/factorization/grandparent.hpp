@@ -45,6 +45,7 @@ struct GrandparentCharts {
     const double* zeros = nullptr;   // the scores of siblings where there are none
     Cube<P> complete, complete_by_end, open, between;  // complete_by_end(g, e, h) = complete(g, h, e)
     Value goal = P::kZero;
+    Extended total() const { return goal; }
 
     static GrandparentCharts take(Arena& arena, const Problem& problem, Square square, const double* scores) {
         GrandparentCharts charts;

@@ -24,8 +24,8 @@ struct SiblingCharts : SpanCharts<P> {
     P between;
     double* scratch = nullptr;      // weights of the siblings of one vector of arcs
     const double* zeros = nullptr;  // scores for lanes without an arc
-    // Where marginals will be asked for, the way up leaves each sibling's share of its arc's item here, in the order in which the way
-    // down will want it, so that nothing is weighed twice.
+    // Where marginals will be asked for, the way up leaves each sibling's share of its arc's item here (in plain doubles the term itself),
+    // in the order in which the way down will want it, so that nothing is weighed twice.
     double* shares = nullptr;
 
     static SiblingCharts take(Arena& arena, Diagonals layout, Roots roots, const double* siblings) {
@@ -43,16 +43,22 @@ struct SiblingCharts : SpanCharts<P> {
     double sibling(int head, int dep, int next) const { return allowed(sibling_row(head, dep)[next]); }
 
     // Call before the way up, where marginals will be asked for. O(n^3) space, a third of that of the scores.
-    void keep_shares(Arena& arena) { shares = arena.take<double>(share_offset(this->layout.n + 1)); }
-
-    // Shares of the spans of one width: for each vector of spans, one vector for each way to its arc, to the right and to the left.
-    ARBORA_INLINE std::size_t share_offset(int width) const {
-        // sum over w < width of 2 w (n - w + 8): two directions, w ways, and lanes rounded up
-        const std::size_t n = this->layout.n + 8, w = width;
-        return n * w * (w - 1) - (w - 1) * w * (2 * w - 1) / 3;
+    void keep_shares(Arena& arena) {
+        constexpr int kMostLanes = 8;
+        const int first = this->layout.first, longest = this->layout.n - first;
+        shares = arena.take<double>(share_offset(first) + width_offset(longest + 1) * kMostLanes);
     }
-    ARBORA_INLINE double* shares_at(int width, int s) const {
-        return shares + share_offset(width) + static_cast<std::size_t>(2 * width) * (s - this->layout.first);
+
+    // Shares of a vector of spans from s: by width, one vector for each way to the arc, to the right and to the left.
+    ARBORA_INLINE double* shares_at(int width, int s, int lanes) const { return shares + share_offset(s) + width_offset(width) * lanes; }
+
+    // sum over w < width of 2 w
+    ARBORA_INLINE static std::size_t width_offset(int width) { return static_cast<std::size_t>(width) * (width - 1); }
+    // sum over w <= longest of w (w + 1), where each left end s has spans of 1 .. longest: room for all vectors of larger s, whatever the
+    // number of lanes. Rounded up to whole cache lines.
+    ARBORA_INLINE std::size_t share_offset(int s) const {
+        const std::size_t longest = this->layout.n - s;
+        return (longest * (longest + 1) * (longest + 2) / 3 + 7) / 8 * 8;
     }
 
     // sibling(head, dep, .)
@@ -84,7 +90,7 @@ struct SiblingCharts : SpanCharts<P> {
 
     // open_right(0, t) with a single root: everything before t hangs below t, which is the root's nearest dependent.
     ARBORA_INLINE Value open_root(int t) const {
-        const Value own = P::times(P::weight(this->score_root[t]), P::weight(sibling_row(0, t)[0]));
+        const Value own = P::times(this->arc_root.at(t), P::weight(sibling_row(0, t)[0]));
         return P::times(this->left.at(this->layout.cell(1, t)), own);
     }
 };

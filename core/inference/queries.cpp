@@ -33,12 +33,9 @@ namespace {
 // The charts of a projective problem, filled. Each question below is asked of whichever factorization the problem needs.
 Diagonals diagonals(const Problem& p) { return {p.n, p.roots == Roots::multi ? 0 : 1}; }
 
-struct ArcScores {
-    double *right, *left, *root;
-};
-
 ArcScores arc_scores(const Problem& p, Diagonals layout, Arena& arena) {
-    const ArcScores scores{arena.take<double>(layout.size()), arena.take<double>(layout.size()), arena.take<double>(p.nodes())};
+    const ArcScores scores{arena.take<double>(layout.size()), arena.take<double>(layout.size()),
+                           arena.take<double>(ArcScores::root_size(p.n))};
     if (!kernels().copy_diagonals(p.arcs, layout, scores.right, scores.left)) reject_arcs(p);
     for (int t = 1; t <= p.n; ++t) scores.root[t] = allowed(p.arc(0, t));
     return scores;
@@ -47,21 +44,25 @@ ArcScores arc_scores(const Problem& p, Diagonals layout, Arena& arena) {
 // In (max, +) weights are the scores themselves.
 template <class Charts>
 void weigh_max(Charts& charts, ArcScores scores) {
-    charts.score_root = scores.root;
+    charts.score_root = charts.arc_root.value = scores.root;
     charts.score_right = charts.arc_right.value = scores.right;
     charts.score_left = charts.arc_left.value = scores.left;
 }
 
 template <class Charts>
-void weigh_log(Charts& charts, ArcScores scores, Arena& arena) {
-    charts.score_root = scores.root;
-    const std::size_t size = charts.layout.size();
-    charts.score_right = scores.right;
-    charts.score_left = scores.left;
-    charts.arc_right = take_plane<LogPlane>(arena, size);
-    charts.arc_left = take_plane<LogPlane>(arena, size);
-    kernels().exponentiate(scores.right, charts.arc_right, size);
-    kernels().exponentiate(scores.left, charts.arc_left, size);
+void weigh_log(Charts& charts, const ArcScores& scores, Arena& arena) {
+    charts.take_weights(arena, scores);
+    kernels().exponentiate(scores.right, charts.arc_right, charts.layout.size());
+    kernels().exponentiate(scores.left, charts.arc_left, charts.layout.size());
+    kernels().exponentiate(scores.root, charts.arc_root, ArcScores::root_size(charts.layout.n));
+}
+
+// False where the scores leave no room for plain doubles.
+template <class Charts>
+bool weigh_plain(Charts& charts, const ArcScores& scores, Arena& arena) {
+    charts.take_weights(arena, scores);
+    const std::size_t words = charts.layout.n + 9;
+    return kernels().weigh_plain(charts, arena.take<double>(words), arena.take<double>(2 * words));
 }
 
 ArcCharts<MaxPlane> arc_max(const Problem& p, Arena& arena) {
@@ -90,13 +91,19 @@ SiblingCharts<MaxPlane> sibling_max(const Problem& p, Arena& arena) {
 
 enum class Use { sums, marginals };
 
-SiblingCharts<LogPlane> sibling_log(const Problem& p, Arena& arena, Use use = Use::sums) {
+// ask(charts of sums): in plain doubles where the scores leave room for that, else in extended range.
+template <class Ask>
+auto with_sibling_sums(const Problem& p, Arena& arena, Use use, Ask ask) {
     const Diagonals layout = diagonals(p);
+    const ArcScores scores = arc_scores(p, layout, arena);
+    auto plain = SiblingCharts<PlainPlane>::take(arena, layout, p.roots, p.siblings);
+    if (use == Use::marginals) plain.keep_shares(arena);
+    if (weigh_plain(plain, scores, arena) && kernels().inside_sibling_plain(plain)) return ask(plain);
     auto charts = SiblingCharts<LogPlane>::take(arena, layout, p.roots, p.siblings);
-    if (use == Use::marginals) charts.keep_shares(arena);
-    weigh_log(charts, arc_scores(p, layout, arena), arena);
+    charts.shares = plain.shares;
+    weigh_log(charts, scores, arena);
     if (!kernels().inside_sibling_log(charts)) check_higher_order(p);
-    return charts;
+    return ask(charts);
 }
 
 GrandparentCharts<MaxPlane> grandparent_max(const Problem& p, Arena& arena) {
@@ -133,7 +140,7 @@ void viterbi(const Charts& charts, const Problem& p, int* heads) {
 
 template <class Charts>
 void draw_trees(const Charts& charts, const Problem& p, int count, Generator& random, int* heads) {
-    if (charts.goal.is_zero()) no_tree(p);
+    if (charts.total().is_zero()) no_tree(p);
     std::vector<Item> agenda;
     for (int i = 0; i < count; ++i) sample_tree(charts, random, agenda, heads + i * p.nodes());
 }
@@ -212,8 +219,9 @@ namespace {
 // probability, and then following the likeliest edges from the top finds that tree.
 template <class Charts>
 double log_goal(const Charts& charts, const Problem& p) {
-    if (charts.goal.is_zero()) no_tree(p);
-    const double result = log(charts.goal);
+    const Extended total = charts.total();
+    if (total.is_zero()) no_tree(p);
+    const double result = log(total);
     std::vector<int> heads(p.nodes());
     return dominant_tree(charts, heads.data()) ? std::max(result, tree_score(p, heads.data())) : result;
 }
@@ -238,8 +246,20 @@ double log_partition(const Problem& p, Arena& arena) {
     if (p.n == 0) return 0.0;
     if (p.trees == Trees::nonprojective) return log_partition_nonprojective(p, arena);
     if (p.third_order()) return log_goal(grandparent_log(p, arena), p);
-    return p.second_order() ? log_goal(sibling_log(p, arena), p) : log_goal(arc_log(p, arena), p);
+    if (!p.second_order()) return log_goal(arc_log(p, arena), p);
+    return with_sibling_sums(p, arena, Use::sums, [&](const auto& charts) { return log_goal(charts, p); });
 }
+
+namespace {
+
+void marginals_sibling(const SiblingCharts<PlainPlane>& charts, FlowPlanes flow, double* siblings) {
+    kernels().marginals_sibling_plain(charts, flow, siblings);
+}
+void marginals_sibling(const SiblingCharts<LogPlane>& charts, FlowPlanes flow, double* siblings) {
+    kernels().marginals_sibling(charts, flow, siblings);
+}
+
+}  // namespace
 
 void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
     const FlushDenormals flush;
@@ -247,7 +267,8 @@ void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
     arena.reset();
     const Square square(p.n);
     const auto nodes = static_cast<std::size_t>(p.nodes()), cells = nodes * nodes;
-    if (p.siblings != nullptr) std::fill_n(out.siblings, cells * nodes, 0.0);
+    const auto clear_siblings = [&] { std::memset(out.siblings, 0, cells * nodes * sizeof(double)); };
+    if (p.siblings != nullptr && (p.n == 0 || p.third_order())) clear_siblings();
     if (p.grandparents != nullptr) std::fill_n(out.grandparents, cells * nodes, 0.0);
     if (p.grandsiblings != nullptr) std::fill_n(out.grandsiblings, cells * cells, 0.0);
     if (p.n == 0 || p.third_order()) std::fill_n(out.arcs, cells, 0.0);
@@ -274,10 +295,12 @@ void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
     const Diagonals layout = diagonals(p);
     FlowPlanes flow;
     if (p.second_order()) {
-        const auto charts = sibling_log(p, arena, Use::marginals);
-        if (charts.goal.is_zero()) no_tree(p);
-        flow = FlowPlanes::take(arena, layout);
-        kernels().marginals_sibling(charts, flow, out.siblings);
+        with_sibling_sums(p, arena, Use::marginals, [&](const auto& charts) {
+            if (charts.total().is_zero()) no_tree(p);
+            flow = FlowPlanes::take(arena, layout);
+            clear_siblings();  // late, so that it is still in the cache when it is filled
+            marginals_sibling(charts, flow, out.siblings);
+        });
     } else {
         const auto charts = arc_log(p, arena);
         if (charts.goal.is_zero()) no_tree(p);
@@ -316,7 +339,7 @@ void sample(const Problem& p, int count, Generator& random, Arena& arena, int* h
     if (p.trees == Trees::nonprojective) {
         sample_nonprojective(p, count, random, arena, heads);
     } else if (p.second_order()) {
-        draw_trees(sibling_log(p, arena), p, count, random, heads);
+        with_sibling_sums(p, arena, Use::sums, [&](const auto& charts) { draw_trees(charts, p, count, random, heads); });
     } else {
         draw_trees(arc_log(p, arena), p, count, random, heads);
     }

@@ -6,6 +6,29 @@
 
 namespace arbora::ARBORA_ISA {
 
+// The order of the charts: by vectors of left ends, last ones first, and then by width. Each span comes after the spans within it, as it
+// would width by width; but here the parts to its left stay in the cache, those to its right are fetched once a vector, and what belongs
+// to a head (rows of sibling scores) is read in the order in which it lies in memory.
+ARBORA_INLINE static inline int last_vector(const Diagonals& d) { return d.first + (d.n - d.first) / W * W; }
+
+// visit(width, s) for all vectors of spans; `end(s)` after those of each s, which may end it all by returning false.
+template <class Visit, class End>
+ARBORA_INLINE static inline bool upwards(const Diagonals& d, Visit visit, End end) {
+    for (int s = last_vector(d); s >= d.first; s -= W) {
+        for (int width = 1; s + width <= d.n; ++width) visit(width, s);
+        if (!end()) return false;
+    }
+    return true;
+}
+
+// The same in reverse: each span before the spans within it.
+template <class Visit>
+ARBORA_INLINE static inline void downwards(const Diagonals& d, Visit visit) {
+    for (int s = d.first; s <= d.n; s += W) {
+        for (int width = d.n - s; width >= 1; --width) visit(width, s);
+    }
+}
+
 // Spans of width 0: the empty product. Filled past the end, for the lanes that lie there.
 template <class S>
 ARBORA_INLINE static inline void begin(const Diagonals& d, typename S::Plane right, typename S::Plane left) {
@@ -44,21 +67,34 @@ ARBORA_INLINE static inline typename Charts::Value goal(const Charts& c) {
     return sum;
 }
 
+// Plain doubles: which of the spans' values, just computed, are out of bounds?
+template <class Charts>
+ARBORA_INLINE static inline IVec outside_bounds(const Charts& c, PlainPlane middle, int width, int s) {
+    const std::ptrdiff_t here = c.layout.at(width, s);
+    IVec bad = PlainLanes::outside(PlainLanes::load(middle, here));
+    bad |= PlainLanes::outside(PlainLanes::load(c.right, here)) | PlainLanes::outside(PlainLanes::load(c.left, here));
+    bad |= PlainLanes::outside(PlainLanes::load(c.open_right, here)) | PlainLanes::outside(PlainLanes::load(c.open_left, here));
+    return bad & first_lanes(c.layout.spans(width, s));
+}
+
+// False where values leave the bounds of PlainPlane: then the chart is unfinished.
 template <class S>
-void inside_arc(ArcCharts<typename S::Plane>& c) {
+bool inside_arc(ArcCharts<typename S::Plane>& c) {
     const Diagonals& d = c.layout;
     begin<S>(d, c.right, c.left);
-    for (int width = 1; width <= d.n - d.first; ++width) {
-        for (int s = d.first; s + width <= d.n; s += W) {
-            const std::ptrdiff_t here = d.at(width, s);
-            const auto joined = join<S>(c, width, s);
-            S::store(c.joined, here, joined);
-            S::store(c.open_right, here, S::times(joined, S::load(c.arc_right, here)));
-            S::store(c.open_left, here, S::times(joined, S::load(c.arc_left, here)));
-            complete<S>(c, width, s);
-        }
-    }
+    IVec outside{};
+    const auto fill = [&](int width, int s) __attribute__((always_inline)) {
+        const std::ptrdiff_t here = d.at(width, s);
+        const auto joined = join<S>(c, width, s);
+        S::store(c.joined, here, joined);
+        S::store(c.open_right, here, S::times(joined, S::load(c.arc_right, here)));
+        S::store(c.open_left, here, S::times(joined, S::load(c.arc_left, here)));
+        complete<S>(c, width, s);
+        if constexpr (std::is_same_v<S, PlainLanes>) outside |= outside_bounds(c, c.joined, width, s);
+    };
+    if (!upwards(d, fill, [&]() __attribute__((always_inline)) { return !any(outside); })) return false;
     c.goal = goal(c);
+    return true;
 }
 
 // Posterior probabilities of items, gathered top-down: each item hands its probability to the ways it can be built, in
@@ -68,27 +104,19 @@ struct Shares {
     // Items less probable than this hand nothing on.
     static constexpr double kNegligible = 1e-30;
 
-    // What a vector of items hands on; lanes past the last span, or negligible, hand on nothing.
-    struct Giver {
-        Vec factor, base;
-        IVec alive;
-    };
-
-    ARBORA_INLINE static Giver giver(Vec probability, VecExtended whole, int lanes) {
-        const IVec alive = (probability > broadcast(kNegligible)) & first_lanes(lanes);
-        return {probability / whole.mantissa, whole.exponent, alive};
-    }
-
     ARBORA_INLINE static void add(double* to, Vec amount) { store(to, load(to) + amount); }
 
-    // To the products a[k] * b[k].
-    ARBORA_INLINE static void give(const Giver& g, Walk<LogPlane> a, Walk<LogPlane> b, double* to_a, double* to_b, int count) {
-        if (!any(g.alive)) return;
+    // From the items `whole` to the products a[k] * b[k]; lanes past the last span, or negligible, hand on nothing.
+    template <class Plane>
+    ARBORA_INLINE static void give(Vec probability, Plane whole, std::ptrdiff_t here, int lanes, Walk<Plane> a, Walk<Plane> b,
+                                   double* to_a, double* to_b, int count) {
+        using S = typename LanesOf<Plane>::Type;
+        const IVec alive = (probability > broadcast(kNegligible)) & first_lanes(lanes);
+        if (!any(alive)) return;
+        const auto giver = S::giver(probability, S::load(whole, here));
         std::ptrdiff_t i = a.start, j = b.start;
         for (int k = 0; k < count; ++k, i += a.step, j += b.step) {
-            const Vec gap = (load(a.plane.exponent + i) + load(b.plane.exponent + j)) - g.base;
-            const Vec all = load(a.plane.mantissa + i) * load(b.plane.mantissa + j) * g.factor * power_of_two(gap);
-            const Vec part = select(g.alive, all, Vec{});
+            const Vec part = select(alive, S::part(giver, a.plane, i, b.plane, j), Vec{});
             add(to_a + i, part);
             add(to_b + j, part);
         }
@@ -104,7 +132,8 @@ ARBORA_INLINE static inline void flow_goal(const Charts& c, FlowPlanes& f) {
         return;
     }
     for (int r = 1; r <= d.n; ++r) {
-        const double probability = ratio(c.open_root(r) * c.right.at(d.cell(r, d.n)), c.goal);
+        const auto part = Charts::Plane::times(c.open_root(r), c.right.at(d.cell(r, d.n)));
+        const double probability = ratio(extended(part), extended(c.goal));
         f.root[r] = probability;
         f.left[d.cell(1, r)] += probability;
         f.right[d.cell(r, d.n)] += probability;
@@ -117,31 +146,32 @@ ARBORA_INLINE static inline void flow_complete(const Charts& c, FlowPlanes& f, i
     const Diagonals& d = c.layout;
     const std::ptrdiff_t stride = d.stride, here = d.at(width, s), inside = d.at(width - 1, s + 1);
     const int lanes = d.spans(width, s);
-    Shares::give(Shares::giver(load(f.right + here), LogLanes::load(c.right, here), lanes), {c.open_right, d.at(1, s), stride},
-                 {c.right, inside, 1 - stride}, f.open_right, f.right, width);
-    Shares::give(Shares::giver(load(f.left + here), LogLanes::load(c.left, here), lanes), {c.left, d.at(0, s), stride},
-                 {c.open_left, here, 1 - stride}, f.left, f.open_left, width);
+    using Plane = typename Charts::Plane;
+    Shares::give<Plane>(load(f.right + here), c.right, here, lanes, {c.open_right, d.at(1, s), stride}, {c.right, inside, 1 - stride},
+                        f.open_right, f.right, width);
+    Shares::give<Plane>(load(f.left + here), c.left, here, lanes, {c.left, d.at(0, s), stride}, {c.open_left, here, 1 - stride}, f.left,
+                        f.open_left, width);
 }
 
 // From joined (or between) items to the complete ones they are made of.
 template <class Charts>
-ARBORA_INLINE static inline void flow_joined(const Charts& c, FlowPlanes& f, LogPlane joined, Vec probability, int width, int s) {
+ARBORA_INLINE static inline void flow_joined(const Charts& c, FlowPlanes& f, typename Charts::Plane joined, Vec probability, int width,
+                                             int s) {
     const Diagonals& d = c.layout;
-    Shares::give(Shares::giver(probability, LogLanes::load(joined, d.at(width, s)), d.spans(width, s)), {c.right, d.at(0, s), d.stride},
-                 {c.left, d.at(width - 1, s + 1), 1 - d.stride}, f.right, f.left, width);
+    Shares::give<typename Charts::Plane>(probability, joined, d.at(width, s), d.spans(width, s), {c.right, d.at(0, s), d.stride},
+                                         {c.left, d.at(width - 1, s + 1), 1 - d.stride}, f.right, f.left, width);
 }
 
 // f, zeroed by the caller: afterwards f.open_right(s, t) = P(s -> t), f.open_left(s, t) = P(t -> s), f.root[t] = P(0 -> t).
-static void flow_arc(const ArcCharts<LogPlane>& c, FlowPlanes f) {
+template <class Plane>
+void flow_arc(const ArcCharts<Plane>& c, FlowPlanes f) {
     const Diagonals& d = c.layout;
     flow_goal(c, f);
-    for (int width = d.n - d.first; width >= 1; --width) {
-        for (int s = d.first; s + width <= d.n; s += W) {
-            flow_complete(c, f, width, s);
-            const std::ptrdiff_t here = d.at(width, s);
-            flow_joined(c, f, c.joined, load(f.open_right + here) + load(f.open_left + here), width, s);
-        }
-    }
+    downwards(d, [&](int width, int s) __attribute__((always_inline)) {
+        flow_complete(c, f, width, s);
+        const std::ptrdiff_t here = d.at(width, s);
+        flow_joined(c, f, c.joined, load(f.open_right + here) + load(f.open_left + here), width, s);
+    });
 }
 
 }  // namespace arbora::ARBORA_ISA

@@ -20,13 +20,20 @@ struct Kernels {
     bool (*copy_diagonals)(const double* scores, Diagonals layout, double* right, double* left);
     void (*exponentiate)(const double* scores, LogPlane out, std::size_t count);
 
+    // plain_weights.hpp
+    bool (*weigh_plain)(SpanCharts<PlainPlane>& charts, double* shift, double* scratch);
+
     // inside_arc.hpp, inside_sibling.hpp
-    void (*inside_arc_max)(ArcCharts<MaxPlane>& charts);
-    void (*inside_arc_log)(ArcCharts<LogPlane>& charts);
+    bool (*inside_arc_max)(ArcCharts<MaxPlane>& charts);
+    bool (*inside_arc_log)(ArcCharts<LogPlane>& charts);
+    bool (*inside_arc_plain)(ArcCharts<PlainPlane>& charts);
     void (*marginals_arc)(const ArcCharts<LogPlane>& charts, FlowPlanes flow);
+    void (*marginals_arc_plain)(const ArcCharts<PlainPlane>& charts, FlowPlanes flow);
     bool (*inside_sibling_max)(SiblingCharts<MaxPlane>& charts);
     bool (*inside_sibling_log)(SiblingCharts<LogPlane>& charts);
+    bool (*inside_sibling_plain)(SiblingCharts<PlainPlane>& charts);
     void (*marginals_sibling)(const SiblingCharts<LogPlane>& charts, FlowPlanes flow, double* siblings);
+    void (*marginals_sibling_plain)(const SiblingCharts<PlainPlane>& charts, FlowPlanes flow, double* siblings);
 
     // inside_grandparent.hpp
     void (*inside_grandparent_max)(GrandparentCharts<MaxPlane>& charts);

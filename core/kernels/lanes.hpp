@@ -47,10 +47,18 @@ struct ScoreRows {
     }
 };
 
+// Sees every score of a sibling that counts: are they all numbers, and none too large?
+struct ValidScores {
+    IVec bad{};
+
+    ARBORA_INLINE void see(Vec score) { bad |= ~(score <= broadcast(kLargestScore)); }
+    ARBORA_INLINE bool good() const { return !any(bad); }
+};
+
 struct MaxLanes {
     using Plane = MaxPlane;
     using V = Vec;
-    static constexpr bool kSums = false;
+    using Watch = ValidScores;
 
     ARBORA_INLINE static V load(Plane p, std::ptrdiff_t i) { return ARBORA_ISA::load(p.value + i); }
     ARBORA_INLINE static void store(Plane p, std::ptrdiff_t i, V v) { ARBORA_ISA::store(p.value + i, v); }
@@ -74,12 +82,12 @@ struct MaxLanes {
         return maximum(best, other);
     }
 
-    // max_k a[k] + b[k] + score[from + k]; `bad` collects lanes with scores that are no numbers.
-    ARBORA_INLINE static V dot(Walk<Plane> a, Walk<Plane> b, const ScoreRows& scores, int from, int count, double*, IVec& bad) {
+    // max_k a[k] + b[k] + score[from + k]
+    ARBORA_INLINE static V dot(Walk<Plane> a, Walk<Plane> b, const ScoreRows& scores, int from, int count, double*, Watch& watch) {
         const double *x = a.plane.value + a.start, *y = b.plane.value + b.start;
         V best = broadcast(kMinusInfinity);
         scores.each(from, count, [&](int, Vec score) __attribute__((always_inline)) {
-            bad |= ~(score <= broadcast(kLargestScore));
+            watch.see(score);
             best = maximum((ARBORA_ISA::load(x) + ARBORA_ISA::load(y)) + allowed(score), best);
             x += a.step;
             y += b.step;
@@ -91,7 +99,7 @@ struct MaxLanes {
 struct LogLanes {
     using Plane = LogPlane;
     using V = VecExtended;
-    static constexpr bool kSums = true;
+    using Watch = ValidScores;
 
     ARBORA_INLINE static V load(Plane p, std::ptrdiff_t i) {
         return {ARBORA_ISA::load(p.mantissa + i), ARBORA_ISA::load(p.exponent + i)};
@@ -140,11 +148,11 @@ struct LogLanes {
     }
 
     // sum_k a[k] * b[k] * exp(score[from + k]). Products and exponents are kept in `scratch` from the first pass to the second.
-    ARBORA_INLINE static V dot(Walk<Plane> a, Walk<Plane> b, const ScoreRows& scores, int from, int count, double* scratch, IVec& bad) {
+    ARBORA_INLINE static V dot(Walk<Plane> a, Walk<Plane> b, const ScoreRows& scores, int from, int count, double* scratch, Watch& watch) {
         Vec top = broadcast(4.0 * kZeroExponent);
         std::ptrdiff_t i = a.start, j = b.start;
         scores.each(from, count, [&](int k, Vec score) __attribute__((always_inline)) {
-            bad |= ~(score <= broadcast(kLargestScore));
+            watch.see(score);
             const V w = exp_split(score);
             const Vec exponent = (ARBORA_ISA::load(a.plane.exponent + i) + ARBORA_ISA::load(b.plane.exponent + j)) + w.exponent;
             top = maximum(exponent, top);
@@ -165,6 +173,110 @@ struct LogLanes {
         if (k < count) sum += term(k);
         return normalize(sum + rest, top);
     }
+
+    // What one vector of items hands on to the products it is a sum of, in proportion to their share of it (see Shares in
+    // inside_arc.hpp); `whole` is its value.
+    struct Giver {
+        Vec factor, base;
+    };
+    ARBORA_INLINE static Giver giver(Vec probability, V whole) { return {probability / whole.mantissa, whole.exponent}; }
+    ARBORA_INLINE static Vec part(const Giver& g, Plane a, std::ptrdiff_t i, Plane b, std::ptrdiff_t j) {
+        const Vec gap = (ARBORA_ISA::load(a.exponent + i) + ARBORA_ISA::load(b.exponent + j)) - g.base;
+        return ARBORA_ISA::load(a.mantissa + i) * ARBORA_ISA::load(b.mantissa + j) * g.factor * power_of_two(gap);
+    }
+};
+
+struct PlainLanes {
+    using Plane = PlainPlane;
+    using V = Vec;
+
+    // Sees every score of a sibling that counts: are its weight and all else within the bounds of PlainPlane? NaN need not be seen here:
+    // it makes values NaN, which are out of bounds too.
+    struct Watch {
+        Vec low{}, high{};
+
+        ARBORA_INLINE void see(Vec score) {
+            low = minimum(select(score < broadcast(-kLargestScore), Vec{}, score), low);
+            high = maximum(score, high);
+        }
+        ARBORA_INLINE bool good() const {
+            return !any((low < broadcast(-PlainPlane::kWeightLimit)) | (high > broadcast(PlainPlane::kWeightLimit)));
+        }
+    };
+
+    // Lanes whose value is out of bounds.
+    ARBORA_INLINE static IVec outside(V v) {
+        return ~(v <= broadcast(PlainPlane::kLargest)) | ((v < broadcast(PlainPlane::kSmallest)) & (v != Vec{}));
+    }
+
+    ARBORA_INLINE static V load(Plane p, std::ptrdiff_t i) { return ARBORA_ISA::load(p.value + i); }
+    ARBORA_INLINE static void store(Plane p, std::ptrdiff_t i, V v) { ARBORA_ISA::store(p.value + i, v); }
+    ARBORA_INLINE static V unit() { return broadcast(1.0); }
+    ARBORA_INLINE static V times(V a, V b) { return a * b; }
+    ARBORA_INLINE static V plus(V a, V b) { return a + b; }
+    ARBORA_INLINE static V weight(Vec score) { return exp_within(score); }
+
+    // sum_k a[k] * b[k], in four chains to hide latency
+    ARBORA_INLINE static V dot(Walk<Plane> a, Walk<Plane> b, int count) {
+        const double *x = a.plane.value + a.start, *y = b.plane.value + b.start;
+        V sum[4] = {};
+        int k = 0;
+        for (; k + 4 <= count; k += 4) {
+            for (int i = 0; i < 4; ++i) sum[i] += ARBORA_ISA::load(x + i * a.step) * ARBORA_ISA::load(y + i * b.step);
+            x += 4 * a.step;
+            y += 4 * b.step;
+        }
+        for (; k < count; ++k) {
+            sum[0] += ARBORA_ISA::load(x) * ARBORA_ISA::load(y);
+            x += a.step;
+            y += b.step;
+        }
+        return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    }
+
+    // sum_k a[k] * b[k] * exp(score[from + k]). The terms are left in `terms`, unless it is null.
+    ARBORA_INLINE static V dot(Walk<Plane> a, Walk<Plane> b, const ScoreRows& scores, int from, int count, double* terms, Watch& watch) {
+        const double *x = a.plane.value + a.start, *y = b.plane.value + b.start;
+        V sum{};
+        const auto term = [&](Vec score) __attribute__((always_inline)) {
+            watch.see(score);
+            const V product = ARBORA_ISA::load(x) * ARBORA_ISA::load(y) * exp_within(score);
+            x += a.step;
+            y += b.step;
+            sum += product;
+            return product;
+        };
+        if (terms == nullptr) {
+            scores.each(from, count, [&](int, Vec score) __attribute__((always_inline)) { term(score); });
+        } else {
+            scores.each(from, count, [&](int k, Vec score) __attribute__((always_inline)) {
+                ARBORA_ISA::store(terms + W * k, term(score));
+            });
+        }
+        return sum;
+    }
+
+    using Giver = Vec;
+    ARBORA_INLINE static Giver giver(Vec probability, V whole) { return probability / whole; }
+    ARBORA_INLINE static Vec part(Giver factor, Plane a, std::ptrdiff_t i, Plane b, std::ptrdiff_t j) {
+        return ARBORA_ISA::load(a.value + i) * ARBORA_ISA::load(b.value + j) * factor;
+    }
+};
+
+// Which lanes program fills a kind of plane.
+template <class Plane>
+struct LanesOf;
+template <>
+struct LanesOf<MaxPlane> {
+    using Type = MaxLanes;
+};
+template <>
+struct LanesOf<LogPlane> {
+    using Type = LogLanes;
+};
+template <>
+struct LanesOf<PlainPlane> {
+    using Type = PlainLanes;
 };
 
 }  // namespace arbora::ARBORA_ISA

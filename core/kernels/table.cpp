@@ -6,6 +6,7 @@
 #include "kernels/inside_grandparent.hpp"
 #include "kernels/inside_sibling.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/plain_weights.hpp"
 #include "kernels/scores.hpp"
 
 #define ARBORA_TEXT_OF(x) #x
@@ -13,10 +14,6 @@
 
 namespace arbora::ARBORA_ISA {
 
-static void inside_arc_max(ArcCharts<MaxPlane>& c) { inside_arc<MaxLanes>(c); }
-static void inside_arc_log(ArcCharts<LogPlane>& c) { inside_arc<LogLanes>(c); }
-static bool inside_sibling_max(SiblingCharts<MaxPlane>& c) { return inside_sibling<MaxLanes>(c); }
-static bool inside_sibling_log(SiblingCharts<LogPlane>& c) { return inside_sibling<LogLanes>(c); }
 static void inside_grandparent_max(GrandparentCharts<MaxPlane>& c) { Grandparent<Max>::inside(c); }
 static void inside_grandparent_log(GrandparentCharts<LogPlane>& c) { Grandparent<Log>::inside(c); }
 
@@ -31,12 +28,17 @@ const Kernels table = {
     copy_scores,
     copy_diagonals,
     exponentiate,
-    inside_arc_max,
-    inside_arc_log,
-    flow_arc,
-    inside_sibling_max,
-    inside_sibling_log,
-    flow_sibling,
+    weigh_plain,
+    inside_arc<MaxLanes>,
+    inside_arc<LogLanes>,
+    inside_arc<PlainLanes>,
+    flow_arc<LogPlane>,
+    flow_arc<PlainPlane>,
+    inside_sibling<MaxLanes>,
+    inside_sibling<LogLanes>,
+    inside_sibling<PlainLanes>,
+    flow_sibling<LogPlane>,
+    flow_sibling<PlainPlane>,
     inside_grandparent_max,
     inside_grandparent_log,
     marginals_grandparent,

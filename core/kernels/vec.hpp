@@ -92,7 +92,17 @@ ARBORA_INLINE static inline Vec maximum(Vec a, Vec b) {
 }
 
 // Where a is NaN the result is b.
-ARBORA_INLINE static inline Vec minimum(Vec a, Vec b) { return select(a < b, a, b); }
+ARBORA_INLINE static inline Vec minimum(Vec a, Vec b) {
+#if defined(__AVX512F__)
+    return (Vec)_mm512_mask_min_pd((__m512d)a, (__mmask8)0xff, (__m512d)a, (__m512d)b);
+#elif defined(__AVX2__)
+    return (Vec)_mm256_min_pd((__m256d)a, (__m256d)b);
+#elif defined(__SSE2__)
+    return (Vec)_mm_min_pd((__m128d)a, (__m128d)b);
+#else
+    return a < b ? a : b;
+#endif
+}
 
 // Lane i becomes lane i ^ Distance.
 template <int Distance, int... I>
@@ -191,6 +201,17 @@ ARBORA_INLINE static inline VecExtended exp_split(Vec score) {
     const Vec rest = (clamped - whole * 0x1.62e42fee00000p-1) - whole * 0x1.a39ef35793c76p-33;
     const IVec alive = score >= broadcast(-kLargestScore);
     return {select(alive, exp_reduced(rest), Vec{}), select(alive, whole, broadcast(-1e300))};
+}
+
+// exp(x) as a plain double for |x| <= 700, 0 for what forbids, NaN for NaN; other x give anything.
+ARBORA_INLINE static inline Vec exp_within(Vec x) {
+    constexpr double kRound = 0x1.8p52;
+    const Vec shifted = x * 0x1.71547652b82fep+0 + kRound;
+    const Vec whole = shifted - kRound;
+    const Vec rest = (x - whole * 0x1.62e42fee00000p-1) - whole * 0x1.a39ef35793c76p-33;
+    // The lowest bits of `shifted` are the whole number; its highest ones, and the bias, go where the shift loses or the addition wants them.
+    const Vec scale = (Vec)(((IVec)shifted + 1023) << 52);
+    return select(x < broadcast(-kLargestScore), Vec{}, exp_reduced(rest) * scale);
 }
 
 // exp(x) as a plain double for x <= 0 (or a little above); below -700 it is 0.

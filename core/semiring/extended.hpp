@@ -41,6 +41,9 @@ ARBORA_INLINE inline Extended normalized(double mantissa, double exponent) {
     return {mantissa, exponent + shift};
 }
 
+ARBORA_INLINE inline Extended extended(Extended value) { return value; }
+ARBORA_INLINE inline Extended extended(double value) { return normalized(value, 0.0); }
+
 // 2^x for a whole x <= 0; 0 where it would underflow.
 ARBORA_INLINE inline double power_of_two(double x) {
     if (x < -1000.0) return 0.0;

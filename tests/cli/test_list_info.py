@@ -107,7 +107,7 @@ def test_a_model(arbora, model, parser):
         assert rows["settings.order"] == "1"
         assert rows["config.parameters.epochs"] == "2"
         assert rows["dev"].startswith("LAS ")
-        assert rows["epochs"].startswith("labels 5 (kept 5), tree 2 (kept ")
+        assert rows["epochs"].startswith("labels 5 (kept 5), pruner 3 (kept 3), tree 2 (kept ")
         assert rows["labels"].startswith(f"{len(parser.names.labels)}: acl ") or "float32" in rows["labels"]
         assert rows["tree"] == "float32\t4,096\t16,384"
     found = json.loads(arbora("info", model, "--json").stdout)

@@ -12,12 +12,13 @@ import typer
 from typer.core import TyperGroup
 
 from arbora.cli.files import existing, session
-from arbora.cli.list import describe_family, describe_features, describe_learner, print_rows
+from arbora.cli.list import describe_family, describe_features, describe_learner, describe_study, print_rows
 from arbora.cli.progress import show_scores
 from arbora.errors import InputError
 from arbora.interfaces import ROOTS
 from arbora.model_file import ModelFile, read_model
 from arbora.registry import families, learners
+from arbora.reproduce import studies
 
 
 class ThingOrModel(TyperGroup):
@@ -205,3 +206,27 @@ def _flat(table: object, prefix: str) -> Iterator[tuple[str, str]]:
             yield from _flat(value, f"{prefix}.{name}")
         else:
             yield f"{prefix}.{name}", str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@info.command("study")
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `arbora list studies`.")],
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: one object.")] = False,
+) -> None:
+    """Say what a study reproduces, and which languages and learners it has to choose from.
+
+    Examples: arbora info study pegasos; arbora info study pegasos --json
+    """
+    try:
+        described = describe_study(name)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+    about = inspect.getdoc(studies.factory(name)) or ""
+    if as_json:
+        print(json.dumps({**described, "about": about}, ensure_ascii=False, indent=1))
+        return
+    print(f"{about}\n")
+    print_rows(("name", name), [("paper", described["paper"])])
+    for kind in ("languages", "learners"):
+        print()
+        print_rows((kind, "what"), list(described[kind].items()))

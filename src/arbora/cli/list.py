@@ -15,6 +15,7 @@ from arbora.cli.console import make_console
 from arbora.errors import unknown
 from arbora.interfaces import Family, Query
 from arbora.registry import families, features, learners
+from arbora.reproduce import studies
 
 
 def _kind(name: str) -> str:
@@ -25,7 +26,8 @@ def _kind(name: str) -> str:
 
 def list_kind(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", callback=_kind, help="One of: families, learners, features.")
+        str,
+        typer.Argument(metavar="KIND", callback=_kind, help="One of: families, learners, features, studies."),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: a list of objects.")] = False,
 ) -> None:
@@ -89,7 +91,23 @@ def list_features(as_json: bool) -> None:
     print_rows(("name", "templates", "what"), rows)
 
 
-KINDS = {"families": list_families, "learners": list_learners, "features": list_features}
+def list_studies(as_json: bool) -> None:
+    """All studies, with their papers."""
+    described = [describe_study(name) for name in studies]
+    if as_json:
+        print(json.dumps(described, ensure_ascii=False, indent=1))
+        return
+    print_rows(
+        ("name", "paper", "what"), [(study["name"], study["paper"], study["summary"]) for study in described]
+    )
+
+
+KINDS = {
+    "families": list_families,
+    "learners": list_learners,
+    "features": list_features,
+    "studies": list_studies,
+}
 
 
 class FamilyDescription(TypedDict):
@@ -181,6 +199,28 @@ def describe_features(name: str) -> FeaturesDescription:
         "name": name,
         "summary": made.summary,
         "templates": {part: found for part, found in templates.items() if found},
+    }
+
+
+class StudyDescription(TypedDict):
+    """A study as JSON can hold it."""
+
+    name: str
+    summary: str
+    paper: str
+    languages: dict[str, str]
+    learners: dict[str, str]
+
+
+def describe_study(name: str) -> StudyDescription:
+    """What `arbora list` and `arbora info` say about a study."""
+    study = studies.create(name)
+    return {
+        "name": name,
+        "summary": studies.summary(name),
+        "paper": study.paper,
+        "languages": dict(study.languages),
+        "learners": dict(study.learners),
     }
 
 

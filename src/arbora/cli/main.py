@@ -15,6 +15,7 @@ from arbora.cli.files import complain, complain_about_system, drop_output
 from arbora.cli.info import info
 from arbora.cli.list import list_kind
 from arbora.cli.parse import parse_file
+from arbora.cli.reproduce import reproduce
 from arbora.cli.train import train_files
 from arbora.cli.tune import tune_files
 from arbora.errors import ArboraError
@@ -32,6 +33,7 @@ app.command("demo")(demo.demo)
 app.command("stats")(stats.stats)
 app.command("convert")(convert.convert)
 app.command("eval")(evaluate_files)
+app.command("reproduce")(reproduce)
 app.command("list")(list_kind)
 app.add_typer(info, name="info")
 

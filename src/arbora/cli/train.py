@@ -42,7 +42,8 @@ from arbora.cli.tables import Table, show
 from arbora.cli.treebanks import read_treebanks
 from arbora.data.columns import Columns
 from arbora.train import Dev, Trained, train
-from arbora.view.curve import SUFFIXES, draw_curve, require_matplotlib
+from arbora.view.curve import draw_curve
+from arbora.view.plots import SUFFIXES, require_matplotlib
 
 CHECKPOINT = ".checkpoint"
 STOPPED = 130

@@ -279,17 +279,17 @@ def require_answers(learner: Learner, problem: Problem) -> None:
         )
 
 
-def weights_to_arrays(w: Weights) -> State:
+def weights_to_arrays(w: Weights, prefix: str = "weights.") -> State:
     """A Weights' state, every entry an array."""
-    return {f"weights.{name}": np.asarray(value) for name, value in w.state().items()}
+    return {f"{prefix}{name}": np.asarray(value) for name, value in w.state().items()}
 
 
-def weights_from_arrays(state: Mapping[str, NDArray[Any]], size: int) -> Weights:
+def weights_from_arrays(state: Mapping[str, NDArray[Any]], size: int, prefix: str = "weights.") -> Weights:
     """The inverse of `weights_to_arrays`."""
     entries: dict[str, Any] = {
-        name.removeprefix("weights."): array if array.ndim else float(array)
+        name.removeprefix(prefix): array if array.ndim else float(array)
         for name, array in state.items()
-        if name.startswith("weights.")
+        if name.startswith(prefix)
     }
     w = Weights.from_state(entries)
     if len(w) != size:

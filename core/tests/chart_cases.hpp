@@ -1,0 +1,115 @@
+// Projective charts and marginals from a kernel table, in any semiring.
+#pragma once
+
+#include <optional>
+
+#include "kernel_cases.hpp"
+
+namespace kernel_cases {
+
+template <class Plane>
+inline constexpr bool kIsMax = std::is_same_v<Plane, MaxPlane>;
+template <class Plane>
+inline constexpr bool kIsPlain = std::is_same_v<Plane, PlainPlane>;
+
+// False where plain doubles do not suffice.
+template <class Charts>
+bool weigh(const Kernels& k, const Case& c, Charts& charts) {
+    const Diagonals d = c.layout();
+    const std::size_t roots = ArcScores::root_size(d.n);
+    const ArcScores scores{c.arena.take<double>(d.size()), c.arena.take<double>(d.size()), c.arena.take<double>(roots)};
+    // exponentiate reads whole vectors: what no span fills must be numbers too.
+    std::fill_n(scores.right, d.size(), 0.0);
+    std::fill_n(scores.left, d.size(), 0.0);
+    std::fill_n(scores.root, roots, 0.0);
+    CHECK(k.copy_diagonals(c.owned.arcs.data(), d, scores.right, scores.left));
+    for (int t = 1; t <= d.n; ++t) scores.root[t] = allowed(c.owned.arcs[t]);
+    charts.take_weights(c.arena, scores);
+    if constexpr (kIsMax<typename Charts::Plane>) {
+        charts.arc_right.value = scores.right;
+        charts.arc_left.value = scores.left;
+        charts.arc_root.value = scores.root;
+    } else if constexpr (kIsPlain<typename Charts::Plane>) {
+        return k.weigh_plain(charts, c.arena.take<double>(d.n + 9), c.arena.take<double>(2 * (d.n + 9)));
+    } else {
+        k.exponentiate(scores.right, charts.arc_right, d.size());
+        k.exponentiate(scores.left, charts.arc_left, d.size());
+        k.exponentiate(scores.root, charts.arc_root, roots);
+    }
+    return true;
+}
+
+// Nothing where plain doubles do not suffice.
+template <class Plane>
+std::optional<ArcCharts<Plane>> arc_charts(const Kernels& k, const Case& c) {
+    auto charts = ArcCharts<Plane>::take(c.arena, c.layout(), c.roots);
+    if (!weigh(k, c, charts)) return {};
+    if constexpr (kIsMax<Plane>) {
+        CHECK(k.inside_arc_max(charts));
+    } else if constexpr (kIsPlain<Plane>) {
+        if (!k.inside_arc_plain(charts)) return {};
+    } else {
+        CHECK(k.inside_arc_log(charts));
+    }
+    return charts;
+}
+
+template <class Plane>
+std::optional<SiblingCharts<Plane>> sibling_charts(const Kernels& k, const Case& c, bool for_marginals = false) {
+    auto charts = SiblingCharts<Plane>::take(c.arena, c.layout(), c.roots, c.owned.siblings.data());
+    if (for_marginals) charts.keep_shares(c.arena);
+    if (!weigh(k, c, charts)) return {};
+    if constexpr (kIsMax<Plane>) {
+        CHECK(k.inside_sibling_max(charts));
+    } else if constexpr (kIsPlain<Plane>) {
+        if (!k.inside_sibling_plain(charts)) return {};
+    } else {
+        CHECK(k.inside_sibling_log(charts));
+    }
+    return charts;
+}
+
+inline Numbers flow_values(const FlowPlanes& flow, Diagonals d) {
+    Numbers out;
+    for (int s = d.first; s <= d.n; ++s) {
+        if (d.first == 1) put(out, flow.root[s]);
+        for (int t = s + 1; t <= d.n; ++t) {
+            put(out, flow.open_right[d.cell(s, t)]);
+            if (s > 0) put(out, flow.open_left[d.cell(s, t)]);
+        }
+    }
+    return out;
+}
+
+// Nothing where plain doubles do not suffice, or no tree is allowed.
+template <class Plane>
+Numbers arc_marginals(const Kernels& k, const Case& c) {
+    const auto charts = arc_charts<Plane>(k, c);
+    if (!charts || charts->total().is_zero()) return {};
+    const auto flow = FlowPlanes::take(c.arena, c.layout());
+    if constexpr (kIsPlain<Plane>) {
+        k.marginals_arc_plain(*charts, flow);
+    } else {
+        k.marginals_arc(*charts, flow);
+    }
+    return flow_values(flow, c.layout());
+}
+
+// Arcs, then siblings.
+template <class Plane>
+Numbers sibling_marginals(const Kernels& k, const Case& c) {
+    const auto charts = sibling_charts<Plane>(k, c, true);
+    if (!charts || charts->total().is_zero()) return {};
+    Numbers siblings(c.owned.siblings.size(), 0.0);
+    const auto flow = FlowPlanes::take(c.arena, c.layout());
+    if constexpr (kIsPlain<Plane>) {
+        k.marginals_sibling_plain(*charts, flow, siblings.data());
+    } else {
+        k.marginals_sibling(*charts, flow, siblings.data());
+    }
+    Numbers out = flow_values(flow, c.layout());
+    out.insert(out.end(), siblings.begin(), siblings.end());
+    return out;
+}
+
+}  // namespace kernel_cases

@@ -1,0 +1,13 @@
+"""Studies: papers' tables and figures from treebanks on disk, one file per paper.
+
+`arbora reproduce NAME` runs one. To add a study, write its file and register it here.
+"""
+
+from arbora.registry import Registry
+from arbora.reproduce.pegasos import PegasosStudy
+from arbora.reproduce.study import Options, Report, Study, Table, Watcher
+
+studies: Registry[Study] = Registry("study")
+studies.register(PegasosStudy.name, PegasosStudy)
+
+__all__ = ["Options", "Report", "Study", "Table", "Watcher", "studies"]
