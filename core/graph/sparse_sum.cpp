@@ -31,7 +31,7 @@ double share(double p, double x, double z) { return x == kNothing ? 0.0 : p * st
 
 }  // namespace
 
-double SparseSum::log_partition(const ArcSet& arcs, const Sides& sides, const GrandParts& parts, const float* arc_scores,
+double SparseSum::log_partition(const ArcSet& arcs, const Sides& sides, const GrandParts& parts, const double* arc_scores,
                                 const float* siblings, const float* grand, Roots roots) {
     arcs_ = &arcs;
     sides_ = &sides;
@@ -76,7 +76,7 @@ std::size_t SparseSum::item(int a, int b, int head) const {
 }
 
 double SparseSum::part_score(int a, int b, int head) const {
-    return double{arc_scores_[a]} + (head == 0 || grand_ == nullptr ? 0.0 : double{grand_[parts_->part(a, b, arcs_->first[head])]});
+    return arc_scores_[a] + (head == 0 || grand_ == nullptr ? 0.0 : double{grand_[parts_->part(a, b, arcs_->first[head])]});
 }
 
 bool SparseSum::reaches(int b, int head, int dep) const {

@@ -19,7 +19,7 @@ namespace arbora::graph {
 class SparseSum {
 public:
     // siblings: one score per sibling part; grand: one per grandparent part, or null for none. Minus infinity where no tree is left.
-    double log_partition(const ArcSet& arcs, const Sides& sides, const GrandParts& parts, const float* arc_scores, const float* siblings,
+    double log_partition(const ArcSet& arcs, const Sides& sides, const GrandParts& parts, const double* arc_scores, const float* siblings,
                          const float* grand, Roots roots);
 
     // After log_partition(), which must have been finite: the probability of each part.
@@ -63,7 +63,7 @@ private:
     const ArcSet* arcs_ = nullptr;
     const Sides* sides_ = nullptr;
     const GrandParts* parts_ = nullptr;
-    const float* arc_scores_ = nullptr;
+    const double* arc_scores_ = nullptr;
     const float* siblings_ = nullptr;
     const float* grand_ = nullptr;
     Roots roots_ = Roots::single;

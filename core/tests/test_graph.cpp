@@ -372,7 +372,8 @@ long double at(const Map& map, const Key& key) {
 
 void check_sums(const Question& q, Roots roots, bool with_grandparents, SparseSum& sums) {
     const Expected expected(q.problem(Trees::projective, roots, with_grandparents ? 3 : 2));
-    const double found = sums.log_partition(q.arcs, q.sides, q.parts, q.arc_scores.data(), q.sibling_scores.data(),
+    const std::vector<double> arc_scores(q.arc_scores.begin(), q.arc_scores.end());
+    const double found = sums.log_partition(q.arcs, q.sides, q.parts, arc_scores.data(), q.sibling_scores.data(),
                                             with_grandparents ? q.grand_scores.data() : nullptr, roots);
     if (expected.log_partition == brute::kNothing) {
         CHECK(found == kNo);
