@@ -180,7 +180,7 @@ class Problem(Protocol):
     def gradient(
         self, indices: NDArray[np.int64], w: Weights, query: Query
     ) -> tuple[float, NDArray[np.float64]]:
-        """The sum of -log P over examples, and its gradient, (size,) (MARGINALS, COST_AUGMENTED_MARGINALS)."""
+        """The sum of -log P over examples and its gradient, (size,) (MARGINALS, or with costs)."""
 
     def arc_scores(self, i: int, w: Weights) -> NDArray[np.float64]:
         """The score of each arc of example i, (arcs,) (ARC_MARGINALS)."""

@@ -40,6 +40,8 @@ class GraphProblem:
         self.scorer = scorer
         self._given = (scorer.native, sentences, task, arcs, threads)
         self._sentences = sentences
+        # What does not fit together is told at once.
+        _ = self._questions if sentences.is_annotated(task) else self._likelihood
 
     @cached_property
     def _questions(self) -> GraphQuestions:
