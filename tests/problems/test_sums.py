@@ -1,4 +1,4 @@
-"""Log-likelihoods of graph problems: gradients, whole and partial annotation, threads, and the arcs' own questions."""
+"""Log-likelihoods of graph problems: gradients, partial annotation, threads, and questions about arcs."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_gradients_equal_finite_differences(kind, roots, known):
         for answer in answers:
             np.subtract.at(summed, answer.difference.indices, answer.difference.values)
         assert summed == pytest.approx(gradient, abs=1e-5)
-        if known == "none" and query is Query.MARGINALS:
+        if known == "none" and query is Query.MARGINALS and kind[3] != "joint":
             assert loss == 0.0  # all trees agree with nothing
 
 
