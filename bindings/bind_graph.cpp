@@ -16,6 +16,7 @@
 #include "conll/columns.hpp"
 #include "errors/errors.hpp"
 #include "graph/batch.hpp"
+#include "graph/likelihood.hpp"
 
 namespace arbora {
 
@@ -24,6 +25,7 @@ namespace {
 using namespace nb::literals;
 using feature::Encoded;
 using graph::ArcSet;
+using graph::Likelihood;
 using graph::Model;
 using graph::Pruner;
 using graph::Questions;
@@ -114,6 +116,15 @@ void bind_encoded(nb::module_& m) {
                 if (heads.size() != self.words()) throw InputError("heads: expected one per word");
                 self.set_heads(heads.data());
             }, "heads"_a)
+        .def("is_annotated", [](const Encoded& self, const std::string& name) {
+                const Task task = task_of(name);
+                for (std::size_t s = 0; s < self.size(); ++s) {
+                    const auto sentence = self.sentence(s);
+                    for (int d = 1; d <= sentence.n; ++d)
+                        if (sentence.heads[d] < 0 || (task != Task::tree && sentence.labels[d] < 0)) return false;
+                }
+                return true;
+            }, "task"_a, "Whether every word has a head and, where the task has labels, a label.")
         .def("seen_labels", [](const Encoded& self, int labels) {
                 std::vector<std::uint8_t> seen(static_cast<std::size_t>(feature::kTags) * feature::kTags * static_cast<std::size_t>(labels));
                 for (std::size_t s = 0; s < self.size(); ++s) {
@@ -312,6 +323,78 @@ void bind_questions(nb::module_& m) {
             nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"));
 }
 
+std::vector<std::int64_t> chosen_of(const Line<std::int64_t>& sentences, std::size_t size) {
+    std::vector<std::int64_t> chosen(sentences.data(), sentences.data() + sentences.size());
+    for (const auto s : chosen)
+        if (s < 0 || static_cast<std::size_t>(s) >= size) throw nb::index_error("sentence out of range");
+    return chosen;
+}
+
+void check_sentence(const Likelihood& self, std::size_t sentence) {
+    if (sentence >= self.size()) throw nb::index_error("sentence out of range");
+}
+
+std::vector<double> doubles_of(const Line<double>& given) { return {given.data(), given.data() + given.size()}; }
+
+void bind_likelihood(nb::module_& m) {
+    nb::class_<Likelihood>(m, "GraphLikelihood", "A treebank's probability and its gradient; see arbora.problems.graph.")
+        .def("__init__", [](Likelihood* self, const Model& model, const Encoded& sentences, const std::string& task,
+                            const KeptArcs* arcs, int threads) {
+                new (self) Likelihood(model, sentences, task_of(task), arcs == nullptr ? nullptr : &arcs->sets, threads);
+            }, "model"_a, "sentences"_a, "task"_a, "arcs"_a.none(), "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+            nb::keep_alive<1, 5>())
+        .def("__len__", &Likelihood::size)
+        .def_prop_ro("weight_count", &Likelihood::weight_count)
+        .def("ask", [](Likelihood& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
+                check_sentence(self, sentence);
+                Questions::Reply reply;
+                {
+                    const nb::gil_scoped_release release;
+                    reply = self.ask(sentence, weights, cost_augmented);
+                }
+                return tuple_of(reply);
+            }, "sentence"_a, "weights"_a, "cost_augmented"_a,
+            nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
+        .def("gradient", [](Likelihood& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
+                const auto chosen = chosen_of(sentences, self.size());
+                Output<double> gradient(self.weight_count());
+                double loss = 0.0;
+                {
+                    const nb::gil_scoped_release release;
+                    std::fill_n(gradient.data(), self.weight_count(), 0.0);
+                    loss = self.gradient(chosen, weights, cost_augmented, gradient.data());
+                }
+                return nb::make_tuple(loss, gradient.numpy({self.weight_count()}));
+            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
+            nb::sig("def gradient(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
+                    "tuple[float, numpy.typing.NDArray[numpy.float64]]"))
+        .def("arcs", [](const Likelihood& self, std::size_t sentence) {
+                check_sentence(self, sentence);
+                return self.arcs(sentence);
+            }, "sentence"_a)
+        .def("arc_scores", [](Likelihood& self, std::size_t sentence, const Weights& weights) {
+                check_sentence(self, sentence);
+                return copied(self.arc_scores(sentence, weights));
+            }, "sentence"_a, "weights"_a,
+            nb::sig("def arc_scores(self, sentence: int, weights: Weights) -> numpy.typing.NDArray[numpy.float64]"))
+        .def("gold_arcs", [](Likelihood& self, std::size_t sentence) {
+                check_sentence(self, sentence);
+                return copied(self.gold_arcs(sentence));
+            }, "sentence"_a, nb::sig("def gold_arcs(self, sentence: int) -> numpy.typing.NDArray[numpy.float64]"))
+        .def("arc_sums", [](Likelihood& self, std::size_t sentence, const Line<double>& scores) {
+                check_sentence(self, sentence);
+                const graph::Sums sums = self.arc_sums(sentence, doubles_of(scores));
+                return nb::make_tuple(sums.log_partition, copied(sums.arcs));
+            }, "sentence"_a, "scores"_a,
+            nb::sig("def arc_sums(self, sentence: int, scores: numpy.typing.NDArray[numpy.float64]) -> "
+                    "tuple[float, numpy.typing.NDArray[numpy.float64]]"))
+        .def("arc_features", [](Likelihood& self, std::size_t sentence, const Line<double>& coefficients) {
+                check_sentence(self, sentence);
+                return self.arc_features(sentence, doubles_of(coefficients));
+            }, "sentence"_a, "coefficients"_a,
+            nb::sig("def arc_features(self, sentence: int, coefficients: numpy.typing.NDArray[numpy.float64]) -> SparseVector"));
+}
+
 }  // namespace
 
 void bind_graph(nb::module_& m) {
@@ -319,6 +402,7 @@ void bind_graph(nb::module_& m) {
     bind_arcs(m);
     bind_model(m);
     bind_questions(m);
+    bind_likelihood(m);
 }
 
 }  // namespace arbora

@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "learners": {"_core", "errors", "interfaces"},
     "features": {"errors"},
     "scorers": {"_core", "errors", "features", "interfaces"},
-    "problems": {"_core", "interfaces", "scorers"},
+    "problems": {"_core", "errors", "interfaces", "scorers"},
     "registry": {"errors", "families", "features", "interfaces", "learners"},
     "parser": {"_core", "compact", "config", "data", "errors", "model_file", "registry", "scorers"},
     "_stages": {"interfaces", "problems"},

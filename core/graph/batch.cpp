@@ -16,7 +16,8 @@ std::vector<Worker> make_workers(const Model& model, int threads) {
     return workers;
 }
 
-// InputError unless the arcs are those of these sentences, by their numbers of words.
+}  // namespace
+
 void check_lengths(const feature::Encoded& sentences, const std::vector<ArcSet>& arcs) {
     if (arcs.size() != sentences.size())
         throw InputError("arcs: expected " + std::to_string(sentences.size()) + " sentences, got " + std::to_string(arcs.size()));
@@ -25,8 +26,6 @@ void check_lengths(const feature::Encoded& sentences, const std::vector<ArcSet>&
             throw InputError("arcs: expected " + std::to_string(n) + " words in sentence " + std::to_string(s) + ", got " +
                              std::to_string(arcs[s].n) + "; give the arcs that were kept of these very sentences");
 }
-
-}  // namespace
 
 std::vector<ArcSet> prune(const feature::Encoded& sentences, const Pruner& pruner, int threads) {
     std::vector<ArcSet> kept(sentences.size());

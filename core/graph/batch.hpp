@@ -20,6 +20,9 @@ struct Pruner {
     double within = 0;   // of the best head's score
 };
 
+// InputError unless the arcs are those of these sentences, by their numbers of words.
+void check_lengths(const feature::Encoded& sentences, const std::vector<ArcSet>& arcs);
+
 std::vector<ArcSet> prune(const feature::Encoded& sentences, const Pruner& pruner, int threads);
 
 // Adds the arcs of the gold trees that are missing; returns how many were.

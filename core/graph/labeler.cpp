@@ -25,10 +25,11 @@ int node(const Surroundings& around, Role role, int dep) {
 
 void find_surroundings(const int* heads, int n, std::vector<Surroundings>& out) {
     out.assign(static_cast<std::size_t>(n) + 1, {});
-    std::vector<int> inner(static_cast<std::size_t>(n) + 1);
+    std::vector<int> inner(static_cast<std::size_t>(n) + 1, -1);
     adjacent_siblings(heads, n, inner.data());
     for (int d = 1; d <= n; ++d) {
         const int h = heads[d];
+        if (h < 0) continue;
         out[d].head = h;
         out[d].sibling = inner[d] == h ? -1 : inner[d];
         out[d].grandparent = h > 0 ? heads[h] : -1;
@@ -53,6 +54,15 @@ void Labeler::find_rows(int dep, const Surroundings& around, bool whole_tree, st
         rows.push_back(row);
         // Labels are numbered by how common they are: the first line of a row, nearly always, is what is read.
         if (weights_ != nullptr) __builtin_prefetch(weights_ + row);
+    }
+}
+
+void Labeler::scores(std::span<const std::uint32_t> rows, double scale, std::span<const std::uint16_t> labels,
+                     std::vector<double>& out) const {
+    for (const std::uint16_t label : labels) {
+        float sum = 0;
+        for (const std::uint32_t row : rows) sum += weights_[row + label];
+        out.push_back(scale * sum);
     }
 }
 

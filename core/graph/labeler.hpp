@@ -16,7 +16,7 @@ struct Surroundings {
     int head = -1, sibling = -1, grandparent = -1, left_child = -1, right_child = -1;
 };
 
-// Of all words; index 0 is unused. O(n).
+// Of all words; index 0 is unused. heads[d] = -1: not known, and so nobody's child. O(n).
 void find_surroundings(const int* heads, int n, std::vector<Surroundings>& out);
 
 class Labeler {
@@ -28,6 +28,9 @@ public:
     // Appends the starts of the rows of all features of an arc and has them fetched from memory, so that rows are best found some
     // time before they are read. `around.grandparent` etc. are read only if whole_tree.
     void find_rows(int dep, const Surroundings& around, bool whole_tree, std::vector<std::uint32_t>& rows) const;
+
+    // Appends one score per label, times `scale`.
+    void scores(std::span<const std::uint32_t> rows, double scale, std::span<const std::uint16_t> labels, std::vector<double>& out) const;
 
     struct Best {
         int label = -1;

@@ -87,7 +87,7 @@ void adjacent_siblings(const int* heads, int n, int* siblings) {
     std::vector<int> last(n + 1);
     for (int h = 0; h <= n; ++h) last[h] = h;
     for (int d = 1; d <= n; ++d) {
-        if (heads[d] < d) siblings[d] = last[heads[d]], last[heads[d]] = d;
+        if (heads[d] >= 0 && heads[d] < d) siblings[d] = last[heads[d]], last[heads[d]] = d;
     }
     for (int h = 0; h <= n; ++h) last[h] = h;
     for (int d = n; d >= 1; --d) {

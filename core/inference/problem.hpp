@@ -45,6 +45,7 @@ double tree_score(const Problem& problem, const int* heads);
 bool in_family(const std::vector<int>& heads, Trees trees, Roots roots);
 
 // siblings[d] <- the next dependent of d's head between the two, or the head itself where d is the nearest. O(n).
+// Where heads[d] is -1, not known, siblings[d] stays as it is.
 void adjacent_siblings(const int* heads, int n, int* siblings);
 
 }  // namespace arbora

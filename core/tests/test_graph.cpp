@@ -1,5 +1,6 @@
 // Sparse arc sets, the charts over them against every tree, and hill climbing against the same search done naively.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "graph/arc_set.hpp"
 #include "graph/grand_chart.hpp"
 #include "graph/sparse_chart.hpp"
+#include "graph/sparse_sum.hpp"
 #include "inference/hill_climbing.hpp"
 #include "inference/queries.hpp"
 #include "sentences.hpp"
@@ -330,4 +332,81 @@ TEST(graph_hill_climbing_is_the_naive_search) {
         moved += heads != start;
     }
     CHECK(moved > 150);
+}
+
+namespace {
+
+// Sums over all trees of a question, done tree by tree: log Z, and the probability of each part.
+struct Expected {
+    long double log_partition = brute::kNothing;
+    std::map<std::pair<int, int>, long double> arcs;
+    std::map<std::tuple<int, int, int>, long double> siblings, grandparents;
+
+    explicit Expected(const Problem& p) {
+        const auto& trees = trees_of(p.n, p.trees, p.roots);
+        long double best = brute::kNothing, sum = 0;
+        for (const Heads& heads : trees) best = std::max(best, brute::score(p, heads));
+        if (best == brute::kNothing) return;
+        for (const Heads& heads : trees) sum += std::exp(brute::score(p, heads) - best);
+        log_partition = best + std::log(sum);
+        for (const Heads& heads : trees) add(heads, std::exp(brute::score(p, heads) - log_partition));
+    }
+
+    void add(const Heads& heads, long double probability) {
+        for (int d = 1; d < static_cast<int>(heads.size()); ++d) {
+            const int h = heads[d], step = d > h ? -1 : 1;
+            int inner = d + step;
+            while (inner != h && heads[inner] != h) inner += step;
+            arcs[{h, d}] += probability;
+            siblings[{h, d, inner}] += probability;
+            if (h > 0) grandparents[{heads[h], h, d}] += probability;
+        }
+    }
+};
+
+template <class Map, class Key>
+long double at(const Map& map, const Key& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? 0.0L : found->second;
+}
+
+void check_sums(const Question& q, Roots roots, bool with_grandparents, SparseSum& sums) {
+    const Expected expected(q.problem(Trees::projective, roots, with_grandparents ? 3 : 2));
+    const std::vector<double> arc_scores(q.arc_scores.begin(), q.arc_scores.end());
+    const double found = sums.log_partition(q.arcs, q.sides, q.parts, arc_scores.data(), q.sibling_scores.data(),
+                                            with_grandparents ? q.grand_scores.data() : nullptr, roots);
+    if (expected.log_partition == brute::kNothing) {
+        CHECK(found == kNo);
+        return;
+    }
+    const auto near = [](double value, long double wanted) { return std::abs(value - wanted) < 1e-11L * (1 + std::abs(wanted)); };
+    CHECK(near(found, expected.log_partition));
+    sums.marginals();
+    for (int d = 1; d <= q.n; ++d)
+        for (int a = q.arcs.first[d]; a < q.arcs.first[d + 1]; ++a) {
+            const int h = q.arcs.heads[a];
+            CHECK(near(sums.arc_marginals()[a], at(expected.arcs, std::pair{h, d})));
+            for (int b = q.arcs.first[h]; with_grandparents && h > 0 && b < q.arcs.first[h + 1]; ++b)
+                CHECK(near(sums.grand_marginals()[q.parts.part(a, b, q.arcs.first[h])], at(expected.grandparents, std::tuple{q.arcs.heads[b], h, d})));
+        }
+    for (const Side& side : q.sides.all())
+        for (int b = 0; b < side.count; ++b)
+            for (int a = -1; a < b; ++a) {
+                const std::tuple key{side.head, q.sides.dep(side, b), a < 0 ? side.head : q.sides.dep(side, a)};
+                CHECK(near(sums.sibling_marginals()[q.sides.part(side, b, a)], at(expected.siblings, key)));
+            }
+}
+
+}  // namespace
+
+TEST(graph_sums_over_sparse_trees_equal_those_of_listing_them) {
+    Random random(31);
+    SparseSum sums;
+    for (int n = 0; n <= 5; ++n)
+        for (const double share : {0.3, 0.6, 1.0})
+            for (int repeat = 0; repeat < 12; ++repeat) {
+                const Question q(random_set(n, share, random), random, repeat % 3 == 0);
+                for (const Roots roots : kRoots)
+                    for (const bool with_grandparents : {false, true}) check_sums(q, roots, with_grandparents, sums);
+            }
 }

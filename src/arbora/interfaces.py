@@ -43,7 +43,8 @@ class Query(StrEnum):
     """A question about a weighted set of trees.
 
     A family answers those of `FAMILY_QUERIES` by the method of that name. A problem answers the others, too:
-    it knows which tree is right, so that it can add a tree's cost to its score.
+    it knows which tree is right, so that it can add a tree's cost to its score. ARC_MARGINALS is the question
+    of learners that keep a score of their own for each arc: the methods of a problem whose names begin so.
     """
 
     ARGMAX = "argmax"
@@ -53,6 +54,7 @@ class Query(StrEnum):
     SAMPLE = "sample"
     COST_AUGMENTED = "cost_augmented"
     COST_AUGMENTED_MARGINALS = "cost_augmented_marginals"
+    ARC_MARGINALS = "arc_marginals"
 
 
 FAMILY_QUERIES: frozenset[Query] = frozenset(
@@ -129,13 +131,16 @@ class Answer:
     """What a problem says of one example, or summed over several, at the weights w as they are when asked."""
 
     loss: float
-    """The cost of the predicted tree: wrong heads, say. At least 0, and 0 for the right tree."""
+    """The cost of the predicted tree: wrong heads, say. At least 0, and 0 for the right tree.
+
+    For marginals: -log P(what is known of the tree)."""
 
     margin: float
     """How much better the right tree scores than the predicted one: <w, difference>."""
 
     difference: SparseVector
-    """f(right tree) - f(predicted tree); whole numbers, or for marginals the expected features."""
+    """f(right tree) - f(predicted tree), whole numbers; for marginals f(right tree) - E[f], the gradient of
+    log P."""
 
     @property
     def hinge(self) -> float:
@@ -161,13 +166,33 @@ class Problem(Protocol):
         """The number of examples."""
 
     def answer(self, i: int, w: Weights, query: Query) -> Answer:
-        """The best tree of example i by score (ARGMAX), or by score plus cost (COST_AUGMENTED)."""
+        """The best tree of example i by score (ARGMAX), or by score plus cost (COST_AUGMENTED).
+
+        Instead of the best tree, the sum over all (MARGINALS, COST_AUGMENTED_MARGINALS).
+        """
 
     def candidates(self, i: int, w: Weights, k: int) -> list[Answer]:
         """The k best trees of example i by score, best first; fewer where there are not so many (KBEST)."""
 
     def total(self, indices: NDArray[np.int64], w: Weights, query: Query) -> Answer:
         """The sum of `answer` over examples; the same bytes whatever the number of threads."""
+
+    def gradient(
+        self, indices: NDArray[np.int64], w: Weights, query: Query
+    ) -> tuple[float, NDArray[np.float64]]:
+        """The sum of -log P over examples and its gradient, (size,) (MARGINALS, or with costs)."""
+
+    def arc_scores(self, i: int, w: Weights) -> NDArray[np.float64]:
+        """The score of each arc of example i, (arcs,) (ARC_MARGINALS)."""
+
+    def arc_gold(self, i: int) -> NDArray[np.float64]:
+        """1 for the arcs of the right tree, 0 for the others, (arcs,)."""
+
+    def arc_marginals(self, i: int, scores: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """log Z and the probability of each arc where arcs have these scores."""
+
+    def arc_features(self, i: int, coefficients: NDArray[np.float64]) -> SparseVector:
+        """The sum of the features of all arcs, each times its coefficient."""
 
 
 class StopTraining(Exception):  # noqa: N818 - a request, not a fault

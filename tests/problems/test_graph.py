@@ -205,8 +205,10 @@ def test_gold_heads_that_are_none_are_errors_not_crashes():
             encoded.set_heads(wrong)
     heads[0] = -1
     encoded.set_heads(heads)
+    problem = GraphProblem(made, encoded)
+    assert problem.queries == {Query.MARGINALS, Query.COST_AUGMENTED_MARGINALS}
     with pytest.raises(InputError, match="sentence 0, word 1: expected a head to learn from, got none"):
-        GraphProblem(made, encoded)
+        problem.answer(0, Weights(made.size()), Query.ARGMAX)
     heads = np.array(COLUMNS["projective"].heads)
     with pytest.raises(InputError, match="one per word"):
         encoded.set_heads(heads[:-1])
