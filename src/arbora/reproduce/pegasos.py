@@ -91,8 +91,8 @@ SEARCHES = {
     "passive_aggressive": Search(grid={"C": STEPS}, epochs=10),
     "pegasos": Search(grid={"lam": LAMBDAS}, epochs=100, fixed={"k": 10}),
     "one_slack": Search(
-        grid={"C": tuple(round(1 / lam, 6) for lam in LAMBDAS)},
-        epochs=200,
+        grid={"C": tuple(round(1 / lam, 1) for lam in LAMBDAS if 1e-3 <= lam <= 1e-2)},
+        epochs=120,
         fixed={"epsilon": 0.05},
         converges=True,
     ),
@@ -144,7 +144,8 @@ class PegasosStudy:
             name: {key: _result(contest, key, system) for key, system in systems.items()}
             for name, contest in contests.items()
         }
-        return PegasosReport(results, LANGUAGES, systems, options).write(journal)
+        rules = QUICK_RULES if options.quick else RULES
+        return PegasosReport(results, LANGUAGES, systems, rules, options).write(journal)
 
 
 def make_contest(name: str, options: Options, journal: Journal, watcher: Watcher) -> Contest:
