@@ -236,6 +236,17 @@ def test_a_learner_that_converges_is_taken_at_its_end(tmp_path):
     assert choice.epochs == len(choice.points) == 4
 
 
+def test_a_combination_that_is_far_behind_is_given_up(tmp_path):
+    searches = {"pegasos": Search(grid={"lam": (3.0, 1e-6)}, epochs=8, trial=5)}
+    notes = Notes()
+    (_, good), (_, bad) = make_contest(tmp_path, searches, notes).curves("pegasos")
+    assert good[4].best - bad[4].best > 1
+    assert [len(good), len(bad)] == [8, 5]
+    again = make_contest(tmp_path, searches, notes).curves("pegasos")
+    assert [points[-1].epoch for _, points in again] == [8, 5]
+    assert len(notes.remembered) == 2
+
+
 def test_tables_escape_what_markdown_would_read():
     table = Table("t", ("a", "b"), (("x|y", "1"),))
     assert table.to_markdown().splitlines()[-1] == "| x\\|y | 1 |"
