@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -165,6 +166,24 @@ def test_without_matplotlib_nothing_is_begun(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="pip install matplotlib"):
         run(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_real_treebanks_stand_beside_the_paper(tmp_path, treebank_dir):
+    report, _ = run(tmp_path, languages=("danish", "dutch"), learners=("mira",), data=treebank_dir)
+    overview = report.tables[0]
+    assert list(overview.headings) == [
+        "system",
+        "Danish, ours",
+        "Danish, paper",
+        "Dutch, ours",
+        "Dutch, paper",
+    ]
+    assert overview.rows[0][2] == "90.2"
+    assert overview.rows[0][4] == "83.9"
+    assert any(note.startswith("Dutch: not the annotation") for note in report.notes)
+    gold = list(islice(arbora.read(treebank_dir / pegasos.LANGUAGES["danish"].test), 50))
+    predicted = list(arbora.read(tmp_path / "predictions" / "danish-mira.conllx"))
+    assert f"{evaluate(gold, predicted).nopunct.uas:.2f}" == overview.rows[0][1]
 
 
 # The parts

@@ -12,7 +12,6 @@ from arbora.cli.list import describe_family, describe_learner, describe_study, p
 from arbora.errors import InputError
 from arbora.interfaces import ROOTS
 from arbora.registry import families, learners
-from arbora.reproduce import studies
 
 info = typer.Typer(no_args_is_help=True, help="Say all about one thing: arbora info family projective")
 
@@ -87,6 +86,8 @@ def study(
 
     Examples: arbora info study pegasos; arbora info study pegasos --json
     """
+    from arbora.reproduce import studies  # see list.py
+
     try:
         described = describe_study(name)
     except InputError as error:
