@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -167,6 +168,24 @@ def test_without_matplotlib_nothing_is_begun(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_real_treebanks_stand_beside_the_paper(tmp_path, treebank_dir):
+    report, _ = run(tmp_path, languages=("danish", "dutch"), learners=("mira",), data=treebank_dir)
+    overview = report.tables[0]
+    assert list(overview.headings) == [
+        "system",
+        "Danish, ours",
+        "Danish, paper",
+        "Dutch, ours",
+        "Dutch, paper",
+    ]
+    assert overview.rows[0][2] == "90.2"
+    assert overview.rows[0][4] == "83.9"
+    assert any(note.startswith("Dutch: not the annotation") for note in report.notes)
+    gold = list(islice(arbora.read(treebank_dir / pegasos.LANGUAGES["danish"].test), 50))
+    predicted = list(arbora.read(tmp_path / "predictions" / "danish-mira.conllx"))
+    assert f"{evaluate(gold, predicted).nopunct.uas:.2f}" == overview.rows[0][1]
+
+
 # The parts
 
 
@@ -234,6 +253,17 @@ def test_a_learner_that_converges_is_taken_at_its_end(tmp_path):
     system = System(title="1-slack", learner="one_slack", which="last", published={})
     choice = make_contest(tmp_path, searches, Notes()).choose(system)
     assert choice.epochs == len(choice.points) == 4
+
+
+def test_a_combination_that_is_far_behind_is_given_up(tmp_path):
+    searches = {"pegasos": Search(grid={"lam": (3.0, 1e-6)}, epochs=8, trial=5)}
+    notes = Notes()
+    (_, good), (_, bad) = make_contest(tmp_path, searches, notes).curves("pegasos")
+    assert good[4].best - bad[4].best > 1
+    assert [len(good), len(bad)] == [8, 5]
+    again = make_contest(tmp_path, searches, notes).curves("pegasos")
+    assert [points[-1].epoch for _, points in again] == [8, 5]
+    assert len(notes.remembered) == 2
 
 
 def test_tables_escape_what_markdown_would_read():

@@ -18,7 +18,6 @@ from arbora.errors import InputError
 from arbora.interfaces import ROOTS
 from arbora.model_file import ModelFile, read_model
 from arbora.registry import families, learners
-from arbora.reproduce import studies
 
 
 class ThingOrModel(TyperGroup):
@@ -217,6 +216,8 @@ def study(
 
     Examples: arbora info study pegasos; arbora info study pegasos --json
     """
+    from arbora.reproduce import studies  # see list.py
+
     try:
         described = describe_study(name)
     except InputError as error:

@@ -15,7 +15,6 @@ from arbora.cli.console import make_console
 from arbora.errors import unknown
 from arbora.interfaces import Family, Query
 from arbora.registry import families, features, learners
-from arbora.reproduce import studies
 
 
 def _kind(name: str) -> str:
@@ -93,6 +92,8 @@ def list_features(as_json: bool) -> None:
 
 def list_studies(as_json: bool) -> None:
     """All studies, with their papers."""
+    from arbora.reproduce import studies  # which load all that trains parsers: not for every verb
+
     described = [describe_study(name) for name in studies]
     if as_json:
         print(json.dumps(described, ensure_ascii=False, indent=1))
@@ -214,6 +215,8 @@ class StudyDescription(TypedDict):
 
 def describe_study(name: str) -> StudyDescription:
     """What `arbora list` and `arbora info` say about a study."""
+    from arbora.reproduce import studies
+
     study = studies.create(name)
     return {
         "name": name,

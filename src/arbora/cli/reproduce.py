@@ -16,7 +16,6 @@ from arbora.cli.console import make_console
 from arbora.cli.files import session
 from arbora.cli.tables import Table, show
 from arbora.errors import InputError
-from arbora.reproduce import Options, studies
 
 
 class Lines:
@@ -60,6 +59,8 @@ def _watching() -> Iterator[Lines]:
 
 
 def _study(name: str) -> str:
+    from arbora.reproduce import studies  # see list.py
+
     try:
         studies.factory(name)
     except InputError as error:
@@ -128,6 +129,8 @@ def reproduce(
 
     Examples: arbora reproduce pegasos --data treebanks; arbora reproduce pegasos --quick -o /tmp/pegasos
     """
+    from arbora.reproduce import Options, studies
+
     with session(), _watching() as watcher:
         options = Options(
             output=output or Path("reproduce") / study,

@@ -38,6 +38,10 @@ INVENTED = 400, 100
 """Sentences to learn from and to test on, where they are invented and nothing else is said."""
 
 
+BEHIND = 1.0
+"""Points of UAS."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Language:
     """A treebank; files are relative to the folder of treebanks. Without files it is invented."""
@@ -69,6 +73,8 @@ class Search:
     fixed: Mapping[str, Value] = field(default_factory=dict)
     converges: bool = False
     """Ends by itself: the last epoch counts, not the one that is best on what was held out."""
+    trial: int | None = None
+    """After so many epochs, a combination is given up that is a point behind the best before it was then."""
 
     def __iter__(self) -> Iterator[Parameters]:
         for values in product(*self.grid.values()):
@@ -222,19 +228,23 @@ class Contest:
     def curves(self, learner_name: str) -> list[tuple[Parameters, list[Point]]]:
         """The course of every combination of a learner's grid, on the held-out part."""
         search = self.searches[learner_name]
-        found = []
+        found: list[tuple[Parameters, list[Point]]] = []
         for parameters in search:
             learner = self._learner(learner_name, parameters, search.epochs)
+            needed = _needed([points for _, points in found], search.trial)
 
-            def work(learner: Learner = learner) -> dict[str, Any]:
-                ran = self._choosing.run(learner, asked=self.watcher.asked)
+            def work(learner: Learner = learner, needed: float | None = needed) -> dict[str, Any]:
+                def hopeless(point: Point) -> bool:
+                    return needed is not None and point.epoch == search.trial and point.best < needed
+
+                ran = self._choosing.run(learner, hopeless=hopeless, asked=self.watcher.asked)
                 return {"points": [point.to_json() for point in ran.points]}
 
             result = compute(
                 self.journal,
                 self.watcher,
                 f"{self.name}, choosing: {learner_name} {in_words(parameters)}",
-                self._inputs(self._parts, learner),
+                self._inputs(self._parts, learner, **({} if needed is None else {"needed": needed})),
                 search.epochs * len(self._parts[0]),
                 work,
                 lambda result: "held-out UAS " + _best(result["points"]),
@@ -287,6 +297,12 @@ class Contest:
         treebank.write(predicted, folder / f"{self.name}-{name}.{self.format}")
         counts = scores.per_sentence
         return {"uas": scores.uas, "tokens": counts.tokens.tolist(), "heads": counts.heads.tolist()}
+
+
+def _needed(courses: Sequence[Sequence[Point]], trial: int | None) -> float | None:
+    """The UAS that a further course must have after `trial` epochs; None: any."""
+    reached = [point.best for course in courses for point in course if point.epoch == trial]
+    return round(max(reached) - BEHIND, 6) if reached else None
 
 
 def _best(points: Sequence[Mapping[str, Any]]) -> str:

@@ -22,7 +22,7 @@ from arbora.data.columns import Columns, Format
 from arbora.data.encode import Names
 from arbora.data.sentence import Sentence
 from arbora.evaluate import is_punctuation
-from arbora.interfaces import Learner, Progress
+from arbora.interfaces import Learner, Progress, StopTraining
 from arbora.parser import Parser, Pruner, PrunerSettings, pruner_scorer
 from arbora.problems import GraphProblem, Watched
 from arbora.scorers import GraphSettings
@@ -44,6 +44,11 @@ class Point:
     last: float
     measures: dict[str, float]
     """What the learner itself reports."""
+
+    @property
+    def best(self) -> float:
+        """UAS of the better weights."""
+        return max(self.averaged, self.last)
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name; `from_json` is `Point(**...)`."""
@@ -107,9 +112,13 @@ class Course:
         learner: Learner,
         *,
         judge: bool = True,
+        hopeless: Callable[[Point], bool] = lambda point: False,
         asked: Callable[[int], None] | None = None,
     ) -> Ran:
-        """All epochs; without `judge` there are no points, and the judged treebank is not looked at."""
+        """All epochs, or until one is `hopeless`.
+
+        Without `judge` there are no points, and the judged treebank is not looked at.
+        """
         points: list[Point] = []
         spent, since = 0.0, time.process_time()
 
@@ -117,9 +126,15 @@ class Course:
             nonlocal spent, since
             spent += time.process_time() - since
             if judge:
-                averaged, last = self.uas(progress.averaged()), self.uas(progress.last())
-                epoch = progress.epoch
-                points.append(Point(epoch.number, spent, averaged, last, dict(epoch.measures)))
+                epoch, averaged, last = progress.epoch, progress.averaged(), progress.last()
+                uas = self.uas(averaged)
+                # Some learners average nothing; parsing takes longer than finding out.
+                same = np.array_equal(averaged, last)
+                points.append(
+                    Point(epoch.number, spent, uas, uas if same else self.uas(last), dict(epoch.measures))
+                )
+                if hopeless(points[-1]):
+                    raise StopTraining
             since = time.process_time()
 
         problem = self.problem if asked is None else Watched(self.problem, asked)

@@ -89,10 +89,11 @@ STEPS = (0.001, 0.003, 0.01, 1.0)
 SEARCHES = {
     "mira": Search(grid={"C": STEPS}, epochs=10),
     "passive_aggressive": Search(grid={"C": STEPS}, epochs=10),
-    "pegasos": Search(grid={"lam": LAMBDAS}, epochs=100, fixed={"k": 10}),
+    "pegasos": Search(grid={"lam": LAMBDAS}, epochs=100, trial=20, fixed={"k": 10}),
     "one_slack": Search(
-        grid={"C": tuple(round(1 / lam, 6) for lam in LAMBDAS)},
-        epochs=200,
+        grid={"C": tuple(round(1 / lam, 1) for lam in LAMBDAS)},
+        epochs=120,
+        trial=40,
         fixed={"epsilon": 0.05},
         converges=True,
     ),
@@ -100,7 +101,7 @@ SEARCHES = {
 QUICK_SEARCHES = {
     "mira": Search(grid={"C": (0.01,)}, epochs=2),
     "passive_aggressive": Search(grid={"C": (0.01,)}, epochs=2),
-    "pegasos": Search(grid={"lam": (1e-2, 3.3e-2)}, epochs=3, fixed={"k": 10}),
+    "pegasos": Search(grid={"lam": (3.3e-2, 1e-4)}, epochs=3, trial=2, fixed={"k": 10}),
     "one_slack": Search(grid={"C": (100.0,)}, epochs=6, fixed={"epsilon": 0.05}, converges=True),
 }
 RULES = Rules(tree_bits=22, pruner=PrunerSettings(keep=16))
@@ -144,7 +145,8 @@ class PegasosStudy:
             name: {key: _result(contest, key, system) for key, system in systems.items()}
             for name, contest in contests.items()
         }
-        return PegasosReport(results, LANGUAGES, systems, options).write(journal)
+        rules = QUICK_RULES if options.quick else RULES
+        return PegasosReport(results, LANGUAGES, systems, rules, options).write(journal)
 
 
 def make_contest(name: str, options: Options, journal: Journal, watcher: Watcher) -> Contest:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arbora._replace import replacing
-from arbora.reproduce.contest import Choice, Language, System
+from arbora.reproduce.contest import Choice, Language, Rules, System
 from arbora.reproduce.study import Journal, Options, Report, Table
 from arbora.significance import paired_bootstrap, sign_test
 from arbora.view.plots import Line, Panel, save_plot
@@ -41,11 +41,13 @@ class PegasosReport:
         results: Results,
         languages: Mapping[str, Language],
         systems: Mapping[str, System],
+        rules: Rules,
         options: Options,
     ) -> None:
         self.results = results
         self.languages = languages
         self.systems = systems
+        self.rules = rules
         self.options = options
 
     def write(self, journal: Journal) -> Report:
@@ -91,8 +93,8 @@ class PegasosReport:
                     f"{result.choice.uas:.2f}",
                     f"{result.uas:.2f}",
                     "best" if key == best else f"{result.uas - results[best].uas:+.2f}",
-                    "" if key == best else f"{tests['sign']['p_value']:.3f}",
-                    "" if key == best else f"{tests['bootstrap']['p_value']:.3f}",
+                    "" if key == best else _chance(tests["sign"]["p_value"]),
+                    "" if key == best else _chance(tests["bootstrap"]["p_value"]),
                     f"{result.seconds:.0f}",
                 ]
             )
@@ -154,8 +156,14 @@ class PegasosReport:
     def remarks(self) -> list[str]:
         """What has to be known to read the tables."""
         foreign = [self.languages[name].title for name in self.results if not self.languages[name].published]
+        pruner = self.rules.pruner
         notes = [
             "UAS counts words that are not written with punctuation only, as CoNLL-X did.",
+            *(
+                []
+                if pruner is None
+                else [f"A first-order pruner leaves each word {pruner.keep} heads at most."]
+            ),
             "Parameters and epochs were chosen on the last tenth of the training data; the paper chose λ on "
             "its test data.",
             "p: of the difference to the best system, two-sided, over sentences; sign test and bootstrap.",
@@ -171,15 +179,25 @@ class PegasosReport:
             )
         return notes
 
+    @property
+    def command(self) -> str:
+        """What gives these results again."""
+        options = self.options
+        words = ["arbora reproduce pegasos"]
+        for option, names in (("--languages", options.languages), ("--learners", options.learners)):
+            if names:
+                words.append(f"{option} {','.join(names)}")
+        if options.seed:
+            words.append(f"--seed {options.seed}")
+        if options.quick:
+            words.append("--quick")
+        return " ".join(words)
+
     def page(self, tables: Sequence[Table]) -> str:
         """The Markdown page."""
-        options = self.options
-        command = ["arbora reproduce pegasos", f"--seed {options.seed}"]
-        if options.quick:
-            command.append("--quick")
         parts = [
             "# Large-margin training of dependency parsers: Pegasos-DP",
-            f"Printed by `{' '.join(command)}`: Table 1 and Figure 2 of Lee, Lim and Jang (2010) for our own "
+            f"Written by `{self.command}`: Table 1 and Figure 2 of Lee, Lim and Jang (2010) for our own "
             "learners. Second order (adjacent siblings), approximate non-projective search, unlabelled; "
             "Pegasos-DP sees k = 10 examples per step.",
             *(table.to_markdown() for table in tables),
@@ -210,6 +228,10 @@ class PegasosReport:
             }
             for name, results in self.results.items()
         }
+
+
+def _chance(p_value: float) -> str:
+    return f"{p_value:.3f}" if p_value >= 0.001 else "<0.001"
 
 
 def _published(uas: float | None) -> str:
