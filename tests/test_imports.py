@@ -36,7 +36,17 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "scorers": {"_core", "errors", "features", "interfaces"},
     "problems": {"_core", "errors", "interfaces", "scorers"},
     "registry": {"errors", "families", "features", "interfaces", "learners"},
-    "parser": {"_core", "compact", "config", "data", "errors", "model_file", "registry", "scorers"},
+    "parser": {
+        "_core",
+        "compact",
+        "config",
+        "data",
+        "errors",
+        "interfaces",
+        "model_file",
+        "registry",
+        "scorers",
+    },
     "_stages": {"interfaces", "problems"},
     "_checkpoint": {"_stages", "errors", "interfaces", "model_file"},
     "train": {

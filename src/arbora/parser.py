@@ -22,6 +22,7 @@ from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, FormatOrAuto
 from arbora.errors import InputError, ModelError
+from arbora.interfaces import Roots
 from arbora.model_file import ModelFile, read_model, write_model
 from arbora.registry import features
 from arbora.scorers import GraphSettings, LinearScorer
@@ -71,10 +72,15 @@ class Pruner:
         return self.scorer.native.prune(sentences, self.weights, s.keep, s.within, threads)
 
 
-def pruner_scorer(settings: PrunerSettings) -> LinearScorer:
-    """The scorer of a pruner: arcs alone, any tree."""
+def pruner_scorer(settings: PrunerSettings, roots: Roots = "single") -> LinearScorer:
+    """The scorer of a pruner: arcs alone, any tree. `roots` matters only while it learns."""
     shape = GraphSettings(
-        trees="nonprojective", order=1, labels="none", features=settings.features, tree_bits=settings.bits
+        trees="nonprojective",
+        roots=roots,
+        order=1,
+        labels="none",
+        features=settings.features,
+        tree_bits=settings.bits,
     )
     return LinearScorer(shape, features.create(settings.features))
 

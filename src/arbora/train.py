@@ -257,7 +257,8 @@ class Training:
         return Stage(name="labels", learner=learner, problem=problem, judge=None, patience=0)
 
     def _pruner_stage(self, done: dict[str, Floats]) -> Stage:
-        problem = GraphProblem(pruner_scorer(self.config.pruner_settings), self.train, threads=self.threads)
+        scorer = pruner_scorer(self.config.pruner_settings, self.settings.roots)
+        problem = GraphProblem(scorer, self.train, threads=self.threads)
         learner = replace(PRUNER_LEARNER, seed=self.config.seed)
         return Stage(name="pruner", learner=learner, problem=problem, judge=None, patience=0)
 

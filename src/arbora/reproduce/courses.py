@@ -104,7 +104,8 @@ class Course:
         self.problem = GraphProblem(self.scorer, self._train, arcs=arcs, threads=threads)
 
     def _make_pruner(self, settings: PrunerSettings, seed: int) -> Pruner:
-        problem = GraphProblem(pruner_scorer(settings), self._train, threads=self.threads)
+        scorer = pruner_scorer(settings, self.scorer.settings.roots)
+        problem = GraphProblem(scorer, self._train, threads=self.threads)
         return Pruner(settings, replace(PRUNER_LEARNER, seed=seed).fit(problem).averaged)
 
     def run(
