@@ -41,6 +41,27 @@ std::string shape(std::string_view text) {
     return result;
 }
 
+// In small letters: Latin, Greek and Cyrillic ones of one or two bytes; everything else stays as it is.
+std::string lowered(std::string_view text) {
+    std::string result(text);
+    for (std::size_t i = 0; i < result.size(); ++i) {
+        const auto first = static_cast<unsigned char>(result[i]);
+        if (first >= 'A' && first <= 'Z') result[i] = static_cast<char>(first + 32);
+        if (first < 0xc3 || first > 0xd0 || i + 1 >= result.size()) continue;
+        const unsigned letter = (first & 0x1fU) << 6 | (static_cast<unsigned char>(result[i + 1]) & 0x3fU);
+        unsigned small = letter;
+        if ((letter >= 0xc0 && letter <= 0xde && letter != 0xd7) || (letter >= 0x391 && letter <= 0x3a9) || (letter >= 0x410 && letter <= 0x42f))
+            small = letter + 0x20;
+        else if (letter >= 0x400 && letter <= 0x40f)
+            small = letter + 0x50;
+        else if ((letter >= 0x100 && letter <= 0x137) || (letter >= 0x14a && letter <= 0x177))
+            small = letter | 1;
+        result[i] = static_cast<char>(0xc0 | small >> 6);
+        result[++i] = static_cast<char>(0x80 | (small & 0x3f));
+    }
+    return result;
+}
+
 std::uint32_t value(Field field, std::string_view text) {
     return static_cast<std::uint32_t>(hash_text(text, static_cast<std::uint64_t>(field) + 1));
 }
@@ -71,6 +92,14 @@ std::vector<Row> form_rows(const conll::StringTable& forms) {
 std::vector<std::uint32_t> values(const conll::StringTable& table, Field field) {
     std::vector<std::uint32_t> result(table.size());
     for (std::size_t id = 0; id < table.size(); ++id) result[id] = value(field, table[id]);
+    return result;
+}
+
+constexpr std::string_view kNoLemma = "_";
+
+std::vector<std::uint32_t> small_form_values(const conll::StringTable& forms) {
+    std::vector<std::uint32_t> result(forms.size());
+    for (std::size_t id = 0; id < forms.size(); ++id) result[id] = value(Field::lemma, lowered(forms[id]));
     return result;
 }
 
@@ -108,6 +137,7 @@ Encoded::Encoded(const conll::Columns& columns, const Names& names) : offsets_(c
     const auto& tables = columns.tables;
     const auto& ids = columns.ids;
     const auto forms = form_rows(tables[form_column]);
+    const auto small_forms = small_form_values(tables[form_column]);
     const auto lemmas = values(tables[lemma_column], Field::lemma), tag_values = values(tables[tag_column], Field::tag),
                fines = values(tables[fine_column], Field::fine), feats = values(tables[feats_column], Field::feats);
     const auto tags = numbers<std::uint8_t>(tables[tag_column], [&](auto text) { return names.tag(text); });
@@ -125,7 +155,9 @@ Encoded::Encoded(const conll::Columns& columns, const Names& names) : offsets_(c
         for (auto w = static_cast<std::size_t>(offsets_[s]); w < static_cast<std::size_t>(offsets_[s + 1]); ++w) {
             Row& row = rows_[++at];
             row = forms[ids[form_column][w]];
-            set(row, Field::lemma, lemmas[ids[lemma_column][w]]);
+            // A treebank without lemmas: the word in small letters is the next best.
+            const auto lemma = ids[lemma_column][w];
+            set(row, Field::lemma, tables[lemma_column][lemma] == kNoLemma ? small_forms[ids[form_column][w]] : lemmas[lemma]);
             set(row, Field::tag, tag_values[ids[tag_column][w]]);
             set(row, Field::fine, fines[ids[fine_column][w]]);
             set(row, Field::feats, feats[ids[feats_column][w]]);

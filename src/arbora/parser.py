@@ -44,9 +44,9 @@ class PrunerSettings:
 
     features: str = "pruner-v1"
     bits: int = 18
-    keep: int = 10
+    keep: int = 12
     """Heads per word at most, besides the word before it."""
-    within: float = 2.0
+    within: float = 2.5
     """Only heads whose score is this near to the best one's."""
 
     def __post_init__(self) -> None:

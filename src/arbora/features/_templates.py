@@ -5,8 +5,8 @@ One template per line, a conjunction of atoms `role.field`; `#` starts a comment
 
     roles    h head, d dependent, s the next dependent towards the head, g the head's head, b each tag between
              h and d, l and r the dependent's own outermost dependents (labels only)
-    fields   form, lemma, tag (coarse, UPOS), fine (XPOS), feats, prefix (4 letters), suffix (3), ending (2),
-             shape
+    fields   form, lemma (where there is none, the form in small letters), tag (coarse, UPOS), fine (XPOS),
+             feats, prefix (4 letters), suffix (3), ending (2), shape
 
 Direction is part of every template, and distance of all about arcs: a weight without and one with it.
 """

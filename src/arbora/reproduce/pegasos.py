@@ -104,7 +104,8 @@ QUICK_SEARCHES = {
     "pegasos": Search(grid={"lam": (3.3e-2, 1e-4)}, epochs=3, trial=2, fixed={"k": 10}),
     "one_slack": Search(grid={"C": (100.0,)}, epochs=6, fixed={"epsilon": 0.05}, converges=True),
 }
-RULES = Rules(tree_bits=22, pruner=PrunerSettings(keep=16, within=3.0))
+EVERYTHING = 1e9
+RULES = Rules(tree_bits=22, pruner=PrunerSettings(keep=16, within=EVERYTHING))
 QUICK_RULES = Rules(tree_bits=16, pruner=PrunerSettings(keep=8, bits=14), sentences=(150, 50))
 
 
