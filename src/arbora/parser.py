@@ -270,7 +270,7 @@ def _names(file: ModelFile, name: str) -> tuple[str, ...]:
 def _table(file: ModelFile, name: str, size: int) -> Floats:
     if not compact.is_quantized(file.tensors, name):
         return in_memory(file.tensor(name, np.float32, [size]))
-    weights = compact.dequantize(file.tensors, name, source=file.source)
+    weights = in_memory(compact.dequantize(file.tensors, name, source=file.source).reshape(-1))
     if weights.shape != (size,):
         raise ModelError(f"tensor {name!r}: expected {size} weights, got {weights.size}", source=file.source)
     return weights
