@@ -39,7 +39,9 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "parser": {"_core", "compact", "config", "data", "errors", "model_file", "registry", "scorers"},
     "_stages": {"interfaces", "problems"},
     "_checkpoint": {"_stages", "errors", "interfaces", "model_file"},
+    "_annotation": {"_core", "_stages", "data", "errors", "inference", "interfaces"},
     "train": {
+        "_annotation",
         "_checkpoint",
         "_core",
         "_stages",
