@@ -86,8 +86,8 @@ class TrainConfig:
             raise InputError(f"weights: expected {' or '.join(get_args(Which))}, got {self.weights!r}")
         if self.decode != "same" and self.order != 1:
             raise InputError(
-                f"decode: expected same with order = {self.order}, got {self.decode!r}; scores of second-order "
-                "parts belong to the trees they were trained with"
+                f"decode: expected same with order = {self.order}, got {self.decode!r}; second-order scores "
+                "belong to the trees they were trained with"
             )
 
 
@@ -95,6 +95,9 @@ DEFAULT_PARAMETERS: dict[str, dict[str, int | float | str]] = {
     # Chosen on UD_English-EWT dev.
     "passive_aggressive": {"C": 0.01},
     "mira": {"C": 0.01},
+    "log_linear": {"C": 0.1},
+    "adagrad": {"C": 0.1, "rate": 1.0, "floor": 30.0},
+    "exponentiated_gradient": {"C": 0.01},
 }
 LABEL_LEARNER = PassiveAggressive(C=0.01, epochs=5)
 PRUNER_LEARNER = PassiveAggressive(C=0.01, epochs=3)
@@ -234,8 +237,8 @@ class Training:
     def _check_order(self) -> None:
         if self.settings.order == 2 and self.settings.trees == "nonprojective":
             raise InputError(
-                f"the learner {self.config.learner} needs sums over trees, and second-order non-projective trees "
-                'have no exact ones; choose order = 1, or trees = "projective"'
+                f"the learner {self.config.learner} needs sums over trees, and second-order non-projective "
+                'trees have no exact ones; choose order = 1, or trees = "projective"'
             )
 
     def _learner(self) -> Learner:
@@ -360,7 +363,7 @@ class Training:
         )
 
     def _decide_trees(self, parser: Parser) -> Parser:
-        """The parser with its scores on dev, over projective trees where these were asked for or are better."""
+        """The parser with its scores on dev, over projective trees where these are asked for or better."""
         same = replace(parser, about={**parser.about, "dev": self._dev_scores(parser)})
         if self.config.decode == "same" or self.settings.trees == "projective":
             return same
