@@ -19,6 +19,7 @@ from arbora.inference import argmax
 from arbora.interfaces import Roots, Trees
 
 Projectivize: TypeAlias = Literal["flatten", "minimum-loss"]
+Heads: TypeAlias = NDArray[np.int32]
 
 
 def check_treebank(
@@ -95,30 +96,38 @@ def check_roots(columns: Columns, roots: Roots) -> None:
         )
 
 
-def training_heads(columns: Columns, trees: Trees, roots: Roots, how: Projectivize) -> NDArray[np.int32]:
+def training_heads(columns: Columns, trees: Trees, how: Projectivize) -> Heads:
     """The heads of all words, those of crossing arcs changed where trees are to be projective. Shape (W,).
 
-    In sentences that are known in part, `flatten` has no path to lift along: as few heads as can be are
-    changed there in any case, and unknown ones stay unknown.
+    Sentences that are known in part stay as they are; see `filled_heads`.
     """
     heads = np.array(columns.heads)
     if trees == "nonprojective":
         return heads
     crossing, _, _ = measure_trees(columns.heads, columns.offsets)
-    for first, last in pairwise(columns.offsets.tolist()):
-        part = heads[first:last]
-        if (part < 0).any():
-            heads[first:last] = _nearest_projective(part, roots)
-        elif crossing[first:last].any():
-            heads[first:last] = projectivize(Tree.from_heads(part.tolist()), how).heads[1:]
+    offsets = columns.offsets
+    for s in np.unique(np.searchsorted(offsets, np.flatnonzero(crossing), side="right") - 1):
+        first, last = offsets[s], offsets[s + 1]
+        heads[first:last] = projectivize(Tree.from_heads(heads[first:last].tolist()), how).heads[1:]
     return heads
 
 
-def _nearest_projective(heads: NDArray[np.int32], roots: Roots) -> NDArray[np.int32]:
-    """Known heads, as few changed as can be for a projective tree to have them all; O(n³)."""
+def filled_heads(columns: Columns, heads: Heads, trees: Trees, roots: Roots) -> Heads:
+    """A whole tree of the family for each sentence that is known in part, which has all heads that it can.
+
+    Where known arcs cross and trees may not, as few heads as can be are changed. Unknown ones are near by.
+    """
+    filled = heads.copy()
+    for first, last in pairwise(columns.offsets.tolist()):
+        if (heads[first:last] < 0).any():
+            filled[first:last] = _nearest_tree(heads[first:last], trees, roots)
+    return filled
+
+
+def _nearest_tree(heads: Heads, trees: Trees, roots: Roots) -> Heads:
+    nodes = np.arange(len(heads) + 1)
+    # All distances together count less than one known head.
+    scores = -np.abs(nodes[:, None] - nodes) / (4.0 * len(nodes) ** 2)
     known = np.flatnonzero(heads >= 0)
-    scores = np.zeros((len(heads) + 1, len(heads) + 1))
-    scores[:, known + 1] = -1.0
-    scores[heads[known], known + 1] = 1.0
-    nearest = np.asarray(argmax(scores, trees="projective", roots=roots).heads[1:], dtype=np.int32)
-    return np.where(heads >= 0, nearest, heads)
+    scores[heads[known], known + 1] += 1.0
+    return np.asarray(argmax(scores, trees=trees, roots=roots).heads[1:], dtype=np.int32)

@@ -27,6 +27,7 @@ from arbora._annotation import (
     check_dev,
     check_roots,
     check_treebank,
+    filled_heads,
     root_counts,
     training_heads,
 )
@@ -209,9 +210,12 @@ class Training:
         if self.sums:
             check_roots(train, self.settings.roots)
             self._check_order()
-        self.train.set_heads(
-            training_heads(train, self.settings.trees, self.settings.roots, self.config.projectivize)
-        )
+        heads = training_heads(train, self.settings.trees, self.config.projectivize)
+        filled = filled_heads(train, heads, self.settings.trees, self.settings.roots)
+        self.train.set_heads(np.where(heads < 0, heads, filled))
+        self.filled = self.names.encode(train)
+        """As `train`, with trees for what is not known: arcs that a pruner must not take away."""
+        self.filled.set_heads(filled)
         self.seen = np.asarray(self.train.seen_labels(len(self.names.labels)))
         self.scorer = Parser.make_scorer(self.settings, self.names, self.seen)
         # Now, not after the stages before it.
@@ -343,7 +347,7 @@ class Training:
                 f"per word; best UAS left {100 * (1 - lost / self.dev.words):.2f}"
             )
         arcs = pruner.prune(self.train, self.threads)
-        arcs.restore_gold(self.train)
+        arcs.restore_gold(self.filled)
         return arcs
 
     def _parser(self, done: dict[str, Floats], reports: list[dict[str, Any]] | None = None) -> Parser:
