@@ -355,6 +355,17 @@ void bind_likelihood(nb::module_& m) {
                 return tuple_of(reply);
             }, "sentence"_a, "weights"_a, "cost_augmented"_a,
             nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
+        .def("total", [](Likelihood& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
+                const auto chosen = chosen_of(sentences, self.size());
+                Questions::Reply reply;
+                {
+                    const nb::gil_scoped_release release;
+                    reply = self.total(chosen, weights, cost_augmented);
+                }
+                return tuple_of(reply);
+            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
+            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
+                    "tuple[float, float, SparseVector]"))
         .def("gradient", [](Likelihood& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
                 const auto chosen = chosen_of(sentences, self.size());
                 Output<double> gradient(self.weight_count());

@@ -14,6 +14,7 @@
 
 #include "arrays.hpp"
 #include "errors/errors.hpp"
+#include "linear/adagrad.hpp"
 #include "linear/qp.hpp"
 #include "linear/sparse.hpp"
 #include "linear/weights.hpp"
@@ -90,12 +91,12 @@ nb::dict state_of(const Weights& weights) {
 }
 
 template <class T>
-T field(const nb::dict& state, const char* name) {
-    if (!state.contains(name)) throw InputError(std::string("Weights.from_state: the state has no entry '") + name + "'");
+T field(const nb::dict& state, const char* name, const char* owner = "Weights.from_state") {
+    if (!state.contains(name)) throw InputError(std::string(owner) + ": the state has no entry '" + name + "'");
     try {
         return nb::cast<T>(state[name]);
     } catch (const nb::cast_error&) {
-        throw InputError(std::string("Weights.from_state: the entry '") + name + "' has the wrong type");
+        throw InputError(std::string(owner) + ": the entry '" + name + "' has the wrong type");
     }
 }
 
@@ -111,6 +112,25 @@ Weights from_state(const nb::dict& state) {
     made.norm2 = field<double>(state, "norm2");
     made.norm2_error = field<double>(state, "norm2_error");
     return Weights(std::move(made));
+}
+
+nb::dict adagrad_state_of(const Adagrad& steps) {
+    nb::dict result;
+    result["squares"] = copied(steps.state().squares);
+    result["paid"] = copied(steps.state().paid);
+    result["steps"] = steps.state().steps;
+    return result;
+}
+
+AdagradState adagrad_state(const nb::dict& state) {
+    constexpr const char* kOwner = "Adagrad.from_state";
+    const auto squares = field<Line<float>>(state, "squares", kOwner);
+    const auto paid = field<Line<std::uint32_t>>(state, "paid", kOwner);
+    AdagradState made;
+    made.squares.assign(squares.data(), squares.data() + squares.shape(0));
+    made.paid.assign(paid.data(), paid.data() + paid.shape(0));
+    made.steps = field<std::uint32_t>(state, "steps", kOwner);
+    return made;
 }
 
 nb::tuple solve(const Input& gram, const Input& linear, double cap, const std::optional<Input>& start) {
@@ -171,11 +191,27 @@ void bind_weights(nb::module_& m) {
                     nb::sig("def from_state(state: dict[str, typing.Any]) -> Weights"));
 }
 
+void bind_adagrad(nb::module_& m) {
+    nb::class_<Adagrad>(m, "Adagrad", "Steps whose length is adapted to each weight, with an L2 penalty paid when a weight is touched.")
+        .def(nb::init<std::size_t, double, double, double>(), nb::arg("size"), nb::arg("rate"), nb::arg("penalty"), nb::arg("floor"))
+        .def("step", &Adagrad::step, nb::arg("w"), nb::arg("ascent"), nb::arg("factor"),
+             "One step on w against the gradient -factor * ascent.")
+        .def("settle", &Adagrad::settle, nb::arg("w"), "Every weight pays the penalty of all steps so far.")
+        .def("state", &adagrad_state_of, nb::sig("def state(self) -> dict[str, typing.Any]"), "For `from_state`.")
+        .def_static("from_state",
+                    [](const nb::dict& state, double rate, double penalty, double floor) {
+                        return Adagrad(adagrad_state(state), rate, penalty, floor);
+                    },
+                    nb::arg("state"), nb::arg("rate"), nb::arg("penalty"), nb::arg("floor"),
+                    nb::sig("def from_state(state: dict[str, typing.Any], rate: float, penalty: float, floor: float) -> Adagrad"));
+}
+
 }  // namespace
 
 void bind_linear(nb::module_& m) {
     bind_sparse_vector(m);
     bind_weights(m);
+    bind_adagrad(m);
     m.def("in_memory", [](const Line<float>& weights) { return copied(std::span(weights.data(), weights.size())); }, nb::arg("weights"),
           nb::sig("def in_memory(weights: " ARBORA_FLOATS ") -> " ARBORA_FLOATS),
           "A copy that is quick to read at random places: aligned, and in large pages where the system has them.");

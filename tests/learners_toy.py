@@ -9,7 +9,7 @@ from arbora.interfaces import Answer, Query
 TAGS = 4
 NEAR = 2 * TAGS  # direction and tag, of neighbours
 SIZE = (TAGS + 1) * TAGS + NEAR
-EVERY = frozenset({Query.ARGMAX, Query.KBEST, Query.COST_AUGMENTED})
+EVERY = frozenset({Query.ARGMAX, Query.KBEST, Query.COST_AUGMENTED, Query.MARGINALS, Query.ARC_MARGINALS})
 
 
 def arc_features(tags, head, dep):
@@ -35,20 +35,27 @@ class ToyProblem:
         hidden = rng.integers(-3, 4, SIZE) + 0.01 * rng.normal(size=SIZE)
         trees = {n: head_matrix(n, "nonprojective", "single")[:, 1:] for n in (2, 3)}
         self.features, self.costs = [], []
+        # Features of arcs; which tree has which arc; which tree is right.
+        self.arcs, self.members, self.gold = [], [], []
         for _ in range(examples):
             n = int(rng.integers(2, 4))
             tags = rng.integers(0, TAGS, n)
-            features = np.zeros((len(trees[n]), SIZE))
-            for row, heads in zip(features, trees[n], strict=True):
-                for dep, head in enumerate(heads, 1):
-                    np.add.at(row, arc_features(tags, head, dep), 1.0)
-            features += blur * rng.normal(size=features.shape)
+            pairs = [(head, dep) for dep in range(1, n + 1) for head in range(n + 1) if head != dep]
+            arcs = np.zeros((len(pairs), SIZE))
+            for row, (head, dep) in zip(arcs, pairs, strict=True):
+                np.add.at(row, arc_features(tags, head, dep), 1.0)
+            arcs += blur * rng.normal(size=arcs.shape)
+            heads = trees[n]
+            members = np.array([[tree[dep - 1] == head for head, dep in pairs] for tree in heads], float)
+            features = members @ arcs
             gold = int(np.argmax(features @ hidden))
             if rng.random() < noise:
                 gold = int(rng.integers(len(features)))
-            heads = trees[n]
             self.features.append(features[gold] - features)  # differences: gold minus each tree
             self.costs.append((heads != heads[gold]).sum(axis=1).astype(float))
+            self.arcs.append(arcs)
+            self.members.append(members)
+            self.gold.append(gold)
 
     def __len__(self):
         return len(self.features)
@@ -66,6 +73,10 @@ class ToyProblem:
         assert query in self.queries
         self.asked += 1
         ranked, margins = self._ranked(i, w, query is Query.COST_AUGMENTED)
+        if query is Query.MARGINALS:
+            log_partition, probabilities = normalized(-margins)
+            difference = SparseVector(np.arange(SIZE), probabilities @ self.features[i])
+            return Answer(log_partition, float(probabilities @ margins), difference)
         return self._answer(i, ranked[0], margins)
 
     def candidates(self, i, w, k):
@@ -80,6 +91,31 @@ class ToyProblem:
             difference = difference + answer.difference
         return Answer(sum(a.loss for a in answers), sum(a.margin for a in answers), difference)
 
+    def gradient(self, indices, w, query):
+        assert query in self.queries
+        self.asked += len(indices)
+        loss, gradient = 0.0, np.zeros(SIZE)
+        for i in indices:
+            log_partition, probabilities = normalized(-self._ranked(i, w, False)[1])
+            loss += log_partition
+            gradient -= probabilities @ self.features[i]
+        return loss, gradient
+
+    def arc_scores(self, i, w):
+        assert Query.ARC_MARGINALS in self.queries
+        self._ranked(i, w, False)
+        return self.arcs[i] @ np.asarray(w.values(), dtype=np.float64)
+
+    def arc_gold(self, i):
+        return self.members[i][self.gold[i]]
+
+    def arc_marginals(self, i, scores):
+        log_partition, probabilities = normalized(self.members[i] @ scores)
+        return log_partition, probabilities @ self.members[i]
+
+    def arc_features(self, i, coefficients):
+        return SparseVector(np.arange(SIZE), coefficients @ self.arcs[i])
+
     def mistakes(self, values):
         """Wrong heads of the best trees at these weights."""
         values = np.asarray(values, dtype=np.float64)
@@ -89,3 +125,10 @@ class ToyProblem:
         values = np.asarray(values, dtype=np.float64)
         worst = [np.max(c - f @ values) for f, c in zip(self.features, self.costs, strict=True)]
         return float(np.mean(worst))
+
+
+def normalized(scores):
+    """The log of the sum of all exp(score), and each one's share of it."""
+    largest = scores.max()
+    weights = np.exp(scores - largest)
+    return float(largest + np.log(weights.sum())), weights / weights.sum()

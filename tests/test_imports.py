@@ -49,7 +49,9 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     },
     "_stages": {"interfaces", "problems"},
     "_checkpoint": {"_stages", "errors", "interfaces", "model_file"},
+    "_annotation": {"_core", "_stages", "data", "errors", "inference", "interfaces"},
     "train": {
+        "_annotation",
         "_checkpoint",
         "_core",
         "_stages",

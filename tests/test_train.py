@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from graph_toys import config, treebank
 
+from arbora._annotation import filled_heads, training_heads
 from arbora._stages import Silent
 from arbora.data.columns import parse_text
 from arbora.data.synthetic import generate
+from arbora.data.tree import Tree
 from arbora.errors import DataError, InputError, ModelError
 from arbora.parser import Parser, PrunerSettings
 from arbora.registry import learners
@@ -366,3 +368,155 @@ def test_training_has_defaults():
     assert TrainConfig().learner in learners
     few = "".join(sentence.to_conllu() for sentence in generate(3, seed=1, longest=8))
     assert train(parse_text(few, "conllu")).parser.settings.tree_bits == TrainConfig().tree_bits
+
+
+# Probabilities, and what is known in part
+
+
+def with_unknown(columns, share, seed=0):
+    """A treebank in which this share of words has neither head nor label."""
+    rng = np.random.default_rng(seed)
+    lines = [line.split("\t") for line in text_of(columns).split("\n")]
+    for fields in lines:
+        if len(fields) == 10 and rng.random() < share:
+            fields[6] = fields[7] = "_"
+    return parse_text("\n".join("\t".join(fields) for fields in lines), "conllu")
+
+
+PROBABILITIES = [
+    ("log_linear", {"parameters": {"iterations": 5}}),
+    ("adagrad", {"parameters": {"k": 2}}),
+    ("exponentiated_gradient", {"parameters": {"objective": "log_linear"}}),
+]
+
+
+@pytest.mark.parametrize(("learner", "options"), PROBABILITIES)
+def test_probabilities_give_one_model_resumed_or_not_whatever_the_threads(learner, options, tmp_path):
+    plan = config(learner=learner, order=1, **options)
+    whole = model_bytes(train(TRAIN, DEV, config=plan), tmp_path / "1")
+    assert whole == model_bytes(train(TRAIN, DEV, config=plan, threads=2), tmp_path / "2")
+    for stage, epoch in (("labels", 2), ("pruner", 1), ("tree", 1)):
+        path = tmp_path / f"{stage}.checkpoint"
+        try:
+            train(TRAIN, DEV, config=plan, observer=Recorder((stage, epoch)), checkpoint=path)
+        except KeyboardInterrupt:
+            assert stage != "tree"
+        resumed = train(TRAIN, DEV, config=plan, checkpoint=path, resume=True)
+        assert model_bytes(resumed, tmp_path / "3") == whole
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"order": 1, "trees": "projective", "roots": "single"},
+        {"order": 1, "trees": "projective", "roots": "multi"},
+        {"order": 1, "trees": "nonprojective", "roots": "single"},
+        {"order": 1, "trees": "nonprojective", "roots": "multi"},
+        {"order": 2, "trees": "projective"},
+        {"order": 2, "trees": "projective", "grandparents": False, "labels": "none"},
+        {"order": 1, "trees": "nonprojective", "labels": "joint"},
+        {"order": 2, "trees": "projective", "labels": "joint", "pruner": False},
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_every_family_is_learned_by_probabilities_and_in_part(options, share):
+    given = with_unknown(TRAIN, share)
+    first = config(epochs=1, learner="adagrad", parameters={"rate": 0.01}, **options)
+    begun = train(given, DEV, config=first).scores["uas"]
+    trained = train(given, DEV, config=config(epochs=6, learner="adagrad", **options))
+    assert trained.scores["uas"] > max(begun, 50)
+    losses = [report["loss"] for report in trained.reports if report["stage"] == "tree"]
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("learner", ["log_linear", "adagrad"])
+def test_half_the_heads_still_teach(learner):
+    whole, dev = treebank(150, seed=4), treebank(40, seed=6)
+    extra = {"iterations": 5} if learner == "log_linear" else {}
+    plan = config(epochs=4, learner=learner, order=1, tree_bits=16, label_bits=16, parameters=extra)
+    everything = train(whole, dev, config=plan).scores
+    half = train(with_unknown(whole, 0.5), dev, config=plan).scores
+    nothing = train(with_unknown(whole, 0.98), dev, config=plan).scores
+    assert everything["uas"] > 85
+    assert nothing["uas"] < half["uas"] <= everything["uas"] + 1
+    assert half["uas"] > everything["uas"] - 8
+    assert half["las"] > everything["las"] - 12
+
+
+def test_part_of_a_tree_may_be_all_of_it(tmp_path):
+    plan = config(learner="adagrad", order=1)
+    whole = model_bytes(train(TRAIN, DEV, config=plan), tmp_path / "1")
+    assert whole == model_bytes(train(with_unknown(TRAIN, 0.0), DEV, config=plan), tmp_path / "2")
+
+
+def test_labels_of_probabilities_are_probabilities():
+    watcher = Recorder()
+    train(TRAIN, config=config(learner="adagrad", order=1), observer=watcher)
+    losses = [report.epoch.loss for report in watcher.reports if report.stage == "labels"]
+    assert all(loss != int(loss) for loss in losses)  # -log P, not a number of mistakes
+    assert losses[-1] < losses[0]
+
+
+CROSSING = """\
+1\ta\t_\tX\t_\t_\t4\tx\t_\t_
+2\tb\t_\tX\t_\t_\t5\tx\t_\t_
+3\tc\t_\tX\t_\t_\t5\tx\t_\t_
+4\td\t_\tX\t_\t_\t5\tx\t_\t_
+5\te\t_\tX\t_\t_\t0\troot\t_\t_
+
+"""
+
+
+def test_crossing_arcs_are_changed_as_asked():
+    crossing = parse_text(CROSSING, "conllu")
+    assert training_heads(crossing, "nonprojective", "flatten").tolist() == [4, 5, 5, 5, 0]
+    for how in ("flatten", "minimum-loss"):
+        assert training_heads(crossing, "projective", how).tolist() == [5, 5, 5, 5, 0]
+        trained = train(crossing, config=config(trees="projective", order=1, projectivize=how))
+        assert trained.parser.settings.trees == "projective"
+
+
+def test_unknown_heads_stay_unknown_and_can_be_filled():
+    known = parse_text(CROSSING.replace("\t5\tx", "\t_\t_", 1), "conllu")
+    heads = training_heads(known, "projective", "flatten")
+    assert heads.tolist() == [4, -1, 5, 5, 0]
+    assert filled_heads(known, heads, "nonprojective", "single").tolist() == [4, 1, 5, 5, 0]
+    filled = filled_heads(known, heads, "projective", "single")
+    assert (filled >= 0).all()
+    assert Tree.from_heads(filled.tolist()).is_projective()
+    assert np.sum(filled[[0, 2, 3, 4]] != heads[[0, 2, 3, 4]]) == 1
+
+
+def test_non_projective_models_may_parse_projectively():
+    flat, dev = treebank(60, seed=3), treebank(20, seed=9)
+    plan = config(trees="nonprojective", order=1, learner="adagrad", epochs=2)
+    same = train(flat, dev, config=plan)
+    assert same.parser.settings.trees == "nonprojective"
+    forced = train(flat, dev, config=replace(plan, decode="projective"))
+    assert forced.parser.settings.trees == "projective"
+    assert forced.parser.tree.tobytes() == same.parser.tree.tobytes()
+    watcher = Recorder()
+    chosen = train(flat, dev, config=replace(plan, decode="auto"), observer=watcher)
+    assert chosen.scores["las"] == max(same.scores["las"], forced.scores["las"])
+    assert any("over projective ones" in note for note in watcher.notes)
+
+
+def test_probabilities_that_cannot_be(small_treebank):
+    with pytest.raises(
+        InputError, match=r"second-order non-projective trees have no exact ones; choose order = 1"
+    ):
+        train(TRAIN, config=config(learner="adagrad", order=2, trees="nonprojective"))
+    with pytest.raises(InputError, match=r"exponentiated_gradient needs .*missing: arc_marginals"):
+        train(TRAIN, config=config(learner="exponentiated_gradient", order=2, trees="projective"))
+    with pytest.raises(InputError, match="decode: expected same with order = 2"):
+        config(order=2, decode="auto")
+    both = parse_text("1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n2\tb\tb\tX\t_\t_\t0\troot\t_\t_\n\n", "conllu")
+    with pytest.raises(DataError, match=r'roots: expected one root per sentence.*choose roots = "multi"'):
+        train(both, config=config(learner="adagrad", order=1, roots="single"))
+    with pytest.raises(DataError, match=r"HEAD: expected a head .*learn from what is known"):
+        train(with_unknown(TRAIN, 0.5), config=config(learner="exponentiated_gradient", order=1))
+    with pytest.raises(DataError, match="HEAD"):
+        train(TRAIN, with_unknown(DEV, 0.5), config=config(learner="adagrad", order=1))
+    with pytest.raises(DataError, match="no word with a head"):
+        train(with_unknown(TRAIN, 1.1), config=config(learner="adagrad", order=1))

@@ -11,6 +11,8 @@ namespace arbora::graph {
 
 namespace {
 
+// What a part must at least count in a gradient to be added to it: gradients are float32, and sure models have many such parts.
+constexpr double kNegligible = 1e-7;
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
 double log_sum(const double* scores, std::size_t count) {
@@ -200,9 +202,9 @@ void Expectations::add_parts(const Sums& counts, Answer& answer) {
     for (int d = 1; d <= set.n; ++d)
         for (int a = set.first[d]; a < set.first[d + 1]; ++a) {
             const int h = set.heads[a];
-            if (counts.arcs[a] != 0.0) worker_.add_arc(h, d, static_cast<float>(counts.arcs[a]), answer.difference);
+            if (std::abs(counts.arcs[a]) > kNegligible) worker_.add_arc(h, d, static_cast<float>(counts.arcs[a]), answer.difference);
             for (int b = set.first[h]; model_->grandparents && h > 0 && b < set.first[h + 1]; ++b)
-                if (const double count = counts.grandparents[worker_.grand_parts().part(a, b, set.first[h])]; count != 0.0)
+                if (const double count = counts.grandparents[worker_.grand_parts().part(a, b, set.first[h])]; std::abs(count) > kNegligible)
                     worker_.add_grandparent(set.heads[b], h, d, static_cast<float>(count), answer.difference);
         }
     const Sides& sides = worker_.sides();
@@ -210,7 +212,7 @@ void Expectations::add_parts(const Sums& counts, Answer& answer) {
         const Side& side = sides.all()[s];
         for (int b = 0; b < side.count; ++b)
             for (int a = -1; a < b; ++a)
-                if (const double count = counts.siblings[sides.part(side, b, a)]; count != 0.0)
+                if (const double count = counts.siblings[sides.part(side, b, a)]; std::abs(count) > kNegligible)
                     worker_.add_sibling(side.head, sides.dep(side, b), a < 0 ? side.head : sides.dep(side, a), static_cast<float>(count),
                                         answer.difference);
     }
@@ -220,7 +222,7 @@ void Expectations::add_arc_labels(const Sums& all, const Sums& known, Answer& an
     const ArcSet& set = arcs();
     for (int d = 1; d <= set.n; ++d)
         for (int a = set.first[d]; a < set.first[d + 1]; ++a) {
-            if (all.arcs[a] == 0.0 && known.arcs[a] == 0.0) continue;
+            if (all.arcs[a] <= kNegligible && known.arcs[a] <= kNegligible) continue;
             Surroundings around;
             around.head = set.heads[a];
             rows_.clear();
@@ -231,7 +233,7 @@ void Expectations::add_arc_labels(const Sums& all, const Sums& known, Answer& an
                 const int gold = sentence_.labels[d];
                 const double right = gold < 0 ? share : labels[i] == gold ? 1.0 : 0.0;
                 const auto count = static_cast<float>(known.arcs[a] * right - all.arcs[a] * share);
-                if (count == 0.0F) continue;
+                if (std::abs(count) <= kNegligible) continue;
                 for (const std::uint32_t row : rows_) answer.difference.emplace_back(model_->tree_size + row + labels[i], count);
             }
         }

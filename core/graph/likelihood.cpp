@@ -43,6 +43,30 @@ Questions::Reply Likelihood::ask(std::size_t s, const Weights& weights, bool cos
     return reply;
 }
 
+Questions::Reply Likelihood::total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
+    check(weights);
+    held_ = 0;
+    const WeightView seen = view(*model_, task_, weights.data(), weights.scale());
+    constexpr std::size_t kPiece = 256;
+    Questions::Reply sum;
+    for (std::size_t begin = 0; begin < sentences.size(); begin += kPiece) {
+        const std::size_t count = std::min(kPiece, sentences.size() - begin);
+        std::vector<Answer> found(count);
+        parallel_for(count, static_cast<int>(workers_.size()), [&](int worker, std::size_t i) {
+            const auto s = static_cast<std::size_t>(sentences[begin + i]);
+            found[i] = workers_[worker].answer(sentences_->sentence(s), arcs_of(s), seen, task_, cost_augmented);
+        });
+        std::vector<SparseEntry> entries;
+        for (auto& answer : found) {
+            sum.loss += answer.loss;
+            entries.insert(entries.end(), answer.difference.begin(), answer.difference.end());
+        }
+        sum.difference = add(sum.difference, coalesce(std::move(entries)));
+    }
+    sum.margin = weights.dot(sum.difference);
+    return sum;
+}
+
 double Likelihood::gradient(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented, double* gradient) {
     check(weights);
     held_ = 0;

@@ -21,6 +21,9 @@ public:
     // Of one sentence: loss is -log P, difference its negative gradient.
     Questions::Reply ask(std::size_t sentence, const Weights& weights, bool cost_augmented);
 
+    // The sum of `ask` over sentences.
+    Questions::Reply total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented);
+
     // Adds the gradient of -log P, summed over the sentences, to `gradient` [weight_count] and returns the sum of -log P.
     double gradient(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented, double* gradient);
 

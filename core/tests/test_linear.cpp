@@ -6,6 +6,7 @@
 
 #include "check.hpp"
 #include "errors/errors.hpp"
+#include "linear/adagrad.hpp"
 #include "linear/qp.hpp"
 #include "linear/sparse.hpp"
 #include "linear/weights.hpp"
@@ -203,6 +204,53 @@ TEST(weights_go_on_from_their_state_to_the_bit) {
     CHECK(first.average() == second.average());
     CHECK(first.norm2() == second.norm2());
     CHECK(first.scale() == second.scale());
+}
+
+TEST(adagrad_steps_are_what_they_say) {
+    constexpr std::uint32_t kSize = 30;
+    constexpr double kRate = 0.3, kPenalty = 0.02, kFloor = 0.5;
+    Generator random(8, 0);
+    Weights w(kSize);
+    Adagrad steps(kSize, kRate, kPenalty, kFloor);
+    Dense plain(kSize), squares(kSize), paid(kSize);
+    for (int t = 1; t <= 200; ++t) {
+        const SparseVector ascent = coalesce(random_entries(random, 5, kSize));
+        steps.step(w, ascent, 0.25);
+        for (std::size_t i = 0; i < ascent.size(); ++i) {
+            const auto j = ascent.indices[i];
+            const double g = -0.25 * ascent.values[i];
+            squares[j] += g * g;
+            const double height = kFloor + std::sqrt(squares[j]);
+            plain[j] = (height * plain[j] - kRate * g) / (height + kRate * kPenalty * (t - paid[j]));
+            paid[j] = t;
+        }
+        if (t == 100) {
+            Adagrad again(AdagradState(steps.state()), kRate, kPenalty, kFloor);
+            Weights first{WeightsState(w.state())}, second{WeightsState(w.state())};
+            steps.settle(first), again.settle(second);
+            CHECK(first.values() == second.values());
+            steps = Adagrad(AdagradState(steps.state()), kRate, kPenalty, kFloor);
+            w = std::move(first);
+            for (std::size_t j = 0; j < kSize; ++j) {
+                const double height = kFloor + std::sqrt(squares[j]);
+                plain[j] *= height / (height + kRate * kPenalty * (t - paid[j]));
+                paid[j] = t;
+            }
+        }
+    }
+    for (std::size_t j = 0; j < kSize; ++j) CHECK_NEAR(w.values()[j], plain[j], 1e-5);
+}
+
+TEST(adagrad_refuses_what_cannot_be) {
+    CHECK(is_refused([] { Adagrad(3, 0.0, 0.1, 1.0); }));
+    CHECK(is_refused([] { Adagrad(3, 1.0, -0.1, 1.0); }));
+    CHECK(is_refused([] { Adagrad(3, 1.0, 0.1, 0.0); }));
+    CHECK(is_refused([] { Adagrad(AdagradState{{1.0F}, {}, 0}, 1.0, 0.1, 1.0); }));
+    Adagrad steps(3, 1.0, 0.0, 1.0);
+    Weights few(2), right(3);
+    CHECK(is_refused([&] { steps.step(few, {}, 1.0); }));
+    CHECK(is_refused([&] { steps.settle(few); }));
+    CHECK(is_refused([&] { steps.step(right, coalesce({{3, 1.0F}}), 1.0); }));
 }
 
 TEST(weights_refuse_what_cannot_be) {

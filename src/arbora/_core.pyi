@@ -205,6 +205,8 @@ class GraphLikelihood:
 
     def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
 
+    def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
+
     def gradient(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> tuple[float, numpy.typing.NDArray[numpy.float64]]: ...
 
     def arcs(self, sentence: int) -> int: ...
@@ -295,6 +297,25 @@ class Weights:
 
     @staticmethod
     def from_state(state: dict[str, Any]) -> Weights: ...
+
+class Adagrad:
+    """
+    Steps whose length is adapted to each weight, with an L2 penalty paid when a weight is touched.
+    """
+
+    def __init__(self, size: int, rate: float, penalty: float, floor: float) -> None: ...
+
+    def step(self, w: Weights, ascent: SparseVector, factor: float) -> None:
+        """One step on w against the gradient -factor * ascent."""
+
+    def settle(self, w: Weights) -> None:
+        """Every weight pays the penalty of all steps so far."""
+
+    def state(self) -> dict[str, Any]:
+        """For `from_state`."""
+
+    @staticmethod
+    def from_state(state: dict[str, Any], rate: float, penalty: float, floor: float) -> Adagrad: ...
 
 def in_memory(weights: numpy.typing.NDArray[numpy.float32]) -> numpy.typing.NDArray[numpy.float32]:
     """

@@ -19,7 +19,16 @@ from arbora.families import (
 )
 from arbora.features import GRAPH_V1, PRUNER_V1, TemplateSet
 from arbora.interfaces import Family, Learner
-from arbora.learners import Mira, OneSlack, PassiveAggressive, Pegasos, Perceptron
+from arbora.learners import (
+    Adagrad,
+    ExponentiatedGradient,
+    LogLinear,
+    Mira,
+    OneSlack,
+    PassiveAggressive,
+    Pegasos,
+    Perceptron,
+)
 
 T = TypeVar("T")
 
@@ -75,6 +84,9 @@ learners.register(Mira.name, Mira)
 learners.register(PassiveAggressive.name, PassiveAggressive)
 learners.register(Pegasos.name, Pegasos)
 learners.register(OneSlack.name, OneSlack)
+learners.register(LogLinear.name, LogLinear)
+learners.register(Adagrad.name, Adagrad)
+learners.register(ExponentiatedGradient.name, ExponentiatedGradient)
 
 features: Registry[TemplateSet] = Registry("feature set")
 for _templates in (GRAPH_V1, PRUNER_V1):

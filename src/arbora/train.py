@@ -21,21 +21,27 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from arbora._annotation import (
+    Projectivize,
+    check_dev,
+    check_roots,
+    check_treebank,
+    filled_heads,
+    root_counts,
+    training_heads,
+)
 from arbora._checkpoint import Checkpoint, Saved
 from arbora._core import Encoded, KeptArcs, measure_trees
 from arbora._stages import Best, Floats, Observer, Scores, Silent, Stage, Which
 from arbora.config import from_dict, to_dict
-from arbora.data.columns import Columns, TextColumn
+from arbora.data.columns import Columns
 from arbora.data.encode import Names
 from arbora.data.files import Source
-from arbora.data.projectivize import projectivize
-from arbora.data.tree import Tree
 from arbora.data.treebank import read_columns
-from arbora.errors import DataError, InputError, ModelError
-from arbora.interfaces import Learner, Progress, Roots, Trees
-from arbora.learners import PassiveAggressive
+from arbora.errors import InputError, ModelError
+from arbora.interfaces import Learner, Progress, Query, Roots, Trees
+from arbora.learners import Adagrad, PassiveAggressive
 from arbora.learners._online import require_answers
 from arbora.parser import Parser, Pruner, PrunerSettings, pruner_scorer
 from arbora.problems import GraphProblem
@@ -66,6 +72,10 @@ class TrainConfig:
     parameters: dict[str, int | float | str] = field(default_factory=dict)
     """Of the learner, by name; `arbora info learner NAME` lists them."""
     weights: Which = "averaged"
+    projectivize: Projectivize = "flatten"
+    """How crossing arcs of the treebank are changed where trees are projective."""
+    decode: Literal["same", "projective", "auto"] = "same"
+    """Trees when parsing, where training is over first-order non-projective ones; auto: the better on dev."""
     patience: int = 4
     """Stop when dev has not improved for so many epochs; 0: never."""
     seed: int = 0
@@ -75,15 +85,28 @@ class TrainConfig:
             raise InputError(f"patience, seed: expected 0 or more, got {min(self.patience, self.seed)}")
         if self.weights not in get_args(Which):
             raise InputError(f"weights: expected {' or '.join(get_args(Which))}, got {self.weights!r}")
+        if self.decode != "same" and self.order != 1:
+            raise InputError(
+                f"decode: expected same with order = {self.order}, got {self.decode!r}; second-order scores "
+                "belong to the trees they were trained with"
+            )
 
 
 DEFAULT_PARAMETERS: dict[str, dict[str, int | float | str]] = {
     # Chosen on UD_English-EWT dev.
     "passive_aggressive": {"C": 0.01},
     "mira": {"C": 0.01},
+    "log_linear": {"C": 0.1},
+    "adagrad": {"C": 0.1, "rate": 1.0, "floor": 30.0},
+    "exponentiated_gradient": {"C": 0.01},
 }
 LABEL_LEARNER = PassiveAggressive(C=0.01, epochs=5)
 PRUNER_LEARNER = PassiveAggressive(C=0.01, epochs=3)
+# For learners of probabilities, and for what is known in part.
+LABEL_PROBABILITIES = Adagrad(C=0.1, rate=1.0, floor=30.0, epochs=5)
+PRUNER_PROBABILITIES = Adagrad(C=0.1, rate=1.0, floor=30.0, epochs=3)
+PRUNER_SCALE = 0.25
+"""Of the scores of a pruner of probabilities, which differ more than those of one with margins of 1."""
 
 
 @dataclass(frozen=True)
@@ -127,17 +150,21 @@ def train(
 
 def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     """The configuration with all that is `auto` decided."""
-    crossing, _, roots = measure_trees(columns.heads, columns.offsets)
+    crossing, _, _ = measure_trees(columns.heads, columns.offsets)
     pick: dict[str, Any] = {}
     if config.trees == "auto":
         pick["trees"] = "nonprojective" if np.mean(crossing) > CROSSING_SHARE else "projective"
     if config.roots == "auto":
-        pick["roots"] = "single" if np.all(roots == 1) else "multi"
+        pick["roots"] = "single" if np.all(root_counts(columns) <= 1) else "multi"
     if config.pruner == "auto":
         pick["pruner"] = True
-    defaults = DEFAULT_PARAMETERS.get(config.learner, {})
-    pick["parameters"] = make_learner(config, {**defaults, **config.parameters}).settings()
+    pick["parameters"] = chosen_learner(config).settings()
     return replace(config, **pick)
+
+
+def chosen_learner(config: TrainConfig) -> Learner:
+    """The learner of a configuration, with the defaults of parsers where it says nothing."""
+    return make_learner(config, {**DEFAULT_PARAMETERS.get(config.learner, {}), **config.parameters})
 
 
 def make_learner(config: TrainConfig, parameters: dict[str, int | float | str]) -> Learner:
@@ -169,7 +196,9 @@ class Training:
     def __init__(
         self, train: Columns, dev: Columns | None, config: TrainConfig, threads: int, observer: Observer
     ) -> None:
-        check_treebank(train, labelled=config.labels != "none")
+        needs = chosen_learner(config).needs
+        self.sums = Query.MARGINALS in needs
+        check_treebank(train, labelled=config.labels != "none", partial=needs == {Query.MARGINALS})
         if dev is not None:
             check_dev(dev, train, observer, labelled=config.labels != "none")
         self.config = resolve(config, train)
@@ -177,10 +206,17 @@ class Training:
         self.observer = observer
         self.names = Names.of(train)
         self.train = self.names.encode(train)
-        if self.config.trees == "projective":
-            self.train.set_heads(projective_heads(train))
-        self.seen = np.asarray(self.train.seen_labels(len(self.names.labels)))
         self.settings = self._settings()
+        if self.sums:
+            check_roots(train, self.settings.roots)
+            self._check_order()
+        heads = training_heads(train, self.settings.trees, self.config.projectivize)
+        filled = filled_heads(train, heads, self.settings.trees, self.settings.roots)
+        self.train.set_heads(np.where(heads < 0, heads, filled))
+        self.filled = self.names.encode(train)
+        """As `train`, with trees for what is not known: arcs that a pruner must not take away."""
+        self.filled.set_heads(filled)
+        self.seen = np.asarray(self.train.seen_labels(len(self.names.labels)))
         self.scorer = Parser.make_scorer(self.settings, self.names, self.seen)
         # Now, not after the stages before it.
         require_answers(self._learner(), GraphProblem(self.scorer, self.train, self._task))
@@ -201,6 +237,13 @@ class Training:
             tree_bits=c.tree_bits,
             label_bits=c.label_bits,
         )
+
+    def _check_order(self) -> None:
+        if self.settings.order == 2 and self.settings.trees == "nonprojective":
+            raise InputError(
+                f"the learner {self.config.learner} needs sums over trees, and second-order non-projective "
+                'trees have no exact ones; choose order = 1, or trees = "projective"'
+            )
 
     def _learner(self) -> Learner:
         return make_learner(self.config, self.config.parameters)
@@ -224,8 +267,8 @@ class Training:
             done[name] = best.weights
             if interrupted and name != "tree":
                 raise KeyboardInterrupt
-        parser = self._parser(done, reports)
-        return Trained(parser, reports, self._final_scores(parser), interrupted)
+        parser = self._decide_trees(self._parser(done, reports))
+        return Trained(parser, reports, parser.about["dev"], interrupted)
 
     def _stage_names(self) -> list[str]:
         wanted = {"labels": self.config.labels == "staged", "pruner": bool(self.config.pruner), "tree": True}
@@ -253,14 +296,26 @@ class Training:
 
     def _labels_stage(self, done: dict[str, Floats]) -> Stage:
         problem = GraphProblem(self.scorer, self.train, "labels", threads=self.threads)
-        learner = replace(LABEL_LEARNER, seed=self.config.seed)
+        learner = replace(LABEL_PROBABILITIES if self.sums else LABEL_LEARNER, seed=self.config.seed)
         return Stage(name="labels", learner=learner, problem=problem, judge=None, patience=0)
 
     def _pruner_stage(self, done: dict[str, Floats]) -> Stage:
         scorer = pruner_scorer(self.config.pruner_settings, self.settings.roots)
         problem = GraphProblem(scorer, self.train, threads=self.threads)
-        learner = replace(PRUNER_LEARNER, seed=self.config.seed)
+        learner = replace(
+            PRUNER_LEARNER if self._is_complete else PRUNER_PROBABILITIES, seed=self.config.seed
+        )
         return Stage(name="pruner", learner=learner, problem=problem, judge=None, patience=0)
+
+    @property
+    def _is_complete(self) -> bool:
+        return self.train.is_annotated("tree")
+
+    def _pruner(self, done: dict[str, Floats]) -> Pruner | None:
+        if "pruner" not in done:
+            return None
+        scale = np.float32(1.0 if self._is_complete else PRUNER_SCALE)
+        return Pruner(self.config.pruner_settings, done["pruner"] * scale)
 
     def _tree_stage(self, done: dict[str, Floats]) -> Stage:
         config = self.config
@@ -281,9 +336,9 @@ class Training:
 
     def _kept_arcs(self, done: dict[str, Floats]) -> KeptArcs | None:
         """What the pruner leaves, gold arcs put back, and a note on what it loses."""
-        if "pruner" not in done:
+        pruner = self._pruner(done)
+        if pruner is None:
             return None
-        pruner = Pruner(self.config.pruner_settings, done["pruner"])
         if self.dev is not None:
             kept = pruner.prune(self.dev.sentences, self.threads)
             share = kept.arcs / max(1, self.dev.arcs)
@@ -293,7 +348,7 @@ class Training:
                 f"per word; best UAS left {100 * (1 - lost / self.dev.words):.2f}"
             )
         arcs = pruner.prune(self.train, self.threads)
-        arcs.restore_gold(self.train)
+        arcs.restore_gold(self.filled)
         return arcs
 
     def _parser(self, done: dict[str, Floats], reports: list[dict[str, Any]] | None = None) -> Parser:
@@ -301,7 +356,6 @@ class Training:
         if self.config.labels == "joint":
             split = self.scorer.size("tree")
             tree, labels = tree[:split], np.ascontiguousarray(tree[split:])
-        pruner = Pruner(self.config.pruner_settings, done["pruner"]) if "pruner" in done else None
         about: dict[str, Any] = {"config": storable(self.config), "epochs": reports or []}
         return Parser(
             settings=self.settings,
@@ -309,14 +363,26 @@ class Training:
             seen=self.seen,
             tree=np.ascontiguousarray(tree),
             labels=labels,
-            pruner=pruner,
+            pruner=self._pruner(done),
             about=about,
         )
 
-    def _final_scores(self, parser: Parser) -> Scores:
-        scores = {} if self.dev is None else self.dev.scores(parser, self.threads)
-        parser.about["dev"] = scores
-        return scores
+    def _decide_trees(self, parser: Parser) -> Parser:
+        """The parser with its scores on dev, over projective trees where these are asked for or better."""
+        same = replace(parser, about={**parser.about, "dev": self._dev_scores(parser)})
+        if self.config.decode == "same" or self.settings.trees == "projective":
+            return same
+        shape = replace(parser.settings, trees="projective")
+        other = replace(parser, settings=shape)
+        other = replace(other, about={**parser.about, "dev": self._dev_scores(other)})
+        if self.config.decode == "projective":
+            return other
+        before, after = (next(iter(each.about["dev"].values()), 0.0) for each in (same, other))
+        self.observer.note(f"dev: {before:.2f} over non-projective trees, {after:.2f} over projective ones")
+        return other if after > before else same
+
+    def _dev_scores(self, parser: Parser) -> Scores:
+        return {} if self.dev is None else self.dev.scores(parser, self.threads)
 
 
 class Dev:
@@ -340,62 +406,8 @@ class Dev:
         return {"las": 100 * float(np.mean(right & (labels == self._labels))), "uas": uas}
 
 
-def projective_heads(columns: Columns) -> NDArray[np.int32]:
-    """The heads of all words, trees with crossing arcs flattened. Shape (W,)."""
-    heads = np.array(columns.heads)
-    crossing, _, _ = measure_trees(columns.heads, columns.offsets)
-    offsets = columns.offsets
-    for s in np.unique(np.searchsorted(offsets, np.flatnonzero(crossing), side="right") - 1):
-        first, last = offsets[s], offsets[s + 1]
-        heads[first:last] = projectivize(Tree.from_heads(heads[first:last].tolist())).heads[1:]
-    return heads
-
-
-def check_treebank(
-    columns: Columns, what: str = "the treebank to train on", *, labelled: bool = False
-) -> None:
-    """DataError unless there are sentences and every word has a head, and a label where those are learned."""
-    if not columns.words:
-        raise DataError(f"{what} has no words; is it the right file?", source=columns.source)
-    _check_filled(columns, "HEAD", "head", columns.heads < 0)
-    if labelled:
-        advice = '; to learn trees without labels, choose labels = "none"'
-        _check_filled(columns, "DEPREL", "label", columns.ids("deprel") == 0, advice)
-
-
-def _check_filled(
-    columns: Columns, column: str, name: str, empty: NDArray[np.bool_], advice: str = ""
-) -> None:
-    missing = np.flatnonzero(empty)
-    if len(missing):
-        raise DataError(
-            f"{column}: expected a {name} for every word to learn from, got `_` "
-            f"({len(missing):,} words have none){advice}",
-            source=columns.source,
-            line=int(columns.lines[missing[0]]),
-        )
-
-
-def check_dev(dev: Columns, train: Columns, observer: Observer, *, labelled: bool) -> None:
-    """DataError where dev cannot judge what was learned from train; a note about labels that only dev has."""
-    check_treebank(dev, "the dev treebank", labelled=labelled)
-    columns: tuple[TextColumn, ...] = ("lemma", "upos", "xpos", "feats")
-    for column in columns:
-        filled = [bool(np.any(part.ids(column) != 0)) for part in (train, dev)]
-        if filled[0] != filled[1]:
-            there, not_there = ("train", "dev") if filled[0] else ("dev", "train")
-            raise DataError(
-                f"{column.upper()}: {there} has it, {not_there} has `_` everywhere; a parser trained with a "
-                "column needs it to parse, so give both or neither",
-                source=dev.source,
-            )
-    new = sorted(set(Names.of(dev).labels) - set(Names.of(train).labels))
-    if new:
-        observer.note(f"{dev.source}: labels that training never shows count as wrong: {', '.join(new)}")
-
-
 def _columns(given: Columns | Source) -> Columns:
     return given if isinstance(given, Columns) else read_columns(given)
 
 
-__all__ = ["TrainConfig", "Trained", "train"]
+__all__ = ["TrainConfig", "Trained", "check_treebank", "train"]

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from learners_toy import ToyProblem
+from learners_toy import EVERY, ToyProblem
 
 from arbora._core import SparseVector
 from arbora.errors import InputError
-from arbora.interfaces import Query, StopTraining
+from arbora.interfaces import StopTraining
 from arbora.registry import learners
 
 # Each at its defaults, and where a parameter changes what is done, once more.
@@ -17,9 +17,18 @@ MORE = {
     "mira": [{"k": 4}],
     "passive_aggressive": [{"variant": "PA"}, {"variant": "PA-II"}],
     "pegasos": [{"k": 1}],
+    "log_linear": [{"method": "cg"}],
+    "adagrad": [{"k": 5}],
+    "exponentiated_gradient": [{"objective": "log_linear"}],
 }
 # Strong enough for a dozen tiny sentences.
-FOR_TOYS = {"pegasos": {"lam": 0.01}, "one_slack": {"C": 100.0, "epsilon": 0.001}}
+FOR_TOYS = {
+    "pegasos": {"lam": 0.01},
+    "one_slack": {"C": 100.0, "epsilon": 0.001},
+    "log_linear": {"C": 30.0, "iterations": 2},
+    "adagrad": {"C": 30.0, "rate": 1.0},
+    "exponentiated_gradient": {"C": 10.0},
+}
 CASES = [(name, options) for name in learners for options in ({}, *MORE.get(name, ()))]
 
 
@@ -100,7 +109,9 @@ def test_a_state_of_another_training_is_refused(case):
     problem = ToyProblem()
     kept = []
     make(case, epochs=1).fit(problem, callbacks=[lambda progress: kept.append(progress.state())])
-    (name, other) = ("seed", 1) if "seed" in make(case).settings() else ("patience", 7)
+    (name, other) = next(
+        pair for pair in (("seed", 1), ("patience", 7), ("pairs", 7)) if pair[0] in make(case).settings()
+    )
     wrong = f"resume: the state is of a training with {name} = [0-9]+, this one has {other}"
     with pytest.raises(InputError, match=wrong):
         make(case, **{name: other}).fit(problem, resume=kept[0])
@@ -136,17 +147,23 @@ def test_callbacks_see_every_epoch_and_may_stop(case):
 @each_learner
 def test_an_interruption_keeps_what_was_learned(case):
     class Interrupted(ToyProblem):
+        left = None  # questions until Ctrl-C, once it is decided
+
         def _ranked(self, *arguments):
-            if self.asked > 3 * len(self) + 5:
-                raise KeyboardInterrupt
-            self.asked += case[1].get("k", 1) > 1 and case[0] == "mira"
+            if self.left is not None:
+                self.left -= 1
+                if self.left < 0:
+                    raise KeyboardInterrupt
             return super()._ranked(*arguments)
 
     problem = Interrupted(noise=0.4)
     best = []
-    learned = make(case, epochs=50).fit(
-        problem, callbacks=[lambda progress: best.append(progress.averaged())]
-    )
+
+    def keep(progress):
+        best.append(progress.averaged())
+        problem.left = 5 if len(best) == 3 else None
+
+    learned = make(case, epochs=50).fit(problem, callbacks=[keep])
     assert learned.stopped == "interrupted"
     assert len(learned.history) == len(best) == 3
     assert np.isfinite(learned.last).all()
@@ -159,11 +176,12 @@ def test_what_is_needed_must_be_answered(case):
     learner = make(case)
     assert learner.needs
     for missing in learner.needs:
-        problem = ToyProblem(queries=frozenset({Query.ARGMAX, Query.KBEST, Query.COST_AUGMENTED} - {missing}))
+        problem = ToyProblem(queries=EVERY - {missing})
         with pytest.raises(InputError) as caught:
             learner.fit(problem)
         message = str(caught.value)
-        assert f"the learner {learner.name} needs {missing}" in message
+        assert f"the learner {learner.name} needs " in message
+        assert f"missing: {missing}. " in message
         assert all(query.value in message for query in problem.queries)
         assert problem.asked == 0
     exactly = ToyProblem(queries=learner.needs)
@@ -180,6 +198,7 @@ def test_no_examples_is_an_error(case):
 def test_trees_that_do_not_differ_teach_nothing(case):
     problem = ToyProblem()
     problem.features = [np.zeros_like(features) for features in problem.features]
+    problem.arcs = [np.zeros_like(features) for features in problem.arcs]
     learned = make(case, epochs=3).fit(problem)
     assert not learned.last.any()
     assert not learned.averaged.any()

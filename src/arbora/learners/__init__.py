@@ -4,6 +4,9 @@ A learner is an immutable set of parameters with `fit(problem)`, which asks the 
 weights.
 """
 
+from arbora.learners.adagrad import Adagrad
+from arbora.learners.exponentiated_gradient import ExponentiatedGradient
+from arbora.learners.log_linear import LogLinear
 from arbora.learners.mira import Mira
 from arbora.learners.one_slack import OneSlack
 from arbora.learners.passive_aggressive import PassiveAggressive
@@ -11,6 +14,9 @@ from arbora.learners.pegasos import Pegasos
 from arbora.learners.perceptron import Perceptron
 
 __all__ = [
+    "Adagrad",
+    "ExponentiatedGradient",
+    "LogLinear",
     "Mira",
     "OneSlack",
     "PassiveAggressive",

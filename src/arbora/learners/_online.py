@@ -135,9 +135,13 @@ class OnlineRun:
         starts = range(0, len(order), batch)
         first = (number - 1) * len(starts) + 1
         for t, start in enumerate(starts, first):
-            answer, changed = self.learner.step(self.problem, order[start : start + batch], self.w, t)
+            answer, changed = self.step(order[start : start + batch], t)
             tally.count(answer, changed=changed)
         return tally
+
+    def step(self, chosen: NDArray[np.int64], t: int) -> tuple[Answer, bool]:
+        """Step t on the chosen examples: the learner's, unless the run keeps more than weights."""
+        return self.learner.step(self.problem, chosen, self.w, t)
 
     def last(self) -> NDArray[np.float32]:
         """The weights as they are."""

@@ -86,11 +86,10 @@ class GraphProblem:
 
     def total(self, indices: NDArray[np.int64], w: Weights, query: Query) -> Answer:
         """The sum of `answer` over sentences, on several threads; the same bytes whatever their number."""
+        chosen = np.ascontiguousarray(indices)
         if query in SUMS:
-            raise InputError(
-                f"total: expected argmax or cost_augmented, got {query}; `gradient` sums marginals"
-            )
-        return Answer(*self._questions.total(np.ascontiguousarray(indices), w, query is Query.COST_AUGMENTED))
+            return Answer(*self._likelihood.total(chosen, w, query is Query.COST_AUGMENTED_MARGINALS))
+        return Answer(*self._questions.total(chosen, w, query is Query.COST_AUGMENTED))
 
     def gradient(
         self, indices: NDArray[np.int64], w: Weights, query: Query

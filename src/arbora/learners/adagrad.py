@@ -1,0 +1,104 @@
+"""Log-linear training, a few examples at a time, with steps adapted to each weight [duchi-2011, koo-2007].
+
+    L(w) / (C m) = λ/2 |w|² + 1/m Σ_i -log P(y_i | x_i; w),      λ = 1 / (C m)
+
+is the objective of `log_linear` over m examples, divided by C m. Step t sees k of them:
+
+    g   = 1/k Σ_i E[f(x_i, y)] - f(x_i, y_i)              the gradient of their mean -log P
+    G_j ← G_j + g_j²        H_j = δ + √G_j
+    w_j ← (H_j w_j - η g_j) / (H_j + η λ s_j)             for all j that g touches
+
+with s_j the steps since j was touched last: the penalty of the steps in between is paid in one, so that a
+step costs what it touches and not the length of w. At the end of an epoch all weights pay what they owe.
+
+Each epoch cuts a new permutation of all examples into sets of k. The average of w over all steps is what is
+used. Where only part of a tree is known, P is that of the known part. δ, large against what one example
+moves, keeps features that are seen in improbable trees only from moving as far as those that matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._core import Adagrad as Steps
+from arbora.errors import InputError
+from arbora.interfaces import Answer, Problem, Query
+from arbora.learners._online import OnlineRun, OnlineTrainer, Run, State, Tally
+from arbora.learners._parameters import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adagrad(OnlineTrainer):
+    """AdaGrad: log-linear training by steps on a few examples, adapted to each weight, then averaged.
+
+    Gets near the optimum of `log_linear` in a few passes; for treebanks of any size [duchi-2011].
+    """
+
+    name: ClassVar[str] = "adagrad"
+    paper: ClassVar[str] = "duchi-2011"
+
+    C: float = parameter(1.0, "the weight of the sum of -log P against |w|²/2", above=0.0)
+    rate: float = parameter(0.1, "η, the length of steps", above=0.0)
+    floor: float = parameter(1.0, "δ, added to the root of each weight's sum of squares", above=0.0)
+    k: int = parameter(1, "examples per step", least=1)
+
+    @property
+    def needs(self) -> frozenset[Query]:
+        """The expected features."""
+        return frozenset({Query.MARGINALS})
+
+    @property
+    def batch(self) -> int:
+        """Examples per step."""
+        return self.k
+
+    def begin(self, problem: Problem) -> Run:
+        """A run at its start: weights of zero."""
+        return AdagradRun(self, problem)
+
+
+class AdagradRun(OnlineRun):
+    """The weights, and how much each was moved."""
+
+    learner: Adagrad
+
+    def __init__(self, learner: Adagrad, problem: Problem) -> None:
+        super().__init__(learner, problem)
+        penalty = 1.0 / (learner.C * len(problem))
+        self.options = (learner.rate, penalty, learner.floor)
+        self.steps = Steps(problem.size, *self.options)
+
+    def step(self, chosen: NDArray[np.int64], t: int) -> tuple[Answer, bool]:
+        """One step, on the mean of the chosen examples."""
+        if len(chosen) == 1:
+            answer = self.problem.answer(int(chosen[0]), self.w, Query.MARGINALS)
+        else:
+            answer = self.problem.total(chosen, self.w, Query.MARGINALS)
+        self.steps.step(self.w, answer.difference, 1.0 / len(chosen))
+        self.w.tick()
+        return answer, len(answer.difference) > 0
+
+    def epoch(self, number: int) -> Tally:
+        """One pass over the examples; then all weights pay the penalty they owe."""
+        tally = super().epoch(number)
+        self.steps.settle(self.w)
+        return tally
+
+    def state(self) -> State:
+        """The weights, and how much each was moved."""
+        held = {f"adagrad.{name}": np.asarray(value) for name, value in self.steps.state().items()}
+        return {**super().state(), **held}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `state` gave."""
+        super().restore(state)
+        squares, paid = state["adagrad.squares"], state["adagrad.paid"]
+        if len(squares) != self.problem.size:
+            raise InputError(f"resume: the state has {len(squares)} weights, the problem {self.problem.size}")
+        held = {"squares": squares, "paid": paid, "steps": int(state["adagrad.steps"])}
+        self.steps = Steps.from_state(held, *self.options)

@@ -1,0 +1,215 @@
+"""Exponentiated gradient: max-margin or log-linear training by dual variables [bartlett-2004, koo-2007].
+
+The dual of both objectives has a distribution α_i over the trees of each example. It is held as scores θ_i of
+arcs, α_i(y) ∝ exp Σ_{a in y} θ_i,a, with marginals μ_i. With e_i,a = 1 for wrong arcs, 0 for right ones:
+
+                  primal                               dual
+    margin        C Σ_i hinge_i      + ½ |w|²          D = C Σ_i <e_i, μ_i> - ½ |w|²
+    log_linear    C Σ_i -log P(y_i)  + ½ |w|²          D = C Σ_i H(α_i)     - ½ |w|²      [globerson-2007]
+
+    w = C Σ_i Σ_a (gold_i,a - μ_i,a) f(x_i, a)
+
+Figure 2 of [koo-2007], from θ_i,a = β for right arcs and 0 for wrong ones; s_i,a = <w, f(x_i, a)>:
+
+    for each example i:
+        θ' = θ_i + η C (e_i + s_i)                     log_linear: θ' = (1 - ηC) θ_i + ηC s_i, with ηC ≤ 1
+        w  ← w + C Σ_a (μ_i,a - μ'_i,a) f(x_i, a)
+        θ_i ← θ'
+
+The paper halves η when the dual has not risen after a pass. How much one step adds to the dual is known as
+soon as μ' is, for nothing:
+
+    D' - D = C <e_i + s_i, μ' - μ_i> - ½ |w' - w|²     log_linear: with H' - H in place of <e_i, μ' - μ_i>
+
+so here each example has an η of its own, as in [collins-2008]: a step that would lower the dual is not taken,
+its η is halved and the step tried again; after one that was taken η grows by a quarter. So no pass is ever
+undone, and the dual rises from step to step. Should it fail to rise over a whole pass all the same, which
+only rounding can bring about, every η is halved; what the pass did is kept.
+
+After each pass `primal`, `dual` and `gap` are reported; training ends when the gap is at most `tolerance`
+times the primal. C counts for the sum over m examples: `one_slack` with C·m has the same optimum. Arcs must
+be the only parts. Memory: one float64 per arc. A step takes two or more sums over trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._core import Weights
+from arbora.errors import InputError
+from arbora.interfaces import Problem, Query
+from arbora.learners._online import (
+    Run,
+    State,
+    Tally,
+    Trainer,
+    shuffled,
+    weights_from_arrays,
+    weights_to_arrays,
+)
+from arbora.learners._parameters import parameter
+
+Vector: TypeAlias = NDArray[np.float64]
+
+GROWTH = 1.25
+TRIES = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExponentiatedGradient(Trainer):
+    """Exponentiated gradient: max-margin or log-linear training by a distribution over trees per example.
+
+    First order only. Reports primal, dual and gap after each pass, and ends when the gap is closed
+    [bartlett-2004, globerson-2007].
+    """
+
+    name: ClassVar[str] = "exponentiated_gradient"
+    paper: ClassVar[str] = "bartlett-2004"
+
+    seed: int = parameter(0, "of the order of examples, which is another in each epoch", least=0)
+    objective: str = parameter("margin", "what is minimized", choices=("margin", "log_linear"))
+    C: float = parameter(1.0, "the weight of the sum of losses against |w|²/2", above=0.0)
+    eta: float = parameter(1.0, "η·C of the first step; later ones adapt", above=0.0)
+    beta: float = parameter(9.0, "β, how much the right arcs are ahead at the start", least=0.0)
+    tolerance: float = parameter(1e-3, "ends when the gap is at most this share of the primal", least=0.0)
+
+    @property
+    def needs(self) -> frozenset[Query]:
+        """Marginals of scores of its own, and what the primal is made of."""
+        own = Query.COST_AUGMENTED if self.objective == "margin" else Query.MARGINALS
+        return frozenset({Query.ARC_MARGINALS, own})
+
+    def begin(self, problem: Problem) -> Run:
+        """A run at its start."""
+        return ExponentiatedGradientRun(self, problem)
+
+
+class ExponentiatedGradientRun:
+    """The dual variables, and the weights they give."""
+
+    def __init__(self, learner: ExponentiatedGradient, problem: Problem) -> None:
+        self.learner = learner
+        self.problem = problem
+        self.everyone = np.arange(len(problem), dtype=np.int64)
+        self.w = Weights(problem.size, averaged=False)
+        self.theta: list[Vector] = []
+        self.rates = np.zeros(len(problem))  # η·C of each example; 0: that of the step before
+        self.rate = learner.eta
+        self.dual = -np.inf
+        self.converged = False
+
+    def epoch(self, number: int) -> Tally:
+        """One pass: a step on each example."""
+        learner, tally = self.learner, Tally()
+        if not self.theta:
+            self._start()
+        value = 0.0  # Σ <e_i, μ_i> or Σ H(α_i): nobody else's step changes μ_i, so each is known at its own
+        for i in shuffled(len(self.everyone), learner.seed, number):
+            gained, taken = self._step(int(i))
+            value += gained
+            tally.updates += taken
+        dual = learner.C * value - 0.5 * self.w.norm2()
+        if dual <= self.dual:
+            self.rates *= 0.5
+        self.dual = dual
+        primal = self._primal(tally)
+        gap = primal - dual
+        self.converged = gap <= learner.tolerance * primal
+        tally.measures = {
+            "primal": primal,
+            "dual": dual,
+            "gap": gap,
+            "eta": float(np.median(self.rates)) / learner.C,
+        }
+        return tally
+
+    def _start(self) -> None:
+        """θ of the figure's first line, and w, which follows from it."""
+        for i in range(len(self.everyone)):
+            gold = self.problem.arc_gold(i)
+            self.theta.append(self.learner.beta * gold)
+            _, mu = self.problem.arc_marginals(i, self.theta[i])
+            self.w.add(self.problem.arc_features(i, gold - mu), self.learner.C)
+
+    def _step(self, i: int) -> tuple[float, bool]:
+        """A step on one example, shorter if need be: its <e, μ> or H afterwards, and whether it moved."""
+        C, problem, theta = self.learner.C, self.problem, self.theta[i]
+        scores = problem.arc_scores(i, self.w)
+        costs = 1.0 - problem.arc_gold(i)
+        log_partition, mu = problem.arc_marginals(i, theta)
+        value = self._value(theta, costs, log_partition, mu)
+        self.rate = self.rates[i] or self.rate
+        for _ in range(TRIES):
+            tried = self._moved(theta, scores, costs)
+            log_partition, mu_tried = problem.arc_marginals(i, tried)
+            value_tried = self._value(tried, costs, log_partition, mu_tried)
+            difference = problem.arc_features(i, mu - mu_tried)
+            rise = value_tried - value + float(scores @ (mu_tried - mu)) - 0.5 * C * difference.norm2
+            if rise >= 0.0:
+                self.theta[i] = tried
+                self.w.add(difference, C)
+                self.rate *= GROWTH
+                self.rates[i] = self.rate
+                return value_tried, len(difference) > 0
+            self.rate *= 0.5
+        self.rates[i] = self.rate
+        return value, False
+
+    def _moved(self, theta: Vector, scores: Vector, costs: Vector) -> Vector:
+        """θ'."""
+        if self.learner.objective == "margin":
+            return theta + self.rate * (costs + scores)
+        self.rate = min(self.rate, 1.0)
+        return theta + self.rate * (scores - theta)
+
+    def _value(self, theta: Vector, costs: Vector, log_partition: float, mu: Vector) -> float:
+        """What the example adds to the dual, but for C: the expected cost, or the entropy."""
+        if self.learner.objective == "margin":
+            return float(costs @ mu)
+        return log_partition - float(theta @ mu)
+
+    def _primal(self, tally: Tally) -> float:
+        """The objective at w; the tally takes the sums it is made of."""
+        if self.learner.objective == "margin":
+            worst = self.problem.total(self.everyone, self.w, Query.COST_AUGMENTED)
+            tally.loss, tally.hinge = worst.loss, worst.hinge
+            return self.learner.C * worst.hinge + 0.5 * self.w.norm2()
+        tally.loss = self.problem.gradient(self.everyone, self.w, Query.MARGINALS)[0]
+        return self.learner.C * tally.loss + 0.5 * self.w.norm2()
+
+    def last(self) -> NDArray[np.float32]:
+        """The weights as they are."""
+        return self.w.values()
+
+    def averaged(self) -> NDArray[np.float32]:
+        """The same: these need no averaging."""
+        return self.last()
+
+    def state(self) -> State:
+        """The dual variables, the weights and the steps' lengths."""
+        return {
+            **weights_to_arrays(self.w),
+            "theta": np.concatenate(self.theta),
+            "ends": np.cumsum([len(each) for each in self.theta], dtype=np.int64),
+            "rates": self.rates.copy(),
+            "rate": np.asarray(self.rate),
+            "dual": np.asarray(self.dual),
+            "converged": np.asarray(self.converged),
+        }
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `state` gave."""
+        self.w = weights_from_arrays(state, self.problem.size)
+        ends = state["ends"]
+        if len(ends) != len(self.everyone) or ends[-1] != len(state["theta"]):
+            raise InputError(f"resume: the state has θ of {len(ends)} examples, not of {len(self.everyone)}")
+        self.theta = [np.array(each, dtype=np.float64) for each in np.split(state["theta"], ends[:-1])]
+        self.rates = np.array(state["rates"], dtype=np.float64)
+        self.rate = float(state["rate"])
+        self.dual = float(state["dual"])
+        self.converged = bool(state["converged"])

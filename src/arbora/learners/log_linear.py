@@ -1,0 +1,150 @@
+"""Log-linear training on all examples at once [koo-2007, sha-2003, lafferty-2001].
+
+    L(w) = -C Σ_i log P(y_i | x_i; w) + ½ |w|²             P(y | x; w) = exp <w, f(x, y)> / Z(x; w)
+
+    ∂L/∂w = w + C Σ_i ( E[f(x_i, y)] - f(x_i, y_i) )
+
+L is convex and is minimized by SciPy: by L-BFGS with few pairs of vectors, or by nonlinear conjugate
+gradients (Polak-Ribière) as in [koo-2007]. Where only part of a tree is known, P is that of the known part; L
+is then not convex, and what is found is a minimum near by.
+
+An epoch is `iterations` iterations begun afresh from the present weights, so that going on after an epoch
+needs nothing but the weights. Each takes one pass over the examples, now and then two or three. After an
+epoch `objective` L, `gradient` |∂L/∂w| and `passes` are reported. Training ends when the gradient is at most
+`tolerance` times as long as at w = 0, or when no step lowers L any more.
+
+Weights are float64 here and rounded to float32 for the problem; L and its gradient are those at the rounded
+weights, so that both are of one point. Memory: 2 `pairs` + 12 vectors of float64, or about 10 with `cg`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from arbora._core import Weights
+from arbora.errors import InputError
+from arbora.interfaces import Problem, Query
+from arbora.learners._online import Run, State, Tally, Trainer
+from arbora.learners._parameters import parameter
+
+Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogLinear(Trainer):
+    """Log-linear: weights under which the right trees are most probable, by L-BFGS or conjugate gradients.
+
+    An epoch is a number of iterations over all examples; it ends when the gradient vanishes [koo-2007].
+    """
+
+    name: ClassVar[str] = "log_linear"
+    paper: ClassVar[str] = "koo-2007"
+
+    C: float = parameter(1.0, "the weight of the sum of -log P against |w|²/2", above=0.0)
+    method: str = parameter("lbfgs", "L-BFGS, or nonlinear conjugate gradients", choices=("lbfgs", "cg"))
+    iterations: int = parameter(10, "iterations per epoch", least=1)
+    pairs: int = parameter(5, "steps that L-BFGS remembers; each takes two vectors of float64", least=1)
+    tolerance: float = parameter(1e-4, "ends when the gradient has shrunk to this share", least=0.0)
+
+    @property
+    def needs(self) -> frozenset[Query]:
+        """The expected features."""
+        return frozenset({Query.MARGINALS})
+
+    def begin(self, problem: Problem) -> Run:
+        """A run at its start: weights of zero."""
+        return LogLinearRun(self, problem)
+
+
+class LogLinearRun:
+    """The weights, and the objective at them."""
+
+    def __init__(self, learner: LogLinear, problem: Problem) -> None:
+        self.learner = learner
+        self.problem = problem
+        self.everyone = np.arange(len(problem), dtype=np.int64)
+        self.x: Vector = np.zeros(problem.size)
+        self.first = -1.0  # |∂L/∂w| at w = 0, once it is known
+        self.converged = False
+        self.passes = 0
+
+    def objective(self, x: Vector) -> tuple[float, Vector]:
+        """L and its gradient, one pass over the examples."""
+        rounded = x.astype(np.float32)
+        loss, gradient = self.problem.gradient(self.everyone, weights_of(rounded), Query.MARGINALS)
+        gradient *= self.learner.C
+        gradient += rounded
+        self.passes += 1
+        if self.first < 0.0:
+            self.first = float(np.linalg.norm(gradient))
+        return self.learner.C * loss + 0.5 * squared_norm(rounded), gradient
+
+    def epoch(self, number: int) -> Tally:
+        """Some iterations from where the weights are."""
+        learner, self.passes = self.learner, 0
+        before = self.x
+        found = minimize(
+            self.objective,
+            before,
+            jac=True,
+            callback=self._move,
+            method="CG" if learner.method == "cg" else "L-BFGS-B",
+            options=self._options(),
+        )
+        norm = float(np.linalg.norm(found.jac))
+        changed = not np.array_equal(found.x, before)
+        self.x = found.x
+        self.converged = not changed or norm <= learner.tolerance * self.first
+        tally = Tally()
+        tally.loss = max(0.0, float(found.fun) - 0.5 * squared_norm(self.last())) / learner.C
+        tally.updates = int(found.nit)
+        tally.measures = {"objective": float(found.fun), "gradient": norm, "passes": float(self.passes)}
+        return tally
+
+    def _move(self, xk: Vector) -> None:
+        """After each iteration: should the next be interrupted, this much was learned."""
+        self.x = np.array(xk)
+
+    def _options(self) -> Any:
+        """Iterate until the epoch is over: whether training is, `epoch` decides."""
+        options = {"maxiter": self.learner.iterations, "gtol": 0.0}
+        if self.learner.method == "cg":
+            return options
+        return {**options, "maxcor": self.learner.pairs, "ftol": 0.0}
+
+    def last(self) -> NDArray[np.float32]:
+        """The weights as they are."""
+        return self.x.astype(np.float32)
+
+    def averaged(self) -> NDArray[np.float32]:
+        """The same: these need no averaging."""
+        return self.last()
+
+    def state(self) -> State:
+        """The weights, and what they began from."""
+        return {"x": self.x.copy(), "first": np.asarray(self.first), "converged": np.asarray(self.converged)}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `state` gave."""
+        self.x = np.array(state["x"], dtype=np.float64)
+        if self.x.shape != (self.problem.size,):
+            raise InputError(f"resume: the state has {self.x.shape} weights, the problem {self.problem.size}")
+        self.first = float(state["first"])
+        self.converged = bool(state["converged"])
+
+
+def squared_norm(values: NDArray[np.float32]) -> float:
+    """|w|², in float64 without a copy of w."""
+    return float(np.einsum("i,i->", values, values, dtype=np.float64))
+
+
+def weights_of(values: NDArray[np.float32]) -> Weights:
+    """Weights with these values, without an average."""
+    blank: dict[str, Any] = {"u": np.zeros(0), "scale": 1.0, "carried": 0.0, "ticks": 0.0, "norm2_error": 0.0}
+    return Weights.from_state({**blank, "v": values, "norm2": squared_norm(values)})
