@@ -42,6 +42,7 @@ from arbora.problems import GraphProblem
 from arbora.registry import learners
 from arbora.scorers import GraphSettings
 from arbora.scorers.linear import Labels, Task
+from arbora.temperature import fit_temperatures
 
 CROSSING_SHARE = 0.005
 """With `trees="auto"`: from this share of crossing arcs on, trees may cross."""
@@ -315,6 +316,9 @@ class Training:
     def _final_scores(self, parser: Parser) -> Scores:
         scores = {} if self.dev is None else self.dev.scores(parser, self.threads)
         parser.about["dev"] = scores
+        if self.dev is not None:
+            fitted = fit_temperatures(parser, self.dev.columns, threads=self.threads)
+            parser.about["temperature"] = to_dict(fitted)
         return scores
 
 
@@ -322,6 +326,7 @@ class Dev:
     """A treebank to judge a parser on: all words, punctuation included, whole labels."""
 
     def __init__(self, columns: Columns, names: Names) -> None:
+        self.columns = columns
         self.sentences: Encoded = names.encode(columns)
         self.words = columns.words
         lengths = np.diff(columns.offsets)
