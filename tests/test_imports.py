@@ -75,7 +75,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "scores": {"errors"},
     "evaluate": {"data", "errors", "scores"},
     "significance": {"errors", "scores"},
-    "view": {"_replace", "data", "errors"},
+    "view": {"_replace", "calibration", "data", "errors"},
     "reproduce": {
         "_replace",
         "_version",

@@ -19,8 +19,8 @@ from scipy.optimize import minimize_scalar
 from arbora.data.columns import Columns
 from arbora.parser import Parser, Temperatures
 
-LOWEST, HIGHEST = 1e-3, 1e3
-PRECISION = 0.01
+LOWEST, HIGHEST = 0.02, 50.0
+PRECISION = 0.02
 """Of log T."""
 
 
