@@ -129,7 +129,7 @@ private:
 
     double probability(int head, int dep) const {
         const int arc = arcs().find(head, dep);
-        return arc < 0 ? 0.0 : probabilities_[arc];
+        return arc < 0 ? 0.0 : (1.0 - asked_.missed) * probabilities_[arc];
     }
 
     double entropy_of(int dep) const {
@@ -186,7 +186,10 @@ private:
         for (std::size_t i = 0; i < labels.size() && count > 0; ++i) out_.label_table[row + labels[i]] = shares[i];
     }
 
-    void add_arc_table() { out_.arc_table = dense(probabilities_, 0.0); }
+    void add_arc_table() {
+        for (double& p : probabilities_) p *= 1.0 - asked_.missed;
+        out_.arc_table = dense(probabilities_, 0.0);
+    }
 
     const Model* model_;
     WeightView weights_;
@@ -211,6 +214,7 @@ void check(const feature::Encoded& sentences, const Asked& asked) {
     for (const double temperature : {asked.tree_temperature, asked.label_temperature})
         if (!(temperature > 0.0) || !std::isfinite(temperature))
             throw InputError("temperature: expected a finite number above 0, got " + std::to_string(temperature));
+    if (!(asked.missed >= 0.0 && asked.missed < 1.0)) throw InputError("missed: expected 0 to below 1, got " + std::to_string(asked.missed));
     for (std::size_t s = 0; asked.decode == Decode::given && s < sentences.size(); ++s) {
         const auto sentence = sentences.sentence(s);
         for (int d = 1; d <= sentence.n; ++d)

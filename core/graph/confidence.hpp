@@ -25,6 +25,7 @@ struct Asked {
     int k = 0;  // > 0: the k most probable trees instead
     double tree_temperature = 1.0;
     double label_temperature = 1.0;
+    double missed = 0.0;  // share of words whose right head is none of those considered: P(head) is that share smaller
     bool staged = true;
     bool arc_table = false;    // all arcs' probabilities, too
     bool label_table = false;  // all labels'

@@ -87,11 +87,15 @@ class Temperatures:
 
     trees: float = 1.0
     labels: float = 1.0
+    missed: float = 0.0
+    """The share of words whose right head is none of those considered; P(head) is smaller by it."""
 
     def __post_init__(self) -> None:
         for name, value in (("trees", self.trees), ("labels", self.labels)):
             if not 0.0 < value < math.inf:
                 raise InputError(f"temperature of {name}: expected a finite number above 0, got {value!r}")
+        if not 0.0 <= self.missed < 1.0:
+            raise InputError(f"missed: expected a share from 0 to below 1, got {self.missed!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +239,7 @@ class Parser:
     @property
     def temperatures(self) -> Temperatures:
         """What scores are divided by before they become probabilities: 1 where nothing was fitted."""
-        return from_dict(Temperatures, self.about.get("temperature", {}))
+        return _temperatures(self.about)
 
     @property
     def is_calibrated(self) -> bool:
@@ -267,6 +271,7 @@ class Parser:
             k=k,
             tree_temperature=t.trees,
             label_temperature=t.labels,
+            missed=t.missed,
             arc_table=arc_table,
             label_table=label_table,
             threads=threads,
@@ -352,7 +357,7 @@ class Parser:
             names = Names(_names(file, "tags"), _names(file, "labels"))
             scorer = LinearScorer(settings, features.create(settings.features), labels=len(names.labels))
             pruner = _load_pruner(file)
-            from_dict(Temperatures, file.entry("about", dict).get("temperature", {}))
+            _temperatures(file.entry("about", dict))
         except InputError as error:
             what = f"{error}; the file is damaged or from another version"
             raise ModelError(what, source=file.source) from None
@@ -372,6 +377,14 @@ class Parser:
 def load(path: str | os.PathLike[str]) -> Parser:
     """The parser in a model file: `arbora.load("da.arbora").parse(sentences)`; takes milliseconds."""
     return Parser.load(path)
+
+
+def _temperatures(about: dict[str, Any]) -> Temperatures:
+    """What a model has, or the defaults: models of earlier versions have none."""
+    found = about.get("temperature", {})
+    if not isinstance(found, dict):
+        raise InputError(f"temperature: expected a table, got {found!r}")
+    return from_dict(Temperatures, found)
 
 
 def _rounded(weights: Floats) -> Floats:
