@@ -45,6 +45,7 @@ public:
         if (asked_.k > 0 && model_->siblings && !exact_) refuse_ranking();
         if (asked_.k == 0 && asked_.decode != Decode::given && (asked_.decode == Decode::argmax || !exact_))
             parser_.parse(sentence, arcs, weights_, asked_.staged, heads_.data(), labels_.data());
+        if (asked_.decode == Decode::given) std::copy_n(sentence.heads + 1, sentence.n, heads_.begin() + 1);
         expectations_.load(sentence, arcs, tempered(weights_, asked_), joint_);
         find_probabilities();
         if (asked_.k > 0) {
@@ -53,7 +54,6 @@ public:
             out_.counts.assign(1, static_cast<std::int64_t>(trees.size()));
         } else {
             if (asked_.decode == Decode::minimum_risk) find_minimum_risk();
-            if (asked_.decode == Decode::given) std::copy_n(sentence.heads + 1, sentence.n, heads_.begin() + 1);
             add_tree(heads_, asked_.decode == Decode::argmax);
             out_.counts.assign(1, 1);
         }
@@ -95,7 +95,7 @@ private:
             log_partition_ = sums.log_partition;
             entropy = std::max(0.0, log_partition_ - expected_score(sums));
             probabilities_ = std::move(sums.arcs);
-        } else if (asked_.decode == Decode::given) {
+        } else if (expectations_.tree_score(heads_.data()) == kNothing) {  // given, and with arcs that are not there
             probabilities_.assign(arcs().heads.size(), kNone);
         } else {
             probabilities_ = reattachment_probabilities(expectations_, model_->roots, heads_.data());

@@ -37,15 +37,17 @@ def fit_temperatures(parser: Parser, dev: Columns, *, threads: int = 1) -> Tempe
     A dozen passes with sums over trees. What dev does not tell is 1.
     """
     encoded = parser.names.encode(dev)
+    heads, _ = parser.trees_of(encoded, threads=threads)
+    encoded.set_heads(heads)
+    right = heads == dev.heads
     labels = _label_temperature(parser, dev, threads) if parser.labels is not None else 1.0
 
-    def chosen(temperature: float) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def sure(temperature: float) -> NDArray[np.float64]:
         asked = Temperatures(trees=temperature, labels=labels)
-        found = parser.judge(encoded, temperatures=asked, threads=threads)
-        return found.head_probabilities, found.heads == dev.heads
+        return parser.judge(encoded, decode="given", temperatures=asked, threads=threads).head_probabilities
 
-    trees = minimize(lambda temperature: _missed(*chosen(temperature))[1])
-    return Temperatures(trees=trees, labels=labels, missed=float(f"{_missed(*chosen(trees))[0]:.2g}"))
+    trees = minimize(lambda temperature: _missed(sure(temperature), right)[1])
+    return Temperatures(trees=trees, labels=labels, missed=float(f"{_missed(sure(trees), right)[0]:.2g}"))
 
 
 def _missed(sure: NDArray[np.float64], right: NDArray[np.bool_]) -> tuple[float, float]:
