@@ -15,6 +15,7 @@
 #include "arrays.hpp"
 #include "conll/columns.hpp"
 #include "errors/errors.hpp"
+#include "graph.hpp"
 #include "graph/batch.hpp"
 #include "graph/likelihood.hpp"
 
@@ -31,8 +32,6 @@ using graph::Pruner;
 using graph::Questions;
 using graph::Task;
 
-template <class T>
-using Line = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using AtomTuple = std::tuple<int, int, int>;  // role, offset, field
 using TemplateList = std::vector<std::vector<AtomTuple>>;
 
@@ -40,13 +39,6 @@ using TemplateList = std::vector<std::vector<AtomTuple>>;
 struct KeptArcs {
     std::vector<ArcSet> sets;
 };
-
-template <class T>
-nb::object copied(const std::vector<T>& values) {
-    Output<T> output(values.size());
-    std::copy(values.begin(), values.end(), output.data());
-    return output.numpy({values.size()});
-}
 
 std::vector<feature::Template> templates(const TemplateList& given) {
     std::vector<feature::Template> result;
@@ -90,11 +82,6 @@ void make_model(Model* self, const TemplateList& arcs, const TemplateList& sibli
     model.tree_size = table_size(tree_bits, "tree_bits");
     model.label_size = table_size(label_bits, "label_bits");
     new (self) Model(std::move(model));
-}
-
-void check_size(std::size_t got, std::size_t expected, const char* name) {
-    if (got != expected)
-        throw InputError(std::string(name) + ": expected " + std::to_string(expected) + " weights, got " + std::to_string(got));
 }
 
 nb::object tuple_of(const Questions::Reply& reply) { return nb::make_tuple(reply.loss, reply.margin, SparseVector(reply.difference)); }
@@ -156,13 +143,6 @@ void bind_arcs(nb::module_& m) {
         .def("restore_gold", [](KeptArcs& self, const Encoded& sentences) {
                 return graph::restore_gold(sentences, self.sets);
             }, "sentences"_a, "Puts the arcs of the gold trees back; returns how many were missing.");
-}
-
-Pruner pruner_of(const Model& model, const Line<float>& weights, int keep, double within) {
-    check_size(weights.size(), graph::weight_count(model, Task::tree), "pruner");
-    if (model.siblings) throw InputError("pruner: expected a first-order model");
-    if (keep < 1) throw InputError("keep: expected at least 1 head per word, got " + std::to_string(keep));
-    return {&model, {weights.data(), nullptr, 1.0}, keep, within};
 }
 
 nb::object parse_batch(const Model& self, const Encoded& sentences, const Line<float>& tree, const std::optional<Line<float>>& labels,

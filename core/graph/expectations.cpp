@@ -54,7 +54,7 @@ void Expectations::score_labels(const WeightView& weights) {
             labeler_.find_rows(d, around, false, rows_);
             const auto labels = allowed(h, d);
             const std::size_t begin = labels_.scores.size();
-            labeler_.scores(rows_, weights.scale, labels, labels_.scores);
+            labeler_.scores(rows_, weights.scale * weights.label_factor, labels, labels_.scores);
             labels_.first.push_back(labels_.scores.size());
             labels_.sums.push_back(log_sum(labels_.scores.data() + begin, labels.size()));
         }
@@ -158,13 +158,26 @@ void Expectations::count_gold(Sums& counts) {
 }
 
 double Expectations::tree_score(const int* heads) {
-    gold_.assign(heads, heads + sentence_.n + 1);
-    Sums counts;
-    count_gold(counts);
+    const ArcSet& set = arcs();
+    inner_.resize(static_cast<std::size_t>(set.n) + 1);
+    if (model_->siblings) adjacent_siblings(heads, set.n, inner_.data());
+    const Sides& sides = worker_.sides();
     double score = 0.0;
-    for (std::size_t a = 0; a < counts.arcs.size(); ++a) score += counts.arcs[a] == 0.0 ? 0.0 : arc_scores_[a];
-    for (std::size_t i = 0; i < counts.siblings.size(); ++i) score += counts.siblings[i] * worker_.sibling_scores()[i];
-    for (std::size_t i = 0; i < counts.grandparents.size(); ++i) score += counts.grandparents[i] * worker_.grand_scores()[i];
+    for (int d = 1; d <= set.n; ++d) {
+        const int h = heads[d], a = set.find(h, d);
+        if (a < 0) return kNothing;
+        score += arc_scores_[a];
+        if (model_->siblings) {
+            const Side& side = sides.of(h, d);
+            const int inner = inner_[d] == h ? -1 : sides.position(side, inner_[d]);
+            if (inner < 0 && inner_[d] != h) return kNothing;
+            score += worker_.sibling_scores()[sides.part(side, sides.position(side, d), inner)];
+        }
+        if (!model_->grandparents || h == 0) continue;
+        const int b = set.find(heads[h], h);
+        if (b < 0) return kNothing;
+        score += worker_.grand_scores()[worker_.grand_parts().part(a, b, set.first[h])];
+    }
     return score;
 }
 
@@ -177,7 +190,8 @@ Answer Expectations::answer(const feature::Sentence& sentence, const ArcSet* arc
     const Sums all = sums();
     Sums known;
     if (is_known(task)) {
-        known.log_partition = tree_score(sentence.heads);
+        gold_.assign(sentence.heads, sentence.heads + sentence.n + 1);
+        known.log_partition = tree_score(gold_.data());
         for (int d = 1; task == Task::joint && d <= sentence.n; ++d) {
             const int a = this->arcs().find(sentence.heads[d], d);
             known.log_partition += label_score(a, sentence.labels[d]) - labels_.sums[a];

@@ -34,8 +34,14 @@ public:
     Sums sums_of(const std::vector<double>& arc_scores);
     const ArcSet& arcs() const { return worker_.arcs(); }
     const std::vector<double>& arc_scores() const { return arc_scores_; }
-    // The score of a tree by its parts, labels summed out.
+    // The score of a tree by its parts, labels summed out; minus infinity where an arc of it is not in the set. O(n k).
     double tree_score(const int* heads);
+    // Holds the parts and their scores.
+    const Worker& worker() const { return worker_; }
+    // The labels that these words' tags allow.
+    std::span<const std::uint16_t> allowed(int head, int dep) const {
+        return model_->label_sets.of(sentence_.tags[head], sentence_.tags[dep]);
+    }
     // P(label | arc and, where labels are chosen on the finished tree, the tree): one number per allowed label, in their order.
     std::vector<double> label_probabilities(int arc) const;
     void label_probabilities_on_tree(const WeightView& weights, const int* heads, std::vector<std::vector<double>>& out);
@@ -50,9 +56,6 @@ private:
         std::vector<double> sums;        // log sum of exp, one per arc
     };
 
-    std::span<const std::uint16_t> allowed(int head, int dep) const {
-        return model_->label_sets.of(sentence_.tags[head], sentence_.tags[dep]);
-    }
     void score_labels(const WeightView& weights);
     void add_costs();
     bool is_known(Task task) const;

@@ -59,6 +59,7 @@ struct WeightView {
     const float* tree = nullptr;
     const float* labels = nullptr;
     double scale = 1.0;
+    double label_factor = 1.0;  // of the sums over labels besides, where heads and labels have temperatures of their own
 };
 
 inline WeightView view(const Model& model, Task task, const float* data, double scale) {

@@ -219,6 +219,62 @@ class GraphLikelihood:
 
     def arc_features(self, sentence: int, coefficients: numpy.typing.NDArray[numpy.float64]) -> SparseVector: ...
 
+class GraphConfidence:
+    """
+    What GraphJudge found, all sentences in a row; see core/graph/confidence.hpp.
+    """
+
+    @property
+    def counts(self) -> numpy.typing.NDArray[numpy.int64]: ...
+
+    @property
+    def entropies(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    @property
+    def log_probabilities(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    @property
+    def scores(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    @property
+    def heads(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def labels(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def head_probabilities(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    @property
+    def label_probabilities(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    @property
+    def head_entropies(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    @property
+    def known_head_probabilities(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    @property
+    def known_label_probabilities(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    @property
+    def arc_table(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    @property
+    def label_table(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+class GraphJudge:
+    """A graph parser that says how sure it is; see arbora.confidence."""
+
+    def __init__(self, model: GraphModel, tree: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, pruner_weights: numpy.typing.NDArray[numpy.float32] | None, keep: int, within: float) -> None: ...
+
+    def judge(self, sentences: Encoded, *, decode: str, k: int, tree_temperature: float, label_temperature: float, missed: float, arc_table: bool, label_table: bool, threads: int) -> GraphConfidence:
+        """
+        decode: argmax, minimum-risk or given; k > 0: the k most probable trees instead.
+        """
+
+    def scores(self, sentences: Encoded, sentence: int, *, tree_temperature: float, label_temperature: float) -> numpy.typing.NDArray[numpy.float64]: ...
+
 class SparseVector:
     """
     Indices that ascend without repeats, each with a value that is not zero.

@@ -142,7 +142,7 @@ class _Words:
         labels, rival_labels, tags = array("q"), array("q"), array("q")
         written = bytearray()
         label_numbers, tag_numbers, punctuation = _Numbering(), _Numbering(), _PunctuationCache()
-        for one, other in _pairs(gold, predicted, names):
+        for one, other in pairs(gold, predicted, names):
             lengths.append(len(one.forms))
             heads.extend(one.heads)
             rival_heads.extend(other.heads)
@@ -173,7 +173,7 @@ def _ints(values: array[int]) -> Ints:
     return np.array(values, dtype=np.int64)
 
 
-def _pairs(
+def pairs(
     gold: Iterable[Sentence], predicted: Iterable[Sentence], names: tuple[str, str]
 ) -> Iterator[tuple[Sentence, Sentence]]:
     """Sentences side by side, after checking that they are the same words with heads."""
@@ -185,7 +185,7 @@ def _pairs(
                 source=predicted_name,
             )
         if one is None:
-            raise _error(
+            raise error_at(
                 f"too many sentences: expected {number - 1} as in {gold_name}, got more",
                 other,
                 predicted_name,
@@ -196,7 +196,7 @@ def _pairs(
             if -1 in sentence.heads:
                 word = sentence.heads.index(-1) + 1
                 what = f"sentence {number}, word {word} ({sentence.forms[word - 1]!r})"
-                raise _error(f"{what}: expected a head, got '_'", sentence, name, word)
+                raise error_at(f"{what}: expected a head, got '_'", sentence, name, word)
         yield one, other
 
 
@@ -205,12 +205,13 @@ def _difference(gold: Sentence, predicted: Sentence, number: int, names: tuple[s
     for word, (one, other) in enumerate(zip(gold.forms, predicted.forms, strict=False), start=1):
         if one != other:
             what = f"expected {one!r} as at {_place(gold, names[0], word)}, got {other!r}"
-            return _error(f"sentence {number}, word {word}: {what}", predicted, names[1], word)
+            return error_at(f"sentence {number}, word {word}: {what}", predicted, names[1], word)
     what = f"expected {len(gold)} words as at {_place(gold, names[0])}, got {len(predicted)}"
-    return _error(f"sentence {number}: {what}", predicted, names[1])
+    return error_at(f"sentence {number}: {what}", predicted, names[1])
 
 
-def _error(what: str, sentence: Sentence, name: str, word: int | None = None) -> DataError:
+def error_at(what: str, sentence: Sentence, name: str, word: int | None = None) -> DataError:
+    """The error with the file and line of a sentence, or of one of its words."""
     source, line = _where(sentence, name, word)
     return DataError(what, source=source, line=line)
 

@@ -7,13 +7,14 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora import compact
-from arbora._core import Encoded, KeptArcs, in_memory
+from arbora._core import Encoded, GraphConfidence, GraphJudge, KeptArcs, in_memory
+from arbora.confidence import Decode, Parsed, check_count, check_decode, make_parsed
 from arbora.config import from_dict, to_dict
 from arbora.data.columns import Columns, parse_text
 from arbora.data.encode import Names
@@ -21,6 +22,7 @@ from arbora.data.files import Source, open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, FormatOrAuto
+from arbora.distribution import TreeDistribution
 from arbora.errors import InputError, ModelError
 from arbora.interfaces import Roots
 from arbora.model_file import ModelFile, read_model, write_model
@@ -86,6 +88,23 @@ def pruner_scorer(settings: PrunerSettings, roots: Roots = "single") -> LinearSc
 
 
 @dataclass(frozen=True, kw_only=True)
+class Temperatures:
+    """What scores are divided by before they become probabilities; see `arbora.temperature`."""
+
+    trees: float = 1.0
+    labels: float = 1.0
+    missed: float = 0.0
+    """The share of words whose right head is none of those considered; P(head) is smaller by it."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("trees", self.trees), ("labels", self.labels)):
+            if not 0.0 < value < math.inf:
+                raise InputError(f"temperature of {name}: expected a finite number above 0, got {value!r}")
+        if not 0.0 <= self.missed < 1.0:
+            raise InputError(f"missed: expected a share from 0 to below 1, got {self.missed!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Parser:
     """Trees for tagged words: `Parser.load("da.arbora").parse(sentences)`.
 
@@ -118,13 +137,17 @@ class Parser:
 
     # Parsing
 
-    def trees(self, columns: Columns, *, threads: int = 1) -> tuple[Ints, Ints]:
+    def trees(self, columns: Columns, *, decode: Decode = "argmax", threads: int = 1) -> tuple[Ints, Ints]:
         """Heads and labels of all words of a treebank in one native call, shape (W,) each.
 
         Labels are places in `names.labels`, -1 where the parser has none. With a pruner that keeps k heads:
         O(n² + n k²) scores per sentence; without, O(n²) first order and O(n³) second.
         """
-        return self.trees_of(self.names.encode(columns), threads=threads)
+        check_decode(decode)
+        if decode == "argmax":
+            return self.trees_of(self.names.encode(columns), threads=threads)
+        found = self.judge(columns, decode=decode, threads=threads)
+        return found.heads, found.labels
 
     def trees_of(self, sentences: Encoded, *, threads: int = 1) -> tuple[Ints, Ints]:
         """The same for sentences that are encoded already."""
@@ -142,12 +165,45 @@ class Parser:
             threads,
         )
 
-    def parse(self, sentences: Iterable[Sentence | Sequence[str]], *, threads: int = 1) -> list[Sentence]:
-        """Sentences with their trees; a sentence may be a plain list of words, too, though tags help much."""
+    @overload
+    def parse(
+        self,
+        sentences: Iterable[Sentence | Sequence[str]],
+        *,
+        decode: Decode = "argmax",
+        probabilities: Literal[False] = False,
+        threads: int = 1,
+    ) -> list[Sentence]: ...
+    @overload
+    def parse(
+        self,
+        sentences: Iterable[Sentence | Sequence[str]],
+        *,
+        decode: Decode = "argmax",
+        probabilities: Literal[True],
+        threads: int = 1,
+    ) -> list[Parsed]: ...
+    def parse(
+        self,
+        sentences: Iterable[Sentence | Sequence[str]],
+        *,
+        decode: Decode = "argmax",
+        probabilities: bool = False,
+        threads: int = 1,
+    ) -> list[Sentence] | list[Parsed]:
+        """Sentences with their trees; a sentence may be a plain list of words, too, though tags help much.
+
+        `probabilities`: each as a `Parsed`, which knows how sure its heads, labels and tree are.
+        `decode`: the tree with the best score, or the one with the most expected correct heads.
+        """
+        check_decode(decode)
         given = [_as_sentence(sentence) for sentence in sentences]
         if not given:
             return []
-        heads, labels = self.trees(_columns(given), threads=threads)
+        if probabilities:
+            found = self.judge(_columns(given), decode=decode, threads=threads)
+            return [tree for (tree,) in make_parsed(given, found, self.names.labels, self)]
+        heads, labels = self.trees(_columns(given), decode=decode, threads=threads)
         parsed, at = [], 0
         for sentence in given:
             end = at + len(sentence)
@@ -183,6 +239,85 @@ class Parser:
                 if progress is not None:
                     progress(sentences, words)
         return reader
+
+    # Probabilities
+
+    @property
+    def temperatures(self) -> Temperatures:
+        """What scores are divided by before they become probabilities: 1 where nothing was fitted."""
+        return _temperatures(self.about)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the temperatures were fitted on a dev set."""
+        return "temperature" in self.about
+
+    def judge(
+        self,
+        sentences: Columns | Encoded,
+        *,
+        decode: Decode | Literal["given"] = "argmax",
+        k: int = 0,
+        temperatures: Temperatures | None = None,
+        arc_table: bool = False,
+        label_table: bool = False,
+        threads: int = 1,
+    ) -> GraphConfidence:
+        """Trees and probabilities of all words of a treebank in one native call, as arrays.
+
+        `decode="given"` takes the trees that the sentences have; `k` > 0 the k most probable ones. The tables
+        hold the probabilities of all arcs, (n+1)² per sentence, and of all labels, (W, labels). First order
+        takes O(n³) per sentence, second order with a pruner that keeps k heads O(n² k²).
+        """
+        t = self.temperatures if temperatures is None else temperatures
+        encoded = sentences if isinstance(sentences, Encoded) else self.names.encode(sentences)
+        return self._judge.judge(
+            encoded,
+            decode=decode,
+            k=k,
+            tree_temperature=t.trees,
+            label_temperature=t.labels,
+            missed=t.missed,
+            arc_table=arc_table,
+            label_table=label_table,
+            threads=threads,
+        )
+
+    @property
+    def _judge(self) -> GraphJudge:
+        pruner = self.pruner
+        return GraphJudge(
+            self.scorer.native,
+            self.tree,
+            self.labels,
+            self.settings.labels == "staged",
+            None if pruner is None else pruner.scorer.native,
+            None if pruner is None else pruner.weights,
+            0 if pruner is None else pruner.settings.keep,
+            0.0 if pruner is None else pruner.settings.within,
+        )
+
+    def kbest(self, sentence: Sentence | Sequence[str], k: int) -> list[Parsed]:
+        """The k most probable trees (1 <= k <= 1000), best first; all of them where fewer exist.
+
+        Not for second-order parsers of crossing trees, whose best trees are not known: InputError.
+        """
+        check_count(k)
+        given = _as_sentence(sentence)
+        found = self.judge(_columns([given]), k=int(k))
+        return next(make_parsed([given], found, self.names.labels, self))
+
+    def distribution(self, sentence: Sentence | Sequence[str]) -> TreeDistribution:
+        """The distribution over a sentence's trees, labels summed out; of first-order parsers."""
+        if self.settings.order != 1:
+            raise InputError(
+                "distribution: expected a first-order parser, got one of second order; P(head), P(tree) and "
+                "kbest are there for those, or train with order=1"
+            )
+        encoded = self.names.encode(_columns([_as_sentence(sentence)]))
+        t = self.temperatures
+        scores = self._judge.scores(encoded, 0, tree_temperature=t.trees, label_temperature=t.labels)
+        return TreeDistribution(scores, trees=self.settings.trees, roots=self.settings.roots)
 
     # The model file
 
@@ -228,6 +363,7 @@ class Parser:
             names = Names(_names(file, "tags"), _names(file, "labels"))
             scorer = LinearScorer(settings, features.create(settings.features), labels=len(names.labels))
             pruner = _load_pruner(file)
+            _temperatures(file.entry("about", dict))
         except InputError as error:
             what = f"{error}; the file is damaged or from another version"
             raise ModelError(what, source=file.source) from None
@@ -247,6 +383,14 @@ class Parser:
 def load(path: str | os.PathLike[str]) -> Parser:
     """The parser in a model file: `arbora.load("da.arbora").parse(sentences)`; takes milliseconds."""
     return Parser.load(path)
+
+
+def _temperatures(about: dict[str, Any]) -> Temperatures:
+    """What a model has, or the defaults: models of earlier versions have none."""
+    found = about.get("temperature", {})
+    if not isinstance(found, dict):
+        raise InputError(f"temperature: expected a table, got {found!r}")
+    return from_dict(Temperatures, found)
 
 
 def _rounded(weights: Floats) -> Floats:

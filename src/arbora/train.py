@@ -48,6 +48,7 @@ from arbora.problems import GraphProblem
 from arbora.registry import learners
 from arbora.scorers import GraphSettings
 from arbora.scorers.linear import Labels, Task
+from arbora.temperature import fit_temperatures
 
 CROSSING_SHARE = 0.005
 """With `trees="auto"`: from this share of crossing arcs on, trees may cross."""
@@ -268,6 +269,7 @@ class Training:
             if interrupted and name != "tree":
                 raise KeyboardInterrupt
         parser = self._decide_trees(self._parser(done, reports))
+        self._fit_temperatures(parser)
         return Trained(parser, reports, parser.about["dev"], interrupted)
 
     def _stage_names(self) -> list[str]:
@@ -384,11 +386,17 @@ class Training:
     def _dev_scores(self, parser: Parser) -> Scores:
         return {} if self.dev is None else self.dev.scores(parser, self.threads)
 
+    def _fit_temperatures(self, parser: Parser) -> None:
+        if self.dev is not None:
+            fitted = fit_temperatures(parser, self.dev.columns, threads=self.threads)
+            parser.about["temperature"] = to_dict(fitted)
+
 
 class Dev:
     """A treebank to judge a parser on: all words, punctuation included, whole labels."""
 
     def __init__(self, columns: Columns, names: Names) -> None:
+        self.columns = columns
         self.sentences: Encoded = names.encode(columns)
         self.words = columns.words
         lengths = np.diff(columns.offsets)

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from arbora.calibration import BINS, SHARES, Calibration, calibration
 from arbora.cli.files import FormatOption, at_most_one_stdin, existing, existing_if_given, session
+from arbora.cli.pictures import plot_name
 from arbora.cli.tables import Table, show
 from arbora.data import treebank
 from arbora.evaluate import evaluate
 from arbora.scores import BREAKDOWNS, Attachment, Breakdown, Evaluation, Scores
 from arbora.significance import Comparison, compare
+from arbora.view.plots import SUFFIXES
+from arbora.view.reliability import draw_reliability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -86,6 +90,8 @@ def _refuse_idle_options(context: typer.Context) -> None:
             "--nopunct needs --by GROUPS or --compare OTHER, which it narrows; "
             "the scores without punctuation are always there"
         )
+    if "plot" in given and "with_calibration" not in given:
+        raise typer.BadParameter("--plot needs --calibration, which it draws")
 
 
 def evaluate_files(
@@ -139,6 +145,22 @@ def evaluate_files(
         int, typer.Option(min=1, help="Samples that bootstrap and randomization draw for --compare.")
     ] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of these samples.")] = 0,
+    with_calibration: Annotated[
+        bool,
+        typer.Option(
+            "--calibration",
+            help="Judge the probabilities in PREDICTED, from `arbora parse --probabilities`: are arcs right "
+            "as often as they say?",
+        ),
+    ] = False,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            callback=plot_name,
+            help=f"Draw the reliability diagram of --calibration: {' or '.join(SUFFIXES)}.",
+        ),
+    ] = None,
     format: Annotated[  # noqa: A002
         FormatOption, typer.Option(help="What the files are; auto looks at name and first lines.")
     ] = FormatOption.AUTO,
@@ -155,6 +177,7 @@ def evaluate_files(
     - `arbora eval gold.conllu parsed.conllu --by label --by arc-length`
     - `arbora eval gold.conllu parsed.conllu --json | jq .las`
     - `arbora eval gold.conllu new.conllu --compare old.conllu --test bootstrap`
+    - `arbora eval gold.conllu parsed.conllu --calibration --plot reliability.svg`
     """
     at_most_one_stdin([gold, predicted, other])
     _refuse_idle_options(context)
@@ -162,25 +185,32 @@ def evaluate_files(
     def read(path: str) -> Iterator[Sentence]:
         return treebank.read(path, format=format.value)
 
-    def score(reference: Iterable[Sentence], path: str) -> Evaluation:
+    def score(reference: Iterable[Sentence], path: str, parsed: Iterable[Sentence]) -> Evaluation:
         return evaluate(
             reference,
-            read(path),
+            parsed,
             punctuation=punctuation.value,
             subtypes=subtypes,
             names=(gold, path),
         )
 
     with session():
-        # Gold is needed twice for a comparison, and stdin can be read only once.
-        reference = read(gold) if other is None else list(read(gold))
+        # What is needed twice is kept, since stdin can be read only once.
+        reference = read(gold) if other is None and not with_calibration else list(read(gold))
+        parsed = list(read(predicted)) if with_calibration else read(predicted)
         report = _Report(
-            result=score(reference, predicted),
+            result=score(reference, predicted, parsed),
             breakdowns=[name for name in BREAKDOWNS if name in (by or [])],
             nopunct=nopunct,
         )
         if other is not None:
-            report.compare_with(score(reference, other), test.value, samples, seed)
+            report.compare_with(score(reference, other, read(other)), test.value, samples, seed)
+        if with_calibration:
+            report.calibration = calibration(
+                reference, parsed, subtypes=report.result.subtypes, names=(gold, predicted)
+            )
+            if plot is not None:
+                draw_reliability(report.calibration, plot)
         if as_json:
             print(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
         else:
@@ -196,6 +226,7 @@ class _Report:
     nopunct: bool
     rival: Evaluation | None = None
     comparisons: dict[str, Comparison] = field(default_factory=dict)
+    calibration: dict[str, Calibration] = field(default_factory=dict)
 
     def compare_with(self, rival: Evaluation, test: str, samples: int, seed: int) -> None:
         self.rival = rival
@@ -210,6 +241,8 @@ class _Report:
             answer["compare"] = {
                 metric: comparison.to_json() for metric, comparison in self.comparisons.items()
             }
+        if self.calibration:
+            answer["calibration"] = {name: found.to_json() for name, found in self.calibration.items()}
         return answer
 
     def tables(self, predicted: str, other: str | None) -> list[Table]:
@@ -221,6 +254,8 @@ class _Report:
         tables += [_breakdown(scores, name, place) for name in self.breakdowns]
         if self.comparisons:
             tables.append(_differences(self.comparisons, predicted, other))
+        if self.calibration:
+            tables += _calibration(self.calibration, predicted)
         return tables
 
     def _words(self, evaluation: Evaluation) -> Scores:
@@ -277,3 +312,24 @@ def _differences(comparisons: dict[str, Comparison], name: str, other: str | Non
     headings = ["", "difference", "p", "better", "worse", "tied"]
     headings += ["95% interval"] if first.interval is not None else []
     return Table(f"{name} against {other}: {first.test} test{drawn}", headings, rows)
+
+
+def _calibration(found: dict[str, Calibration], name: str) -> list[Table]:
+    rows = [
+        [
+            kind,
+            str(each.count),
+            f"{100 * each.confidence:.2f}",
+            f"{100 * each.accuracy:.2f}",
+            f"{each.ece:.4f}",
+            f"{each.brier:.4f}",
+        ]
+        for kind, each in found.items()
+    ]
+    headings = ["", "number", "mean probability", "right", "ECE", "Brier"]
+    summary = Table(f"{name}: calibration, {BINS} bins", headings, rows)
+    kept = [
+        [f"{percent}%", *(f"{100 * each.kept[i].accuracy:.2f}" for each in found.values())]
+        for i, percent in enumerate(SHARES)
+    ]
+    return [summary, Table(f"{name}: right among the most certain", ["kept", *found], kept)]

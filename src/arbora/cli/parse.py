@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Annotated
@@ -17,8 +17,22 @@ from rich.progress import Progress, SpinnerColumn, TextColumn
 
 from arbora.cli.console import make_console
 from arbora.cli.files import FormatOption, existing, say_skipped, session, writable
+from arbora.cli.probabilities import (
+    DecodeChoice,
+    Gains,
+    Show,
+    Wanted,
+    find_parsed,
+    labels_of,
+    show_conllu,
+    show_conllx,
+    show_json,
+    show_tree,
+    tree_arrays,
+)
 from arbora.cli.progress import draws_bars, say, show_seconds
 from arbora.cli.settings import ThreadsOption
+from arbora.confidence import MOST_TREES
 from arbora.data import conllu
 from arbora.data.columns import Columns
 from arbora.data.encode import NOTHING
@@ -26,6 +40,7 @@ from arbora.data.files import open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader
+from arbora.ensemble import Ensemble
 from arbora.parser import Parser
 from arbora.view.terminal import draw
 
@@ -43,15 +58,28 @@ class OutputFormat(StrEnum):
     TREE = "tree"
 
 
+def all_existing(names: list[str]) -> list[str]:
+    """The same names, if each is a file that can be read."""
+    return [existing(name) for name in names]
+
+
 def parse_file(
+    context: typer.Context,
     source: Annotated[
         str,
         typer.Argument(
             metavar="INPUT", callback=existing, help="Tagged sentences as CoNLL-U or CoNLL-X; - is stdin."
         ),
     ],
-    model: Annotated[
-        str, typer.Option("--model", "-m", metavar="MODEL", callback=existing, help="From `arbora train`.")
+    models: Annotated[
+        list[str],
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            callback=all_existing,
+            help="From `arbora train`. Several: their probabilities are averaged, and decoded once.",
+        ),
     ],
     output: Annotated[
         str,
@@ -66,6 +94,24 @@ def parse_file(
             "with its trees; on a terminal, drawn trees."
         ),
     ] = OutputFormat.AUTO,
+    probabilities: Annotated[
+        bool,
+        typer.Option(
+            "--probabilities",
+            help="Say how sure heads, labels and trees are: MISC gets HeadProb and DeprelProb, "
+            "a comment # tree_probability.",
+        ),
+    ] = False,
+    kbest: Annotated[
+        int | None,
+        typer.Option(
+            "--kbest", metavar="K", min=1, max=MOST_TREES, help="Write the K most probable trees of each."
+        ),
+    ] = None,
+    decode: Annotated[
+        DecodeChoice,
+        typer.Option(help="The tree with the best score, or the one with the most expected correct heads."),
+    ] = DecodeChoice.ARGMAX,
     threads: ThreadsOption = 1,
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Skip bad sentences with a warning and a count.")
@@ -87,25 +133,57 @@ def parse_file(
     - `arbora parse in.conllu -m da.arbora -o out.conllu --threads 4`
     - `cat in.conllu | arbora parse - -m da.arbora | arbora eval gold.conllu -`
     - `arbora parse in.conllu -m da.arbora --format tree | less`
+    - `arbora parse in.conllu -m da.arbora --probabilities --decode minimum-risk -o out.conllu`
+    - `arbora parse in.conllu -m one.arbora -m two.arbora -m three.arbora -o out.conllu`
     """
+    _refuse_what_does_not_fit(context, models, kbest, decode)
+    wanted = Wanted(decode, probabilities, kbest or 0, threads)
     with session(lenient=lenient):
-        parser = Parser.load(model)
+        parsers = [Parser.load(model) for model in models]
+        parser = parsers[0] if len(parsers) == 1 else Ensemble(parsers)
         reader = ColumnReader(source, format=input_format.value, lenient=lenient)
-        render = _renderer(parser, _chosen(format, output, reader))
+        gains = None if quiet or len(models) == 1 else Gains(models)
+        render = _renderer(parser, _chosen(format, output, reader), reader.format, wanted, gains)
         tally = Tally()
         with open_output(output) as stream, _shown(quiet=quiet or _draws(output)) as tell:
             for columns in reader:
-                stream.write(render(columns, parser.trees(columns, threads=threads)))
+                stream.write(render(columns))
                 tally.count(columns)
                 tell(tally)
         say_skipped(reader.skipped, reader.source)
-        if tally.words and not tally.tagged and parser.names.tags != (NOTHING,):
-            say(
-                f"warning: {reader.source}: UPOS is `_` everywhere, but {model} was trained with tags; "
-                "tag the words first, or the trees will be poor"
-            )
+        for model, each in zip(models, parsers, strict=True):
+            if tally.words and not tally.tagged and each.names.tags != (NOTHING,):
+                say(
+                    f"warning: {reader.source}: UPOS is `_` everywhere, but {model} was trained with tags; "
+                    "tag the words first, or the trees will be poor"
+                )
+            if wanted.is_more_than_trees and not each.is_calibrated and not quiet:
+                say(
+                    f"note: {model} has no temperature that was fitted on a dev set: its probabilities "
+                    "tell which arc is surer, but not how sure; train with --dev"
+                )
         if not quiet:
             say(f"{reader.source}: {tally.summary()}")
+            for line in [] if gains is None else gains.lines():
+                say(line)
+
+
+def _refuse_what_does_not_fit(
+    context: typer.Context, models: list[str], kbest: int | None, decode: DecodeChoice
+) -> None:
+    """The command line is at fault where options exclude each other."""
+    given = context.get_parameter_source("decode")
+    is_given = given is not None and given.name == "COMMANDLINE"
+    if len(models) > 1 and kbest is not None:
+        raise typer.BadParameter("--kbest needs one model; of several only the trees' average is known")
+    if len(models) > 1 and is_given and decode is DecodeChoice.ARGMAX:
+        raise typer.BadParameter(
+            "several models are decoded by --decode minimum-risk; argmax needs one model"
+        )
+    if kbest is not None and decode is DecodeChoice.MINIMUM_RISK:
+        raise typer.BadParameter("--kbest ranks trees by probability; leave --decode minimum-risk out")
+    if len(models) != len(set(models)):
+        raise typer.BadParameter("-m: expected models that are all different, got one twice")
 
 
 class Tally:
@@ -143,25 +221,50 @@ def _chosen(format: OutputFormat, output: str, reader: ColumnReader) -> OutputFo
     return format
 
 
-def _renderer(parser: Parser, format: OutputFormat) -> Callable[[Columns, Trees], bytes]:  # noqa: A002
-    """What makes bytes of a piece and its trees."""
+def _renderer(
+    source: Parser | Ensemble,
+    format: OutputFormat,  # noqa: A002
+    read_as: str,
+    wanted: Wanted,
+    gains: Gains | None,
+) -> Callable[[Columns], bytes]:
+    """What makes bytes of a piece: trees, or what is to be said about them."""
+    labels = labels_of(source)
+    if wanted.is_more_than_trees:
+        show_sure = _sure_show(format, read_as)
+
+        def render_sure(columns: Columns) -> bytes:
+            trees = find_parsed(source, columns, wanted, gains)
+            return "".join(show_sure(each, wanted) for each in trees).encode()
+
+        return render_sure
     if format is OutputFormat.AUTO:
-        return lambda columns, trees: columns.to_bytes_with(*trees, parser.names.labels)
+        return lambda columns: columns.to_bytes_with(*tree_arrays(source, columns, wanted, gains), labels)
     show = {OutputFormat.CONLLU: _as_conllu, OutputFormat.JSON: _as_json, OutputFormat.TREE: _as_tree}[format]
 
-    def render(columns: Columns, trees: Trees) -> bytes:
-        return "".join(map(show, _parsed(parser, columns, trees))).encode()
+    def render(columns: Columns) -> bytes:
+        trees = tree_arrays(source, columns, wanted, gains)
+        return "".join(map(show, _parsed(labels, columns, trees))).encode()
 
     return render
 
 
-def _parsed(parser: Parser, columns: Columns, trees: Trees) -> Iterator[Sentence]:
+def _sure_show(format: OutputFormat, read_as: str) -> Show:  # noqa: A002
+    """What shows trees with probabilities: only CoNLL-U has room for them."""
+    if format is OutputFormat.JSON:
+        return show_json
+    if format is OutputFormat.TREE:
+        return show_tree
+    return show_conllu if read_as == "conllu" else show_conllx
+
+
+def _parsed(names: Sequence[str], columns: Columns, trees: Trees) -> Iterator[Sentence]:
     heads, labels = (part.tolist() for part in trees)
     at = 0
     for sentence in columns.sentences():
         end = at + len(sentence)
-        names = [parser.names.labels[label] if label >= 0 else NOTHING for label in labels[at:end]]
-        yield sentence.with_tree(Tree.from_heads(heads[at:end], labels=names))
+        of_words = [names[label] if label >= 0 else NOTHING for label in labels[at:end]]
+        yield sentence.with_tree(Tree.from_heads(heads[at:end], labels=of_words))
         at = end
 
 

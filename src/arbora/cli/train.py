@@ -22,6 +22,7 @@ from arbora.cli.files import (
     session,
     writable,
 )
+from arbora.cli.pictures import plot_name
 from arbora.cli.progress import TrainingProgress, choose_mode, say, show_scores, show_seconds
 from arbora.cli.settings import (
     ConfigOption,
@@ -43,7 +44,7 @@ from arbora.cli.treebanks import read_treebanks
 from arbora.data.columns import Columns
 from arbora.train import Dev, Trained, train
 from arbora.view.curve import draw_curve
-from arbora.view.plots import SUFFIXES, require_matplotlib
+from arbora.view.plots import SUFFIXES
 
 CHECKPOINT = ".checkpoint"
 STOPPED = 130
@@ -53,17 +54,6 @@ def model_name(name: str) -> str:
     """`name` if it can be a model's; the command line is at fault otherwise."""
     if name == "-":
         raise typer.BadParameter("a model is not written to stdout; name a file")
-    return writable(name)
-
-
-def plot_name(name: str | None) -> str | None:
-    """`name` if it can be a picture's and pictures can be drawn."""
-    if name is None:
-        return None
-    if Path(name).suffix.lower() not in SUFFIXES:
-        raise typer.BadParameter(f"{name}: expected a name that ends in {' or '.join(SUFFIXES)}")
-    with told_as_usage():
-        require_matplotlib()
     return writable(name)
 
 

@@ -1,0 +1,151 @@
+"""What `arbora parse` writes when it is asked how sure it is, and what it says when several models parse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.confidence import RANK, Parsed, make_parsed
+from arbora.data import conllu
+from arbora.data.columns import Columns
+from arbora.data.encode import numbers_of
+from arbora.data.tree import Tree
+from arbora.ensemble import Combined, Ensemble
+from arbora.parser import Parser
+from arbora.view.terminal import draw
+
+
+class DecodeChoice(StrEnum):
+    """Which tree of many is given."""
+
+    ARGMAX = "argmax"
+    MINIMUM_RISK = "minimum-risk"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be found out about each sentence."""
+
+    decode: DecodeChoice = DecodeChoice.ARGMAX
+    probabilities: bool = False
+    kbest: int = 0
+    """So many trees of each sentence; 0: the one that is decoded."""
+    threads: int = 1
+
+    @property
+    def is_more_than_trees(self) -> bool:
+        """Whether the output has places for probabilities."""
+        return self.probabilities or self.kbest > 0
+
+
+class Gains:
+    """How often several models agree and, where the input had trees, what the combination gains."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._words = self._agreed = 0
+        self._right = np.zeros((len(names) + 1, 2), dtype=np.int64)
+        self._judged = True
+
+    def count(self, columns: Columns, combined: Combined, labels: Sequence[str]) -> None:
+        """One more piece."""
+        self._words += columns.words
+        self._agreed += int(np.count_nonzero(combined.agreement))
+        self._judged = self._judged and bool(np.all(columns.heads >= 0))
+        gold = numbers_of(columns.strings("deprel"), labels)[columns.ids("deprel")]
+        for i, (heads, own) in enumerate([*combined.alone, (combined.heads, combined.labels)]):
+            right = heads == columns.heads
+            self._right[i] += [np.count_nonzero(right), np.count_nonzero(right & (own == gold))]
+
+    def lines(self) -> Iterator[str]:
+        """What there is to say."""
+        if not self._words:
+            return
+        yield f"the {len(self._names)} models agree on {100 * self._agreed / self._words:.2f}% of the heads"
+        if not self._judged:
+            return
+        yield "against the trees that the input had:"
+        for name, (heads, arcs) in zip(
+            [*self._names, "together"], (100 * self._right / self._words).tolist(), strict=True
+        ):
+            yield f"  {name}: UAS {heads:.2f}, LAS {arcs:.2f}"
+
+
+def find_parsed(
+    source: Parser | Ensemble, columns: Columns, wanted: Wanted, gains: Gains | None
+) -> Iterator[list[Parsed]]:
+    """The trees of each sentence, one or the k best."""
+    if isinstance(source, Ensemble):
+        combined = source.combine(columns, threads=wanted.threads)
+        if gains is not None:
+            gains.count(columns, combined, source.labels)
+        return ([parsed] for parsed in source.parsed(columns, combined))
+    found = source.judge(columns, decode=wanted.decode.value, k=wanted.kbest, threads=wanted.threads)
+    return make_parsed(columns.sentences(), found, source.names.labels, source)
+
+
+def show_conllu(trees: list[Parsed], wanted: Wanted) -> str:
+    """Probabilities in MISC, if wanted, and comments."""
+    return "".join(
+        _annotated(tree, i, len(trees), wanted).sentence.to_conllu() for i, tree in enumerate(trees)
+    )
+
+
+def show_conllx(trees: list[Parsed], wanted: Wanted) -> str:
+    """What was read as CoNLL-X, as CoNLL-U."""
+    return show_conllu([replace(t, sentence=conllu.from_conllx(t.sentence)) for t in trees], wanted)
+
+
+def show_json(trees: list[Parsed], wanted: Wanted) -> str:
+    """An object per tree and line."""
+    lines = []
+    for i, tree in enumerate(trees):
+        told = tree.to_json()
+        if wanted.kbest:
+            told = {RANK: i + 1, "trees": len(trees), **told}
+        lines.append(json.dumps(told, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def show_tree(trees: list[Parsed], wanted: Wanted) -> str:
+    """Drawn trees, P(head) beside each label."""
+    shown = []
+    for i, tree in enumerate(trees):
+        rank = f"{i + 1}/{len(trees)}" if wanted.kbest else ""
+        sure = "" if tree.probability is None else f"tree probability {tree.probability:.4g}"
+        heading = ", ".join(filter(None, (rank, sure)))
+        labels = [f"{word.deprel} {word.head_probability:.2f}" for word in tree]
+        drawn = draw(Tree.from_heads(tree.sentence.heads, labels=labels), tree.sentence.forms)
+        shown.append(f"{heading}\n{drawn}\n\n" if heading else f"{drawn}\n\n")
+    return "".join(shown)
+
+
+def _annotated(tree: Parsed, i: int, count: int, wanted: Wanted) -> Parsed:
+    ranks = [f"# {RANK} = {i + 1}/{count}"] if wanted.kbest else []
+    told = tree.annotated(*ranks)
+    return replace(tree, sentence=told if wanted.probabilities else replace(told, misc=tree.sentence.misc))
+
+
+Show = Callable[[list[Parsed], Wanted], str]
+
+
+def tree_arrays(
+    source: Parser | Ensemble, columns: Columns, wanted: Wanted, gains: Gains | None
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Heads and labels alone."""
+    if not isinstance(source, Ensemble):
+        return source.trees(columns, decode=wanted.decode.value, threads=wanted.threads)
+    combined = source.combine(columns, threads=wanted.threads)
+    if gains is not None:
+        gains.count(columns, combined, source.labels)
+    return combined.heads, combined.labels
+
+
+def labels_of(source: Parser | Ensemble) -> tuple[str, ...]:
+    """The names of the labels."""
+    return source.labels if isinstance(source, Ensemble) else source.names.labels

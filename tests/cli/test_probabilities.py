@@ -1,0 +1,144 @@
+"""`arbora parse` with probabilities, k best trees and several models; `arbora eval --calibration`."""
+
+import json
+
+import pytest
+
+from arbora.data.conllx import from_conllu
+from arbora.data.treebank import read, write
+from arbora.train import train
+
+
+@pytest.fixture(scope="module")
+def others(invented, tmp_path_factory):
+    """Two more models: one that was not calibrated, and one of another kind."""
+    folder = tmp_path_factory.mktemp("others")
+    small = {"tree_bits": 12, "label_bits": 12, "parameters": {"epochs": 2}}
+    train(invented[0], config={**small, "order": 1, "seed": 3}).parser.save(folder / "plain")
+    crossing = {**small, "order": 2, "trees": "nonprojective"}
+    train(*invented, config=crossing).parser.save(folder / "crossing")
+    return folder / "plain", folder / "crossing"
+
+
+def test_probabilities_in_conllu(arbora, model, parser, invented, tmp_path):
+    out = tmp_path / "out.conllu"
+    result = arbora("parse", invented[1], "-m", model, "-o", out, "--probabilities")
+    assert result.status == 0
+    assert "calibrated" not in result.stderr
+    parsed = parser.parse(read(invented[1]), probabilities=True)
+    assert out.read_text() == "".join(each.to_conllu() for each in parsed)
+    first = next(read(out))
+    assert first.misc[0] == f"HeadProb={parsed[0][0].head_probability:.4f}|" + (
+        f"DeprelProb={parsed[0][0].label_probability:.4f}"
+    )
+    assert first.metadata["tree_probability"] == f"{parsed[0].probability:.4g}"
+    again = tmp_path / "again.conllu"
+    assert arbora("parse", out, "-m", model, "-o", again, "--probabilities", "-q") == (0, "", "")
+    assert again.read_text() == out.read_text()  # replaced, not repeated
+    risky = arbora("parse", invented[1], "-m", model, "--decode", "minimum-risk", "-q")
+    expected = parser.parse(read(invented[1]), decode="minimum-risk")
+    assert risky.stdout == "".join(each.to_conllu() for each in expected)
+
+
+def test_json_and_trees(arbora, model, parser, invented):
+    result = arbora("parse", invented[1], "-m", model, "--probabilities", "--format", "json", "-q")
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    parsed = parser.parse(read(invented[1]), probabilities=True)
+    assert lines == [json.loads(json.dumps(each.to_json())) for each in parsed]
+    assert 0 < lines[0]["words"][0]["label_probability"] <= 1
+    drawn = arbora("parse", invented[1], "-m", model, "--probabilities", "--format", "tree", "-q")
+    assert drawn.stdout.startswith(f"tree probability {parsed[0].probability:.4g}\n")
+    ranked = arbora("parse", invented[1], "-m", model, "--kbest", "2", "--format", "json", "-q")
+    first, second = (json.loads(line) for line in ranked.stdout.splitlines()[:2])
+    assert (first["kbest"], second["kbest"]) == (1, 2)
+    assert first["tree_probability"] >= second["tree_probability"]
+
+
+def test_the_k_best_trees(arbora, model, parser, invented, tmp_path):
+    out = tmp_path / "out.conllu"
+    assert arbora("parse", invented[1], "-m", model, "-o", out, "--kbest", "3", "-q").status == 0
+    found = read(out)
+    for sentence in read(invented[1]):
+        best = parser.kbest(sentence, 3)
+        for i, tree in enumerate(best, start=1):
+            written = next(found)
+            assert (written.heads, written.deprels) == (tree.sentence.heads, tree.sentence.deprels)
+            assert written.metadata["kbest"] == f"{i}/{len(best)}"
+            assert written.metadata["tree_probability"] == f"{tree.probability:.4g}"
+            assert written.misc == sentence.misc
+    assert next(found, None) is None
+
+
+def test_conllx_becomes_conllu(arbora, model, invented, tmp_path):
+    write((from_conllu(s) for s in read(invented[1])), tmp_path / "in.conll")
+    options = ("--input-format", "conllx", "--probabilities", "-q")
+    result = arbora("parse", tmp_path / "in.conll", "-m", model, "-o", tmp_path / "out.conllu", *options)
+    assert result == (0, "", "")
+    assert all("HeadProb=" in misc for sentence in read(tmp_path / "out.conllu") for misc in sentence.misc)
+
+
+def test_several_models(arbora, model, others, invented, tmp_path):
+    out = tmp_path / "out.conllu"
+    models = [part for path in (model, *others) for part in ("-m", path)]
+    result = arbora("parse", invented[1], *models, "-o", out, "--probabilities")
+    assert result.status == 0
+    assert "the 3 models agree on" in result.stderr
+    assert "together: UAS" in result.stderr
+    assert f"note: {others[0]} has no temperature" in result.stderr
+    assert all("HeadProb=" in misc for sentence in read(out) for misc in sentence.misc)
+    plain = arbora("parse", invented[1], *models, "-q")
+    written = "".join(sentence.to_conllu() for sentence in read(out))
+    heads = [line.split("\t")[6:8] for line in written.splitlines() if line[:1].isdigit()]
+    assert heads == [line.split("\t")[6:8] for line in plain.stdout.splitlines() if line[:1].isdigit()]
+    bare = tmp_path / "bare.conllu"
+    bare.write_text("1\ta\ta\tNOUN\t_\t_\t_\t_\t_\t_\n\n")
+    told = arbora("parse", bare, *models).stderr
+    assert "agree" in told
+    assert "together" not in told  # there is nothing to compare with
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--kbest", "2", "--decode", "minimum-risk"], "ranks trees by probability"),
+        (["--kbest", "0"], "--kbest"),
+        (["-m", "OTHER", "--kbest", "2"], "--kbest needs one model"),
+        (["-m", "OTHER", "--decode", "argmax"], "argmax needs one model"),
+        (["-m", "MODEL"], "got one twice"),
+    ],
+)
+def test_options_that_exclude_each_other(options, message, arbora, model, others, invented):
+    names = {"OTHER": others[0], "MODEL": model}
+    result = arbora("parse", invented[1], "-m", model, *(names.get(each, each) for each in options))
+    assert result.status == 2
+    assert message in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_what_a_model_cannot_tell(arbora, others, invented):
+    result = arbora("parse", invented[1], "-m", others[1], "--kbest", "2")
+    assert result.status == 1
+    assert "trained with trees=projective, or with order=1" in result.stderr
+    told = arbora("parse", invented[1], "-m", others[1], "--probabilities")
+    assert told.status == 0
+    assert "HeadProb=" in told.stdout
+    assert "tree_probability" not in told.stdout
+
+
+def test_calibration(arbora, model, invented, tmp_path):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "out.conllu"
+    arbora("parse", invented[1], "-m", model, "-o", out, "--probabilities", "-q")
+    picture = tmp_path / "reliability.svg"
+    result = arbora("eval", invented[1], out, "--calibration", "--plot", picture)
+    assert result.status == 0
+    assert "ECE" in result.stdout
+    assert "right among the most certain" in result.stdout
+    assert picture.read_text().startswith("<?xml")
+    told = json.loads(arbora("eval", invented[1], out, "--calibration", "--json").stdout)
+    assert set(told["calibration"]) == {"heads", "labels", "arcs"}
+    assert told["calibration"]["heads"]["accuracy"] == pytest.approx(told["uas"] / 100)
+    assert told["calibration"]["arcs"]["accuracy"] == pytest.approx(told["las"] / 100)
+    refused = arbora("eval", invented[1], invented[1], "--calibration")
+    assert refused.status == 1
+    assert "expected HeadProb=" in refused.stderr
+    assert arbora("eval", invented[1], out, "--plot", picture).status == 2
