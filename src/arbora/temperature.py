@@ -18,7 +18,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from arbora.data.columns import Columns
 from arbora.parser import Parser, Temperatures
@@ -59,8 +58,8 @@ def _missed(sure: NDArray[np.float64], right: NDArray[np.bool_]) -> tuple[float,
 
     if np.all(right):
         return 0.0, loss(0.0)
-    found = minimize_scalar(loss, bounds=(0.0, MOST_MISSED), method="bounded", options={"xatol": 1e-5})
-    return float(found.x), float(found.fun)
+    best = _search(loss, 0.0, MOST_MISSED, 1e-5)
+    return best, loss(best)
 
 
 def _label_temperature(parser: Parser, dev: Columns, threads: int) -> float:
@@ -78,11 +77,13 @@ def _label_temperature(parser: Parser, dev: Columns, threads: int) -> float:
 
 def minimize(loss: Callable[[float], float]) -> float:
     """The temperature of the smallest loss, searched in log T by parabolas and golden sections."""
-    found = minimize_scalar(
-        lambda log: loss(math.exp(log)),
-        bounds=(math.log(LOWEST), math.log(HIGHEST)),
-        method="bounded",
-        options={"xatol": PRECISION},
-    )
+    best = _search(lambda log: loss(math.exp(log)), math.log(LOWEST), math.log(HIGHEST), PRECISION)
     # Rounded, so that a model's bytes do not hang on the last digits of a search.
-    return float(f"{math.exp(found.x):.3g}")
+    return float(f"{math.exp(best):.3g}")
+
+
+def _search(loss: Callable[[float], float], low: float, high: float, precision: float) -> float:
+    from scipy.optimize import minimize_scalar  # late: it takes longer to load than all of ours
+
+    found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": precision})
+    return float(found.x)
