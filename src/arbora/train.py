@@ -167,6 +167,11 @@ def chosen_learner(config: TrainConfig) -> Learner:
     return make_learner(config, {**DEFAULT_PARAMETERS.get(config.learner, {}), **config.parameters})
 
 
+def learns_from_parts(config: TrainConfig) -> bool:
+    """Whether some heads may be unknown: the learner asks for nothing but probabilities."""
+    return chosen_learner(config).needs == {Query.MARGINALS}
+
+
 def make_learner(config: TrainConfig, parameters: dict[str, int | float | str]) -> Learner:
     """The learner of a configuration, with its seed where it has one; numbers may be given as text."""
     factory: type[Learner] = learners.factory(config.learner)  # type: ignore[assignment]
@@ -196,9 +201,8 @@ class Training:
     def __init__(
         self, train: Columns, dev: Columns | None, config: TrainConfig, threads: int, observer: Observer
     ) -> None:
-        needs = chosen_learner(config).needs
-        self.sums = Query.MARGINALS in needs
-        check_treebank(train, labelled=config.labels != "none", partial=needs == {Query.MARGINALS})
+        self.sums = Query.MARGINALS in chosen_learner(config).needs
+        check_treebank(train, labelled=config.labels != "none", partial=learns_from_parts(config))
         if dev is not None:
             check_dev(dev, train, observer, labelled=config.labels != "none")
         self.config = resolve(config, train)
