@@ -104,7 +104,7 @@ DEFAULT_PARAMETERS: dict[str, dict[str, int | float | str]] = {
 LABEL_LEARNER = PassiveAggressive(C=0.01, epochs=5)
 PRUNER_LEARNER = PassiveAggressive(C=0.01, epochs=3)
 # For learners of probabilities, and for what is known in part.
-LABEL_PROBABILITIES = Adagrad(C=0.1, rate=1.0, floor=30.0, epochs=5)
+LABEL_PROBABILITIES = Adagrad(C=1.0, rate=0.3, floor=3.0, epochs=4)
 PRUNER_PROBABILITIES = Adagrad(C=0.1, rate=1.0, floor=30.0, epochs=3)
 PRUNER_SCALE = 0.25
 """Of the scores of a pruner of probabilities, which differ more than those of one with margins of 1."""
@@ -168,6 +168,11 @@ def chosen_learner(config: TrainConfig) -> Learner:
     return make_learner(config, {**DEFAULT_PARAMETERS.get(config.learner, {}), **config.parameters})
 
 
+def learns_from_parts(config: TrainConfig) -> bool:
+    """Whether some heads may be unknown: the learner asks for nothing but probabilities."""
+    return chosen_learner(config).needs == {Query.MARGINALS}
+
+
 def make_learner(config: TrainConfig, parameters: dict[str, int | float | str]) -> Learner:
     """The learner of a configuration, with its seed where it has one; numbers may be given as text."""
     factory: type[Learner] = learners.factory(config.learner)  # type: ignore[assignment]
@@ -197,9 +202,8 @@ class Training:
     def __init__(
         self, train: Columns, dev: Columns | None, config: TrainConfig, threads: int, observer: Observer
     ) -> None:
-        needs = chosen_learner(config).needs
-        self.sums = Query.MARGINALS in needs
-        check_treebank(train, labelled=config.labels != "none", partial=needs == {Query.MARGINALS})
+        self.sums = Query.MARGINALS in chosen_learner(config).needs
+        check_treebank(train, labelled=config.labels != "none", partial=learns_from_parts(config))
         if dev is not None:
             check_dev(dev, train, observer, labelled=config.labels != "none")
         self.config = resolve(config, train)

@@ -42,7 +42,7 @@ from arbora.cli.settings import (
 from arbora.cli.tables import Table, show
 from arbora.cli.treebanks import read_treebanks
 from arbora.data.columns import Columns
-from arbora.train import Dev, Trained, train
+from arbora.train import Dev, Trained, learns_from_parts, train
 from arbora.view.curve import draw_curve
 from arbora.view.plots import SUFFIXES
 
@@ -139,7 +139,9 @@ def train_files(
         seed=seed,
     )
     with session(lenient=lenient):
-        columns = read_treebanks(names, format.value, lenient=lenient)
+        with told_as_usage():
+            partial = learns_from_parts(settings)
+        columns = read_treebanks(names, format.value, lenient=lenient, partial=partial)
         judged = None if dev is None else read_treebanks([dev], format.value, lenient=lenient)
         checkpoint = _checkpoint(output, resume=resume, quiet=quiet)
         begun = time.monotonic()

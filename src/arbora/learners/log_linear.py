@@ -25,7 +25,6 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from arbora._core import Weights
 from arbora.errors import InputError
@@ -87,6 +86,9 @@ class LogLinearRun:
 
     def epoch(self, number: int) -> Tally:
         """Some iterations from where the weights are."""
+        # Imported here: SciPy is slow to load, and only this learner needs it.
+        from scipy.optimize import minimize
+
         learner, self.passes = self.learner, 0
         before = self.x
         found = minimize(
