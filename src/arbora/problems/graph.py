@@ -156,8 +156,10 @@ class Watched:
         self, indices: NDArray[np.int64], w: Weights, query: Query
     ) -> tuple[float, NDArray[np.float64]]:
         """As the problem's own; told piece by piece."""
-        loss, gradient = 0.0, np.zeros(self.size)
-        for piece in np.array_split(indices, max(1, len(indices) // PIECE)):
+        pieces = np.array_split(indices, max(1, len(indices) // PIECE))
+        loss, gradient = self._problem.gradient(pieces[0], w, query)
+        self._asked(len(pieces[0]))
+        for piece in pieces[1:]:
             part_loss, part = self._problem.gradient(piece, w, query)
             loss += part_loss
             gradient += part
