@@ -16,7 +16,7 @@ from arbora import compact
 from arbora._core import Encoded, KeptArcs, in_memory
 from arbora.config import from_dict, to_dict
 from arbora.data.columns import Columns, parse_text
-from arbora.data.encode import Names
+from arbora.data.encode import INPUT_COLUMNS, InputColumn, Names
 from arbora.data.files import Source, open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
@@ -209,6 +209,7 @@ class Parser:
             "pruner": None if self.pruner is None else to_dict(self.pruner.settings),
             "tags": list(self.names.tags),
             "labels": list(self.names.labels),
+            "columns": None if self.names.columns is None else list(self.names.columns),
             "about": self.about,
         }
         write_model(path, tensors, metadata)
@@ -225,7 +226,7 @@ class Parser:
             )
         try:
             settings = from_dict(GraphSettings, file.entry("settings", dict))
-            names = Names(_names(file, "tags"), _names(file, "labels"))
+            names = Names(_names(file, "tags"), _names(file, "labels"), _input_columns(file))
             scorer = LinearScorer(settings, features.create(settings.features), labels=len(names.labels))
             pruner = _load_pruner(file)
         except InputError as error:
@@ -265,6 +266,16 @@ def _names(file: ModelFile, name: str) -> tuple[str, ...]:
     if not all(isinstance(each, str) for each in found) or len(set(found)) < len(found):
         raise InputError(f"{name}: expected texts that are all different, got others")
     return tuple(found)
+
+
+def _input_columns(file: ModelFile) -> tuple[InputColumn, ...] | None:
+    """The columns that training had; None in files of versions that did not store them."""
+    if file.metadata.get("columns") is None:
+        return None
+    found = _names(file, "columns")
+    if not set(found) <= set(INPUT_COLUMNS):
+        raise InputError(f"columns: expected some of {', '.join(INPUT_COLUMNS)}, got {', '.join(found)[:80]}")
+    return tuple(column for column in INPUT_COLUMNS if column in found)
 
 
 def _table(file: ModelFile, name: str, size: int) -> Floats:

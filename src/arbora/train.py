@@ -27,8 +27,8 @@ from arbora._checkpoint import Checkpoint, Saved
 from arbora._core import Encoded, KeptArcs, measure_trees
 from arbora._stages import Best, Floats, Observer, Scores, Silent, Stage, Which
 from arbora.config import from_dict, to_dict
-from arbora.data.columns import Columns, TextColumn
-from arbora.data.encode import Names
+from arbora.data.columns import Columns
+from arbora.data.encode import INPUT_COLUMNS, Names, filled
 from arbora.data.files import Source
 from arbora.data.projectivize import projectivize
 from arbora.data.tree import Tree
@@ -359,8 +359,17 @@ def check_treebank(
         raise DataError(f"{what} has no words; is it the right file?", source=columns.source)
     _check_filled(columns, "HEAD", "head", columns.heads < 0)
     if labelled:
-        advice = '; to learn trees without labels, choose labels = "none"'
+        advice = '; to learn trees without labels: --labels none, or in a configuration labels = "none"'
         _check_filled(columns, "DEPREL", "label", columns.ids("deprel") == 0, advice)
+
+
+def is_complete(columns: Columns, *, labelled: bool) -> NDArray[np.bool_]:
+    """Of each sentence, whether every word has what `check_treebank` asks for. Shape (S,)."""
+    missing = columns.heads < 0
+    if labelled:
+        missing = missing | (columns.ids("deprel") == 0)
+    before = np.concatenate([[0], np.cumsum(missing)])
+    return np.asarray(np.diff(before[columns.offsets]) == 0)
 
 
 def _check_filled(
@@ -377,17 +386,21 @@ def _check_filled(
 
 
 def check_dev(dev: Columns, train: Columns, observer: Observer, *, labelled: bool) -> None:
-    """DataError where dev cannot judge what was learned from train; a note about labels that only dev has."""
+    """DataError where dev cannot judge what was learned from train; a note about what only dev has."""
     check_treebank(dev, "the dev treebank", labelled=labelled)
-    columns: tuple[TextColumn, ...] = ("lemma", "upos", "xpos", "feats")
-    for column in columns:
-        filled = [bool(np.any(part.ids(column) != 0)) for part in (train, dev)]
-        if filled[0] != filled[1]:
-            there, not_there = ("train", "dev") if filled[0] else ("dev", "train")
+    for column in INPUT_COLUMNS:
+        learned, judged = filled(train, column), filled(dev, column)
+        if learned and not judged:
             raise DataError(
-                f"{column.upper()}: {there} has it, {not_there} has `_` everywhere; a parser trained with a "
-                "column needs it to parse, so give both or neither",
+                f"{column.upper()}: {learned:,} of {train.words:,} words of train have it, none of "
+                f"{dev.words:,} of dev; a parser trained with a column needs it to parse, so give both "
+                "or neither",
                 source=dev.source,
+            )
+        if judged and not learned:
+            observer.note(
+                f"{dev.source}: {column.upper()} is ignored: {judged:,} of {dev.words:,} words of dev have "
+                "it, none of train"
             )
     new = sorted(set(Names.of(dev).labels) - set(Names.of(train).labels))
     if new:

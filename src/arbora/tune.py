@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from arbora._overrides import override
+from arbora._overrides import override, say_lost
 from arbora._stages import Observer, Scores, Silent
 from arbora.config import to_dict
 from arbora.data.columns import Columns, columns_of
@@ -134,6 +134,9 @@ def tune(
         seed = (config or TrainConfig()).seed
         pairs = [*fold_pairs(columns, folds, seed)]
     watcher = observer or SilentTuning()
+    for learner in dict.fromkeys(point.learner for _, point in points):
+        if told := say_lost(config or TrainConfig(), learner):
+            watcher.note(told)
     watcher.trials(len(points) * len(pairs))
     trials: list[Trial] = []
     interrupted = False

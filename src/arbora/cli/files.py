@@ -13,6 +13,7 @@ from pathlib import Path
 
 import typer
 
+from arbora._replace import is_special
 from arbora.cli.console import make_console
 from arbora.errors import DataError
 
@@ -67,6 +68,21 @@ def writable(name: str) -> str:
     if not path.absolute().parent.is_dir():
         raise typer.BadParameter(f"{name}: no such directory: {path.parent}")
     return name
+
+
+def not_an_input(output: str | None, inputs: Sequence[str | None]) -> None:
+    """The command line is at fault if a file that is read is to be replaced by what is made of it."""
+    if output is None or output == "-" or is_special(Path(output)):
+        return
+    for name in inputs:
+        if name is not None and name != "-" and _is_same(output, name):
+            raise typer.BadParameter(f"{output}: the output is also an input ({name}); choose another name")
+
+
+def _is_same(one: str, other: str) -> bool:
+    if Path(one).exists() and Path(other).exists():
+        return Path(one).samefile(other)
+    return Path(one).resolve() == Path(other).resolve()
 
 
 class _WarningLines(logging.Handler):

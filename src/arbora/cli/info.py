@@ -180,6 +180,8 @@ def _about(file: ModelFile) -> Iterator[tuple[str, str]]:
         if isinstance(epochs, list):
             yield "epochs", _epochs(epochs)
         yield from _flat(about.get("config"), "config")
+    if isinstance(metadata.get("columns"), list):
+        yield "columns", " ".join(["form", *map(str, metadata["columns"])])
     for name in ("tags", "labels"):
         names = metadata.get(name)
         if isinstance(names, list):

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
 from arbora.cli.console import make_console
-from arbora.cli.files import FormatOption, existing, say_skipped, session, writable
+from arbora.cli.files import FormatOption, existing, not_an_input, say_skipped, session, writable
 from arbora.cli.progress import draws_bars, say, show_seconds
 from arbora.cli.settings import ThreadsOption
 from arbora.data import conllu
 from arbora.data.columns import Columns
-from arbora.data.encode import NOTHING
+from arbora.data.encode import INPUT_COLUMNS, NOTHING, InputColumn, Names, filled, numbers_of
 from arbora.data.files import open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
@@ -88,22 +88,20 @@ def parse_file(
     - `cat in.conllu | arbora parse - -m da.arbora | arbora eval gold.conllu -`
     - `arbora parse in.conllu -m da.arbora --format tree | less`
     """
+    not_an_input(output, [source, model])
     with session(lenient=lenient):
         parser = Parser.load(model)
         reader = ColumnReader(source, format=input_format.value, lenient=lenient)
         render = _renderer(parser, _chosen(format, output, reader))
-        tally = Tally()
+        tally = Tally(parser.names)
         with open_output(output) as stream, _shown(quiet=quiet or _draws(output)) as tell:
             for columns in reader:
                 stream.write(render(columns, parser.trees(columns, threads=threads)))
                 tally.count(columns)
                 tell(tally)
         say_skipped(reader.skipped, reader.source)
-        if tally.words and not tally.tagged and parser.names.tags != (NOTHING,):
-            say(
-                f"warning: {reader.source}: UPOS is `_` everywhere, but {model} was trained with tags; "
-                "tag the words first, or the trees will be poor"
-            )
+        for warning in misfits(parser.names, tally, model):
+            say(f"warning: {reader.source}: {warning}")
         if not quiet:
             say(f"{reader.source}: {tally.summary()}")
 
@@ -111,22 +109,42 @@ def parse_file(
 class Tally:
     """How much was parsed, and how fast."""
 
-    def __init__(self) -> None:
-        self.sentences = self.words = 0
-        self.tagged = False
+    def __init__(self, names: Names) -> None:
+        self.sentences = self.words = self.unknown_tags = 0
+        self.filled = dict.fromkeys(INPUT_COLUMNS, 0)
+        self._names = names
         self._begun = time.monotonic()
 
     def count(self, columns: Columns) -> None:
         """One more piece."""
         self.sentences += len(columns)
         self.words += columns.words
-        self.tagged = self.tagged or bool(np.any(columns.ids("upos")))
+        for column in INPUT_COLUMNS:
+            self.filled[column] += filled(columns, column)
+        unknown = numbers_of(columns.strings("upos"), self._names.tags)[columns.ids("upos")] < 0
+        self.unknown_tags += int(np.count_nonzero(unknown & (columns.ids("upos") != 0)))
 
     def summary(self) -> str:
         """One line."""
         seconds = max(time.monotonic() - self._begun, 1e-9)
         speed = f"{self.sentences / seconds:,.0f} sentences/s, {self.words / seconds:,.0f} words/s"
         return f"{self.sentences:,} sentences, {self.words:,} words in {show_seconds(seconds)} ({speed})"
+
+
+def misfits(names: Names, tally: Tally, model: str) -> Iterator[str]:
+    """What the input lacks that the model was trained with: trees are then worse than they could be."""
+    tagged: tuple[InputColumn, ...] = ("upos",) if names.tags != (NOTHING,) else ()
+    trained = tagged if names.columns is None else names.columns  # which older versions did not store
+    for column in trained:
+        if tally.words and not tally.filled[column]:
+            advice = "tag the words first, or the trees will be poor"
+            advice = advice if column == "upos" else "fill it, or the trees will be worse than on dev"
+            yield f"{column.upper()} is `_` everywhere, but {model} was trained with it; {advice}"
+    if "upos" in trained and 2 * tally.unknown_tags > tally.filled["upos"]:
+        yield (
+            f"{tally.unknown_tags:,} of {tally.filled['upos']:,} UPOS tags were not in the training of "
+            f"{model}; is it a model for these tags?"
+        )
 
 
 def _draws(output: str) -> bool:

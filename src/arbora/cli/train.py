@@ -19,6 +19,7 @@ from arbora.cli.files import (
     complain,
     existing,
     existing_if_given,
+    not_an_input,
     session,
     writable,
 )
@@ -136,6 +137,8 @@ def train_files(
     """
     at_most_one_stdin([*files, dev])
     names = [existing(name) for name in files]
+    not_an_input(output, [*names, dev, config])
+    not_an_input(plot, [*names, dev, config, output])
     settings = chosen_config(
         config,
         learner=learner,
@@ -149,8 +152,11 @@ def train_files(
         seed=seed,
     )
     with session(lenient=lenient):
-        columns = read_treebanks(names, format.value, lenient=lenient)
-        judged = None if dev is None else read_treebanks([dev], format.value, lenient=lenient)
+        labelled = settings.labels != "none"
+        columns = read_treebanks(names, format.value, lenient=lenient, labelled=labelled)
+        judged = (
+            None if dev is None else read_treebanks([dev], format.value, lenient=lenient, labelled=labelled)
+        )
         checkpoint = _checkpoint(output, resume=resume, quiet=quiet)
         begun = time.monotonic()
         progress = TrainingProgress(choose_mode(quiet=quiet))

@@ -5,25 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
+import numpy as np
+
 from arbora.cli.files import say_skipped
+from arbora.cli.progress import say
 from arbora.data.columns import Columns, columns_of
 from arbora.data.treebank import ColumnReader, FormatOrAuto
-from arbora.train import check_treebank
+from arbora.train import check_treebank, is_complete
 
 
-def read_treebanks(names: Sequence[str], format: FormatOrAuto, *, lenient: bool) -> Columns:  # noqa: A002
-    """One treebank of several files, in their order; DataError names the file and line at fault."""
-    parts = [_read(name, format, lenient=lenient) for name in names]
+def read_treebanks(
+    names: Sequence[str],
+    format: FormatOrAuto,  # noqa: A002
+    *,
+    lenient: bool,
+    labelled: bool,
+) -> Columns:
+    """One treebank of several files, in their order; DataError names the file and line at fault.
+
+    `lenient` leaves out sentences that cannot be read, and those with a word that has no head, or no label
+    where they are to be `labelled`.
+    """
+    parts = [_read(name, format, lenient=lenient, labelled=labelled) for name in names]
     if len(parts) == 1:
         return parts[0]
     for part in parts:  # while lines still have their numbers
-        check_treebank(part)
+        check_treebank(part, labelled=labelled)
     sentences = chain.from_iterable(part.sentences() for part in parts)
     return columns_of(sentences, " + ".join(part.source for part in parts))
 
 
-def _read(name: str, format: FormatOrAuto, *, lenient: bool) -> Columns:  # noqa: A002
+def _read(name: str, format: FormatOrAuto, *, lenient: bool, labelled: bool) -> Columns:  # noqa: A002
     reader = ColumnReader(name, format=format, lenient=lenient)
     columns = reader.read_all()
-    say_skipped(reader.skipped, reader.source)
+    complete = is_complete(columns, labelled=labelled)
+    incomplete = int(np.count_nonzero(~complete)) if lenient else 0
+    if incomplete:
+        what = "heads or labels" if labelled else "heads"
+        sentences = "1 sentence" if incomplete == 1 else f"{incomplete:,} sentences"
+        say(f"warning: {columns.source}: {what} are missing in {sentences}")
+        kept = (sentence for sentence, whole in zip(columns.sentences(), complete, strict=True) if whole)
+        columns = columns_of(kept, columns.source)
+    say_skipped(reader.skipped + incomplete, reader.source)
     return columns

@@ -13,6 +13,7 @@ from arbora.cli.files import (
     complain,
     existing,
     existing_if_given,
+    not_an_input,
     session,
     writable,
 )
@@ -31,6 +32,7 @@ from arbora.cli.settings import (
     TreesOption,
     chosen_config,
     pairs,
+    require_in_all,
     told_as_usage,
 )
 from arbora.cli.tables import Table, show
@@ -128,6 +130,7 @@ def tune_files(
     """
     at_most_one_stdin([*files, dev])
     names = [existing(name) for name in files]
+    not_an_input(output, [*names, dev, config])
     source = context.get_parameter_source("folds")
     if dev is not None and source is not None and source.name == "COMMANDLINE":
         raise typer.BadParameter("--folds is for when there is no --dev")
@@ -147,10 +150,14 @@ def tune_files(
     )
     values = {name: _values(name, text) for name, text in pairs(grid, "--grid").items()}
     with told_as_usage():
-        list(combinations(values, base))  # before any file is read
+        points = list(combinations(values, base))  # before any file is read
+    require_in_all(parameters or [], base, (point.learner for _, point in points))
     with session(lenient=lenient):
-        columns = read_treebanks(names, format.value, lenient=lenient)
-        judged = None if dev is None else read_treebanks([dev], format.value, lenient=lenient)
+        labelled = base.labels != "none"
+        columns = read_treebanks(names, format.value, lenient=lenient, labelled=labelled)
+        judged = (
+            None if dev is None else read_treebanks([dev], format.value, lenient=lenient, labelled=labelled)
+        )
         with told_as_usage(), TuningProgress(choose_mode(quiet=quiet)) as progress:
             tuned = tune(
                 columns, judged, grid=values, config=base, folds=folds, threads=threads, observer=progress
