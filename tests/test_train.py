@@ -8,12 +8,13 @@ import pytest
 from graph_toys import config, treebank
 
 from arbora._stages import Silent
-from arbora.data.columns import parse_text
+from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
+from arbora.data.treebank import write
 from arbora.errors import DataError, InputError, ModelError
 from arbora.parser import Parser, PrunerSettings
 from arbora.registry import learners
-from arbora.train import TrainConfig, train
+from arbora.train import TrainConfig, resolve, single_root_heads, train
 
 TRAIN, DEV = treebank(30, seed=1, nonprojective=0.2), treebank(12, seed=2, nonprojective=0.2)
 
@@ -312,7 +313,10 @@ def test_dev_with_other_columns(column, name):
         ({"weights": "best"}, "weights: expected averaged or last, got 'best'"),
         ({"patience": -1}, "patience, seed: expected 0 or more, got -1"),
         ({"seed": -3}, "patience, seed: expected 0 or more, got -3"),
-        ({"learner": "mira", "parameters": {"k": 3}}, "the learner mira needs kbest"),
+        (
+            {"learner": "mira", "parameters": {"k": 3}},
+            "mira needs kbest, which .* trees of order 2 .*--order 1",
+        ),
     ],
 )
 def test_settings_that_do_not_fit(options, message):
@@ -373,3 +377,75 @@ def test_training_has_defaults():
     assert TrainConfig().learner in learners
     few = "".join(sentence.to_conllu() for sentence in generate(3, seed=1, longest=8))
     assert train(parse_text(few, "conllu")).parser.settings.tree_bits == TrainConfig().tree_bits
+
+
+# What a treebank and a configuration may be
+
+
+def test_a_treebank_may_be_given_in_several_ways(tmp_path):
+    whole = list(TRAIN.sentences())
+    paths = [tmp_path / "a.conllu", tmp_path / "b.conllu"]
+    write(whole[:10], paths[0])
+    write(whole[10:], paths[1])
+    expected = model_bytes(train(TRAIN, DEV, config=config()), tmp_path / "1")
+    for given in (whole, iter(whole), paths, [str(paths[0]), *whole[10:]], [TRAIN], (TRAIN,)):
+        found = model_bytes(train(given, list(DEV.sentences()), config=config()), tmp_path / "2")
+        assert found == expected
+    for given in (None, 3, [3]):
+        with pytest.raises(InputError, match="treebank: expected a path, sentences, or a list of these"):
+            train(given, config=config())
+    for given in ("nowhere.conllu", ["nowhere.conllu", paths[0]], tmp_path):
+        with pytest.raises(DataError, match=r"nowhere.conllu: no such file|is a directory; check the name"):
+            train(given, config=config())
+
+
+def test_a_configuration_may_be_a_file(tmp_path):
+    path = tmp_path / "first.toml"
+    path.write_text("order = 1\ntree_bits = 12\nlabel_bits = 12\nparameters = {epochs = 1}\n")
+    for given in (path, str(path)):
+        assert train(TRAIN, config=given).parser.settings.order == 1
+    with pytest.raises(InputError, match=r"nowhere.toml: No such file"):
+        train(TRAIN, config=tmp_path / "nowhere.toml")
+    with pytest.raises(
+        InputError, match=r"expected a TrainConfig, a mapping or the name of a TOML file, got int"
+    ):
+        train(TRAIN, config=3)
+    with pytest.raises(InputError, match=r"unknown setting 'epochs'; did you mean parameters.epochs\?"):
+        train(TRAIN, config={"epochs": 1})
+
+
+def test_threads_are_counted_from_one():
+    for threads in (0, -1, 1.5, True):
+        with pytest.raises(InputError, match="threads must be a whole number of at least 1"):
+            train(TRAIN, config=config(), threads=threads)
+
+
+def test_what_auto_means_is_said():
+    watcher = Recorder()
+    train(treebank(20, seed=3), config=config(), observer=watcher)
+    assert watcher.notes[:2] == [
+        "trees: 0 of 20 have crossing arcs (0% of arcs): projective",
+        "roots: 0 of 20 trees have several: single",
+    ]
+    watcher = Recorder()
+    train(TRAIN, config=config(trees="projective", roots="single"), observer=watcher)
+    assert watcher.notes == []
+
+
+def test_a_few_trees_with_several_roots_do_not_change_the_rule(tmp_path):
+    several = parse_text(
+        "".join(f"{i}\tw{i}\t_\tX\t_\t_\t{h}\tx\t_\t_\n" for i, h in enumerate((2, 0, 0, 3, 0), 1)) + "\n",
+        "conllu",
+    )
+    assert single_root_heads(several).tolist() == [2, 0, 2, 3, 2]
+    assert single_root_heads(TRAIN).tolist() == TRAIN.heads.tolist()
+    one = list(several.sentences())
+    most = list(treebank(220, seed=3).sentences())
+    for given, roots in ((most + one, "single"), (most + 2 * one, "multi")):
+        resolved = resolve(config(), columns_of(given))
+        assert resolved.roots == roots
+    for trees in ("projective", "nonprojective"):
+        for options in ({}, {"learner": "mira"}):
+            plan = config(trees=trees, roots="single", **options)
+            trained = train([*one, *TRAIN.sentences()], config=plan)
+            assert [sentence.heads.count(0) for sentence in trained.parser.parse(one)] == [1]

@@ -21,7 +21,7 @@ from arbora.data.files import Source, open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, FormatOrAuto
-from arbora.errors import InputError, ModelError
+from arbora.errors import InputError, ModelError, require_threads
 from arbora.interfaces import Roots
 from arbora.model_file import ModelFile, read_model, write_model
 from arbora.registry import features
@@ -128,6 +128,7 @@ class Parser:
 
     def trees_of(self, sentences: Encoded, *, threads: int = 1) -> tuple[Ints, Ints]:
         """The same for sentences that are encoded already."""
+        require_threads(threads)
         pruner = self.pruner
         shape = None if pruner is None else pruner.settings
         return self.scorer.native.parse(
@@ -144,7 +145,7 @@ class Parser:
 
     def parse(self, sentences: Iterable[Sentence | Sequence[str]], *, threads: int = 1) -> list[Sentence]:
         """Sentences with their trees; a sentence may be a plain list of words, too, though tags help much."""
-        given = [_as_sentence(sentence) for sentence in sentences]
+        given = [_as_sentence(sentence) for sentence in _several(sentences)]
         if not given:
             return []
         heads, labels = self.trees(_columns(given), threads=threads)
@@ -287,11 +288,24 @@ def _table(file: ModelFile, name: str, size: int) -> Floats:
     return weights
 
 
+def _several(given: object) -> Iterable[Any]:
+    """InputError where one sentence, a name or nothing was given instead of sentences."""
+    if isinstance(given, Iterable) and not isinstance(given, str | Sentence):
+        return given
+    got = repr(given)[:80] if given is None or isinstance(given, str) else f"one {type(given).__name__}"
+    advice = "read a file with arbora.read first" if isinstance(given, str) else "put it in [ ]"
+    raise InputError(f"parse: expected a list of sentences, got {got}; {advice}")
+
+
 def _as_sentence(given: Sentence | Sequence[str]) -> Sentence:
     if isinstance(given, Sentence):
         return given
-    if isinstance(given, str) or not all(isinstance(word, str) for word in given):
-        raise InputError(f"sentence: expected a Sentence or a list of words, got {given!r}")
+    if isinstance(given, str):
+        raise InputError(
+            f"parse: expected a list of sentences, got a list of words ({given[:80]!r}, ...); put it in [ ]"
+        )
+    if not isinstance(given, Iterable) or not all(isinstance(word, str) for word in given):
+        raise InputError(f"parse: expected a Sentence or a list of words, got {repr(given)[:80]}")
     return Sentence.from_lists(list(given))
 
 

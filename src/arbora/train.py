@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -26,15 +26,14 @@ from numpy.typing import NDArray
 from arbora._checkpoint import Checkpoint, Saved
 from arbora._core import Encoded, KeptArcs, measure_trees
 from arbora._stages import Best, Floats, Observer, Scores, Silent, Stage, Which
-from arbora.config import from_dict, to_dict
+from arbora.config import from_dict, load_config, to_dict
 from arbora.data.columns import Columns
 from arbora.data.encode import INPUT_COLUMNS, Names, filled
-from arbora.data.files import Source
 from arbora.data.projectivize import projectivize
 from arbora.data.tree import Tree
-from arbora.data.treebank import read_columns
-from arbora.errors import DataError, InputError, ModelError
-from arbora.interfaces import Learner, Progress, Roots, Trees
+from arbora.data.treebank import Treebank, gather
+from arbora.errors import DataError, InputError, ModelError, require_threads
+from arbora.interfaces import Learner, Progress, Query, Roots, Trees
 from arbora.learners import PassiveAggressive
 from arbora.learners._online import require_answers
 from arbora.parser import Parser, Pruner, PrunerSettings, pruner_scorer
@@ -44,7 +43,9 @@ from arbora.scorers import GraphSettings
 from arbora.scorers.linear import Labels, Task
 
 CROSSING_SHARE = 0.005
-"""With `trees="auto"`: from this share of crossing arcs on, trees may cross."""
+"""With `trees="auto"`: above this share of crossing arcs, trees may cross."""
+ROOTS_SHARE = 0.005
+"""With `roots="auto"`: above this share of sentences with several roots, trees may have several."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +77,13 @@ class TrainConfig:
         if self.weights not in get_args(Which):
             raise InputError(f"weights: expected {' or '.join(get_args(Which))}, got {self.weights!r}")
 
+    @staticmethod
+    def elsewhere(name: str) -> str | None:
+        """Where a setting stands that is none of the fields: a learner's are in their own table."""
+        factories: list[Any] = [learners.factory(learner) for learner in learners]
+        known = {parameter.name for factory in factories for parameter in factory.parameters()}
+        return f"parameters.{name}" if name in known else None
+
 
 DEFAULT_PARAMETERS: dict[str, dict[str, int | float | str]] = {
     # Chosen on UD_English-EWT dev.
@@ -104,40 +112,88 @@ class Trained:
 
 
 def train(
-    treebank: Columns | Source,
-    dev: Columns | Source | None = None,
+    treebank: Treebank,
+    dev: Treebank | None = None,
     *,
-    config: TrainConfig | Mapping[str, Any] | None = None,
+    config: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     threads: int = 1,
     observer: Observer | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
 ) -> Trained:
-    """Train a parser on a treebank (a path or Columns), judged on `dev` after each epoch.
+    """Train a parser on a treebank, judged on `dev` after each epoch.
 
-    `config` is a TrainConfig or a mapping with some of its fields, e.g. `{"order": 1, "learner": "mira"}`.
+    A treebank is a path, sentences, Columns, or a list of these, which are read as one.
+    `config` is a TrainConfig, a mapping with some of its fields, e.g. `{"order": 1, "learner": "mira"}`, or
+    the name of a TOML file with them.
     `checkpoint` names a file that is kept up to date after each epoch; with `resume` training goes on from
     it, to the same bytes as if it had not been interrupted. Ctrl-C ends training and keeps the best so far.
     """
-    columns = _columns(treebank)
-    judged = None if dev is None else _columns(dev)
-    settings = config if isinstance(config, TrainConfig) else from_dict(TrainConfig, config or {})
+    require_threads(threads)
+    settings = make_config(config)
+    columns = gather(treebank, check_treebank)
+    judged = None if dev is None else gather(dev, check_treebank, "dev")
     return Training(columns, judged, settings, threads, observer or Silent()).run(checkpoint, resume=resume)
+
+
+def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] | None) -> TrainConfig:
+    """A configuration however it is given; InputError where it is none."""
+    if given is None or isinstance(given, TrainConfig):
+        return given or TrainConfig()
+    if isinstance(given, Mapping):
+        return from_dict(TrainConfig, given)
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(
+            "config: expected a TrainConfig, a mapping or the name of a TOML file, "
+            f"got {type(given).__name__}"
+        )
+    try:
+        return load_config(given, TrainConfig)
+    except OSError as error:
+        raise InputError(f"config: {os.fspath(given)}: {error.strerror or error}") from None
 
 
 def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     """The configuration with all that is `auto` decided."""
-    crossing, _, roots = measure_trees(columns.heads, columns.offsets)
+    shape = TreebankShape.of(columns)
     pick: dict[str, Any] = {}
     if config.trees == "auto":
-        pick["trees"] = "nonprojective" if np.mean(crossing) > CROSSING_SHARE else "projective"
+        pick["trees"] = "nonprojective" if shape.crossing_share > CROSSING_SHARE else "projective"
     if config.roots == "auto":
-        pick["roots"] = "single" if np.all(roots == 1) else "multi"
+        pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
     if config.pruner == "auto":
         pick["pruner"] = True
     defaults = DEFAULT_PARAMETERS.get(config.learner, {})
     pick["parameters"] = make_learner(config, {**defaults, **config.parameters}).settings()
     return replace(config, **pick)
+
+
+@dataclass(frozen=True)
+class TreebankShape:
+    """What decides about settings that are `auto`."""
+
+    sentences: int
+    crossing_trees: int
+    crossing_share: float
+    """Of arcs."""
+    several_roots: int
+    """Sentences that have more than one."""
+
+    @classmethod
+    def of(cls, columns: Columns) -> TreebankShape:
+        """Counted in a treebank."""
+        crossing, _, roots = measure_trees(columns.heads, columns.offsets)
+        trees = np.unique(np.searchsorted(columns.offsets, np.flatnonzero(crossing), side="right"))
+        return cls(len(columns), len(trees), float(np.mean(crossing)), int(np.count_nonzero(roots > 1)))
+
+    def decisions(self, asked: TrainConfig, chosen: TrainConfig) -> Iterator[str]:
+        """A line for each thing that was left to the treebank."""
+        whole = f"{self.sentences:,}"
+        if asked.trees == "auto":
+            share = f"{100 * self.crossing_share:.2g}% of arcs"
+            yield f"trees: {self.crossing_trees:,} of {whole} have crossing arcs ({share}): {chosen.trees}"
+        if asked.roots == "auto":
+            yield f"roots: {self.several_roots:,} of {whole} trees have several: {chosen.roots}"
 
 
 def make_learner(config: TrainConfig, parameters: dict[str, int | float | str]) -> Learner:
@@ -173,17 +229,18 @@ class Training:
         if dev is not None:
             check_dev(dev, train, observer, labelled=config.labels != "none")
         self.config = resolve(config, train)
+        for decision in TreebankShape.of(train).decisions(config, self.config):
+            observer.note(decision)
         self.threads = threads
         self.observer = observer
         self.names = Names.of(train)
         self.train = self.names.encode(train)
-        if self.config.trees == "projective":
-            self.train.set_heads(projective_heads(train))
+        self.train.set_heads(learnable_heads(train, self.config))
         self.seen = np.asarray(self.train.seen_labels(len(self.names.labels)))
         self.settings = self._settings()
         self.scorer = Parser.make_scorer(self.settings, self.names, self.seen)
         # Now, not after the stages before it.
-        require_answers(self._learner(), GraphProblem(self.scorer, self.train, self._task))
+        self._require_answers(self._learner(), GraphProblem(self.scorer, self.train, self._task))
         self.dev = None if dev is None else Dev(dev, self.names)
         self.fingerprint = zlib.crc32(train.to_bytes(), 0 if dev is None else zlib.crc32(dev.to_bytes()))
 
@@ -201,6 +258,19 @@ class Training:
             tree_bits=c.tree_bits,
             label_bits=c.label_bits,
         )
+
+    def _require_answers(self, learner: Learner, problem: GraphProblem) -> None:
+        """InputError where these trees do not answer what the learner asks, in words of the settings."""
+        missing = [query.value for query in Query if query in learner.needs - problem.queries]
+        if missing:
+            c = self.config
+            other = "another learner (`arbora list learners` says what each needs)"
+            raise InputError(
+                f"the learner {learner.name} needs {', '.join(missing)}, which {c.trees} trees of order "
+                f"{c.order} with labels {c.labels} do not answer; choose "
+                f"{'order 1 (--order 1) or ' if c.order > 1 else ''}{other}"
+            )
+        require_answers(learner, problem)
 
     def _learner(self) -> Learner:
         return make_learner(self.config, self.config.parameters)
@@ -340,11 +410,32 @@ class Dev:
         return {"las": 100 * float(np.mean(right & (labels == self._labels))), "uas": uas}
 
 
-def projective_heads(columns: Columns) -> NDArray[np.int32]:
-    """The heads of all words, trees with crossing arcs flattened. Shape (W,)."""
+def learnable_heads(columns: Columns, config: TrainConfig) -> NDArray[np.int32]:
+    """The heads of all words, each tree made one that the parser may give. Shape (W,)."""
+    heads = single_root_heads(columns) if config.roots == "single" else np.array(columns.heads)
+    return projective_heads(heads, columns.offsets) if config.trees == "projective" else heads
+
+
+def single_root_heads(columns: Columns) -> NDArray[np.int32]:
+    """The heads of all words; of several roots, the later ones depend on the first. Shape (W,).
+
+    No arcs cross that did not before: what stands between two roots depends on one of them, or on another.
+    """
     heads = np.array(columns.heads)
-    crossing, _, _ = measure_trees(columns.heads, columns.offsets)
-    offsets = columns.offsets
+    roots = np.flatnonzero(heads == 0)
+    sentence = np.searchsorted(columns.offsets, roots, side="right") - 1
+    found, first = np.unique(sentence, return_index=True)
+    first_root = np.zeros(len(columns), dtype=np.int64)
+    first_root[found] = roots[first]
+    later = roots != first_root[sentence]
+    heads[roots[later]] = (first_root[sentence] - columns.offsets[sentence] + 1)[later]
+    return heads
+
+
+def projective_heads(heads: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The heads of all words, trees with crossing arcs flattened. Shape (W,)."""
+    heads = np.array(heads)
+    crossing, _, _ = measure_trees(heads, offsets)
     for s in np.unique(np.searchsorted(offsets, np.flatnonzero(crossing), side="right") - 1):
         first, last = offsets[s], offsets[s + 1]
         heads[first:last] = projectivize(Tree.from_heads(heads[first:last].tolist())).heads[1:]
@@ -405,10 +496,6 @@ def check_dev(dev: Columns, train: Columns, observer: Observer, *, labelled: boo
     new = sorted(set(Names.of(dev).labels) - set(Names.of(train).labels))
     if new:
         observer.note(f"{dev.source}: labels that training never shows count as wrong: {', '.join(new)}")
-
-
-def _columns(given: Columns | Source) -> Columns:
-    return given if isinstance(given, Columns) else read_columns(given)
 
 
 __all__ = ["TrainConfig", "Trained", "train"]

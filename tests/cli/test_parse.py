@@ -226,3 +226,32 @@ def test_neither_input_nor_model_is_replaced(arbora, model, invented):
         result = arbora("parse", invented[1], "-m", model, "-o", output)
         assert (result.status, "the output is also an input" in result.stderr) == (2, True)
     assert before == (model.read_bytes(), invented[1].read_bytes())
+
+
+def test_the_name_of_the_output_says_its_format(arbora, model, invented, tmp_path):
+    for name in ("o.json", "o.jsonl", "o.conllx", "o.conllu"):
+        assert arbora("parse", invented[1], "-m", model, "-o", tmp_path / name, "-q").status == 0
+    words = json.loads((tmp_path / "o.json").read_text().split("\n")[0])["words"]
+    assert words[0]["id"] == 1
+    assert (tmp_path / "o.jsonl").read_bytes() == (tmp_path / "o.json").read_bytes()
+    trees = [sentence.heads for sentence in read(tmp_path / "o.conllu")]
+    assert [sentence.heads for sentence in read(tmp_path / "o.conllx")] == trees
+    assert "#" not in (tmp_path / "o.conllx").read_text()
+    arbora("parse", tmp_path / "o.conllx", "-m", model, "-o", tmp_path / "x.conllu", "-q")
+    assert read(tmp_path / "x.conllu").format == "conllu"
+
+
+def test_words_in_messages(arbora, model, tmp_path):
+    write([Sentence.from_lists(["a"], upos=["NOUN"])], tmp_path / "one.conllu")
+    assert "1 sentence, 1 word in" in arbora("parse", tmp_path / "one.conllu", "-m", model).stderr
+    result = arbora("parse", tmp_path / "one.conllu", tmp_path / "one.conllu", "-m", model)
+    assert (result.status, "parse takes one file at a time" in result.stderr) == (2, True)
+    (tmp_path / "text").write_text("A letter arrived yesterday.\n")
+    result = arbora("parse", tmp_path / "text", "-m", model)
+    assert (result.status, "this does not look like CoNLL-U or CoNLL-X" in result.stderr) == (1, True)
+    for arguments in (("-h",), ("parse", "-h"), ("info", "-h"), ("info", "learner", "-h")):
+        assert (arbora(*arguments).status, "Usage" in arbora(*arguments).stdout) == (0, True)
+    cut = tmp_path / "cut.arbora"
+    cut.write_bytes(model.read_bytes()[:-100])
+    result = arbora("parse", tmp_path / "one.conllu", "-m", cut)
+    assert (result.status, "the file is cut off" in result.stderr) == (1, True)

@@ -446,3 +446,15 @@ def test_lenient_skips_sentences_without_heads_or_labels(arbora, invented, tmp_p
     path.write_text(whole + bare)
     result = arbora("train", path, *options)
     assert (result.status, "--labels none" in result.stderr) == (1, True)
+
+
+def test_dev_that_is_train(arbora, invented, tmp_path):
+    options = (*SMALL, "--order", 1, "--epochs", 1, "-o", tmp_path / "m.arbora")
+    result = arbora("train", invented[0], "--dev", invented[0], *options, "-q")
+    assert (result.status, f"warning: --dev {invented[0]} is also TRAIN" in result.stderr) == (0, True)
+    result = arbora("train", invented[0], "--dev", invented[1], *options)
+    assert "warning" not in result.stderr
+    assert "note: trees: " in result.stderr
+    (tmp_path / "c.toml").write_text("epochs = 2\n")
+    result = arbora("train", invented[0], *options, "--config", tmp_path / "c.toml")
+    assert (result.status, "did you mean parameters.epochs?" in result.stderr) == (2, True)

@@ -94,7 +94,8 @@ def learner(
         print(json.dumps({**described, "about": about}, ensure_ascii=False, indent=1))
         return
     print(f"{about}\n")
-    print_rows(("name", name), [("needs", " ".join(described["needs"])), ("paper", described["paper"])])
+    needs = "; ".join(filter(None, [" ".join(described["needs"]), described["needs_more"]]))
+    print_rows(("name", name), [("needs", needs), ("paper", described["paper"])])
     print()
     print_rows(
         ("parameter", "default", "range", "what"),

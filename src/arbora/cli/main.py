@@ -24,7 +24,11 @@ from arbora.errors import ArboraError
 UsageError: type[Any] = typer.BadParameter.__bases__[0]
 
 app = typer.Typer(
-    name="arbora", pretty_exceptions_enable=False, add_completion=False, rich_markup_mode="markdown"
+    name="arbora",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 app.command("train")(train_files)
 app.command("parse")(parse_file)
@@ -94,6 +98,9 @@ def _message(error: Any) -> str:
     """Typer's message as part of a line: no capital, no full stop, no line break."""
     text = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
     text = text.removeprefix("Invalid value: ")  # which names no option: the rest says it all
+    verb = "" if error.ctx is None else error.ctx.info_name
+    if "unexpected extra argument" in text and verb in ("parse", "convert"):
+        text += f"; {verb} takes one file at a time"
     return str(text[:1].lower() + text[1:])
 
 

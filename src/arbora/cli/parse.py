@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
 from arbora.cli.console import make_console
-from arbora.cli.files import FormatOption, existing, not_an_input, say_skipped, session, writable
+from arbora.cli.files import FormatOption, counted, existing, not_an_input, say_skipped, session, writable
 from arbora.cli.progress import draws_bars, say, show_seconds
 from arbora.cli.settings import ThreadsOption
-from arbora.data import conllu
+from arbora.data import conllu, conllx
 from arbora.data.columns import Columns
 from arbora.data.encode import INPUT_COLUMNS, NOTHING, InputColumn, Names, filled, numbers_of
 from arbora.data.files import open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
-from arbora.data.treebank import ColumnReader
+from arbora.data.treebank import ColumnReader, format_by_name
 from arbora.parser import Parser
 from arbora.view.terminal import draw
 
@@ -39,6 +39,7 @@ class OutputFormat(StrEnum):
 
     AUTO = "auto"
     CONLLU = "conllu"
+    CONLLX = "conllx"
     JSON = "json"
     TREE = "tree"
 
@@ -62,8 +63,8 @@ def parse_file(
     format: Annotated[  # noqa: A002
         OutputFormat,
         typer.Option(
-            help="What to write: CoNLL-U, JSON (an object per line), or drawn trees. auto: what was read, "
-            "with its trees; on a terminal, drawn trees."
+            help="What to write: CoNLL-U, CoNLL-X, JSON (an object per line), or drawn trees. auto: what the "
+            "name of OUT says (.conllu, .conllx, .json), else what was read; on a terminal, drawn trees."
         ),
     ] = OutputFormat.AUTO,
     threads: ThreadsOption = 1,
@@ -128,7 +129,8 @@ class Tally:
         """One line."""
         seconds = max(time.monotonic() - self._begun, 1e-9)
         speed = f"{self.sentences / seconds:,.0f} sentences/s, {self.words / seconds:,.0f} words/s"
-        return f"{self.sentences:,} sentences, {self.words:,} words in {show_seconds(seconds)} ({speed})"
+        done = f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}"
+        return f"{done} in {show_seconds(seconds)} ({speed})"
 
 
 def misfits(names: Names, tally: Tally, model: str) -> Iterator[str]:
@@ -156,16 +158,23 @@ def _chosen(format: OutputFormat, output: str, reader: ColumnReader) -> OutputFo
     """The format that `auto` means; AUTO where what was read is written as it is."""
     if format is OutputFormat.AUTO and _draws(output):
         return OutputFormat.TREE
-    if format is OutputFormat.CONLLU and reader.format == "conllu":
-        return OutputFormat.AUTO
-    return format
+    if format is OutputFormat.AUTO and output.lower().removesuffix(".gz").endswith((".json", ".jsonl")):
+        return OutputFormat.JSON
+    if format is OutputFormat.AUTO and format_by_name(reader, output) != "same":
+        return OutputFormat(format_by_name(reader, output))
+    return OutputFormat.AUTO if format.value == reader.format else format
 
 
 def _renderer(parser: Parser, format: OutputFormat) -> Callable[[Columns, Trees], bytes]:  # noqa: A002
     """What makes bytes of a piece and its trees."""
     if format is OutputFormat.AUTO:
         return lambda columns, trees: columns.to_bytes_with(*trees, parser.names.labels)
-    show = {OutputFormat.CONLLU: _as_conllu, OutputFormat.JSON: _as_json, OutputFormat.TREE: _as_tree}[format]
+    show = {
+        OutputFormat.CONLLU: _as_conllu,
+        OutputFormat.CONLLX: _as_conllx,
+        OutputFormat.JSON: _as_json,
+        OutputFormat.TREE: _as_tree,
+    }[format]
 
     def render(columns: Columns, trees: Trees) -> bytes:
         return "".join(map(show, _parsed(parser, columns, trees))).encode()
@@ -185,6 +194,10 @@ def _parsed(parser: Parser, columns: Columns, trees: Trees) -> Iterator[Sentence
 
 def _as_conllu(sentence: Sentence) -> str:
     return conllu.from_conllx(sentence).to_conllu()
+
+
+def _as_conllx(sentence: Sentence) -> str:
+    return "\n".join([*conllx.from_conllu(sentence).lines(), "", ""])
 
 
 def _as_json(sentence: Sentence) -> str:

@@ -21,6 +21,7 @@ from arbora.cli.files import (
     existing_if_given,
     not_an_input,
     session,
+    warn_of_same,
     writable,
 )
 from arbora.cli.progress import TrainingProgress, choose_mode, say, show_scores, show_seconds
@@ -138,6 +139,7 @@ def train_files(
     at_most_one_stdin([*files, dev])
     names = [existing(name) for name in files]
     not_an_input(output, [*names, dev, config])
+    warn_of_same(dev, names)
     not_an_input(plot, [*names, dev, config, output])
     settings = chosen_config(
         config,

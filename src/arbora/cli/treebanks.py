@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from arbora.cli.files import say_skipped
+from arbora.cli.files import counted, say_skipped
 from arbora.cli.progress import say
 from arbora.data.columns import Columns, columns_of
 from arbora.data.treebank import ColumnReader, FormatOrAuto
@@ -42,8 +42,7 @@ def _read(name: str, format: FormatOrAuto, *, lenient: bool, labelled: bool) -> 
     incomplete = int(np.count_nonzero(~complete)) if lenient else 0
     if incomplete:
         what = "heads or labels" if labelled else "heads"
-        sentences = "1 sentence" if incomplete == 1 else f"{incomplete:,} sentences"
-        say(f"warning: {columns.source}: {what} are missing in {sentences}")
+        say(f"warning: {columns.source}: {what} are missing in {counted(incomplete, 'sentence')}")
         kept = (sentence for sentence, whole in zip(columns.sentences(), complete, strict=True) if whole)
         columns = columns_of(kept, columns.source)
     say_skipped(reader.skipped + incomplete, reader.source)

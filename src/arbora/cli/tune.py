@@ -11,10 +11,12 @@ from arbora.cli.files import (
     FormatOption,
     at_most_one_stdin,
     complain,
+    counted,
     existing,
     existing_if_given,
     not_an_input,
     session,
+    warn_of_same,
     writable,
 )
 from arbora.cli.progress import Mode, TrainingProgress, choose_mode, show_scores
@@ -126,11 +128,12 @@ def tune_files(
     Examples:
 
     - `arbora tune train.conllu --dev dev.conllu --grid C=0.003,0.01,0.03 -o best.toml`
-    - `arbora tune train.conllu --folds 5 --learner pegasos --grid lam=1e-4,1e-3 --grid k=1,10`
+    - `arbora tune train.conllu --folds 5 --epochs 30 --learner pegasos --grid lam=0.003,0.03`
     """
     at_most_one_stdin([*files, dev])
     names = [existing(name) for name in files]
     not_an_input(output, [*names, dev, config])
+    warn_of_same(dev, names)
     source = context.get_parameter_source("folds")
     if dev is not None and source is not None and source.name == "COMMANDLINE":
         raise typer.BadParameter("--folds is for when there is no --dev")
@@ -165,7 +168,7 @@ def tune_files(
         if tuned.trials:
             _report(tuned, output, as_json=as_json)
     if tuned.interrupted:
-        complain(f"stopped by Ctrl-C after {len(tuned.trials)} complete trials")
+        complain(f"stopped by Ctrl-C after {counted(len(tuned.trials), 'complete trial')}")
         raise typer.Exit(STOPPED)
 
 
