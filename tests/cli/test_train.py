@@ -458,3 +458,10 @@ def test_dev_that_is_train(arbora, invented, tmp_path):
     (tmp_path / "c.toml").write_text("epochs = 2\n")
     result = arbora("train", invented[0], *options, "--config", tmp_path / "c.toml")
     assert (result.status, "did you mean parameters.epochs?" in result.stderr) == (2, True)
+
+
+def test_what_las_counts_is_said(arbora, invented, tmp_path):
+    train_file, options = tmp_path / "t.conllu", (*SMALL, "--order", 1, "--epochs", 1)
+    train_file.write_text(invented[0].read_text().replace("\tobl\t", "\tobl:tmod\t"))
+    call = ("--dev", invented[1], "-o", tmp_path / "m.arbora", *options)
+    assert "(LAS with subtypes, as of `arbora eval --subtypes`)" in arbora("train", train_file, *call).stdout

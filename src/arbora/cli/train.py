@@ -280,6 +280,8 @@ class Report:
         config = self.trained.parser.about["config"]
         scores = self._scores()
         on_dev = f"{show_scores(scores)} on dev" if scores else "not judged, since there is no --dev"
+        if "las" in scores and any(":" in label for label in self.trained.parser.names.labels):
+            on_dev += " (LAS with subtypes, as of `arbora eval --subtypes`)"
         lines = [
             f"{self.model}: {self._bytes():,} bytes, after {show_seconds(self.seconds)}",
             f"epoch {self.trained.best_epoch} of the tree stage: {on_dev}",
