@@ -465,3 +465,13 @@ def test_what_las_counts_is_said(arbora, invented, tmp_path):
     train_file.write_text(invented[0].read_text().replace("\tobl\t", "\tobl:tmod\t"))
     call = ("--dev", invented[1], "-o", tmp_path / "m.arbora", *options)
     assert "(LAS with subtypes, as of `arbora eval --subtypes`)" in arbora("train", train_file, *call).stdout
+
+
+def test_numbers_out_of_range_are_told_with_what_was_given(arbora, invented):
+    for given in (("--epochs", 0), ("--epochs=0",)):
+        result = arbora("train", invented[0], "-o", "m.arbora", *given)
+        assert result.status == 2
+        assert (
+            "invalid value for '--epochs': expected a number greater than or equal to 1, got 0"
+            in result.stderr
+        )

@@ -15,6 +15,7 @@ import typer
 
 from arbora._replace import is_special
 from arbora.cli.console import make_console
+from arbora.data.treebank import NO_TREEBANK
 from arbora.errors import DataError
 
 
@@ -121,7 +122,7 @@ def session(*, lenient: bool | None = None) -> Iterator[None]:
         drop_output()
         raise typer.Exit(0) from None
     except DataError as error:
-        may_skip = lenient is False and error.line is not None
+        may_skip = lenient is False and error.line is not None and NO_TREEBANK not in error.what
         complain(f"{error} (--lenient skips such sentences)" if may_skip else f"{error}")
         raise typer.Exit(1) from None
     except OSError as error:

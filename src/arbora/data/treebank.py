@@ -27,6 +27,10 @@ logger = logging.getLogger("arbora")
 PIECE = 1 << 20
 LONGEST_SENTENCE = 1 << 28
 MOST_WARNINGS = 1000
+NO_TREEBANK = (
+    "no line has ten columns separated by tabs: this does not look like CoNLL-U or CoNLL-X, "
+    "is it the right file?"
+)
 
 FormatOrAuto = Literal["auto", "conllu", "conllx"]
 FORMAT_OF_ENDING: dict[str, Format] = {".conllu": "conllu", ".conllx": "conllx", ".conll": "conllx"}
@@ -145,12 +149,7 @@ class ColumnReader:
         for problem in self._native.take_problems():
             error = data_error(problem, self.source)
             if not any(line.count(b"\t") == 9 for line in self._ahead.split(b"\n")):
-                error = DataError(
-                    f"{error.what}; no line has ten columns separated by tabs: this does not look like "
-                    "CoNLL-U or CoNLL-X, is it the right file?",
-                    source=self.source,
-                    line=error.line,
-                )
+                error = DataError(f"{error.what}; {NO_TREEBANK}", source=self.source, line=error.line)
             raise error
 
 
