@@ -356,3 +356,19 @@ def test_a_sentence_with_too_many_parts_is_refused(parsers):
     with pytest.raises(InputError, match=r"700 words has .* second-order parts.*prune"):
         parsers["no labels"].parse([words])
     assert len(parsers["second order"].parse([words])[0]) == 700
+
+
+def test_what_is_no_list_of_sentences():
+    parser = train(TRAIN, config=config(order=1)).parser
+    sentence = next(TRAIN.sentences())
+    for given, told in (
+        ("file.conllu", "got 'file.conllu'; read a file with arbora.read first"),
+        (sentence, r"got one Sentence; put it in \[ \]"),
+        (["some", "words"], r"got a list of words \('some', ...\); put it in \[ \]"),
+        (None, "expected a list of sentences, got None"),
+        ([None], "expected a Sentence or a list of words, got None"),
+    ):
+        with pytest.raises(InputError, match=told):
+            parser.parse(given)
+    with pytest.raises(InputError, match="threads must be"):
+        parser.parse([sentence], threads=0)

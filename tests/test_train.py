@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 from graph_toys import config, treebank
 
-from arbora._annotation import filled_heads, training_heads
+from arbora._annotation import filled_heads, single_root_heads, training_heads
 from arbora._stages import Silent
-from arbora.data.columns import parse_text
+from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
 from arbora.data.tree import Tree
+from arbora.data.treebank import write
 from arbora.errors import DataError, InputError, ModelError
 from arbora.parser import Parser, PrunerSettings
 from arbora.registry import learners
-from arbora.train import TrainConfig, train
+from arbora.train import TrainConfig, resolve, train
 
 TRAIN, DEV = treebank(30, seed=1, nonprojective=0.2), treebank(12, seed=2, nonprojective=0.2)
 
@@ -287,11 +288,18 @@ def test_a_label_that_only_dev_has_is_noted(tmp_path):
 
 @pytest.mark.parametrize(("column", "name"), [(2, "LEMMA"), (3, "UPOS")])
 def test_dev_with_other_columns(column, name):
-    with pytest.raises(DataError, match=f"{name}: train has it, dev has `_` everywhere"):
+    told = f"{name}: {TRAIN.words} of {TRAIN.words} words of train have it, none of {DEV.words} of dev"
+    with pytest.raises(DataError, match=told):
         train(TRAIN, without(DEV, column), config=config())
-    with pytest.raises(DataError, match=f"{name}: dev has it, train has `_` everywhere"):
-        train(without(TRAIN, column), DEV, config=config())
-    assert train(without(TRAIN, column), without(DEV, column), config=config()).scores["uas"] > 0
+    # What only dev has is ignored, and so is what only the sentences to parse have.
+    watcher = Recorder()
+    trained = train(without(TRAIN, column), DEV, config=config(), observer=watcher)
+    assert any(
+        f"{name} is ignored: {DEV.words} of {DEV.words} words of dev" in note for note in watcher.notes
+    )
+    assert trained.scores == train(without(TRAIN, column), without(DEV, column), config=config()).scores
+    for one, other in zip(trained.parser.trees(DEV), trained.parser.trees(without(DEV, column)), strict=True):
+        assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize(
@@ -307,7 +315,10 @@ def test_dev_with_other_columns(column, name):
         ({"weights": "best"}, "weights: expected averaged or last, got 'best'"),
         ({"patience": -1}, "patience, seed: expected 0 or more, got -1"),
         ({"seed": -3}, "patience, seed: expected 0 or more, got -3"),
-        ({"learner": "mira", "parameters": {"k": 3}}, "the learner mira needs kbest"),
+        (
+            {"learner": "mira", "parameters": {"k": 3}},
+            "mira needs kbest, which .* trees of order 2 .*--order 1",
+        ),
     ],
 )
 def test_settings_that_do_not_fit(options, message):
@@ -470,16 +481,16 @@ CROSSING = """\
 
 def test_crossing_arcs_are_changed_as_asked():
     crossing = parse_text(CROSSING, "conllu")
-    assert training_heads(crossing, "nonprojective", "flatten").tolist() == [4, 5, 5, 5, 0]
+    assert training_heads(crossing, "nonprojective", "single", "flatten").tolist() == [4, 5, 5, 5, 0]
     for how in ("flatten", "minimum-loss"):
-        assert training_heads(crossing, "projective", how).tolist() == [5, 5, 5, 5, 0]
+        assert training_heads(crossing, "projective", "single", how).tolist() == [5, 5, 5, 5, 0]
         trained = train(crossing, config=config(trees="projective", order=1, projectivize=how))
         assert trained.parser.settings.trees == "projective"
 
 
 def test_unknown_heads_stay_unknown_and_can_be_filled():
     known = parse_text(CROSSING.replace("\t5\tx", "\t_\t_", 1), "conllu")
-    heads = training_heads(known, "projective", "flatten")
+    heads = training_heads(known, "projective", "single", "flatten")
     assert heads.tolist() == [4, -1, 5, 5, 0]
     assert filled_heads(known, heads, "nonprojective", "single").tolist() == [4, 1, 5, 5, 0]
     filled = filled_heads(known, heads, "projective", "single")
@@ -507,16 +518,85 @@ def test_probabilities_that_cannot_be(small_treebank):
         InputError, match=r"second-order non-projective trees have no exact ones; choose order = 1"
     ):
         train(TRAIN, config=config(learner="adagrad", order=2, trees="nonprojective"))
-    with pytest.raises(InputError, match=r"exponentiated_gradient needs .*missing: arc_marginals"):
+    with pytest.raises(InputError, match=r"exponentiated_gradient needs arc_marginals.*choose order 1"):
         train(TRAIN, config=config(learner="exponentiated_gradient", order=2, trees="projective"))
     with pytest.raises(InputError, match="decode: expected same with order = 2"):
         config(order=2, decode="auto")
-    both = parse_text("1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n2\tb\tb\tX\t_\t_\t0\troot\t_\t_\n\n", "conllu")
-    with pytest.raises(DataError, match=r'roots: expected one root per sentence.*choose roots = "multi"'):
-        train(both, config=config(learner="adagrad", order=1, roots="single"))
     with pytest.raises(DataError, match=r"HEAD: expected a head .*learn from what is known"):
         train(with_unknown(TRAIN, 0.5), config=config(learner="exponentiated_gradient", order=1))
     with pytest.raises(DataError, match="HEAD"):
         train(TRAIN, with_unknown(DEV, 0.5), config=config(learner="adagrad", order=1))
     with pytest.raises(DataError, match="no word with a head"):
         train(with_unknown(TRAIN, 1.1), config=config(learner="adagrad", order=1))
+
+
+# What a treebank and a configuration may be
+
+
+def test_a_treebank_may_be_given_in_several_ways(tmp_path):
+    whole = list(TRAIN.sentences())
+    paths = [tmp_path / "a.conllu", tmp_path / "b.conllu"]
+    write(whole[:10], paths[0])
+    write(whole[10:], paths[1])
+    expected = model_bytes(train(TRAIN, DEV, config=config()), tmp_path / "1")
+    for given in (whole, iter(whole), paths, [str(paths[0]), *whole[10:]], [TRAIN], (TRAIN,)):
+        found = model_bytes(train(given, list(DEV.sentences()), config=config()), tmp_path / "2")
+        assert found == expected
+    for given in (None, 3, [3]):
+        with pytest.raises(InputError, match="treebank: expected a path, sentences, or a list of these"):
+            train(given, config=config())
+    for given in ("nowhere.conllu", ["nowhere.conllu", paths[0]], tmp_path):
+        with pytest.raises(DataError, match=r"nowhere.conllu: no such file|is a directory; check the name"):
+            train(given, config=config())
+
+
+def test_a_configuration_may_be_a_file(tmp_path):
+    path = tmp_path / "first.toml"
+    path.write_text("order = 1\ntree_bits = 12\nlabel_bits = 12\nparameters = {epochs = 1}\n")
+    for given in (path, str(path)):
+        assert train(TRAIN, config=given).parser.settings.order == 1
+    with pytest.raises(InputError, match=r"nowhere.toml: No such file"):
+        train(TRAIN, config=tmp_path / "nowhere.toml")
+    with pytest.raises(
+        InputError, match=r"expected a TrainConfig, a mapping or the name of a TOML file, got int"
+    ):
+        train(TRAIN, config=3)
+    with pytest.raises(InputError, match=r"unknown setting 'epochs'; did you mean parameters.epochs\?"):
+        train(TRAIN, config={"epochs": 1})
+
+
+def test_threads_are_counted_from_one():
+    for threads in (0, -1, 1.5, True):
+        with pytest.raises(InputError, match="threads must be a whole number of at least 1"):
+            train(TRAIN, config=config(), threads=threads)
+
+
+def test_what_auto_means_is_said():
+    watcher = Recorder()
+    train(treebank(20, seed=3), config=config(), observer=watcher)
+    assert watcher.notes[:2] == [
+        "trees: 0 of 20 have crossing arcs (0% of arcs): projective",
+        "roots: 0 of 20 trees have several: single",
+    ]
+    watcher = Recorder()
+    train(TRAIN, config=config(trees="projective", roots="single"), observer=watcher)
+    assert watcher.notes == []
+
+
+def test_a_few_trees_with_several_roots_do_not_change_the_rule(tmp_path):
+    several = parse_text(
+        "".join(f"{i}\tw{i}\t_\tX\t_\t_\t{h}\tx\t_\t_\n" for i, h in enumerate((2, 0, 0, 3, 0), 1)) + "\n",
+        "conllu",
+    )
+    assert single_root_heads(several).tolist() == [2, 0, 2, 3, 2]
+    assert single_root_heads(TRAIN).tolist() == TRAIN.heads.tolist()
+    one = list(several.sentences())
+    most = list(treebank(220, seed=3).sentences())
+    for given, roots in ((most + one, "single"), (most + 2 * one, "multi")):
+        resolved = resolve(config(), columns_of(given))
+        assert resolved.roots == roots
+    for trees in ("projective", "nonprojective"):
+        for options in ({}, {"learner": "mira"}):
+            plan = config(trees=trees, roots="single", **options)
+            trained = train([*one, *TRAIN.sentences()], config=plan)
+            assert [sentence.heads.count(0) for sentence in trained.parser.parse(one)] == [1]

@@ -6,7 +6,7 @@ from arbora.data.columns import columns_of
 from arbora.data.synthetic import generate
 from arbora.errors import DataError, InputError
 from arbora.train import TrainConfig
-from arbora.tune import combinations, fold_pairs, tune
+from arbora.tune import SilentTuning, combinations, fold_pairs, tune
 
 BASE = TrainConfig(order=1, tree_bits=12, label_bits=12, labels="none", parameters={"epochs": 2})
 
@@ -78,3 +78,18 @@ def test_learners_can_be_compared():
         ("mira", {"epochs": 3}),
         ("pegasos", {"epochs": 3}),
     ]
+
+
+def test_a_learner_keeps_the_parameters_that_it_has(columns):
+    base = TrainConfig(**{**vars(BASE), "parameters": {"epochs": 1, "C": 0.5}})
+    chosen = [config for _, config in combinations({"learner": ["mira", "pegasos"]}, base)]
+    assert [config.parameters for config in chosen] == [{"epochs": 1, "C": 0.5}, {"epochs": 1}]
+    notes = []
+
+    class Noting(SilentTuning):
+        def note(self, text):
+            notes.append(text)
+
+    tuned = tune(columns, columns, grid={"learner": ["mira", "pegasos"]}, config=base, observer=Noting())
+    assert [trial.epochs for trial in tuned.trials] == [[1], [1]]
+    assert "pegasos has no parameter C: what is set for passive_aggressive is left out" in notes

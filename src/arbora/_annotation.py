@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from arbora._core import measure_trees
 from arbora._stages import Observer
-from arbora.data.columns import Columns, TextColumn
-from arbora.data.encode import Names
+from arbora.data.columns import Columns
+from arbora.data.encode import INPUT_COLUMNS, Names, filled
 from arbora.data.projectivize import projectivize
 from arbora.data.tree import Tree
 from arbora.errors import DataError
@@ -44,7 +44,7 @@ def check_treebank(
             f"{what} has no word with a head; at least one is needed to learn from", source=columns.source
         )
     if labelled:
-        advice = '; to learn trees without labels, choose labels = "none"'
+        advice = '; to learn trees without labels: --labels none, or in a configuration labels = "none"'
         _check_filled(columns, "DEPREL", "label", (columns.ids("deprel") == 0) & ~unknown, advice)
 
 
@@ -61,50 +61,62 @@ def _check_filled(
         )
 
 
+def is_complete(columns: Columns, *, labelled: bool) -> NDArray[np.bool_]:
+    """Of each sentence, whether every word has what `check_treebank` asks for. Shape (S,)."""
+    missing = columns.heads < 0
+    if labelled:
+        missing = missing | (columns.ids("deprel") == 0)
+    before = np.concatenate([[0], np.cumsum(missing)])
+    return np.asarray(np.diff(before[columns.offsets]) == 0)
+
+
 def check_dev(dev: Columns, train: Columns, observer: Observer, *, labelled: bool) -> None:
-    """DataError where dev cannot judge what was learned from train; a note about labels that only dev has."""
+    """DataError where dev cannot judge what was learned from train; a note about what only dev has."""
     check_treebank(dev, "the dev treebank", labelled=labelled)
-    columns: tuple[TextColumn, ...] = ("lemma", "upos", "xpos", "feats")
-    for column in columns:
-        filled = [bool(np.any(part.ids(column) != 0)) for part in (train, dev)]
-        if filled[0] != filled[1]:
-            there, not_there = ("train", "dev") if filled[0] else ("dev", "train")
+    for column in INPUT_COLUMNS:
+        learned, judged = filled(train, column), filled(dev, column)
+        if learned and not judged:
             raise DataError(
-                f"{column.upper()}: {there} has it, {not_there} has `_` everywhere; a parser trained with a "
-                "column needs it to parse, so give both or neither",
+                f"{column.upper()}: {learned:,} of {train.words:,} words of train have it, none of "
+                f"{dev.words:,} of dev; a parser trained with a column needs it to parse, so give both "
+                "or neither",
                 source=dev.source,
+            )
+        if judged and not learned:
+            observer.note(
+                f"{dev.source}: {column.upper()} is ignored: {judged:,} of {dev.words:,} words of dev have "
+                "it, none of train"
             )
     new = sorted(set(Names.of(dev).labels) - set(Names.of(train).labels))
     if new:
         observer.note(f"{dev.source}: labels that training never shows count as wrong: {', '.join(new)}")
 
 
-def root_counts(columns: Columns) -> NDArray[np.int64]:
-    """How many words of each sentence are known to hang on node 0. Shape (S,)."""
-    return np.add.reduceat((columns.heads == 0).astype(np.int64), columns.offsets[:-1])
+def single_root_heads(columns: Columns) -> Heads:
+    """The heads of all words; of several roots, the later ones depend on the first. Shape (W,).
+
+    No arcs cross that did not before: what stands between two roots depends on one of them, or on another.
+    """
+    heads = np.array(columns.heads)
+    roots = np.flatnonzero(heads == 0)
+    sentence = np.searchsorted(columns.offsets, roots, side="right") - 1
+    found, first = np.unique(sentence, return_index=True)
+    first_root = np.zeros(len(columns), dtype=np.int64)
+    first_root[found] = roots[first]
+    later = roots != first_root[sentence]
+    heads[roots[later]] = (first_root[sentence] - columns.offsets[sentence] + 1)[later]
+    return heads
 
 
-def check_roots(columns: Columns, roots: Roots) -> None:
-    """DataError where a sentence has more roots than the trees that are summed over."""
-    many = np.flatnonzero(root_counts(columns) > 1)
-    if roots == "single" and len(many):
-        raise DataError(
-            f"roots: expected one root per sentence, got more ({len(many):,} sentences); "
-            'choose roots = "multi", under which such trees have a probability',
-            source=columns.source,
-            line=int(columns.lines[columns.offsets[many[0]]]),
-        )
-
-
-def training_heads(columns: Columns, trees: Trees, how: Projectivize) -> Heads:
-    """The heads of all words, those of crossing arcs changed where trees are to be projective. Shape (W,).
+def training_heads(columns: Columns, trees: Trees, roots: Roots, how: Projectivize) -> Heads:
+    """The heads of all words, changed where crossing arcs or several roots may not be. Shape (W,).
 
     Sentences that are known in part stay as they are; see `filled_heads`.
     """
-    heads = np.array(columns.heads)
+    heads = single_root_heads(columns) if roots == "single" else np.array(columns.heads)
     if trees == "nonprojective":
         return heads
-    crossing, _, _ = measure_trees(columns.heads, columns.offsets)
+    crossing, _, _ = measure_trees(heads, columns.offsets)
     offsets = columns.offsets
     for s in np.unique(np.searchsorted(offsets, np.flatnonzero(crossing), side="right") - 1):
         first, last = offsets[s], offsets[s + 1]

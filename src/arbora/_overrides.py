@@ -29,7 +29,8 @@ def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p
     known = [*parameters, *_field_names(config)]
     for name, text in fields.items():
         if name not in known and name not in {other.rpartition(".")[2] for other in known}:
-            raise InputError(f"{option} {name}={text}: {unknown('setting', name, known)}")
+            which = f"{option} {name}={text}: with the learner {config.learner}"
+            raise InputError(f"{which}: {unknown('setting', name, known)}")
     config = merge(config, fields, option=option)
     try:
         values = factory.parse({name: text for name, text in named.items() if name in parameters})
@@ -42,9 +43,27 @@ def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p
 
 
 def with_learner(config: TrainConfig, name: str) -> TrainConfig:
-    """A copy with this learner; the parameters of another one do not go with it."""
-    learners.factory(name)
-    return config if name == config.learner else replace(config, learner=name, parameters={})
+    """A copy with this learner; it keeps the parameters that both have, such as the number of epochs."""
+    lost = lost_parameters(config, name)
+    kept = {each: value for each, value in config.parameters.items() if each not in lost}
+    return config if name == config.learner else replace(config, learner=name, parameters=kept)
+
+
+def lost_parameters(config: TrainConfig, name: str) -> list[str]:
+    """Parameters of a configuration that another learner does not have."""
+    factory: Any = learners.factory(name)
+    known = {parameter.name for parameter in factory.parameters()}
+    return [] if name == config.learner else [each for each in config.parameters if each not in known]
+
+
+def say_lost(config: TrainConfig, name: str) -> str:
+    """What to tell about them; nothing where there are none. The seed is a setting of its own, too."""
+    lost = [each for each in lost_parameters(config, name) if each != "seed"]
+    return (
+        f"{name} has no parameter {', '.join(lost)}: what is set for {config.learner} is left out"
+        if lost
+        else ""
+    )
 
 
 def _field_names(config: TrainConfig) -> list[str]:

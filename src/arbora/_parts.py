@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import _core
-from arbora.errors import InputError
+from arbora.errors import InputError, require_threads
 
 Array: TypeAlias = NDArray[np.float64]
 Batch: TypeAlias = Sequence[NDArray[Any]]
@@ -110,8 +110,7 @@ def make_parts(scores: Scores, **options: Unpack[Options]) -> Parts:
         arcs = [arc_array(array, i, single) for i, array in enumerate(arcs)]
     labelled = axes == 3 or (axes == 0 and _all_labelled(arcs))
     threads = options.get("threads", 1)
-    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
-        raise InputError(f"threads must be a whole number of at least 1, got {threads!r}")
+    require_threads(threads)
     nodes = [len(array) for array in arcs]
     parts = Parts(
         arcs,

@@ -242,6 +242,12 @@ def _tensor(name: str, entry: object, size: int, source: str) -> Tensor:
         raise fail("shape", f"a list of at most {MAX_AXES} whole numbers from 0", shape)
     if math.prod(max(length, 1) for length in shape) >= 2**60:
         raise fail("shape", "one that fits into memory", shape)
+    if _are_sizes(offsets) and len(offsets) == 2 and offsets[0] <= offsets[1] and offsets[1] > size:
+        raise ModelError(
+            f"tensor {name[:80]!r}: data_offsets: expected at least {_shown(offsets[1])} bytes of tensors, "
+            f"got {size}: the file is cut off; copy it again, or train the model again",
+            source=source,
+        )
     if not _are_sizes(offsets) or len(offsets) != 2 or not offsets[0] <= offsets[1] <= size:
         raise fail("data_offsets", f"begin and end, ascending, at most {size}", offsets)
     begin, end = offsets

@@ -5,6 +5,7 @@ bool, int, float, str, enumerations of strings, Literal, `X | None` and other un
 names of strings, and dataclasses of these, which are tables in TOML and are named with a dot in NAME=VALUE.
 `lambda_` is called `lambda` outside, as every field that ends in `_` since Python has the word for itself.
 Ranges are the class's own affair: what its `__post_init__` says with InputError is told with the file's name.
+A static method `elsewhere`, where a class has one, says where a name that it does not know belongs.
 
 TOML has no null: `"none"` stands for it, and always means it, where a field may be None. Numbers are finite,
 as in JSON. Every fault is an InputError that says where, what was expected, what was found, and which known
@@ -157,6 +158,9 @@ def _build(cls: type[Any], values: Mapping[str, Any], source: str, prefix: str) 
     arguments = {}
     for name, value in values.items():
         if name not in fields:
+            elsewhere = cls.elsewhere(name) if hasattr(cls, "elsewhere") else None
+            if elsewhere is not None:
+                raise InputError(f"{source}: unknown setting {prefix + name!r}; did you mean {elsewhere}?")
             raise InputError(f"{source}: {unknown('setting', prefix + name, [prefix + n for n in fields])}")
         field = fields[name]
         arguments[field.name] = _converted(value, hints[field.name], source, prefix + name)

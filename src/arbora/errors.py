@@ -45,3 +45,9 @@ def unknown(kind: str, name: object, known: list[str]) -> str:
     near = difflib.get_close_matches(str(name), known, n=1)
     guess = f"did you mean {near[0]!r}? " if near else ""
     return f"unknown {kind} {name!r}; {guess}known: {', '.join(known)}"
+
+
+def require_threads(threads: object) -> None:
+    """InputError unless it is a number of threads."""
+    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+        raise InputError(f"threads must be a whole number of at least 1, got {threads!r}")

@@ -17,13 +17,13 @@ from arbora._core import Encoded, GraphConfidence, GraphJudge, KeptArcs, in_memo
 from arbora.confidence import Decode, Parsed, check_count, check_decode, make_parsed
 from arbora.config import from_dict, to_dict
 from arbora.data.columns import Columns, parse_text
-from arbora.data.encode import Names
+from arbora.data.encode import INPUT_COLUMNS, InputColumn, Names
 from arbora.data.files import Source, open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, FormatOrAuto
 from arbora.distribution import TreeDistribution
-from arbora.errors import InputError, ModelError
+from arbora.errors import InputError, ModelError, require_threads
 from arbora.interfaces import Roots
 from arbora.model_file import ModelFile, read_model, write_model
 from arbora.registry import features
@@ -151,6 +151,7 @@ class Parser:
 
     def trees_of(self, sentences: Encoded, *, threads: int = 1) -> tuple[Ints, Ints]:
         """The same for sentences that are encoded already."""
+        require_threads(threads)
         pruner = self.pruner
         shape = None if pruner is None else pruner.settings
         return self.scorer.native.parse(
@@ -197,7 +198,7 @@ class Parser:
         `decode`: the tree with the best score, or the one with the most expected correct heads.
         """
         check_decode(decode)
-        given = [_as_sentence(sentence) for sentence in sentences]
+        given = [_as_sentence(sentence) for sentence in _several(sentences)]
         if not given:
             return []
         if probabilities:
@@ -344,6 +345,7 @@ class Parser:
             "pruner": None if self.pruner is None else to_dict(self.pruner.settings),
             "tags": list(self.names.tags),
             "labels": list(self.names.labels),
+            "columns": None if self.names.columns is None else list(self.names.columns),
             "about": self.about,
         }
         write_model(path, tensors, metadata)
@@ -360,7 +362,7 @@ class Parser:
             )
         try:
             settings = from_dict(GraphSettings, file.entry("settings", dict))
-            names = Names(_names(file, "tags"), _names(file, "labels"))
+            names = Names(_names(file, "tags"), _names(file, "labels"), _input_columns(file))
             scorer = LinearScorer(settings, features.create(settings.features), labels=len(names.labels))
             pruner = _load_pruner(file)
             _temperatures(file.entry("about", dict))
@@ -411,6 +413,16 @@ def _names(file: ModelFile, name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _input_columns(file: ModelFile) -> tuple[InputColumn, ...] | None:
+    """The columns that training had; None in files of versions that did not store them."""
+    if file.metadata.get("columns") is None:
+        return None
+    found = _names(file, "columns")
+    if not set(found) <= set(INPUT_COLUMNS):
+        raise InputError(f"columns: expected some of {', '.join(INPUT_COLUMNS)}, got {', '.join(found)[:80]}")
+    return tuple(column for column in INPUT_COLUMNS if column in found)
+
+
 def _table(file: ModelFile, name: str, size: int) -> Floats:
     if not compact.is_quantized(file.tensors, name):
         return in_memory(file.tensor(name, np.float32, [size]))
@@ -420,11 +432,24 @@ def _table(file: ModelFile, name: str, size: int) -> Floats:
     return weights
 
 
+def _several(given: object) -> Iterable[Any]:
+    """InputError where one sentence, a name or nothing was given instead of sentences."""
+    if isinstance(given, Iterable) and not isinstance(given, str | Sentence):
+        return given
+    got = repr(given)[:80] if given is None or isinstance(given, str) else f"one {type(given).__name__}"
+    advice = "read a file with arbora.read first" if isinstance(given, str) else "put it in [ ]"
+    raise InputError(f"parse: expected a list of sentences, got {got}; {advice}")
+
+
 def _as_sentence(given: Sentence | Sequence[str]) -> Sentence:
     if isinstance(given, Sentence):
         return given
-    if isinstance(given, str) or not all(isinstance(word, str) for word in given):
-        raise InputError(f"sentence: expected a Sentence or a list of words, got {given!r}")
+    if isinstance(given, str):
+        raise InputError(
+            f"parse: expected a list of sentences, got a list of words ({given[:80]!r}, ...); put it in [ ]"
+        )
+    if not isinstance(given, Iterable) or not all(isinstance(word, str) for word in given):
+        raise InputError(f"parse: expected a Sentence or a list of words, got {repr(given)[:80]}")
     return Sentence.from_lists(list(given))
 
 

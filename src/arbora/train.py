@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -25,21 +25,19 @@ import numpy as np
 from arbora._annotation import (
     Projectivize,
     check_dev,
-    check_roots,
     check_treebank,
     filled_heads,
-    root_counts,
+    is_complete,
     training_heads,
 )
 from arbora._checkpoint import Checkpoint, Saved
 from arbora._core import Encoded, KeptArcs, measure_trees
 from arbora._stages import Best, Floats, Observer, Scores, Silent, Stage, Which
-from arbora.config import from_dict, to_dict
+from arbora.config import from_dict, load_config, to_dict
 from arbora.data.columns import Columns
 from arbora.data.encode import Names
-from arbora.data.files import Source
-from arbora.data.treebank import read_columns
-from arbora.errors import InputError, ModelError
+from arbora.data.treebank import Treebank, gather
+from arbora.errors import InputError, ModelError, require_threads
 from arbora.interfaces import Learner, Progress, Query, Roots, Trees
 from arbora.learners import Adagrad, PassiveAggressive
 from arbora.learners._online import require_answers
@@ -51,7 +49,9 @@ from arbora.scorers.linear import Labels, Task
 from arbora.temperature import fit_temperatures
 
 CROSSING_SHARE = 0.005
-"""With `trees="auto"`: from this share of crossing arcs on, trees may cross."""
+"""With `trees="auto"`: above this share of crossing arcs, trees may cross."""
+ROOTS_SHARE = 0.005
+"""With `roots="auto"`: above this share of sentences with several roots, trees may have several."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +92,13 @@ class TrainConfig:
                 "belong to the trees they were trained with"
             )
 
+    @staticmethod
+    def elsewhere(name: str) -> str | None:
+        """Where a setting stands that is none of the fields: a learner's are in their own table."""
+        factories: list[Any] = [learners.factory(learner) for learner in learners]
+        known = {parameter.name for factory in factories for parameter in factory.parameters()}
+        return f"parameters.{name}" if name in known else None
+
 
 DEFAULT_PARAMETERS: dict[str, dict[str, int | float | str]] = {
     # Chosen on UD_English-EWT dev.
@@ -128,35 +135,55 @@ class Trained:
 
 
 def train(
-    treebank: Columns | Source,
-    dev: Columns | Source | None = None,
+    treebank: Treebank,
+    dev: Treebank | None = None,
     *,
-    config: TrainConfig | Mapping[str, Any] | None = None,
+    config: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     threads: int = 1,
     observer: Observer | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
 ) -> Trained:
-    """Train a parser on a treebank (a path or Columns), judged on `dev` after each epoch.
+    """Train a parser on a treebank, judged on `dev` after each epoch.
 
-    `config` is a TrainConfig or a mapping with some of its fields, e.g. `{"order": 1, "learner": "mira"}`.
+    A treebank is a path, sentences, Columns, or a list of these, which are read as one.
+    `config` is a TrainConfig, a mapping with some of its fields, e.g. `{"order": 1, "learner": "mira"}`, or
+    the name of a TOML file with them.
     `checkpoint` names a file that is kept up to date after each epoch; with `resume` training goes on from
     it, to the same bytes as if it had not been interrupted. Ctrl-C ends training and keeps the best so far.
     """
-    columns = _columns(treebank)
-    judged = None if dev is None else _columns(dev)
-    settings = config if isinstance(config, TrainConfig) else from_dict(TrainConfig, config or {})
+    require_threads(threads)
+    settings = make_config(config)
+    columns = gather(treebank, check_treebank)
+    judged = None if dev is None else gather(dev, check_treebank, "dev")
     return Training(columns, judged, settings, threads, observer or Silent()).run(checkpoint, resume=resume)
+
+
+def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] | None) -> TrainConfig:
+    """A configuration however it is given; InputError where it is none."""
+    if given is None or isinstance(given, TrainConfig):
+        return given or TrainConfig()
+    if isinstance(given, Mapping):
+        return from_dict(TrainConfig, given)
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(
+            "config: expected a TrainConfig, a mapping or the name of a TOML file, "
+            f"got {type(given).__name__}"
+        )
+    try:
+        return load_config(given, TrainConfig)
+    except OSError as error:
+        raise InputError(f"config: {os.fspath(given)}: {error.strerror or error}") from None
 
 
 def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     """The configuration with all that is `auto` decided."""
-    crossing, _, _ = measure_trees(columns.heads, columns.offsets)
+    shape = TreebankShape.of(columns)
     pick: dict[str, Any] = {}
     if config.trees == "auto":
-        pick["trees"] = "nonprojective" if np.mean(crossing) > CROSSING_SHARE else "projective"
+        pick["trees"] = "nonprojective" if shape.crossing_share > CROSSING_SHARE else "projective"
     if config.roots == "auto":
-        pick["roots"] = "single" if np.all(root_counts(columns) <= 1) else "multi"
+        pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
     if config.pruner == "auto":
         pick["pruner"] = True
     pick["parameters"] = chosen_learner(config).settings()
@@ -171,6 +198,34 @@ def chosen_learner(config: TrainConfig) -> Learner:
 def learns_from_parts(config: TrainConfig) -> bool:
     """Whether some heads may be unknown: the learner asks for nothing but probabilities."""
     return chosen_learner(config).needs == {Query.MARGINALS}
+
+
+@dataclass(frozen=True)
+class TreebankShape:
+    """What decides about settings that are `auto`."""
+
+    sentences: int
+    crossing_trees: int
+    crossing_share: float
+    """Of arcs."""
+    several_roots: int
+    """Sentences that have more than one."""
+
+    @classmethod
+    def of(cls, columns: Columns) -> TreebankShape:
+        """Counted in a treebank."""
+        crossing, _, roots = measure_trees(columns.heads, columns.offsets)
+        trees = np.unique(np.searchsorted(columns.offsets, np.flatnonzero(crossing), side="right"))
+        return cls(len(columns), len(trees), float(np.mean(crossing)), int(np.count_nonzero(roots > 1)))
+
+    def decisions(self, asked: TrainConfig, chosen: TrainConfig) -> Iterator[str]:
+        """A line for each thing that was left to the treebank."""
+        whole = f"{self.sentences:,}"
+        if asked.trees == "auto":
+            share = f"{100 * self.crossing_share:.2g}% of arcs"
+            yield f"trees: {self.crossing_trees:,} of {whole} have crossing arcs ({share}): {chosen.trees}"
+        if asked.roots == "auto":
+            yield f"roots: {self.several_roots:,} of {whole} trees have several: {chosen.roots}"
 
 
 def make_learner(config: TrainConfig, parameters: dict[str, int | float | str]) -> Learner:
@@ -207,15 +262,16 @@ class Training:
         if dev is not None:
             check_dev(dev, train, observer, labelled=config.labels != "none")
         self.config = resolve(config, train)
+        for decision in TreebankShape.of(train).decisions(config, self.config):
+            observer.note(decision)
         self.threads = threads
         self.observer = observer
         self.names = Names.of(train)
         self.train = self.names.encode(train)
         self.settings = self._settings()
         if self.sums:
-            check_roots(train, self.settings.roots)
             self._check_order()
-        heads = training_heads(train, self.settings.trees, self.config.projectivize)
+        heads = training_heads(train, self.settings.trees, self.settings.roots, self.config.projectivize)
         filled = filled_heads(train, heads, self.settings.trees, self.settings.roots)
         self.train.set_heads(np.where(heads < 0, heads, filled))
         self.filled = self.names.encode(train)
@@ -224,7 +280,7 @@ class Training:
         self.seen = np.asarray(self.train.seen_labels(len(self.names.labels)))
         self.scorer = Parser.make_scorer(self.settings, self.names, self.seen)
         # Now, not after the stages before it.
-        require_answers(self._learner(), GraphProblem(self.scorer, self.train, self._task))
+        self._require_answers(self._learner(), GraphProblem(self.scorer, self.train, self._task))
         self.dev = None if dev is None else Dev(dev, self.names)
         self.fingerprint = zlib.crc32(train.to_bytes(), 0 if dev is None else zlib.crc32(dev.to_bytes()))
 
@@ -249,6 +305,19 @@ class Training:
                 f"the learner {self.config.learner} needs sums over trees, and second-order non-projective "
                 'trees have no exact ones; choose order = 1, or trees = "projective"'
             )
+
+    def _require_answers(self, learner: Learner, problem: GraphProblem) -> None:
+        """InputError where these trees do not answer what the learner asks, in words of the settings."""
+        missing = [query.value for query in Query if query in learner.needs - problem.queries]
+        if missing:
+            c = self.config
+            other = "another learner (`arbora list learners` says what each needs)"
+            raise InputError(
+                f"the learner {learner.name} needs {', '.join(missing)}, which {c.trees} trees of order "
+                f"{c.order} with labels {c.labels} do not answer; choose "
+                f"{'order 1 (--order 1) or ' if c.order > 1 else ''}{other}"
+            )
+        require_answers(learner, problem)
 
     def _learner(self) -> Learner:
         return make_learner(self.config, self.config.parameters)
@@ -418,8 +487,4 @@ class Dev:
         return {"las": 100 * float(np.mean(right & (labels == self._labels))), "uas": uas}
 
 
-def _columns(given: Columns | Source) -> Columns:
-    return given if isinstance(given, Columns) else read_columns(given)
-
-
-__all__ = ["TrainConfig", "Trained", "check_treebank", "train"]
+__all__ = ["TrainConfig", "Trained", "check_treebank", "is_complete", "train"]

@@ -16,13 +16,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from arbora._overrides import override
+from arbora._overrides import override, say_lost
 from arbora._stages import Observer, Scores, Silent
 from arbora.config import to_dict
 from arbora.data.columns import Columns, columns_of
-from arbora.data.files import Source
-from arbora.data.treebank import read_columns
-from arbora.errors import InputError
+from arbora.data.treebank import Treebank, gather
+from arbora.errors import InputError, require_threads
 from arbora.train import TrainConfig, check_treebank, make_learner, train
 
 Pair = tuple[Columns, Columns]
@@ -110,8 +109,8 @@ class SilentTuning(Silent):
 
 
 def tune(
-    treebank: Columns | Source,
-    dev: Columns | Source | None = None,
+    treebank: Treebank,
+    dev: Treebank | None = None,
     *,
     grid: Mapping[str, Sequence[object]],
     config: TrainConfig | None = None,
@@ -125,15 +124,19 @@ def tune(
     the fields of TrainConfig. All combinations are checked before the first training. Ctrl-C ends the search
     and keeps the trials that are complete.
     """
+    require_threads(threads)
     points = [*combinations(grid, config or TrainConfig())]
-    columns = _columns(treebank)
+    columns = gather(treebank, check_treebank)
     check_treebank(columns, labelled=(config or TrainConfig()).labels != "none")
     if dev is not None:
-        pairs = [(columns, _columns(dev))]
+        pairs = [(columns, gather(dev, check_treebank, "dev"))]
     else:
         seed = (config or TrainConfig()).seed
         pairs = [*fold_pairs(columns, folds, seed)]
     watcher = observer or SilentTuning()
+    for learner in dict.fromkeys(point.learner for _, point in points):
+        if told := say_lost(config or TrainConfig(), learner):
+            watcher.note(told)
     watcher.trials(len(points) * len(pairs))
     trials: list[Trial] = []
     interrupted = False
@@ -198,10 +201,6 @@ def _trial(
     means = {name: statistics.fmean(scores[name] for scores in found) for name in found[0]}
     spread = {name: statistics.stdev(s[name] for s in found) for name in found[0]} if len(pairs) > 1 else {}
     return Trial(values, config, means, spread, epochs, time.monotonic() - begun)
-
-
-def _columns(given: Columns | Source) -> Columns:
-    return given if isinstance(given, Columns) else read_columns(given)
 
 
 __all__ = ["Trial", "Tuned", "tune"]

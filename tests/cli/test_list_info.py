@@ -123,3 +123,8 @@ def test_what_is_no_model(arbora, small_treebank):
     result = arbora("info", "no.arbora")
     assert (result.status, result.stdout) == (2, "")
     assert "no.arbora: no such file, and no kind of thing" in result.stderr
+
+
+def test_what_mira_needs_with_more_trees(arbora):
+    assert "argmax; kbest where k > 1" in arbora("list", "learners").stdout
+    assert "argmax; kbest where k > 1" in arbora("info", "learner", "mira").stdout

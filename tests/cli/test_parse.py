@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -184,3 +185,73 @@ def test_the_python_names(model, invented, parser):
     assert trained.best_epoch == 1
     with pytest.raises(package.InputError, match="did you mean 'order'"):
         package.train(invented[0], config={"ordr": 1})
+
+
+def test_input_that_does_not_fit_the_model(arbora, model, parser, invented, tmp_path):
+    assert parser.names.columns
+    rows = [line.split("\t") for line in invented[1].read_text().split("\n")]
+    for column, number in (("lemma", 2), ("upos", 3), ("xpos", 4), ("feats", 5)):
+        path = tmp_path / f"{column}.conllu"
+        path.write_text(
+            "\n".join(
+                "\t".join([*row[:number], "_", *row[number + 1 :]] if len(row) == 10 else row) for row in rows
+            )
+        )
+        told = arbora("parse", path, "-m", model, "-o", tmp_path / "o.conllu").stderr
+        warned = f"{column.upper()} is `_` everywhere, but {model} was trained with it" in told
+        assert warned == (column in parser.names.columns)
+    path.write_text("\n".join("\t".join([*r[:3], "X" + r[3], *r[4:]] if len(r) == 10 else r) for r in rows))
+    told = arbora("parse", path, "-m", model, "-o", tmp_path / "o.conllu").stderr
+    words = sum(len(row) == 10 for row in rows)
+    assert f"warning: {path}: {words:,} of {words:,} UPOS tags were not in the training" in told
+    assert "warning" not in arbora("parse", invented[1], "-m", model, "-o", tmp_path / "o.conllu").stderr
+
+
+def test_models_without_the_names_of_columns(arbora, parser, invented, tmp_path):
+    """Older versions did not store them."""
+    old = replace(parser, names=replace(parser.names, columns=None))
+    old.save(tmp_path / "old.arbora")
+    assert package.load(tmp_path / "old.arbora").names.columns is None
+    out = tmp_path / "o.conllu"
+    result = arbora("parse", invented[1], "-m", tmp_path / "old.arbora", "-o", out)
+    assert (result.status, "warning" in result.stderr) == (0, False)
+    parser.save(tmp_path / "new.arbora")
+    columns = " ".join(["form", *parser.names.columns])
+    assert f"columns\t{columns}\n" in arbora("info", tmp_path / "new.arbora").stdout
+
+
+def test_neither_input_nor_model_is_replaced(arbora, model, invented):
+    before = model.read_bytes(), invented[1].read_bytes()
+    for output in (model, invented[1]):
+        result = arbora("parse", invented[1], "-m", model, "-o", output)
+        assert (result.status, "the output is also an input" in result.stderr) == (2, True)
+    assert before == (model.read_bytes(), invented[1].read_bytes())
+
+
+def test_the_name_of_the_output_says_its_format(arbora, model, invented, tmp_path):
+    for name in ("o.json", "o.jsonl", "o.conllx", "o.conllu"):
+        assert arbora("parse", invented[1], "-m", model, "-o", tmp_path / name, "-q").status == 0
+    words = json.loads((tmp_path / "o.json").read_text().split("\n")[0])["words"]
+    assert words[0]["id"] == 1
+    assert (tmp_path / "o.jsonl").read_bytes() == (tmp_path / "o.json").read_bytes()
+    trees = [sentence.heads for sentence in read(tmp_path / "o.conllu")]
+    assert [sentence.heads for sentence in read(tmp_path / "o.conllx")] == trees
+    assert "#" not in (tmp_path / "o.conllx").read_text()
+    arbora("parse", tmp_path / "o.conllx", "-m", model, "-o", tmp_path / "x.conllu", "-q")
+    assert read(tmp_path / "x.conllu").format == "conllu"
+
+
+def test_words_in_messages(arbora, model, tmp_path):
+    write([Sentence.from_lists(["a"], upos=["NOUN"])], tmp_path / "one.conllu")
+    assert "1 sentence, 1 word in" in arbora("parse", tmp_path / "one.conllu", "-m", model).stderr
+    result = arbora("parse", tmp_path / "one.conllu", tmp_path / "one.conllu", "-m", model)
+    assert (result.status, "parse takes one file at a time" in result.stderr) == (2, True)
+    (tmp_path / "text").write_text("A letter arrived yesterday.\n")
+    result = arbora("parse", tmp_path / "text", "-m", model)
+    assert (result.status, "this does not look like CoNLL-U or CoNLL-X" in result.stderr) == (1, True)
+    for arguments in (("-h",), ("parse", "-h"), ("info", "-h"), ("info", "learner", "-h")):
+        assert (arbora(*arguments).status, "Usage" in arbora(*arguments).stdout) == (0, True)
+    cut = tmp_path / "cut.arbora"
+    cut.write_bytes(model.read_bytes()[:-100])
+    result = arbora("parse", tmp_path / "one.conllu", "-m", cut)
+    assert (result.status, "the file is cut off" in result.stderr) == (1, True)

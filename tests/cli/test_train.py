@@ -311,7 +311,7 @@ def test_treebanks_that_do_not_do_are_status_1(train, arbora, invented, tmp_path
         ("broken",): "broken:1: head out of range: expected a number from 0 to 1, got 7 (--lenient",
         (train_file, "--dev", "empty"): "empty: the dev treebank has no words",
         (train_file, "--dev", "headless"): "headless:2: HEAD",
-        (train_file, "--dev", "bare"): "bare: LEMMA: train has it, dev has `_` everywhere",
+        (train_file, "--dev", "bare"): "bare: LEMMA: ",
         ("broken", "--lenient"): "broken: the treebank to train on has no words",
     }.items():
         result = arbora("train", *options, "-o", "m", *SMALL)
@@ -395,3 +395,83 @@ def test_what_is_no_model_or_too_new(arbora, model, invented, tmp_path):
         assert not (tmp_path / "out").exists()
     assert file.metadata["kind"] == "graph-parser"
     assert arbora("parse", invented[1], "-m", "no-model").status == 2
+
+
+def test_another_learner_keeps_what_it_knows(train, tmp_path):
+    (tmp_path / "p.toml").write_text("order = 1\nparameters = {C = 0.5, epochs = 2}\n")
+    for given in (("--learner", "mira"), ("-p", "learner=mira")):
+        result = train("--config", "p.toml", *given, "--json", "--quiet")
+        parameters = json.loads(result.stdout)["config"]["parameters"]
+        assert (parameters["epochs"], parameters["C"], result.stderr) == (2, 0.5, "")
+    result = train("--config", "p.toml", "--learner", "perceptron", "--json", "--quiet")
+    assert json.loads(result.stdout)["config"]["parameters"]["epochs"] == 2
+    assert result.stderr == (
+        "warning: perceptron has no parameter C: what is set for passive_aggressive is left out\n"
+    )
+    result = train("--epochs", 1, "-p", "learner=mira", "--order", 1, "--json")
+    assert json.loads(result.stdout)["config"]["parameters"]["epochs"] == 1
+    assert "unknown setting 'C'" in train("--learner", "perceptron", "-p", "C=1").stderr
+
+
+def test_an_input_is_never_replaced(arbora, invented, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, path in zip(("train.conllu", "dev.conllu"), invented, strict=True):
+        (tmp_path / name).write_bytes(path.read_bytes())
+    (tmp_path / "c.toml").write_text("order = 1\n")
+    (tmp_path / "link").symlink_to("train.conllu")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for output in ("train.conllu", "dev.conllu", "c.toml", "link", "../" + tmp_path.name + "/dev.conllu"):
+        result = arbora("train", "train.conllu", "--dev", "dev.conllu", "--config", "c.toml", "-o", output)
+        assert result.status == 2
+        assert "the output is also an input" in result.stderr
+    result = arbora("convert", "train.conllu", "-o", "link")
+    assert (result.status, "the output is also an input" in result.stderr) == (2, True)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_lenient_skips_sentences_without_heads_or_labels(arbora, invented, tmp_path):
+    path = tmp_path / "train.conllu"
+    whole = invented[0].read_text()
+    headless = "".join(ROW.format(i, i, "_", "_") for i in (1, 2)) + "\n"
+    bare = ROW.format(1, 1, 0, "_") + "\n"
+    path.write_text(headless + whole + bare)
+    options = (*SMALL, "--order", 1, "--epochs", 1, "-q", "-o", tmp_path / "m.arbora")
+    result = arbora("train", path, *options)
+    assert (result.status, "(--lenient skips such sentences)" in result.stderr) == (1, True)
+    result = arbora("train", path, *options, "--lenient")
+    assert result.status == 0
+    assert f"warning: {path}: heads or labels are missing in 2 sentences" in result.stderr
+    assert f"{path}: 2 sentences skipped" in result.stderr
+    assert "1 sentence skipped" in arbora("train", path, *options, "--lenient", "--labels", "none").stderr
+    path.write_text(whole + bare)
+    result = arbora("train", path, *options)
+    assert (result.status, "--labels none" in result.stderr) == (1, True)
+
+
+def test_dev_that_is_train(arbora, invented, tmp_path):
+    options = (*SMALL, "--order", 1, "--epochs", 1, "-o", tmp_path / "m.arbora")
+    result = arbora("train", invented[0], "--dev", invented[0], *options, "-q")
+    assert (result.status, f"warning: --dev {invented[0]} is also TRAIN" in result.stderr) == (0, True)
+    result = arbora("train", invented[0], "--dev", invented[1], *options)
+    assert "warning" not in result.stderr
+    assert "note: trees: " in result.stderr
+    (tmp_path / "c.toml").write_text("epochs = 2\n")
+    result = arbora("train", invented[0], *options, "--config", tmp_path / "c.toml")
+    assert (result.status, "did you mean parameters.epochs?" in result.stderr) == (2, True)
+
+
+def test_what_las_counts_is_said(arbora, invented, tmp_path):
+    train_file, options = tmp_path / "t.conllu", (*SMALL, "--order", 1, "--epochs", 1)
+    train_file.write_text(invented[0].read_text().replace("\tobl\t", "\tobl:tmod\t"))
+    call = ("--dev", invented[1], "-o", tmp_path / "m.arbora", *options)
+    assert "(LAS with subtypes, as of `arbora eval --subtypes`)" in arbora("train", train_file, *call).stdout
+
+
+def test_numbers_out_of_range_are_told_with_what_was_given(arbora, invented):
+    for given in (("--epochs", 0), ("--epochs=0",)):
+        result = arbora("train", invented[0], "-o", "m.arbora", *given)
+        assert result.status == 2
+        assert (
+            "invalid value for '--epochs': expected a number greater than or equal to 1, got 0"
+            in result.stderr
+        )

@@ -62,7 +62,9 @@ def test_wrong_command_lines(arbora, invented):
     for options, told in {
         (): "missing option '--grid'",
         ("--grid", "C"): "expected NAME=VALUE",
-        ("--grid", "D=1"): "unknown setting 'D'",
+        ("--grid", "D=1"): "with the learner passive_aggressive: unknown setting 'D'",
+        ("--grid", "learner=mira,pegasos", "-p", "C=1"): "-p C=1: pegasos, which --grid asks for, has no",
+        ("--grid", "C=1", "-o", invented[0]): "the output is also an input",
         ("--grid", "C=1,1"): "expected values that differ",
         ("--grid", "C=,"): "at least one value",
         ("--grid", "C=1", "--grid", "C=2"): "given twice",
@@ -78,3 +80,13 @@ def test_wrong_command_lines(arbora, invented):
     result = arbora("tune", "/dev/null", "--grid", "C=1")
     assert result.status == 1
     assert "has no words" in result.stderr
+
+
+def test_options_hold_for_all_learners(arbora, invented):
+    result = arbora(
+        "tune", invented[0], "--dev", invented[1], "-p", "tree_bits=12", "-p", "label_bits=12", "--order", 1,
+        "--epochs", 1, "--grid", "learner=mira,passive_aggressive", "--json", "--quiet",
+    )  # fmt: skip
+    trials = json.loads(result.stdout)["trials"]
+    assert [trial["config"]["parameters"] for trial in trials] == [{"epochs": 1}] * 2
+    assert [trial["epochs"] for trial in trials] == [[1], [1]]

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from arbora.errors import InputError
+from arbora.view.curve import draw_curve
 from arbora.view.plots import Line, Panel, save_plot
 
 PANELS = [
@@ -38,3 +39,11 @@ def test_without_matplotlib(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(InputError, match="a plot needs matplotlib"):
         save_plot(PANELS, tmp_path / "x.svg")
+
+
+def test_one_epoch_has_one_tick(tmp_path):
+    pytest.importorskip("matplotlib")
+    report = {"stage": "tree", "epoch": 1, "best": True, "dev": {"las": 50.0, "uas": 60.0}, "loss": 3.0}
+    draw_curve([report], tmp_path / "one.svg")
+    drawn = (tmp_path / "one.svg").read_text()
+    assert drawn.count('<g id="xtick_') == 1

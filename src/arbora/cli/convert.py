@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from arbora.cli.files import FormatOption, RootsOption, existing, say_skipped, session, writable
+from arbora.cli.files import FormatOption, RootsOption, existing, not_an_input, say_skipped, session, writable
 from arbora.data import treebank
 
 
@@ -59,6 +59,7 @@ def convert(
     - `arbora convert da.conll -o da.conllu.gz`
     - `arbora convert en.conllu -o - --to conllx | head`
     """
+    not_an_input(output, [source])
     with session(lenient=lenient):
         reader = treebank.convert(
             source, output, to=to.value, format=format.value, lenient=lenient, roots=roots.value

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import typer
 
+from arbora._replace import is_special
 from arbora.cli.console import make_console
+from arbora.data.treebank import NO_TREEBANK
 from arbora.errors import DataError
 
 
@@ -69,6 +71,27 @@ def writable(name: str) -> str:
     return name
 
 
+def not_an_input(output: str | None, inputs: Sequence[str | None]) -> None:
+    """The command line is at fault if a file that is read is to be replaced by what is made of it."""
+    if output is None or output == "-" or is_special(Path(output)):
+        return
+    for name in inputs:
+        if name is not None and name != "-" and _is_same(output, name):
+            raise typer.BadParameter(f"{output}: the output is also an input ({name}); choose another name")
+
+
+def warn_of_same(dev: str | None, names: Sequence[str]) -> None:
+    """A line on stderr if what is learned from is to judge, too."""
+    if dev is not None and any("-" not in (dev, name) and _is_same(dev, name) for name in names):
+        say(f"warning: --dev {dev} is also TRAIN: how well a parser knows what it has seen says little")
+
+
+def _is_same(one: str, other: str) -> bool:
+    if Path(one).exists() and Path(other).exists():
+        return Path(one).samefile(other)
+    return Path(one).resolve() == Path(other).resolve()
+
+
 class _WarningLines(logging.Handler):
     """Log records as plain lines on stderr."""
 
@@ -99,7 +122,7 @@ def session(*, lenient: bool | None = None) -> Iterator[None]:
         drop_output()
         raise typer.Exit(0) from None
     except DataError as error:
-        may_skip = lenient is False and error.line is not None
+        may_skip = lenient is False and error.line is not None and NO_TREEBANK not in error.what
         complain(f"{error} (--lenient skips such sentences)" if may_skip else f"{error}")
         raise typer.Exit(1) from None
     except OSError as error:
@@ -110,9 +133,14 @@ def session(*, lenient: bool | None = None) -> Iterator[None]:
         logger.propagate = propagate
 
 
-def complain(message: str) -> None:
+def say(text: str) -> None:
     """One line on stderr, however long, with no markup in it."""
-    make_console(stderr=True, soft_wrap=True).print(f"error: {message}", markup=False)
+    make_console(stderr=True, soft_wrap=True).print(text, markup=False)
+
+
+def complain(message: str) -> None:
+    """A line about what went wrong."""
+    say(f"error: {message}")
 
 
 def complain_about_system(error: OSError) -> None:
@@ -133,5 +161,9 @@ def drop_output() -> None:
 def say_skipped(skipped: int, source: str) -> None:
     """One line on stderr if sentences were left out."""
     if skipped:
-        sentences = "1 sentence" if skipped == 1 else f"{skipped} sentences"
-        print(f"{source}: {sentences} skipped", file=sys.stderr)
+        print(f"{source}: {counted(skipped, 'sentence')} skipped", file=sys.stderr)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 sentence`, `2 sentences`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -94,7 +94,8 @@ def learner(
         print(json.dumps({**described, "about": about}, ensure_ascii=False, indent=1))
         return
     print(f"{about}\n")
-    print_rows(("name", name), [("needs", " ".join(described["needs"])), ("paper", described["paper"])])
+    needs = "; ".join(filter(None, [" ".join(described["needs"]), described["needs_more"]]))
+    print_rows(("name", name), [("needs", needs), ("paper", described["paper"])])
     print()
     print_rows(
         ("parameter", "default", "range", "what"),
@@ -180,6 +181,8 @@ def _about(file: ModelFile) -> Iterator[tuple[str, str]]:
         if isinstance(epochs, list):
             yield "epochs", _epochs(epochs)
         yield from _flat(about.get("config"), "config")
+    if isinstance(metadata.get("columns"), list):
+        yield "columns", " ".join(["form", *map(str, metadata["columns"])])
     for name in ("tags", "labels"):
         names = metadata.get(name)
         if isinstance(names, list):

@@ -64,7 +64,7 @@ def list_learners(as_json: bool) -> None:
     rows = [
         (
             learner["name"],
-            " ".join(learner["needs"]),
+            "; ".join(filter(None, [" ".join(learner["needs"]), learner["needs_more"]])),
             " ".join(parameter["name"] for parameter in learner["parameters"]),
             learner["summary"],
         )
@@ -150,6 +150,7 @@ class LearnerDescription(TypedDict):
     name: str
     summary: str
     needs: list[str]
+    needs_more: str
     paper: str
     parameters: list[ParameterDescription]
 
@@ -161,6 +162,7 @@ def describe_learner(name: str) -> LearnerDescription:
         "name": name,
         "summary": learners.summary(name),
         "needs": [query.value for query in Query if query in learner.needs],
+        "needs_more": getattr(learner, "needs_more", ""),
         "paper": learner.paper,
         "parameters": [
             {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -24,7 +25,11 @@ from arbora.errors import ArboraError
 UsageError: type[Any] = typer.BadParameter.__bases__[0]
 
 app = typer.Typer(
-    name="arbora", pretty_exceptions_enable=False, add_completion=False, rich_markup_mode="markdown"
+    name="arbora",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 app.command("train")(train_files)
 app.command("parse")(parse_file)
@@ -94,7 +99,22 @@ def _message(error: Any) -> str:
     """Typer's message as part of a line: no capital, no full stop, no line break."""
     text = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
     text = text.removeprefix("Invalid value: ")  # which names no option: the rest says it all
+    if "nput should be" in text and (given := _given(error, sys.argv[1:])) is not None:
+        text = f"{text.replace('Input should be', 'expected a number')}, got {given}"
+    verb = "" if error.ctx is None else error.ctx.info_name
+    if "unexpected extra argument" in text and verb in ("parse", "convert"):
+        text += f"; {verb} takes one file at a time"
     return str(text[:1].lower() + text[1:])
+
+
+def _given(error: Any, arguments: Sequence[str]) -> str | None:
+    """What the command line has for the option at fault; Typer does not repeat it."""
+    names = getattr(getattr(error, "param", None), "opts", ())
+    for place, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name in names:
+            return value if equals else next(iter(arguments[place + 1 :]), None)
+    return None
 
 
 def _command(error: Any) -> str:

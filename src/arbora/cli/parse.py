@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
 from arbora.cli.console import make_console
-from arbora.cli.files import FormatOption, existing, say_skipped, session, writable
+from arbora.cli.files import FormatOption, counted, existing, not_an_input, say_skipped, session, writable
 from arbora.cli.probabilities import (
     DecodeChoice,
     Gains,
@@ -33,13 +33,13 @@ from arbora.cli.probabilities import (
 from arbora.cli.progress import draws_bars, say, show_seconds
 from arbora.cli.settings import ThreadsOption
 from arbora.confidence import MOST_TREES
-from arbora.data import conllu
+from arbora.data import conllu, conllx
 from arbora.data.columns import Columns
-from arbora.data.encode import NOTHING
+from arbora.data.encode import INPUT_COLUMNS, NOTHING, InputColumn, Names, filled, numbers_of
 from arbora.data.files import open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
-from arbora.data.treebank import ColumnReader
+from arbora.data.treebank import ColumnReader, format_by_name
 from arbora.ensemble import Ensemble
 from arbora.parser import Parser
 from arbora.view.terminal import draw
@@ -54,6 +54,7 @@ class OutputFormat(StrEnum):
 
     AUTO = "auto"
     CONLLU = "conllu"
+    CONLLX = "conllx"
     JSON = "json"
     TREE = "tree"
 
@@ -90,8 +91,8 @@ def parse_file(
     format: Annotated[  # noqa: A002
         OutputFormat,
         typer.Option(
-            help="What to write: CoNLL-U, JSON (an object per line), or drawn trees. auto: what was read, "
-            "with its trees; on a terminal, drawn trees."
+            help="What to write: CoNLL-U, CoNLL-X, JSON (an object per line), or drawn trees. auto: what the "
+            "name of OUT says (.conllu, .conllx, .json), else what was read; on a terminal, drawn trees."
         ),
     ] = OutputFormat.AUTO,
     probabilities: Annotated[
@@ -138,13 +139,14 @@ def parse_file(
     """
     _refuse_what_does_not_fit(context, models, kbest, decode)
     wanted = Wanted(decode, probabilities, kbest or 0, threads)
+    not_an_input(output, [source, *models])
     with session(lenient=lenient):
         parsers = [Parser.load(model) for model in models]
         parser = parsers[0] if len(parsers) == 1 else Ensemble(parsers)
         reader = ColumnReader(source, format=input_format.value, lenient=lenient)
         gains = None if quiet or len(models) == 1 else Gains(models)
         render = _renderer(parser, _chosen(format, output, reader), reader.format, wanted, gains)
-        tally = Tally()
+        tally = Tally(parsers[0].names)
         with open_output(output) as stream, _shown(quiet=quiet or _draws(output)) as tell:
             for columns in reader:
                 stream.write(render(columns))
@@ -152,11 +154,8 @@ def parse_file(
                 tell(tally)
         say_skipped(reader.skipped, reader.source)
         for model, each in zip(models, parsers, strict=True):
-            if tally.words and not tally.tagged and each.names.tags != (NOTHING,):
-                say(
-                    f"warning: {reader.source}: UPOS is `_` everywhere, but {model} was trained with tags; "
-                    "tag the words first, or the trees will be poor"
-                )
+            for warning in misfits(each.names, tally, model):
+                say(f"warning: {reader.source}: {warning}")
             if wanted.is_more_than_trees and not each.is_calibrated and not quiet:
                 say(
                     f"note: {model} has no temperature that was fitted on a dev set: its probabilities "
@@ -189,22 +188,43 @@ def _refuse_what_does_not_fit(
 class Tally:
     """How much was parsed, and how fast."""
 
-    def __init__(self) -> None:
-        self.sentences = self.words = 0
-        self.tagged = False
+    def __init__(self, names: Names) -> None:
+        self.sentences = self.words = self.unknown_tags = 0
+        self.filled = dict.fromkeys(INPUT_COLUMNS, 0)
+        self._names = names
         self._begun = time.monotonic()
 
     def count(self, columns: Columns) -> None:
         """One more piece."""
         self.sentences += len(columns)
         self.words += columns.words
-        self.tagged = self.tagged or bool(np.any(columns.ids("upos")))
+        for column in INPUT_COLUMNS:
+            self.filled[column] += filled(columns, column)
+        unknown = numbers_of(columns.strings("upos"), self._names.tags)[columns.ids("upos")] < 0
+        self.unknown_tags += int(np.count_nonzero(unknown & (columns.ids("upos") != 0)))
 
     def summary(self) -> str:
         """One line."""
         seconds = max(time.monotonic() - self._begun, 1e-9)
         speed = f"{self.sentences / seconds:,.0f} sentences/s, {self.words / seconds:,.0f} words/s"
-        return f"{self.sentences:,} sentences, {self.words:,} words in {show_seconds(seconds)} ({speed})"
+        done = f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}"
+        return f"{done} in {show_seconds(seconds)} ({speed})"
+
+
+def misfits(names: Names, tally: Tally, model: str) -> Iterator[str]:
+    """What the input lacks that the model was trained with: trees are then worse than they could be."""
+    tagged: tuple[InputColumn, ...] = ("upos",) if names.tags != (NOTHING,) else ()
+    trained = tagged if names.columns is None else names.columns  # which older versions did not store
+    for column in trained:
+        if tally.words and not tally.filled[column]:
+            advice = "tag the words first, or the trees will be poor"
+            advice = advice if column == "upos" else "fill it, or the trees will be worse than on dev"
+            yield f"{column.upper()} is `_` everywhere, but {model} was trained with it; {advice}"
+    if "upos" in trained and 2 * tally.unknown_tags > tally.filled["upos"]:
+        yield (
+            f"{tally.unknown_tags:,} of {tally.filled['upos']:,} UPOS tags were not in the training of "
+            f"{model}; is it a model for these tags?"
+        )
 
 
 def _draws(output: str) -> bool:
@@ -216,9 +236,11 @@ def _chosen(format: OutputFormat, output: str, reader: ColumnReader) -> OutputFo
     """The format that `auto` means; AUTO where what was read is written as it is."""
     if format is OutputFormat.AUTO and _draws(output):
         return OutputFormat.TREE
-    if format is OutputFormat.CONLLU and reader.format == "conllu":
-        return OutputFormat.AUTO
-    return format
+    if format is OutputFormat.AUTO and output.lower().removesuffix(".gz").endswith((".json", ".jsonl")):
+        return OutputFormat.JSON
+    if format is OutputFormat.AUTO and format_by_name(reader, output) != "same":
+        return OutputFormat(format_by_name(reader, output))
+    return OutputFormat.AUTO if format.value == reader.format else format
 
 
 def _renderer(
@@ -240,7 +262,12 @@ def _renderer(
         return render_sure
     if format is OutputFormat.AUTO:
         return lambda columns: columns.to_bytes_with(*tree_arrays(source, columns, wanted, gains), labels)
-    show = {OutputFormat.CONLLU: _as_conllu, OutputFormat.JSON: _as_json, OutputFormat.TREE: _as_tree}[format]
+    show = {
+        OutputFormat.CONLLU: _as_conllu,
+        OutputFormat.CONLLX: _as_conllx,
+        OutputFormat.JSON: _as_json,
+        OutputFormat.TREE: _as_tree,
+    }[format]
 
     def render(columns: Columns) -> bytes:
         trees = tree_arrays(source, columns, wanted, gains)
@@ -270,6 +297,10 @@ def _parsed(names: Sequence[str], columns: Columns, trees: Trees) -> Iterator[Se
 
 def _as_conllu(sentence: Sentence) -> str:
     return conllu.from_conllx(sentence).to_conllu()
+
+
+def _as_conllx(sentence: Sentence) -> str:
+    return "\n".join([*conllx.from_conllu(sentence).lines(), "", ""])
 
 
 def _as_json(sentence: Sentence) -> str:

@@ -22,6 +22,7 @@ from rich.text import Text
 
 from arbora._stages import EpochReport
 from arbora.cli.console import make_console, wants_codes
+from arbora.cli.files import say as say
 
 REFRESH_SECONDS = 0.1
 
@@ -44,11 +45,6 @@ def choose_mode(*, quiet: bool) -> Mode:
 def draws_bars() -> bool:
     """Whether stderr is a terminal that may be sent escape codes."""
     return sys.stderr.isatty() and wants_codes()
-
-
-def say(text: str) -> None:
-    """One line on stderr, however long, with no markup in it."""
-    make_console(stderr=True, soft_wrap=True).print(text, markup=False)
 
 
 class SpeedColumn(ProgressColumn):

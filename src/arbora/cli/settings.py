@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
@@ -10,8 +10,9 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from arbora._overrides import override, with_learner
+from arbora._overrides import lost_parameters, override, say_lost, with_learner
 from arbora.cli.files import existing_if_given
+from arbora.cli.progress import say
 from arbora.config import load_config
 from arbora.errors import InputError
 from arbora.registry import learners
@@ -143,8 +144,10 @@ def chosen_config(
             raise typer.BadParameter(f"-p {name}: given twice, since --{name} says it, too")
     with told_as_usage():
         config = TrainConfig() if file is None else load_config(file, TrainConfig)
-        if learner is not None:
-            config = with_learner(config, learner)
+        chosen = learner or overrides.get("learner", config.learner)
+        if told := say_lost(config, chosen):
+            say(f"warning: {told}")
+        config = with_learner(config, chosen)
         changes: dict[str, Any] = {
             name: value.value if isinstance(value, StrEnum) else value
             for name, value in fields.items()
@@ -156,3 +159,15 @@ def chosen_config(
         config = override(config, overrides)
         make_learner(config, config.parameters)  # which checks what a file says, too
     return config
+
+
+def require_in_all(parameters: Sequence[str], config: TrainConfig, chosen: Iterable[str]) -> None:
+    """The command line is at fault if it gives a parameter that one of the chosen learners does not have."""
+    given = pairs(parameters, "-p")
+    for learner in chosen:
+        for name in lost_parameters(config, learner):
+            for text in (name, f"parameters.{name}"):
+                if text in given:
+                    raise typer.BadParameter(
+                        f"-p {text}={given[text]}: {learner}, which --grid asks for, has no parameter {name}"
+                    )

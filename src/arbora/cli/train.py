@@ -19,7 +19,9 @@ from arbora.cli.files import (
     complain,
     existing,
     existing_if_given,
+    not_an_input,
     session,
+    warn_of_same,
     writable,
 )
 from arbora.cli.pictures import plot_name
@@ -126,6 +128,9 @@ def train_files(
     """
     at_most_one_stdin([*files, dev])
     names = [existing(name) for name in files]
+    not_an_input(output, [*names, dev, config])
+    warn_of_same(dev, names)
+    not_an_input(plot, [*names, dev, config, output])
     settings = chosen_config(
         config,
         learner=learner,
@@ -139,10 +144,13 @@ def train_files(
         seed=seed,
     )
     with session(lenient=lenient):
+        labelled = settings.labels != "none"
         with told_as_usage():
             partial = learns_from_parts(settings)
-        columns = read_treebanks(names, format.value, lenient=lenient, partial=partial)
-        judged = None if dev is None else read_treebanks([dev], format.value, lenient=lenient)
+        columns = read_treebanks(names, format.value, lenient=lenient, labelled=labelled, partial=partial)
+        judged = (
+            None if dev is None else read_treebanks([dev], format.value, lenient=lenient, labelled=labelled)
+        )
         checkpoint = _checkpoint(output, resume=resume, quiet=quiet)
         begun = time.monotonic()
         progress = TrainingProgress(choose_mode(quiet=quiet))
@@ -264,6 +272,8 @@ class Report:
         config = self.trained.parser.about["config"]
         scores = self._scores()
         on_dev = f"{show_scores(scores)} on dev" if scores else "not judged, since there is no --dev"
+        if "las" in scores and any(":" in label for label in self.trained.parser.names.labels):
+            on_dev += " (LAS with subtypes, as of `arbora eval --subtypes`)"
         lines = [
             f"{self.model}: {self._bytes():,} bytes, after {show_seconds(self.seconds)}",
             f"epoch {self.trained.best_epoch} of the tree stage: {on_dev}",

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from arbora.cli.files import say_skipped
+import numpy as np
+
+from arbora.cli.files import counted, say_skipped
+from arbora.cli.progress import say
 from arbora.data.columns import Columns, columns_of
 from arbora.data.treebank import ColumnReader, FormatOrAuto
-from arbora.train import check_treebank
+from arbora.train import check_treebank, is_complete
 
 
 def read_treebanks(
@@ -16,23 +19,39 @@ def read_treebanks(
     format: FormatOrAuto,  # noqa: A002
     *,
     lenient: bool,
+    labelled: bool,
     partial: bool = False,
 ) -> Columns:
     """One treebank of several files, in their order; DataError names the file and line at fault.
 
-    `partial`: some heads may be unknown.
+    `lenient` leaves out sentences that cannot be read, and those with a word that has no head, or no label
+    where they are to be `labelled`. `partial`: some heads may be unknown, and none is left out for that.
     """
-    parts = [_read(name, format, lenient=lenient) for name in names]
+    parts = [_read(name, format, lenient=lenient, labelled=labelled, partial=partial) for name in names]
     if len(parts) == 1:
         return parts[0]
     for part in parts:  # while lines still have their numbers
-        check_treebank(part, partial=partial)
+        check_treebank(part, labelled=labelled, partial=partial)
     sentences = chain.from_iterable(part.sentences() for part in parts)
     return columns_of(sentences, " + ".join(part.source for part in parts))
 
 
-def _read(name: str, format: FormatOrAuto, *, lenient: bool) -> Columns:  # noqa: A002
+def _read(
+    name: str,
+    format: FormatOrAuto,  # noqa: A002
+    *,
+    lenient: bool,
+    labelled: bool,
+    partial: bool,
+) -> Columns:
     reader = ColumnReader(name, format=format, lenient=lenient)
     columns = reader.read_all()
-    say_skipped(reader.skipped, reader.source)
+    complete = is_complete(columns, labelled=labelled)
+    incomplete = int(np.count_nonzero(~complete)) if lenient and not partial else 0
+    if incomplete:
+        what = "heads or labels" if labelled else "heads"
+        say(f"warning: {columns.source}: {what} are missing in {counted(incomplete, 'sentence')}")
+        kept = (sentence for sentence, whole in zip(columns.sentences(), complete, strict=True) if whole)
+        columns = columns_of(kept, columns.source)
+    say_skipped(reader.skipped + incomplete, reader.source)
     return columns

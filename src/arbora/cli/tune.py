@@ -11,9 +11,12 @@ from arbora.cli.files import (
     FormatOption,
     at_most_one_stdin,
     complain,
+    counted,
     existing,
     existing_if_given,
+    not_an_input,
     session,
+    warn_of_same,
     writable,
 )
 from arbora.cli.progress import Mode, TrainingProgress, choose_mode, show_scores
@@ -31,6 +34,7 @@ from arbora.cli.settings import (
     TreesOption,
     chosen_config,
     pairs,
+    require_in_all,
     told_as_usage,
 )
 from arbora.cli.tables import Table, show
@@ -124,10 +128,12 @@ def tune_files(
     Examples:
 
     - `arbora tune train.conllu --dev dev.conllu --grid C=0.003,0.01,0.03 -o best.toml`
-    - `arbora tune train.conllu --folds 5 --learner pegasos --grid lam=1e-4,1e-3 --grid k=1,10`
+    - `arbora tune train.conllu --folds 5 --epochs 30 --learner pegasos --grid lam=0.003,0.03`
     """
     at_most_one_stdin([*files, dev])
     names = [existing(name) for name in files]
+    not_an_input(output, [*names, dev, config])
+    warn_of_same(dev, names)
     source = context.get_parameter_source("folds")
     if dev is not None and source is not None and source.name == "COMMANDLINE":
         raise typer.BadParameter("--folds is for when there is no --dev")
@@ -147,10 +153,14 @@ def tune_files(
     )
     values = {name: _values(name, text) for name, text in pairs(grid, "--grid").items()}
     with told_as_usage():
-        list(combinations(values, base))  # before any file is read
+        points = list(combinations(values, base))  # before any file is read
+    require_in_all(parameters or [], base, (point.learner for _, point in points))
     with session(lenient=lenient):
-        columns = read_treebanks(names, format.value, lenient=lenient)
-        judged = None if dev is None else read_treebanks([dev], format.value, lenient=lenient)
+        labelled = base.labels != "none"
+        columns = read_treebanks(names, format.value, lenient=lenient, labelled=labelled)
+        judged = (
+            None if dev is None else read_treebanks([dev], format.value, lenient=lenient, labelled=labelled)
+        )
         with told_as_usage(), TuningProgress(choose_mode(quiet=quiet)) as progress:
             tuned = tune(
                 columns, judged, grid=values, config=base, folds=folds, threads=threads, observer=progress
@@ -158,7 +168,7 @@ def tune_files(
         if tuned.trials:
             _report(tuned, output, as_json=as_json)
     if tuned.interrupted:
-        complain(f"stopped by Ctrl-C after {len(tuned.trials)} complete trials")
+        complain(f"stopped by Ctrl-C after {counted(len(tuned.trials), 'complete trial')}")
         raise typer.Exit(STOPPED)
 
 

@@ -6,38 +6,66 @@ Words are hashed, so no vocabulary of words is kept; only coarse tags and labels
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import Encoded
-from arbora.data.columns import Columns, TextColumn
+from arbora.data.columns import Columns, TextColumn, columns_of
+from arbora.data.sentence import Sentence
 
 NOTHING = "_"
+InputColumn: TypeAlias = Literal["lemma", "upos", "xpos", "feats"]
+INPUT_COLUMNS: Final[tuple[InputColumn, ...]] = get_args(InputColumn)
+"""What a parser looks at besides words, where it is given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Coarse tags and labels, each in order: its place is its number."""
+    """Coarse tags and labels, each in order: its place is its number; and the columns that are looked at."""
 
     tags: tuple[str, ...]
     labels: tuple[str, ...]
+    columns: tuple[InputColumn, ...] | None = None
+    """Those that were filled in training; others are ignored. None: not known, so that none is."""
 
     @classmethod
     def of(cls, columns: Columns) -> Names:
         """All that occur in a treebank, the most common first: what is common then lies close together."""
         return cls(
-            _used(columns, "upos"), tuple(name for name in _used(columns, "deprel") if name != NOTHING)
+            _used(columns, "upos"),
+            tuple(name for name in _used(columns, "deprel") if name != NOTHING),
+            tuple(column for column in INPUT_COLUMNS if filled(columns, column)),
         )
 
     def encode(self, columns: Columns) -> Encoded:
         """Sentences as numbers; labels that are not known count as none. O(words + distinct text)."""
-        return Encoded(columns.native, self.tags, self.labels)
+        known = INPUT_COLUMNS if self.columns is None else self.columns
+        extra = [column for column in INPUT_COLUMNS if column not in known and filled(columns, column)]
+        given = without(columns, extra) if extra else columns
+        return Encoded(given.native, self.tags, self.labels)
 
     def label_numbers(self, columns: Columns) -> NDArray[np.int32]:
         """The label of every word as its number; -1 where it is not known. Shape (W,)."""
         return numbers_of(columns.strings("deprel"), self.labels)[columns.ids("deprel")]
+
+
+def filled(columns: Columns, column: TextColumn) -> int:
+    """How many words have something in a column."""
+    return int(np.count_nonzero(columns.ids(column)))
+
+
+def without(columns: Columns, empty: Sequence[InputColumn]) -> Columns:
+    """The same words and trees with `_` in some columns. O(words)."""
+    fields: dict[InputColumn, str] = {"lemma": "lemmas", "upos": "upos", "xpos": "xpos", "feats": "feats"}
+
+    def blank(sentence: Sentence) -> Sentence:
+        changes: dict[str, Any] = {fields[column]: (NOTHING,) * len(sentence) for column in empty}
+        return replace(sentence, **changes)
+
+    return columns_of(map(blank, columns.sentences()), columns.source)
 
 
 def numbers_of(strings: Sequence[str], names: Sequence[str]) -> NDArray[np.int32]:

@@ -11,12 +11,13 @@ import logging
 import os
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeAlias, TypeVar, cast
 
 from arbora._replace import naming_errors
 from arbora.data import conllu, conllx
-from arbora.data.columns import Columns, Format, Roots, data_error, native_reader
+from arbora.data.columns import Columns, Format, Roots, columns_of, data_error, native_reader
 from arbora.data.files import Source, name_of, open_input, open_output
 from arbora.data.sentence import Origin, Sentence
 from arbora.errors import DataError, InputError
@@ -26,11 +27,17 @@ logger = logging.getLogger("arbora")
 PIECE = 1 << 20
 LONGEST_SENTENCE = 1 << 28
 MOST_WARNINGS = 1000
+NO_TREEBANK = (
+    "no line has ten columns separated by tabs: this does not look like CoNLL-U or CoNLL-X, "
+    "is it the right file?"
+)
 
 FormatOrAuto = Literal["auto", "conllu", "conllx"]
 FORMAT_OF_ENDING: dict[str, Format] = {".conllu": "conllu", ".conllx": "conllx", ".conll": "conllx"}
 
 Part = TypeVar("Part")
+Treebank: TypeAlias = "Columns | Source | Iterable[Columns | Source | Sentence]"
+"""What training takes; see `gather`."""
 
 
 class ColumnReader:
@@ -140,7 +147,10 @@ class ColumnReader:
             return
         self._stream.close()
         for problem in self._native.take_problems():
-            raise data_error(problem, self.source)
+            error = data_error(problem, self.source)
+            if not any(line.count(b"\t") == 9 for line in self._ahead.split(b"\n")):
+                error = DataError(f"{error.what}; {NO_TREEBANK}", source=self.source, line=error.line)
+            raise error
 
 
 class SentenceReader:
@@ -197,6 +207,44 @@ def read_columns(
 ) -> Columns:
     """The whole treebank as compact arrays: the fastest way in. O(bytes)."""
     return ColumnReader(source, format=format, lenient=lenient, roots=roots).read_all()
+
+
+def gather(given: Treebank, check: Callable[[Columns], None], what: str = "treebank") -> Columns:
+    """A treebank however it is given: a path or stream, sentences, Columns, or a list of these, read as one.
+
+    `check` is called with each part that is read, while its lines still have their numbers. DataError where a
+    file cannot be read.
+    """
+    if isinstance(given, Columns):
+        return given
+    if isinstance(given, str | os.PathLike) or hasattr(given, "read"):
+        source = cast("Source", given)
+        try:
+            return read_columns(source)
+        except OSError as error:
+            why = f"{error.strerror or error}; check the name".lower()
+            raise DataError(why, source=name_of(source)) from None
+    expected = "a path, sentences, or a list of these"
+    if not isinstance(given, Iterable):
+        raise InputError(f"{what}: expected {expected}, got {type(given).__name__}")
+    parts: list[Sentence | Columns] = []
+    for part in given:
+        if isinstance(part, Sentence | Columns):
+            parts.append(part)
+        elif isinstance(part, str | os.PathLike) or hasattr(part, "read"):
+            parts.append(gather(part, check, what))
+        else:
+            raise InputError(f"{what}: expected {expected}, got a list of {type(part).__name__}")
+    if len(parts) == 1 and isinstance(parts[0], Columns):
+        return parts[0]
+    names = [part.source for part in parts if isinstance(part, Columns)]
+    for part in parts:
+        if isinstance(part, Columns):
+            check(part)
+    sentences = chain.from_iterable(
+        [part] if isinstance(part, Sentence) else part.sentences() for part in parts
+    )
+    return columns_of(sentences, " + ".join(names) or "<sentences>")
 
 
 def write(
@@ -267,7 +315,7 @@ def convert(
         raise InputError(f"to: expected auto, same, conllu or conllx, got {to!r}")
     reader = read(source, format=format, lenient=lenient, roots=roots)
     if to == "auto":
-        to = _format_by_name(reader, target)
+        to = format_by_name(reader.columns, target)
     if to == "same":
         with open_output(target) as stream:
             for columns in _unless_all_bad(reader.columns, reader):
@@ -283,12 +331,12 @@ def convert(
     return reader
 
 
-def _format_by_name(reader: SentenceReader, target: Source) -> Literal["same", "conllu", "conllx"]:
+def format_by_name(reader: ColumnReader, target: Source) -> Literal["same", "conllu", "conllx"]:
     """What the target's path asks for, as long as it differs from what is read."""
     ending = _ending(os.fspath(target)) if isinstance(target, str | os.PathLike) else ""
     wanted = FORMAT_OF_ENDING.get(ending, reader.format)
     # A file named .conll may well be CoNLL-U: a copy under the same ending must not lose half of it.
-    copied = ending == ".conll" == _ending(reader.columns.source)
+    copied = ending == ".conll" == _ending(reader.source)
     return "same" if copied or wanted == reader.format else wanted
 
 

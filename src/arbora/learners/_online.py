@@ -31,6 +31,8 @@ class Trainer(Configured):
     name: ClassVar[str]
     paper: ClassVar[str]
     """The key of the paper in docs/references.bib."""
+    needs_more: ClassVar[str] = ""
+    """What other parameters than the defaults need, in words."""
 
     epochs: int = parameter(10, "passes over the examples", least=1)
 

@@ -37,6 +37,7 @@ class Mira(OnlineTrainer):
 
     name: ClassVar[str] = "mira"
     paper: ClassVar[str] = "mcdonald-2005"
+    needs_more: ClassVar[str] = "kbest where k > 1"
 
     k: int = parameter(1, "how many of the best trees become constraints", least=1)
     C: float = parameter(1.0, "the most that one example's multipliers sum to; inf: no limit", above=0.0)

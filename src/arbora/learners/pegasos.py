@@ -50,7 +50,7 @@ class Pegasos(OnlineTrainer):
     name: ClassVar[str] = "pegasos"
     paper: ClassVar[str] = "lee-2010"
 
-    lam: float = parameter(1e-3, "λ, the weight of |w|²/2 against the mean hinge; 1/C", above=0.0)
+    lam: float = parameter(0.03, "λ, the weight of |w|²/2 against the mean hinge; 1/C", above=0.0)
     k: int = parameter(10, "examples per step", least=1)
 
     @property

@@ -135,6 +135,10 @@ def _draw(axes: Axes, panel: Panel) -> None:
     if panel.whole_x:
         from matplotlib.ticker import MaxNLocator
 
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        places = {place for line in panel.lines for place in line.x}
+        if len(places) == 1:  # which the locator would put between fractions
+            axes.set_xticks(list(places))
+        else:
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if panel.lines:
         axes.legend(loc="best" if panel.marked else "lower right")
