@@ -44,7 +44,8 @@ def onto_ball(norm2: float, radius: float) -> float:
 class Pegasos(OnlineTrainer):
     """Pegasos-DP: subgradient steps of length 1/(λt) on a few examples, then onto the ball of radius 1/√λ.
 
-    Converges to the structural SVM with C = 1/λ; a step costs what it touches [lee-2010].
+    Converges to the structural SVM with C = 1/λ where that lies within the ball, as with losses of at most 1;
+    a step costs what it touches [lee-2010].
     """
 
     name: ClassVar[str] = "pegasos"
