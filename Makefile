@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 FUZZ_SECONDS ?= 60
 SOURCES := $(shell find core bindings -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt) CMakeLists.txt
-CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DARBORA_SANITIZE=ON
+CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=None -DARBORA_SANITIZE=ON
 
 .PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing lint docs stubs clean
 
