@@ -258,6 +258,13 @@ void bind_model(nb::module_& m) {
                      "-> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"));
 }
 
+std::vector<std::int64_t> chosen_of(const Line<std::int64_t>& sentences, std::size_t size) {
+    std::vector<std::int64_t> chosen(sentences.data(), sentences.data() + sentences.size());
+    for (const auto s : chosen)
+        if (s < 0 || static_cast<std::size_t>(s) >= size) throw nb::index_error("sentence out of range");
+    return chosen;
+}
+
 void bind_questions(nb::module_& m) {
     nb::class_<Questions>(m, "GraphQuestions", "What a learner may ask about a treebank; see arbora.problems.graph.")
         .def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const std::string& task,
@@ -290,9 +297,7 @@ void bind_questions(nb::module_& m) {
             }, "sentence"_a, "weights"_a, "k"_a,
             nb::sig("def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]"))
         .def("total", [](Questions& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
-                const std::vector<std::int64_t> chosen(sentences.data(), sentences.data() + sentences.size());
-                for (const auto s : chosen)
-                    if (s < 0 || static_cast<std::size_t>(s) >= self.size()) throw nb::index_error("sentence out of range");
+                const auto chosen = chosen_of(sentences, self.size());
                 Questions::Reply reply;
                 {
                     const nb::gil_scoped_release release;
@@ -301,13 +306,6 @@ void bind_questions(nb::module_& m) {
                 return tuple_of(reply);
             }, "sentences"_a, "weights"_a, "cost_augmented"_a,
             nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"));
-}
-
-std::vector<std::int64_t> chosen_of(const Line<std::int64_t>& sentences, std::size_t size) {
-    std::vector<std::int64_t> chosen(sentences.data(), sentences.data() + sentences.size());
-    for (const auto s : chosen)
-        if (s < 0 || static_cast<std::size_t>(s) >= size) throw nb::index_error("sentence out of range");
-    return chosen;
 }
 
 void check_sentence(const Likelihood& self, std::size_t sentence) {

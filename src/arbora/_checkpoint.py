@@ -95,11 +95,6 @@ class Checkpoint:
         kept = Best(np.array(file.tensors["best"]), best["score"], best["epoch"], best["reports"])
         return Saved(file.entry("stage", str), dict(self._finished), state, kept)
 
-    def remove(self) -> None:
-        """The training is done: nothing to go on from."""
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
-
 
 def _changes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Iterator[str]:
     """What differs, by name; of what is no table, and of the data, that it does."""
