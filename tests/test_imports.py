@@ -80,6 +80,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "significance": {"errors", "scores"},
     "view": {"_replace", "calibration", "data", "errors"},
     "reproduce": {
+        "_annotation",
         "_replace",
         "_version",
         "config",

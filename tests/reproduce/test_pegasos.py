@@ -17,8 +17,10 @@ from arbora.evaluate import evaluate
 from arbora.learners import PassiveAggressive
 from arbora.parser import PrunerSettings
 from arbora.reproduce import Options, pegasos, studies
-from arbora.reproduce.contest import Contest, Language, Rules, Search, System
+from arbora.reproduce.contest import Contest, Rules, System
 from arbora.reproduce.courses import Course, as_columns, hold_out
+from arbora.reproduce.languages import Language, Material
+from arbora.reproduce.search import Search
 from arbora.reproduce.study import Journal, Table, Unwatched
 from arbora.scorers import GraphSettings
 
@@ -203,15 +205,16 @@ def test_hold_out_takes_the_end():
 def test_a_course_scores_as_evaluate_does():
     train, judged = list(generate(60, seed=1)), list(generate(20, seed=2))
     course = Course(as_columns(train, "conllu"), as_columns(judged, "conllu"), SMALL, None)
-    ran = course.run(PassiveAggressive(C=0.01, epochs=2))
-    assert [point.epoch for point in ran.points] == [1, 2]
+    points = []
+    ran = course.run(PassiveAggressive(C=0.01, epochs=2), note=lambda *now: points.append(course.point(*now)))
+    assert [point.epoch for point in points] == [1, 2]
     heads = course.heads(ran.averaged)
     offsets = course.judged.offsets
     parsed = course.parser(ran.averaged).parse(judged)
     assert [head for sentence in parsed for head in sentence.heads] == heads.tolist()
     assert len(heads) == offsets[-1]
     scores = evaluate(judged, parsed, punctuation="form").nopunct
-    assert ran.points[-1].averaged == pytest.approx(scores.uas)
+    assert points[-1].averaged == pytest.approx(scores.uas)
     assert course.best_uas_left() == 100.0
 
 
@@ -221,27 +224,19 @@ def test_a_pruner_may_lose_what_is_right_and_training_gets_it_back():
         as_columns(train, "conllu"), as_columns(train, "conllu"), SMALL, PrunerSettings(keep=1, bits=12)
     )
     assert 50 < course.best_uas_left() < 100
-    course.run(PassiveAggressive(C=0.01, epochs=1), judge=False)
+    course.run(PassiveAggressive(C=0.01, epochs=1))
 
 
 def make_contest(tmp_path, searches, notes):
-    options = Options(output=tmp_path)
-    return Contest(
-        "invented",
-        Language(title="Invented"),
-        Rules(tree_bits=14, sentences=(60, 20)),
-        searches,
-        options,
-        Journal.open(tmp_path, "test"),
-        notes,
-    )
+    material = Material("invented", Language(title="Invented"), Options(output=tmp_path), (60, 20))
+    return Contest(material, Rules(tree_bits=14), searches, Journal.open(tmp_path, "test"), notes)
 
 
 def test_the_choice_is_made_without_test_data(tmp_path, monkeypatch):
     searches = {"mira": Search(grid={"C": (0.001, 0.01)}, epochs=3)}
     system = System(title="MIRA", learner="mira", which="averaged", published={})
     contest = make_contest(tmp_path, searches, Notes())
-    contest.test = []  # to look at it would be an error
+    contest.material.test = []  # to look at it would be an error
     choice = contest.choose(system)
     assert choice.uas == max(point.averaged for _, points in contest.curves("mira") for point in points)
     assert choice.points[choice.epochs - 1].averaged == choice.uas

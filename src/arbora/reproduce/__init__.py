@@ -4,10 +4,12 @@
 """
 
 from arbora.registry import Registry
+from arbora.reproduce.matrix_tree import MatrixTreeStudy
 from arbora.reproduce.pegasos import PegasosStudy
 from arbora.reproduce.study import Options, Report, Study, Table, Watcher
 
 studies: Registry[Study] = Registry("study")
 studies.register(PegasosStudy.name, PegasosStudy)
+studies.register(MatrixTreeStudy.name, MatrixTreeStudy)
 
 __all__ = ["Options", "Report", "Study", "Table", "Watcher", "studies"]

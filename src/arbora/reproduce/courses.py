@@ -1,14 +1,16 @@
 """A learner's whole course on one treebank, judged on another as it goes.
 
 What studies of learners share: everything but the learner is the same in all their trainings. Trees are
-unlabelled and taken as they are, crossing arcs and all. UAS leaves out words that are written with
-punctuation only, as CoNLL-X does and as `arbora eval` does under that name.
+unlabelled and taken as they are, crossing arcs and all; where trees may not cross, the ones to learn from are
+changed in as few heads as can be. UAS leaves out words that are written with punctuation only, as CoNLL-X
+does and as `arbora eval` does under that name.
 """
 
 from __future__ import annotations
 
 import io
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -17,19 +19,23 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._annotation import training_heads
+from arbora.config import to_dict
 from arbora.data import treebank
 from arbora.data.columns import Columns, Format
 from arbora.data.encode import Names
 from arbora.data.sentence import Sentence
 from arbora.evaluate import is_punctuation
-from arbora.interfaces import Learner, Progress, StopTraining
+from arbora.interfaces import Learner, Progress, Trees
 from arbora.parser import Parser, Pruner, PrunerSettings, pruner_scorer
 from arbora.problems import GraphProblem, Watched
+from arbora.registry import features
 from arbora.scorers import GraphSettings
 from arbora.train import PRUNER_LEARNER, check_treebank
 
 Which: TypeAlias = Literal["averaged", "last"]
 Floats: TypeAlias = NDArray[np.float32]
+Heads: TypeAlias = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +69,8 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A course from its first epoch to its last."""
+    """What a course came to."""
 
-    points: list[Point]
     seconds: float
     """Processor time of learning."""
     averaged: Floats
@@ -92,6 +97,7 @@ class Course:
         self.names = Names.of(train)
         self.judged = judged
         self._train = self.names.encode(train)
+        self._train.set_heads(training_heads(train, settings.trees, settings.roots, "minimum-loss"))
         self._judged = self.names.encode(judged)
         self._scored = ~_punctuation(judged)
         self._nothing_seen = np.zeros(0, dtype=np.uint8)
@@ -112,55 +118,53 @@ class Course:
         self,
         learner: Learner,
         *,
-        judge: bool = True,
-        hopeless: Callable[[Point], bool] = lambda point: False,
+        note: Callable[[Progress, float], None] | None = None,
         asked: Callable[[int], None] | None = None,
     ) -> Ran:
-        """All epochs, or until one is `hopeless`.
+        """All epochs; `note` sees each with the processor time of learning so far, and may stop them.
 
-        Without `judge` there are no points, and the judged treebank is not looked at.
+        Without it, the judged treebank is not looked at.
         """
-        points: list[Point] = []
         spent, since = 0.0, time.process_time()
 
-        def note(progress: Progress) -> None:
+        def pause(progress: Progress) -> None:
             nonlocal spent, since
             spent += time.process_time() - since
-            if judge:
-                epoch, averaged, last = progress.epoch, progress.averaged(), progress.last()
-                uas = self.uas(averaged)
-                # Some learners average nothing; parsing takes longer than finding out.
-                same = np.array_equal(averaged, last)
-                points.append(
-                    Point(epoch.number, spent, uas, uas if same else self.uas(last), dict(epoch.measures))
-                )
-                if hopeless(points[-1]):
-                    raise StopTraining
+            if note is not None:
+                note(progress, spent)
             since = time.process_time()
 
         problem = self.problem if asked is None else Watched(self.problem, asked)
-        learned = learner.fit(problem, callbacks=[note])
+        learned = learner.fit(problem, callbacks=[pause])
         if learned.stopped == "interrupted":
             raise KeyboardInterrupt
-        return Ran(points, spent, learned.averaged, learned.last)
+        return Ran(spent, learned.averaged, learned.last)
 
-    def parser(self, weights: Floats) -> Parser:
-        """The parser with these weights."""
+    def point(self, progress: Progress, seconds: float) -> Point:
+        """How good both kinds of weights are now."""
+        epoch, averaged, last = progress.epoch, progress.averaged(), progress.last()
+        uas = self.uas(averaged)
+        # Some learners average nothing; parsing takes longer than finding out.
+        same = np.array_equal(averaged, last)
+        return Point(epoch.number, seconds, uas, uas if same else self.uas(last), dict(epoch.measures))
+
+    def parser(self, weights: Floats, trees: Trees | None = None) -> Parser:
+        """The parser with these weights, over other trees than it was trained with if these are named."""
         return Parser(
-            settings=self.settings,
+            settings=self.settings if trees is None else replace(self.settings, trees=trees),
             names=self.names,
             seen=self._nothing_seen,
             tree=np.ascontiguousarray(weights),
             pruner=self.pruner,
         )
 
-    def heads(self, weights: Floats) -> NDArray[np.int32]:
+    def heads(self, weights: Floats, trees: Trees | None = None) -> Heads:
         """Of all words of the judged treebank, as these weights find them. Shape (W,)."""
-        return self.parser(weights).trees_of(self._judged, threads=self.threads)[0]
+        return self.parser(weights, trees).trees_of(self._judged, threads=self.threads)[0]
 
-    def uas(self, weights: Floats) -> float:
+    def uas(self, weights: Floats, trees: Trees | None = None) -> float:
         """The share of right heads among words that are not punctuation, in percent."""
-        right = self.heads(weights) == self.judged.heads
+        right = self.heads(weights, trees) == self.judged.heads
         return 100 * float(np.mean(right[self._scored])) if self._scored.any() else 0.0
 
     def best_uas_left(self) -> float:
@@ -196,3 +200,27 @@ def hold_out(sentences: list[Sentence], share: float) -> tuple[list[Sentence], l
     """All but the last `share` of the sentences, and these; both have at least one where there are two."""
     kept = min(max(1, len(sentences) - round(share * len(sentences))), max(1, len(sentences) - 1))
     return sentences[:kept], sentences[kept:]
+
+
+def inputs(
+    data: tuple[Columns, Columns],
+    settings: GraphSettings,
+    pruner: PrunerSettings | None,
+    learner: Learner,
+    seed: int,
+    **more: Any,
+) -> dict[str, Any]:
+    """All that what a course comes to depends on, as JSON can hold it."""
+    sets = [settings.features, *([] if pruner is None else [pruner.features])]
+    templates = repr([features.create(name).compiled for name in sets])
+    return {
+        "train": zlib.crc32(data[0].to_bytes()),
+        "judged": zlib.crc32(data[1].to_bytes()),
+        "settings": to_dict(settings),
+        "pruner": None if pruner is None else to_dict(pruner),
+        "templates": zlib.crc32(templates.encode()),
+        "seed": seed,
+        "learner": learner.name,
+        "parameters": learner.settings(),
+        **more,
+    }

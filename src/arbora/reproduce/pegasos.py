@@ -12,12 +12,13 @@ order of systems can be compared.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import ClassVar
 
 from arbora.parser import PrunerSettings
-from arbora.reproduce.contest import Contest, Language, Rules, Search, System
+from arbora.reproduce.contest import Contest, Rules, System
+from arbora.reproduce.languages import Language, Material
 from arbora.reproduce.pegasos_report import PegasosReport, Result
+from arbora.reproduce.search import Search
 from arbora.reproduce.study import Journal, Options, Report, Watcher, chosen
 from arbora.view.plots import require_matplotlib
 
@@ -123,10 +124,7 @@ class PegasosStudy:
     @property
     def languages(self) -> Mapping[str, str]:
         """Names with their treebanks."""
-        return {
-            name: Path(language.train).parent.name or "sentences from a small grammar, to try things out"
-            for name, language in LANGUAGES.items()
-        }
+        return {name: language.treebank for name, language in LANGUAGES.items()}
 
     @property
     def learners(self) -> Mapping[str, str]:
@@ -153,7 +151,8 @@ class PegasosStudy:
 def make_contest(name: str, options: Options, journal: Journal, watcher: Watcher) -> Contest:
     """The contest of a language, its treebank read."""
     rules, searches = (QUICK_RULES, QUICK_SEARCHES) if options.quick else (RULES, SEARCHES)
-    return Contest(name, LANGUAGES[name], rules, searches, options, journal, watcher)
+    material = Material(name, LANGUAGES[name], options, rules.sentences)
+    return Contest(material, rules, searches, journal, watcher)
 
 
 def _result(contest: Contest, name: str, system: System) -> Result:

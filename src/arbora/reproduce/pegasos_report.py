@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from arbora._replace import replacing
-from arbora.reproduce.contest import Choice, Language, Rules, System
-from arbora.reproduce.study import Journal, Options, Report, Table
+from arbora.reproduce.contest import Choice, Rules, System
+from arbora.reproduce.languages import Language
+from arbora.reproduce.study import PAGE, Journal, Options, Report, Table, chance, command, number
 from arbora.significance import paired_bootstrap, sign_test
 from arbora.view.plots import Line, Panel, save_plot
 
-PAGE, FIGURE = "README.md", "figure2"
+FIGURE = "figure2"
 IN_FIGURE = {"pegasos": 0, "one-slack": 1, "mira": 2}
 """The systems of Figure 2, each with its colour; the average of Pegasos-DP is in, too."""
 
@@ -74,7 +75,7 @@ class PegasosReport:
         for key, system in self.systems.items():
             row = [system.title]
             for name, results in self.results.items():
-                row += [f"{results[key].uas:.2f}", _published(system.published.get(name))]
+                row += [f"{results[key].uas:.2f}", number(system.published.get(name), 1)]
             rows.append(row)
         return Table("UAS on test data, without punctuation", headings, rows)
 
@@ -93,8 +94,8 @@ class PegasosReport:
                     f"{result.choice.uas:.2f}",
                     f"{result.uas:.2f}",
                     "best" if key == best else f"{result.uas - results[best].uas:+.2f}",
-                    "" if key == best else _chance(tests["sign"]["p_value"]),
-                    "" if key == best else _chance(tests["bootstrap"]["p_value"]),
+                    "" if key == best else chance(tests["sign"]["p_value"]),
+                    "" if key == best else chance(tests["bootstrap"]["p_value"]),
                     f"{result.seconds:.0f}",
                 ]
             )
@@ -179,27 +180,13 @@ class PegasosReport:
             )
         return notes
 
-    @property
-    def command(self) -> str:
-        """What gives these results again."""
-        options = self.options
-        words = ["arbora reproduce pegasos"]
-        for option, names in (("--languages", options.languages), ("--learners", options.learners)):
-            if names:
-                words.append(f"{option} {','.join(names)}")
-        if options.seed:
-            words.append(f"--seed {options.seed}")
-        if options.quick:
-            words.append("--quick")
-        return " ".join(words)
-
     def page(self, tables: Sequence[Table]) -> str:
         """The Markdown page."""
         parts = [
             "# Large-margin training of dependency parsers: Pegasos-DP",
-            f"Written by `{self.command}`: Table 1 and Figure 2 of Lee, Lim and Jang (2010) for our own "
-            "learners. Second order (adjacent siblings), approximate non-projective search, unlabelled; "
-            "Pegasos-DP sees k = 10 examples per step.",
+            f"Written by `{command('pegasos', self.options)}`: Table 1 and Figure 2 of Lee, Lim and Jang "
+            "(2010) for our own learners. Second order (adjacent siblings), approximate non-projective "
+            "search, unlabelled; Pegasos-DP sees k = 10 examples per step.",
             *(table.to_markdown() for table in tables),
             "\n".join(f"- {note}" for note in self.remarks()),
             f"![Accuracy against training time]({FIGURE}.svg)",
@@ -228,11 +215,3 @@ class PegasosReport:
             }
             for name, results in self.results.items()
         }
-
-
-def _chance(p_value: float) -> str:
-    return f"{p_value:.3f}" if p_value >= 0.001 else "<0.001"
-
-
-def _published(uas: float | None) -> str:
-    return "" if uas is None else f"{uas:.1f}"

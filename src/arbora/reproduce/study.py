@@ -17,7 +17,7 @@ from arbora._replace import replacing
 from arbora._version import __version__
 from arbora.errors import DataError, InputError, unknown
 
-RESULTS = "results.json"
+RESULTS, PAGE = "results.json", "README.md"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,3 +190,29 @@ def compute(
         assert found is not None
     watcher.cell_ends(name, told(found), remembered=remembered)
     return found
+
+
+# Words of pages
+
+
+def command(study: str, options: Options) -> str:
+    """What gives the same results again."""
+    words = [f"arbora reproduce {study}"]
+    for option, names in (("--languages", options.languages), ("--learners", options.learners)):
+        if names:
+            words.append(f"{option} {','.join(names)}")
+    if options.seed:
+        words.append(f"--seed {options.seed}")
+    if options.quick:
+        words.append("--quick")
+    return " ".join(words)
+
+
+def chance(p_value: float) -> str:
+    """A p-value as tables show it."""
+    return f"{p_value:.3f}" if p_value >= 0.001 else "<0.001"
+
+
+def number(value: float | None, digits: int) -> str:
+    """A number that may not be known."""
+    return "" if value is None else f"{value:.{digits}f}"

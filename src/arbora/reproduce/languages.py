@@ -1,0 +1,107 @@
+"""The treebanks of a study, read from disk or invented, and the scores of trees of the test set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from arbora.data import treebank
+from arbora.data.columns import Format
+from arbora.data.sentence import Sentence
+from arbora.data.synthetic import generate
+from arbora.data.tree import Tree
+from arbora.errors import InputError
+from arbora.evaluate import evaluate
+from arbora.interfaces import Roots
+from arbora.reproduce.courses import Heads, hold_out, read_sentences
+from arbora.reproduce.study import Options
+
+INVENTED = 400, 100
+"""Sentences to learn from and to test on, where they are invented and nothing else is said."""
+
+Limits = tuple[int | None, int | None]
+"""Of the training and test data, the first so many sentences; None: all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Language:
+    """A treebank; files are relative to the folder of treebanks. Without files it is invented."""
+
+    title: str
+    train: str = ""
+    dev: str = ""
+    """Empty where there is none; a part of the training data takes its place."""
+    test: str = ""
+    published: bool = False
+    """Whether published scores are of this very test set."""
+
+    @property
+    def treebank(self) -> str:
+        """The name of the treebank's folder, or what else there is."""
+        return Path(self.train).parent.name or "sentences from a small grammar, to try things out"
+
+
+class Material:
+    """A language's sentences."""
+
+    def __init__(
+        self, name: str, language: Language, options: Options, limits: Limits = (None, None)
+    ) -> None:
+        self.name = name
+        self.language = language
+        self.options = options
+        self.limits = limits
+        self.train, self.test, self.format = self._read()
+
+    def _read(self) -> tuple[list[Sentence], list[Sentence], Format]:
+        most_train, most_test = self.limits
+        if not self.language.train:
+            counts = most_train or INVENTED[0], most_test or INVENTED[1]
+            train, test = (list(generate(count, seed=seed)) for seed, count in enumerate(counts, start=1))
+            return train, test, "conllu"
+        train, form = read_sentences(str(self._path(self.language.train)), most_train)
+        test, _ = read_sentences(str(self._path(self.language.test)), most_test)
+        return train, test, form
+
+    def _path(self, name: str) -> Path:
+        title, folder = self.language.title, self.options.data
+        if folder is None:
+            raise InputError(
+                f"{title} needs {name}; give the folder of treebanks with --data DIR or in the environment "
+                "as ARBORA_DATA"
+            )
+        path = folder / name
+        if not path.is_file():
+            raise InputError(
+                f"{title} needs {name} in {folder}; give the folder of treebanks with --data DIR, or choose "
+                "among others with --languages"
+            )
+        return path
+
+    def with_dev(self, share: float) -> tuple[list[Sentence], list[Sentence]]:
+        """Sentences to learn from and to choose on: train and dev, or train without its end and this."""
+        if not self.language.dev:
+            return hold_out(self.train, share)
+        dev, _ = read_sentences(str(self._path(self.language.dev)), self.limits[1])
+        return self.train, dev
+
+    @property
+    def roots(self) -> Roots:
+        """As many as the training data asks for."""
+        return "single" if all(sentence.heads.count(0) == 1 for sentence in self.train) else "multi"
+
+    def scored(self, system: str, heads: Heads) -> dict[str, Any]:
+        """A system's trees of the test set, kept for whoever wants to score them again: UAS and counts."""
+        found, at = heads.tolist(), 0
+        predicted = []
+        for sentence in self.test:
+            end = at + len(sentence)
+            predicted.append(sentence.with_tree(Tree.from_heads(found[at:end], ["_"] * len(sentence))))
+            at = end
+        scores = evaluate(self.test, predicted, punctuation="form").conllx
+        folder = self.options.output / "predictions"
+        folder.mkdir(parents=True, exist_ok=True)
+        treebank.write(predicted, folder / f"{self.name}-{system}.{self.format}")
+        counts = scores.per_sentence
+        return {"uas": scores.uas, "tokens": counts.tokens.tolist(), "heads": counts.heads.tolist()}
