@@ -70,8 +70,8 @@ LEARNERS = {
 }
 SEARCHES = {
     "perceptron": Search(grid={}, epochs=30),
-    "exponentiated_gradient": Search(grid={"C": (0.01, 0.03, 0.1)}, epochs=30, trial=10),
-    "log_linear": Search(grid={"C": (0.1, 0.3, 1.0)}, epochs=10, trial=3, fixed={"iterations": 10}),
+    "exponentiated_gradient": Search(grid={"C": (0.01, 0.03, 0.1)}, epochs=15, trial=5),
+    "log_linear": Search(grid={"C": (0.1, 0.3, 1.0)}, epochs=5, trial=2, fixed={"iterations": 10}),
 }
 QUICK_SEARCHES = {
     "perceptron": Search(grid={}, epochs=2),
@@ -79,7 +79,7 @@ QUICK_SEARCHES = {
     "log_linear": Search(grid={"C": (0.1, 1.0)}, epochs=2, fixed={"iterations": 3}),
 }
 EVERYTHING = 1e9
-RULES = FamilyRules(tree_bits=22, pruner=PrunerSettings(keep=16, within=EVERYTHING))
+RULES = FamilyRules(tree_bits=20, pruner=PrunerSettings(keep=10, within=EVERYTHING))
 QUICK_RULES = FamilyRules(tree_bits=16, pruner=PrunerSettings(keep=8, bits=14), sentences=(100, 50))
 
 
