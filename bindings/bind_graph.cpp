@@ -89,10 +89,10 @@ nb::object tuple_of(const Questions::Reply& reply) { return nb::make_tuple(reply
 void bind_encoded(nb::module_& m) {
     nb::class_<Encoded>(m, "Encoded", "Sentences as numbers; see arbora.data.encode.")
         .def("__init__", [](Encoded* self, const conll::Columns& columns, const std::vector<std::string>& tags,
-                            const std::vector<std::string>& labels) {
+                            const std::vector<std::string>& labels, const std::vector<std::string>& ignored) {
                 const nb::gil_scoped_release release;
-                new (self) Encoded(columns, feature::Names(tags, labels));
-            }, "columns"_a, "tags"_a, "labels"_a)
+                new (self) Encoded(columns, feature::Names(tags, labels, ignored));
+            }, "columns"_a, "tags"_a, "labels"_a, "ignored"_a = std::vector<std::string>{})
         .def("__len__", &Encoded::size)
         .def_prop_ro("words", &Encoded::words)
         .def("length", [](const Encoded& self, std::size_t s) {

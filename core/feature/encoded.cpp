@@ -1,5 +1,7 @@
 #include "feature/encoded.hpp"
 
+#include <algorithm>
+
 #include "errors/errors.hpp"
 #include "feature/hash.hpp"
 
@@ -9,6 +11,9 @@ namespace {
 
 // Columns of the treebank, as numbered in conll::text_columns.
 enum Column : std::size_t { form_column, lemma_column, tag_column, fine_column, feats_column, label_column };
+
+constexpr std::string_view kInputs[] = {"lemma", "upos", "xpos", "feats"};  // from lemma_column on
+constexpr std::int32_t kNothing = 0;  // the number of `_` in every column
 
 constexpr std::size_t kPrefix = 4, kSuffix = 3, kEnding = 2;  // characters
 
@@ -95,8 +100,6 @@ std::vector<std::uint32_t> values(const conll::StringTable& table, Field field) 
     return result;
 }
 
-constexpr std::string_view kNoLemma = "_";
-
 std::vector<std::uint32_t> small_form_values(const conll::StringTable& forms) {
     std::vector<std::uint32_t> result(forms.size());
     for (std::size_t id = 0; id < forms.size(); ++id) result[id] = value(Field::lemma, lowered(forms[id]));
@@ -117,7 +120,12 @@ const Row& absent_row() {
     return row;
 }
 
-Names::Names(const std::vector<std::string>& tags, const std::vector<std::string>& labels) {
+Names::Names(const std::vector<std::string>& tags, const std::vector<std::string>& labels, const std::vector<std::string>& ignored) {
+    for (const auto& name : ignored) {
+        const auto found = std::find(std::begin(kInputs), std::end(kInputs), name);
+        if (found == std::end(kInputs)) throw InputError("ignored: expected lemma, upos, xpos or feats, got '" + name + "'");
+        ignored_ |= 1U << (lemma_column + (found - std::begin(kInputs)));
+    }
     for (const auto& tag : tags) tags_.emplace(tag, std::min<int>(static_cast<int>(tags_.size()), kOtherTag));
     for (const auto& label : labels) labels_.emplace(label, static_cast<int>(labels_.size()));
 }
@@ -135,7 +143,7 @@ int Names::label(std::string_view text) const {
 Encoded::Encoded(const conll::Columns& columns, const Names& names) : offsets_(columns.sentence_offsets) {
     static const Row before = special_row("before"), root = special_row("root"), after = special_row("after");
     const auto& tables = columns.tables;
-    const auto& ids = columns.ids;
+    const auto id = [&](std::size_t column, std::size_t word) { return names.ignores(column) ? kNothing : columns.ids[column][word]; };
     const auto forms = form_rows(tables[form_column]);
     const auto small_forms = small_form_values(tables[form_column]);
     const auto lemmas = values(tables[lemma_column], Field::lemma), tag_values = values(tables[tag_column], Field::tag),
@@ -154,16 +162,16 @@ Encoded::Encoded(const conll::Columns& columns, const Names& names) : offsets_(c
         rows_[at] = root;
         for (auto w = static_cast<std::size_t>(offsets_[s]); w < static_cast<std::size_t>(offsets_[s + 1]); ++w) {
             Row& row = rows_[++at];
-            row = forms[ids[form_column][w]];
+            const auto form = id(form_column, w), lemma = id(lemma_column, w);
+            row = forms[form];
             // A treebank without lemmas: the word in small letters is the next best.
-            const auto lemma = ids[lemma_column][w];
-            set(row, Field::lemma, tables[lemma_column][lemma] == kNoLemma ? small_forms[ids[form_column][w]] : lemmas[lemma]);
-            set(row, Field::tag, tag_values[ids[tag_column][w]]);
-            set(row, Field::fine, fines[ids[fine_column][w]]);
-            set(row, Field::feats, feats[ids[feats_column][w]]);
-            tags_[at] = tags[ids[tag_column][w]];
+            set(row, Field::lemma, lemma == kNothing ? small_forms[form] : lemmas[lemma]);
+            set(row, Field::tag, tag_values[id(tag_column, w)]);
+            set(row, Field::fine, fines[id(fine_column, w)]);
+            set(row, Field::feats, feats[id(feats_column, w)]);
+            tags_[at] = tags[id(tag_column, w)];
             heads_[at] = columns.heads[w];
-            labels_[at] = labels[ids[label_column][w]];
+            labels_[at] = labels[id(label_column, w)];
         }
     }
 }

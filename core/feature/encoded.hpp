@@ -42,16 +42,19 @@ struct Sentence {
     const Row& row(int node, int offset) const { return node < 0 ? absent_row() : rows[node + offset]; }
 };
 
-// The names that a model knows: coarse tags (numbers 0, 1, ... in order; those past 61 share one) and labels.
+// What a model knows: coarse tags (numbers 0, 1, ... in order; those past 61 share one) and labels, and which columns it does not look at.
 class Names {
 public:
-    Names(const std::vector<std::string>& tags, const std::vector<std::string>& labels);
+    // `ignored`: names of conll::text_columns other than the form's; InputError for others.
+    Names(const std::vector<std::string>& tags, const std::vector<std::string>& labels, const std::vector<std::string>& ignored = {});
     int tag(std::string_view text) const;
     int label(std::string_view text) const;  // -1: unknown
     int labels() const { return static_cast<int>(labels_.size()); }
+    bool ignores(std::size_t column) const { return ignored_ >> column & 1; }
 
 private:
     std::unordered_map<std::string, int> tags_, labels_;
+    std::uint32_t ignored_ = 0;
 };
 
 // A batch of sentences. Immutable once built; 40 bytes per word.

@@ -142,6 +142,29 @@ TEST(feature_sentences_of_a_batch_stay_apart) {
     CHECK(none.words() == 0);
 }
 
+TEST(feature_ignored_columns_are_as_good_as_empty) {
+    const std::string full = "1\tDogs\tdog\tNOUN\tNNS\tNumber=Plur\t0\troot\t_\t_\n\n";
+    const std::pair<std::string, std::string> cases[] = {{"lemma", "1\tDogs\t_\tNOUN\tNNS\tNumber=Plur\t0\troot\t_\t_\n\n"},
+                                                         {"upos", "1\tDogs\tdog\t_\tNNS\tNumber=Plur\t0\troot\t_\t_\n\n"},
+                                                         {"xpos", "1\tDogs\tdog\tNOUN\t_\tNumber=Plur\t0\troot\t_\t_\n\n"},
+                                                         {"feats", "1\tDogs\tdog\tNOUN\tNNS\t_\t0\troot\t_\t_\n\n"}};
+    const std::vector<std::string> tags = {"NOUN", "_"}, labels = {"root"};
+    for (const auto& [column, emptied] : cases) {
+        const Encoded one(sentences::columns(full), Names(tags, labels, {column})), other(sentences::columns(emptied), Names(tags, labels)),
+            whole(sentences::columns(full), Names(tags, labels));
+        CHECK(one.sentence(0).rows[1] == other.sentence(0).rows[1]);
+        CHECK(one.sentence(0).tags[1] == other.sentence(0).tags[1]);
+        CHECK(one.sentence(0).rows[1] != whole.sentence(0).rows[1]);
+    }
+    std::string said;
+    try {
+        Names(tags, labels, {"form"});
+    } catch (const InputError& error) {
+        said = error.what();
+    }
+    CHECK(has(said, "got 'form'"));
+}
+
 TEST(feature_templates_that_do_not_fit_are_refused) {
     using enum Role;
     constexpr Role kEvery[] = {head, dep, sibling, between, grandparent, left_child, right_child};

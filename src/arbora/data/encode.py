@@ -6,15 +6,14 @@ Words are hashed, so no vocabulary of words is kept; only coarse tags and labels
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import Encoded
-from arbora.data.columns import Columns, TextColumn, columns_of
-from arbora.data.sentence import Sentence
+from arbora.data.columns import Columns, TextColumn
 
 NOTHING = "_"
 InputColumn: TypeAlias = Literal["lemma", "upos", "xpos", "feats"]
@@ -43,9 +42,8 @@ class Names:
     def encode(self, columns: Columns) -> Encoded:
         """Sentences as numbers; labels that are not known count as none. O(words + distinct text)."""
         known = INPUT_COLUMNS if self.columns is None else self.columns
-        extra = [column for column in INPUT_COLUMNS if column not in known and filled(columns, column)]
-        given = without(columns, extra) if extra else columns
-        return Encoded(given.native, self.tags, self.labels)
+        ignored = [column for column in INPUT_COLUMNS if column not in known]
+        return Encoded(columns.native, self.tags, self.labels, ignored)
 
     def label_numbers(self, columns: Columns) -> NDArray[np.int32]:
         """The label of every word as its number; -1 where it is not known. Shape (W,)."""
@@ -55,17 +53,6 @@ class Names:
 def filled(columns: Columns, column: TextColumn) -> int:
     """How many words have something in a column."""
     return int(np.count_nonzero(columns.ids(column)))
-
-
-def without(columns: Columns, empty: Sequence[InputColumn]) -> Columns:
-    """The same words and trees with `_` in some columns. O(words)."""
-    fields: dict[InputColumn, str] = {"lemma": "lemmas", "upos": "upos", "xpos": "xpos", "feats": "feats"}
-
-    def blank(sentence: Sentence) -> Sentence:
-        changes: dict[str, Any] = {fields[column]: (NOTHING,) * len(sentence) for column in empty}
-        return replace(sentence, **changes)
-
-    return columns_of(map(blank, columns.sentences()), columns.source)
 
 
 def numbers_of(strings: Sequence[str], names: Sequence[str]) -> NDArray[np.int32]:
