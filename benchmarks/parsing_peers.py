@@ -200,7 +200,7 @@ def system_of(name: str) -> System:
     """The system of that name, peer or ours."""
     kind, _, detail = name.partition("-")
     if kind == "arbora":
-        return Arbora(int(detail))
+        return Arbora.named(name)
     return peers(int(detail) if detail else None)[kind]
 
 

@@ -19,9 +19,9 @@ import tempfile
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 HERE = Path(__file__).resolve().parent
 TREEBANK = "UD_English-EWT"
@@ -101,15 +101,22 @@ class Clock:
 
 @dataclass(frozen=True)
 class Arbora:
-    """Ours, with the settings of TrainConfig as they come."""
+    """Ours, with the settings of TrainConfig as they come, but for the order and, if named, the learner."""
 
     order: int
+    learner: str = ""
     module: ClassVar[str] = "arbora.parser"
     QUICK_EPOCHS: ClassVar[int] = 2
 
     @property
     def name(self) -> str:
-        return f"arbora-{self.order}"
+        return f"arbora-{self.order}-{self.learner}".rstrip("-")
+
+    @classmethod
+    def named(cls, name: str) -> Arbora:
+        """The inverse of `name`."""
+        _, order, *learner = name.split("-")
+        return cls(int(order), "".join(learner))
 
     @property
     def minutes(self) -> float:
@@ -134,7 +141,10 @@ class Arbora:
         from arbora.train import TrainConfig, train
 
         parameters: dict[str, int | float | str] = {"epochs": self.QUICK_EPOCHS} if quick else {}
-        config = TrainConfig(order=2 if self.order == 2 else 1, parameters=parameters)
+        order: Literal[1, 2] = 2 if self.order == 2 else 1
+        config = TrainConfig(order=order, parameters=parameters)
+        if self.learner:
+            config = replace(config, learner=self.learner)
         clock = Clock()
         trained = train(files.train, files.dev, config=config, observer=clock)
         if trained.interrupted:

@@ -340,3 +340,25 @@ def test_damaged_temperatures_are_refused(bad, parser, tmp_path):
     write_model(tmp_path / "bad", dict(file.tensors), metadata)
     with pytest.raises(ModelError, match="bad"):
         Parser.load(tmp_path / "bad")
+
+
+def test_what_is_certain_can_be_kept(parsers):
+    """Heads go with their labels; what is left is a treebank that is known in part."""
+    parser = parsers[EXACT[0]]
+    parsed = parser.parse(list(TRAIN.sentences()), probabilities=True)
+    for threshold in (0.0, 0.6, 1.0):
+        for one in parsed:
+            part = one.certain(threshold)
+            assert part.forms == one.sentence.forms
+            for word, head, label in zip(one, part.heads, part.deprels, strict=True):
+                sure = word.head_probability * word.label_probability >= threshold
+                assert (head, label) == ((word.head, word.deprel) if sure else (-1, "_"))
+    assert all(one.certain(0.0) == one.sentence for one in parsed)
+    half = [one.certain(0.6) for one in parsed]
+    shares = [head == -1 for part in half for head in part.heads]
+    assert 0 < sum(shares) < len(shares)
+    again = train(half, config=config(learner="adagrad", order=1)).parser
+    assert again.parse([parsed[0].sentence])
+    for threshold in (-0.1, 1.1, float("nan")):
+        with pytest.raises(InputError, match=r"within \[0, 1\]"):
+            parsed[0].certain(threshold)

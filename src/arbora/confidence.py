@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import GraphConfidence
-from arbora.data.sentence import Sentence
+from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.data.tree import Tree
 from arbora.distribution import TreeDistribution
 from arbora.errors import InputError
@@ -115,6 +115,23 @@ class Parsed:
         words = zip(self.sentence.misc, self.head_probabilities, self.label_probabilities, strict=True)
         misc = tuple(with_probabilities(*word) for word in words)
         return replace(self.sentence, misc=misc, comments=(*kept, *told))
+
+    def certain(self, threshold: float) -> Sentence:
+        """The sentence with only those heads and labels that are at least so probable together.
+
+        The others are unknown (`_`), as in a treebank that is annotated in part: learners of probabilities
+        learn from the rest.
+        """
+        if not 0.0 <= threshold <= 1.0:
+            raise InputError(f"threshold: expected a number within [0, 1], got {threshold!r}")
+        sure = [
+            head * (1.0 if label is None else label) >= threshold
+            for head, label in zip(self.head_probabilities, self.label_probabilities, strict=True)
+        ]
+        arcs = zip(self.sentence.heads, self.sentence.deprels, sure, strict=True)
+        kept = [(head, label) if is_sure else (NO_HEAD, "_") for head, label, is_sure in arcs]
+        heads, labels = zip(*kept, strict=True)
+        return replace(self.sentence, heads=heads, deprels=labels)
 
     def to_conllu(self) -> str:
         """CoNLL-U with `HeadProb=` and `DeprelProb=` in MISC and a comment `# tree_probability`."""

@@ -1,0 +1,230 @@
+"""How good probabilities are on UD_English-EWT: log-linear training, calibration, minimum risk, combination.
+
+    python benchmarks/confidence.py                 # trains five parsers that are not cached, 5 CPU minutes
+    python benchmarks/confidence.py --anew          # trains them in any case
+    python benchmarks/confidence.py --quick         # 2 epochs each, for a first look: no bars
+    python benchmarks/confidence.py --json > figures.json
+    python benchmarks/confidence.py --check         # exit status 1 when a bar is missed
+
+All on dev: gold tags, all tokens, whole labels. The best epoch of each parser was chosen on the same dev set.
+Calibration is judged twice: with the temperatures in the model, which were fitted on that dev set, too, and
+with temperatures that were fitted on one half of its sentences and judged on the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import parsing_rows as rows
+from parsing_rows import Bar, Line
+from parsing_systems import Arbora, Files, MissingError, Trained, obtain, say
+from rich.console import Console
+
+MARGIN, PROBABLE = "", "adagrad"  # "": the default learner
+THREE = (Arbora(2), Arbora(2, PROBABLE), Arbora(1, PROBABLE))
+"""Trained differently: to be averaged."""
+SYSTEMS = (Arbora(1), Arbora(1, "mira"), *THREE)
+
+NOT_FAR = Bar(">=", -0.3)
+NOT_WORSE = Bar(">=", 0.0)
+GAIN = Bar(">=", 0.3)
+ECE = Bar("<=", 0.01)
+PASSES = Bar("<=", 3.0)
+
+
+class Judge:
+    """The dev set, and parsers on it."""
+
+    def __init__(self, files: Files, trained: dict[Arbora, Trained]) -> None:
+        from arbora.data.treebank import read_columns
+        from arbora.parser import Parser
+
+        self.files = files
+        self.columns = read_columns(files.dev)
+        self.parsers = {system: Parser.load(model.model) for system, model in trained.items()}
+        self.scores = cache(self._scores)
+
+    def _scores(self, system: Arbora, decode: str = "argmax") -> dict[str, float]:
+        parser = self.parsers[system]
+        heads, labels = parser.trees(self.columns, decode=decode)
+        return self.accuracy(heads, labels, parser.names.labels)
+
+    def accuracy(self, heads: np.ndarray, labels: np.ndarray, names: tuple[str, ...]) -> dict[str, float]:
+        places = {name: place for place, name in enumerate(names)}
+        gold = np.array([places.get(name, -2) for name in self.columns.strings("deprel")])
+        right = heads == self.columns.heads
+        named = right & (labels == gold[self.columns.ids("deprel")])
+        return {"uas": 100 * float(np.mean(right)), "las": 100 * float(np.mean(named))}
+
+    def log_linear(self) -> list[Line]:
+        """The log-linear parser against those with margins, first order."""
+        margin = {s: self.scores(s)["las"] for s in SYSTEMS if s.order == 1 and s.learner != PROBABLE}
+        best = max(margin.values())
+        ours = self.scores(Arbora(1, PROBABLE))["las"]
+        lines = [line("LAS on dev", s.name, las, "%") for s, las in margin.items()]
+        lines.append(line("LAS on dev", Arbora(1, PROBABLE).name, ours, "%"))
+        lines.append(line("log-linear less the best margin", "first order", ours - best, "LAS", NOT_FAR))
+        return lines
+
+    def calibration(self) -> list[Line]:
+        """ECE of heads, with the model's temperatures and with those of the other half."""
+        lines = []
+        for system in self.parsers:
+            found = self.parsers[system].judge(self.columns)
+            lines.append(
+                line(
+                    "ECE of heads",
+                    system.name,
+                    _ece(found.head_probabilities, found.heads == self.columns.heads),
+                    "model's temperatures",
+                    digits=4,
+                )
+            )
+        for system in self.parsers:
+            unit = "temperatures of the other half"
+            lines.append(line("ECE of heads", system.name, self._crossed(system), unit, ECE, 4))
+        return lines
+
+    def _crossed(self, system: Arbora) -> float:
+        from arbora.temperature import fit_temperatures
+
+        parser = self.parsers[system]
+        sentences = list(self.columns.sentences())
+        sure, right = [], []
+        for half in (0, 1):
+            fitting, judged = (_as_columns(sentences[part::2]) for part in (1 - half, half))
+            found = parser.judge(judged, temperatures=fit_temperatures(parser, fitting))
+            sure.append(found.head_probabilities)
+            right.append(found.heads == judged.heads)
+        return _ece(np.concatenate(sure), np.concatenate(right))
+
+    def minimum_risk(self) -> list[Line]:
+        """What minimum-risk decoding gains."""
+        return [
+            line(
+                "minimum risk less argmax",
+                system.name,
+                self.scores(system, "minimum-risk")["uas"] - self.scores(system)["uas"],
+                "UAS",
+                NOT_WORSE if system.learner == PROBABLE else None,
+            )
+            for system in self.parsers
+        ]
+
+    def combination(self) -> list[Line]:
+        """What the average of three parsers gains over the best of them."""
+        from arbora.ensemble import Ensemble
+
+        ensemble = Ensemble([self.parsers[system] for system in THREE])
+        together = self.accuracy(*ensemble.trees(self.columns), ensemble.labels)
+        alone = {system: self.scores(system)["las"] for system in THREE}
+        lines = [line("LAS on dev", system.name, las, "%") for system, las in alone.items()]
+        lines.append(line("LAS on dev", "the three averaged", together["las"], "%"))
+        gain = together["las"] - max(alone.values())
+        lines.append(line("average of three less the best", "", gain, "LAS", GAIN))
+        return lines
+
+    def passes(self) -> list[Line]:
+        """A pass over train that gives the gradient, against one that parses; CPU time, best of three."""
+        return [
+            line(
+                "gradient pass / parsing pass",
+                f"order {order}",
+                _pass_ratio(self.parsers[Arbora(order, PROBABLE)], self.files),
+                "over train",
+                PASSES,
+            )
+            for order in (1, 2)
+        ]
+
+
+def _pass_ratio(parser: object, files: Files) -> float:
+    from arbora._core import Weights
+    from arbora.data.treebank import read_columns
+    from arbora.interfaces import Query
+    from arbora.parser import Parser
+    from arbora.problems import GraphProblem
+
+    assert isinstance(parser, Parser)
+    assert parser.pruner is not None
+    train = parser.names.encode(read_columns(files.train))
+    arcs = parser.pruner.prune(train)
+    arcs.restore_gold(train)
+    problem = GraphProblem(parser.scorer, train, arcs=arcs)
+    everyone = np.arange(len(train), dtype=np.int64)
+    state = {**Weights(len(parser.tree), averaged=False).state(), "v": np.array(parser.tree)}
+    weights = Weights.from_state({**state, "norm2": float(np.sum(parser.tree.astype(np.float64) ** 2))})
+    gradient = _cpu(lambda: problem.gradient(everyone, weights, Query.MARGINALS))
+    return gradient / _cpu(lambda: parser.trees_of(train))
+
+
+def _cpu(work: Callable[[], object]) -> float:
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def _as_columns(sentences: list) -> object:
+    from arbora.data.columns import columns_of
+
+    return columns_of(sentences)
+
+
+def _ece(sure: np.ndarray, right: np.ndarray) -> float:
+    from arbora.calibration import measure
+
+    return measure(sure, right).ece
+
+
+def line(row: str, parser: str, figure: float, unit: str, bar: Bar | None = None, digits: int = 2) -> Line:
+    return Line(row, parser, figure, unit, bar, {}, digits)
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--anew", action="store_true", help="train even what is in the cache")
+    parser.add_argument("--quick", action="store_true", help="short trainings, for a first look")
+    parser.add_argument("--json", action="store_true", help="figures as JSON on stdout")
+    parser.add_argument("--check", action="store_true", help="exit status 1 when a bar is missed")
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    console = Console(stderr=arguments.json, width=max(132, Console().width))
+    try:
+        files = Files.find()
+        trained = {
+            system: obtain(system, files, quick=arguments.quick, anew=arguments.anew) for system in SYSTEMS
+        }
+    except MissingError as missing:
+        say(f"skipped: {missing}")
+        return 0
+    judge = Judge(files, trained)
+    lines = [
+        *judge.log_linear(),
+        *judge.calibration(),
+        *judge.minimum_risk(),
+        *judge.combination(),
+        *judge.passes(),
+    ]
+    for each in lines:
+        each.remark = next(iter(trained.values())).shortened
+    rows.show("probabilities on UD_English-EWT", lines, {}, console)
+    cleared = rows.summary(lines, console)
+    if arguments.json:
+        print(json.dumps({"lines": [each.to_json() for each in lines]}, indent=1))
+    return 1 if arguments.check and not cleared else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
