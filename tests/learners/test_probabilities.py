@@ -50,7 +50,7 @@ def test_all_ways_lead_to_the_log_linear_optimum(trees, C):
     for name in ("lbfgs", "cg"):
         objectives = [epoch.measures["objective"] for epoch in found[name].history]
         assert objectives[-1] == pytest.approx(values[name], rel=1e-6)
-        assert all(after <= before for before, after in pairwise(objectives))
+        assert all(after <= before * (1 + 1e-9) for before, after in pairwise(objectives))
         assert found[name].history[-1].loss == pytest.approx(
             asked.gradient(np.arange(25), weights_of(found[name].last), Query.MARGINALS)[0], rel=1e-5
         )

@@ -8,13 +8,18 @@ L is convex and is minimized by SciPy: by L-BFGS with few pairs of vectors, or b
 gradients (Polak-Ribière) as in [koo-2007]. Where only part of a tree is known, P is that of the known part; L
 is then not convex, and what is found is a minimum near by.
 
+Some features are in every tree and some in one: steps that suit the rare ones are far too long for the common
+ones. So both methods work on z_j = √H_j w_j, where H_j = 1 + |∂L/∂w_j| at w = 0, which grows with how often a
+feature is seen, is a rough guess of the second derivative. This changes the way to the minimum, not the
+minimum.
+
 An epoch is `iterations` iterations begun afresh from the present weights, so that going on after an epoch
 needs nothing but the weights. Each takes one pass over the examples, now and then two or three. After an
 epoch `objective` L, `gradient` |∂L/∂w| and `passes` are reported. Training ends when the gradient is at most
 `tolerance` times as long as at w = 0, or when no step lowers L any more.
 
 Weights are float64 here and rounded to float32 for the problem; L and its gradient are those at the rounded
-weights, so that both are of one point. Memory: about 2 `pairs` + 18 vectors of float64, or 17 with `cg`.
+weights, so that both are of one point. Memory: about 2 `pairs` + 19 vectors of float64, or 18 with `cg`.
 """
 
 from __future__ import annotations
@@ -68,21 +73,32 @@ class LogLinearRun:
         self.learner = learner
         self.problem = problem
         self.everyone = np.arange(len(problem), dtype=np.int64)
-        self.x: Vector = np.zeros(problem.size)
-        self.first = -1.0  # |∂L/∂w| at w = 0, once it is known
+        self.z: Vector = np.zeros(problem.size)
+        self.roots: Vector = np.ones(problem.size)  # √H, once it is known; likewise:
+        self.first = -1.0  # |∂L/∂w| at w = 0
         self.converged = False
         self.passes = 0
 
-    def objective(self, x: Vector) -> tuple[float, Vector]:
-        """L and its gradient, one pass over the examples."""
-        rounded = x.astype(np.float32)
+    def objective(self, z: Vector) -> tuple[float, Vector]:
+        """L and its gradient by w at w = z / √H, one pass over the examples."""
+        rounded = self._weights(z)
         loss, gradient = self.problem.gradient(self.everyone, weights_of(rounded), Query.MARGINALS)
         gradient *= self.learner.C
         gradient += rounded
         self.passes += 1
-        if self.first < 0.0:
-            self.first = float(np.linalg.norm(gradient))
         return self.learner.C * loss + 0.5 * squared_norm(rounded), gradient
+
+    def _start(self) -> None:
+        """How steep L is at w = 0, along each weight."""
+        _, gradient = self.objective(self.z)
+        self.first = float(np.linalg.norm(gradient))
+        self.roots = np.sqrt(1.0 + np.abs(gradient))
+
+    def _scaled(self, z: Vector) -> tuple[float, Vector]:
+        """L and its gradient by z."""
+        value, gradient = self.objective(z)
+        gradient /= self.roots
+        return value, gradient
 
     def epoch(self, number: int) -> Tally:
         """Some iterations from where the weights are."""
@@ -90,16 +106,18 @@ class LogLinearRun:
         from scipy.optimize import minimize
 
         learner, self.passes = self.learner, 0
+        if self.first < 0.0:
+            self._start()
         found = minimize(
-            self.objective,
-            self.x,
+            self._scaled,
+            self.z,
             jac=True,
             callback=self._move,
             method="CG" if learner.method == "cg" else "L-BFGS-B",
             options=self._options(),
         )
-        norm = float(np.linalg.norm(found.jac))
-        self.x = found.x
+        norm = float(np.linalg.norm(found.jac * self.roots))
+        self.z = found.x
         self.converged = found.nit == 0 or norm <= learner.tolerance * self.first
         tally = Tally()
         tally.loss = max(0.0, float(found.fun) - 0.5 * squared_norm(self.last())) / learner.C
@@ -109,7 +127,7 @@ class LogLinearRun:
 
     def _move(self, xk: Vector) -> None:
         """After each iteration: should the next be interrupted, this much was learned."""
-        self.x[:] = xk
+        self.z[:] = xk
 
     def _options(self) -> Any:
         """Iterate until the epoch is over: whether training is, `epoch` decides."""
@@ -120,21 +138,30 @@ class LogLinearRun:
 
     def last(self) -> NDArray[np.float32]:
         """The weights as they are."""
-        return self.x.astype(np.float32)
+        return self._weights(self.z)
+
+    def _weights(self, z: Vector) -> NDArray[np.float32]:
+        return (z / self.roots).astype(np.float32)
 
     def averaged(self) -> NDArray[np.float32]:
         """The same: these need no averaging."""
         return self.last()
 
     def state(self) -> State:
-        """The weights, and what they began from."""
-        return {"x": self.x.copy(), "first": np.asarray(self.first), "converged": np.asarray(self.converged)}
+        """The weights, and what was known of L at their start."""
+        return {
+            "z": self.z.copy(),
+            "roots": self.roots.copy(),
+            "first": np.asarray(self.first),
+            "converged": np.asarray(self.converged),
+        }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `state` gave."""
-        self.x = np.array(state["x"], dtype=np.float64)
-        if self.x.shape != (self.problem.size,):
-            raise InputError(f"resume: the state has {self.x.shape} weights, the problem {self.problem.size}")
+        self.z = np.array(state["z"], dtype=np.float64)
+        self.roots = np.array(state["roots"], dtype=np.float64)
+        if not self.z.shape == self.roots.shape == (self.problem.size,):
+            raise InputError(f"resume: the state has {self.z.shape} weights, the problem {self.problem.size}")
         self.first = float(state["first"])
         self.converged = bool(state["converged"])
 
