@@ -94,7 +94,7 @@ def pieces(columns):
 def test_probabilities_are_those_of_all_trees(kind, parsers):
     parser = parsers[kind]
     found = parser.judge(SMALL, arc_table=True)
-    risk = parser.judge(SMALL, decode="minimum-risk")
+    risk = parser.judge(SMALL, decode="minimum-risk", temperatures=replace(HOT, risk=1.0))
     ranked = parser.judge(SMALL, k=4)
     heads, labels = parser.trees(SMALL)
     assert np.array_equal(found.heads, heads)
@@ -148,13 +148,16 @@ def test_what_always_holds(kind, parsers):
     assert labels.sum(axis=1) == pytest.approx(np.ones(DEV.words))
     assert found.label_probabilities == pytest.approx(labels[np.arange(DEV.words), found.labels])
     assert found.label_probabilities == pytest.approx(labels.max(axis=1), abs=1e-6)
-    risk = parser.judge(DEV, decode="minimum-risk")
+    risk = parser.judge(DEV, decode="minimum-risk", temperatures=replace(HOT, risk=1.0))
     assert risk.head_probabilities.sum() >= found.head_probabilities.sum() - 1e-6
     for (first, last), best in zip(pieces(DEV), found.log_probabilities, strict=True):
         tree = Tree.from_heads(risk.heads[first:last].tolist())
         assert tree.is_projective or parser.settings.trees == "nonprojective"
         assert parser.settings.roots == "multi" or len(tree.roots) == 1
         assert np.isnan(best) == (kind in GUESSED)
+    cold = parser.judge(DEV, decode="minimum-risk", temperatures=replace(HOT, risk=0.01))
+    if "staged" in kind:  # else labels are summed out before trees are compared
+        assert np.mean(cold.heads == found.heads) > 0.99  # one tree has it all, the best
     missed = parser.judge(DEV, temperatures=replace(HOT, missed=0.25))
     assert missed.head_probabilities == pytest.approx(0.75 * found.head_probabilities)
 

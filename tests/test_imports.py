@@ -51,7 +51,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
         "scorers",
     },
     "temperature": {"data", "parser"},
-    "ensemble": {"confidence", "data", "distribution", "errors", "inference", "parser"},
+    "ensemble": {"_core", "confidence", "data", "distribution", "errors", "inference", "parser"},
     "calibration": {"confidence", "data", "errors", "evaluate"},
     "_stages": {"interfaces", "problems"},
     "_checkpoint": {"_stages", "errors", "interfaces", "model_file"},

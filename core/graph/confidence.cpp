@@ -20,10 +20,10 @@ constexpr double kNothing = -std::numeric_limits<double>::infinity();
 // Sums with siblings take O(n^2 k) space; as for parsing with grandparents.
 constexpr int kLongestSum = 600;
 
-WeightView tempered(const WeightView& weights, const Asked& asked) {
+WeightView tempered(const WeightView& weights, double tree_temperature, double label_temperature) {
     WeightView view = weights;
-    view.scale /= asked.tree_temperature;
-    view.label_factor = asked.tree_temperature / asked.label_temperature;
+    view.scale /= tree_temperature;
+    view.label_factor = tree_temperature / label_temperature;
     return view;
 }
 
@@ -46,14 +46,20 @@ public:
         if (asked_.k == 0 && asked_.decode != Decode::given && (asked_.decode == Decode::argmax || !exact_))
             parser_.parse(sentence, arcs, weights_, asked_.staged, heads_.data(), labels_.data());
         if (asked_.decode == Decode::given) std::copy_n(sentence.heads + 1, sentence.n, heads_.begin() + 1);
-        expectations_.load(sentence, arcs, tempered(weights_, asked_), joint_);
-        find_probabilities();
+        if (at_risk()) {
+            load(sentence, arcs, asked_.risk_temperature);
+            find_probabilities();
+            find_minimum_risk();
+        }
+        if (!at_risk() || asked_.risk_temperature != asked_.tree_temperature) {
+            load(sentence, arcs, asked_.tree_temperature);
+            find_probabilities();
+        }
         if (asked_.k > 0) {
             const auto trees = ranked_.best(expectations_, asked_.k);
             for (const Heads& heads : trees) add_tree(heads, false);
             out_.counts.assign(1, static_cast<std::int64_t>(trees.size()));
         } else {
-            if (asked_.decode == Decode::minimum_risk) find_minimum_risk();
             add_tree(heads_, asked_.decode == Decode::argmax);
             out_.counts.assign(1, 1);
         }
@@ -62,11 +68,17 @@ public:
     }
 
     std::vector<double> scores(const feature::Sentence& sentence, const ArcSet* arcs) {
-        expectations_.load(sentence, arcs, tempered(weights_, asked_), joint_);
+        load(sentence, arcs, asked_.tree_temperature);
         return dense(expectations_.arc_scores(), kNothing);
     }
 
 private:
+    bool at_risk() const { return asked_.decode == Decode::minimum_risk && asked_.k == 0; }
+
+    void load(const feature::Sentence& sentence, const ArcSet* arcs, double temperature) {
+        expectations_.load(sentence, arcs, tempered(weights_, temperature, asked_.label_temperature), joint_);
+    }
+
     [[noreturn]] void refuse_ranking() const {
         if (model_->trees == Trees::nonprojective)
             throw InputError("k best trees: a second-order parser of crossing trees has none that are known to be the best; expected one trained "
@@ -211,7 +223,7 @@ private:
 };
 
 void check(const feature::Encoded& sentences, const Asked& asked) {
-    for (const double temperature : {asked.tree_temperature, asked.label_temperature})
+    for (const double temperature : {asked.tree_temperature, asked.risk_temperature, asked.label_temperature})
         if (!(temperature > 0.0) || !std::isfinite(temperature))
             throw InputError("temperature: expected a finite number above 0, got " + std::to_string(temperature));
     if (!(asked.missed >= 0.0 && asked.missed < 1.0)) throw InputError("missed: expected 0 to below 1, got " + std::to_string(asked.missed));

@@ -24,6 +24,7 @@ struct Asked {
     Decode decode = Decode::argmax;
     int k = 0;  // > 0: the k most probable trees instead
     double tree_temperature = 1.0;
+    double risk_temperature = 1.0;  // of the distribution whose expected correct heads minimum_risk counts
     double label_temperature = 1.0;
     double missed = 0.0;  // share of words whose right head is none of those considered: P(head) is that share smaller
     bool staged = true;

@@ -73,7 +73,7 @@ TEST(confidence_sums_to_one_and_minimum_risk_is_never_riskier) {
         const Pruner* used = round / 12 % 2 == 0 ? nullptr : &pruner;
         Asked asked;
         asked.staged = round % 3 > 0;
-        asked.tree_temperature = 2.0;
+        asked.tree_temperature = asked.risk_temperature = 2.0;
         asked.arc_table = asked.label_table = true;
         const auto best = judge(batch, model, weights, asked, used, 1);
         check_sums(best, n);
@@ -84,6 +84,10 @@ TEST(confidence_sums_to_one_and_minimum_risk_is_never_riskier) {
         const auto risk = judge(batch, model, weights, asked, used, 1);
         check_sums(risk, n);
         CHECK(sum(risk.head_probabilities) >= sum(best.head_probabilities) - 1e-5);
+        // Decoded at another temperature, the probabilities are those of the trees' own.
+        asked.risk_temperature = 1e-3;
+        const auto sharp = judge(batch, model, weights, asked, used, 1);
+        if (sharp.heads == best.heads) CHECK(sharp.head_probabilities == best.head_probabilities);
         asked.decode = Decode::given;
         const auto given = judge(batch, model, weights, asked, used, 1);
         CHECK(given.heads.size() == static_cast<std::size_t>(n));

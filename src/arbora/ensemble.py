@@ -8,12 +8,13 @@ may differ in all but what they are for: learner, order, trees, features, even l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora import inference
+from arbora._core import GraphConfidence
 from arbora.confidence import Parsed, optional
 from arbora.data.columns import Columns
 from arbora.data.encode import NOTHING
@@ -21,7 +22,7 @@ from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.distribution import TreeDistribution
 from arbora.errors import InputError
-from arbora.parser import Ints, Parser
+from arbora.parser import Ints, Parser, Temperatures
 
 Floats = NDArray[np.float64]
 
@@ -71,26 +72,34 @@ class Ensemble:
 
     def combine(self, columns: Columns, *, threads: int = 1) -> Combined:
         """Trees of a treebank. Twice a pass with sums over trees per parser; O(n²) numbers per sentence."""
-        found = [p.judge(columns, arc_table=True, threads=threads) for p in self.parsers]
-        table = np.mean([each.arc_table for each in found], axis=0)
-        lengths = np.diff(columns.offsets)
-        sizes = (lengths + 1) ** 2
-        starts = np.cumsum(sizes) - sizes
-        tables = [
-            table[start : start + size].reshape(n + 1, n + 1)
-            for start, size, n in zip(starts.tolist(), sizes.tolist(), lengths.tolist(), strict=True)
+        found = [
+            p.judge(columns, temperatures=_sharpened(p.temperatures), arc_table=True, threads=threads)
+            for p in self.parsers
         ]
-        heads = self._decode(tables, threads)
-        labels, sure, trees = self._label(columns, heads, threads)
+        heads = self._decode(_tables(columns, [each.arc_table for each in found]), threads)
+        judged = self._judge(columns, heads, threads)
+        tables = _tables(columns, [each.arc_table for each in judged])
+        labels, sure = self._label(columns, judged)
         return Combined(
             heads=heads,
             labels=labels,
             head_probabilities=_join(_of_heads(tables, heads)),
             label_probabilities=sure,
             head_entropies=_join(map(_entropies, tables)),
-            probabilities=trees,
+            probabilities=np.mean([np.exp(each.log_probabilities) for each in judged], axis=0),
             alone=[(each.heads, self._own_labels(i, each.labels)) for i, each in enumerate(found)],
         )
+
+    def _judge(self, columns: Columns, heads: Ints, threads: int) -> list[GraphConfidence]:
+        """What each parser thinks of these trees."""
+        found = []
+        for parser in self.parsers:
+            encoded = parser.names.encode(columns)
+            encoded.set_heads(heads)
+            found.append(
+                parser.judge(encoded, decode="given", arc_table=True, label_table=True, threads=threads)
+            )
+        return found
 
     def _own_labels(self, parser: int, labels: Ints) -> Ints:
         places = self._places[parser]
@@ -103,18 +112,13 @@ class Ensemble:
         bests = inference.argmax(tables, trees=trees, roots=roots, threads=threads)  # type: ignore[call-overload]
         return np.concatenate([best.heads[1:] for best in bests]).astype(np.int32)
 
-    def _label(self, columns: Columns, heads: Ints, threads: int) -> tuple[Ints, Floats, Floats]:
-        """The most probable labels on these trees, how sure they are, and how sure the trees are."""
+    def _label(self, columns: Columns, judged: list[GraphConfidence]) -> tuple[Ints, Floats]:
+        """The most probable labels on the trees that were judged, and how sure they are."""
         sums = np.zeros((columns.words, len(self.labels)))
         counts = np.zeros(columns.words)
-        trees = np.zeros(len(columns))
-        for parser, places in zip(self.parsers, self._places, strict=True):
-            encoded = parser.names.encode(columns)
-            encoded.set_heads(heads)
-            judged = parser.judge(encoded, decode="given", label_table=True, threads=threads)
-            trees += np.exp(judged.log_probabilities)
+        for parser, places, found in zip(self.parsers, self._places, judged, strict=True):
             if parser.labels is not None:
-                told = judged.label_table.reshape(columns.words, len(places))
+                told = found.label_table.reshape(columns.words, len(places))
                 sums[:, places] += told
                 counts += told.any(axis=1)
         labels = np.full(columns.words, -1, dtype=np.int32)
@@ -124,7 +128,7 @@ class Ensemble:
             means = sums[known] / counts[known, None]
             labels[known] = np.argmax(means, axis=1)
             sure[known] = means.max(axis=1)
-        return labels, sure, trees / len(self.parsers)
+        return labels, sure
 
     def trees(self, columns: Columns, *, threads: int = 1) -> tuple[Ints, Ints]:
         """Heads and labels, as `Parser.trees`; labels are places in `labels`."""
@@ -157,6 +161,23 @@ class Ensemble:
     def distribution(self, sentence: Sentence) -> TreeDistribution:
         """There is none that has scores: InputError."""
         raise InputError("distribution: expected one parser, got several; ask each of them")
+
+
+def _sharpened(temperatures: Temperatures) -> Temperatures:
+    """As minimum-risk decoding has them."""
+    return replace(temperatures, trees=temperatures.risk * temperatures.trees)
+
+
+def _tables(columns: Columns, of_parsers: list[Floats]) -> list[Floats]:
+    """The mean P(arc) of several parsers, (n+1, n+1) per sentence."""
+    table = np.mean(of_parsers, axis=0)
+    lengths = np.diff(columns.offsets)
+    sizes = (lengths + 1) ** 2
+    starts = np.cumsum(sizes) - sizes
+    return [
+        table[start : start + size].reshape(n + 1, n + 1)
+        for start, size, n in zip(starts.tolist(), sizes.tolist(), lengths.tolist(), strict=True)
+    ]
 
 
 def _of_heads(tables: list[Floats], heads: Ints) -> Iterator[Floats]:

@@ -95,9 +95,12 @@ class Temperatures:
     labels: float = 1.0
     missed: float = 0.0
     """The share of words whose right head is none of those considered; P(head) is smaller by it."""
+    risk: float = 0.5
+    """Minimum-risk decoding takes P(head) at this share of the temperature of trees: below 1, because what
+    foretells best how often a parser errs is too flat to choose between trees (see docs/confidence.md)."""
 
     def __post_init__(self) -> None:
-        for name, value in (("trees", self.trees), ("labels", self.labels)):
+        for name, value in (("trees", self.trees), ("labels", self.labels), ("risk", self.risk)):
             if not 0.0 < value < math.inf:
                 raise InputError(f"temperature of {name}: expected a finite number above 0, got {value!r}")
         if not 0.0 <= self.missed < 1.0:
@@ -277,6 +280,7 @@ class Parser:
             decode=decode,
             k=k,
             tree_temperature=t.trees,
+            risk_temperature=t.risk * t.trees,
             label_temperature=t.labels,
             missed=t.missed,
             arc_table=arc_table,

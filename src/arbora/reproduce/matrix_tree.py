@@ -70,8 +70,8 @@ LEARNERS = {
 }
 SEARCHES = {
     "perceptron": Search(grid={}, epochs=30),
-    "exponentiated_gradient": Search(grid={"C": (0.01, 0.03, 0.1)}, epochs=15, trial=5),
-    "log_linear": Search(grid={"C": (0.1, 0.3, 1.0)}, epochs=5, trial=2, fixed={"iterations": 10}),
+    "exponentiated_gradient": Search(grid={"C": (0.01, 0.003, 0.03)}, epochs=12, trial=4),
+    "log_linear": Search(grid={"C": (0.03, 0.01, 0.1)}, epochs=5, trial=2, fixed={"iterations": 10}),
 }
 QUICK_SEARCHES = {
     "perceptron": Search(grid={}, epochs=2),
