@@ -175,3 +175,17 @@ def test_a_sentence_of_300_words_stays_finite_at_any_scale(trees, C):
     assert np.isfinite(learned.last).all()
     assert objective < log_linear_objective(asked, np.zeros(asked.size, dtype=np.float32), C)
     assert objective == pytest.approx(log_linear_objective(asked, learned.last, C), rel=1e-5)
+
+
+@pytest.mark.parametrize("trees", ["projective", "nonprojective"])
+def test_steps_stay_within_numbers_where_losses_hardly_count(trees):
+    """With a small C every step raises the dual, so that nothing but a bound keeps them from growing."""
+    columns = treebank(400, seed=9, nonprojective=0.2 * (trees == "nonprojective"), longest=10)
+    made, encoded = scorer(columns, trees=trees, order=1, labels="none")
+    learner = learners.create("exponentiated_gradient", C=1e-6, epochs=3, tolerance=0.0)
+    learned = learner.fit(GraphProblem(made, encoded))
+    assert np.isfinite(learned.last).all()
+    duals = [epoch.measures["dual"] for epoch in learned.history]
+    assert all(np.isfinite(duals))
+    assert duals == sorted(duals)
+    assert learned.history[-1].measures["eta"] <= 100 / 1e-6

@@ -22,9 +22,10 @@ soon as μ' is, for nothing:
     D' - D = C <e_i + s_i, μ' - μ_i> - ½ |w' - w|²     log_linear: with H' - H in place of <e_i, μ' - μ_i>
 
 so here each example has an η of its own, as in [collins-2008]: a step that would lower the dual is not taken,
-its η is halved and the step tried again; after one that was taken η grows by a quarter. So no pass is ever
-undone, and the dual rises from step to step. Should it fail to rise over a whole pass all the same, which
-only rounding can bring about, every η is halved; what the pass did is kept.
+its η is halved and the step tried again; after one that was taken η grows by a quarter, but ηC not past 100,
+which is enough to put all of α_i on one tree. So no pass is ever undone, and the dual rises from step to
+step. Should it fail to rise over a whole pass all the same, which only rounding can bring about, every η is
+halved; what the pass did is kept.
 
 After each pass `primal`, `dual` and `gap` are reported; training ends when the gap is at most `tolerance`
 times the primal. C counts for the sum over m examples: `one_slack` with C·m has the same optimum. Arcs must
@@ -57,6 +58,8 @@ from arbora.learners._parameters import parameter
 Vector: TypeAlias = NDArray[np.float64]
 
 GROWTH = 1.25
+LONGEST = 100.0
+"""Of η·C. Where C is small, no step is too long for the dual, and θ would grow past all numbers."""
 TRIES = 30
 
 
@@ -153,7 +156,7 @@ class ExponentiatedGradientRun:
             if rise >= 0.0:
                 self.theta[i] = tried
                 self.w.add(difference, C)
-                self.rate *= GROWTH
+                self.rate = min(GROWTH * self.rate, LONGEST)
                 self.rates[i] = self.rate
                 return value_tried, len(difference) > 0
             self.rate *= 0.5
