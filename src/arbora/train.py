@@ -112,7 +112,7 @@ DEFAULT_PARAMETERS: dict[str, dict[str, int | float | str]] = {
 LABEL_LEARNER = PassiveAggressive(C=0.01, epochs=5)
 PRUNER_LEARNER = PassiveAggressive(C=0.01, epochs=3)
 # For learners of probabilities, and for what is known in part.
-LABEL_PROBABILITIES = Adagrad(C=1.0, rate=0.3, floor=3.0, epochs=4)
+LABEL_PROBABILITIES = Adagrad(C=3.0, rate=1.0, floor=3.0, epochs=4)
 PRUNER_PROBABILITIES = Adagrad(C=0.1, rate=1.0, floor=30.0, epochs=3)
 PRUNER_SCALE = 0.25
 """Of the scores of a pruner of probabilities, which differ more than those of one with margins of 1."""
