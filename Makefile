@@ -10,7 +10,11 @@ CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCM
 demo: .venv/built
 	$(BIN)/python -m arbora demo
 
-test: test-core test-python fuzz
+# What is built side by side, and what runs side by side, keeps two cores busy.
+test: .venv/tools
+	$(MAKE) --no-print-directory -j2 .venv/built build/sanitize/arbora_core_tests
+	$(MAKE) --no-print-directory -j2 --output-sync=target test-core test-python
+	$(MAKE) --no-print-directory fuzz
 
 test-python: .venv/built
 	$(BIN)/python -m pytest -q -n auto

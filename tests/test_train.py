@@ -539,7 +539,8 @@ def test_a_treebank_may_be_given_in_several_ways(tmp_path):
     write(whole[:10], paths[0])
     write(whole[10:], paths[1])
     expected = model_bytes(train(TRAIN, DEV, config=config()), tmp_path / "1")
-    for given in (whole, iter(whole), paths, [str(paths[0]), *whole[10:]], [TRAIN], (TRAIN,)):
+    mixed = [str(paths[0]), *whole[10:]], [paths[0], whole[10:]]
+    for given in (whole, iter(whole), paths, *mixed, [TRAIN], (TRAIN,)):
         found = model_bytes(train(given, list(DEV.sentences()), config=config()), tmp_path / "2")
         assert found == expected
     for given in (None, 3, [3]):

@@ -10,7 +10,7 @@ import gzip
 import logging
 import os
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar, cast
@@ -36,7 +36,7 @@ FormatOrAuto = Literal["auto", "conllu", "conllx"]
 FORMAT_OF_ENDING: dict[str, Format] = {".conllu": "conllu", ".conllx": "conllx", ".conll": "conllx"}
 
 Part = TypeVar("Part")
-Treebank: TypeAlias = "Columns | Source | Iterable[Columns | Source | Sentence]"
+Treebank: TypeAlias = "Columns | Source | Iterable[Columns | Source | Sentence | Sequence[Sentence]]"
 """What training takes; see `gather`."""
 
 
@@ -233,6 +233,8 @@ def gather(given: Treebank, check: Callable[[Columns], None], what: str = "treeb
             parts.append(part)
         elif isinstance(part, str | os.PathLike) or hasattr(part, "read"):
             parts.append(gather(part, check, what))
+        elif isinstance(part, Sequence) and all(isinstance(each, Sentence) for each in part):
+            parts.extend(cast("Sequence[Sentence]", part))
         else:
             raise InputError(f"{what}: expected {expected}, got a list of {type(part).__name__}")
     if len(parts) == 1 and isinstance(parts[0], Columns):
