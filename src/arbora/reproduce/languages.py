@@ -17,8 +17,10 @@ from arbora.interfaces import Roots
 from arbora.reproduce.courses import Heads, hold_out, read_sentences
 from arbora.reproduce.study import Options
 
-INVENTED = 400, 100
-"""Sentences to learn from and to test on, where they are invented and nothing else is said."""
+INVENTED = "invented"
+"""The language without a treebank on disk."""
+COUNTS = 400, 100
+"""Its sentences to learn from and to test on, where nothing else is said."""
 
 Limits = tuple[int | None, int | None]
 """Of the training and test data, the first so many sentences; None: all."""
@@ -34,12 +36,59 @@ class Language:
     """Empty where there is none; a part of the training data takes its place."""
     test: str = ""
     published: bool = False
-    """Whether published scores are of this very test set."""
+    """Whether papers' scores are of this very test set."""
 
     @property
     def treebank(self) -> str:
         """The name of the treebank's folder, or what else there is."""
         return Path(self.train).parent.name or "sentences from a small grammar, to try things out"
+
+
+languages = {
+    "czech": Language(
+        title="Czech",
+        train="CoNLLX_Czech-FicTree/cs_fictree-pdt-train.conll",
+        dev="CoNLLX_Czech-FicTree/cs_fictree-pdt-dev.conll",
+        test="CoNLLX_Czech-FicTree/cs_fictree-pdt-test.conll",
+    ),
+    "danish": Language(
+        title="Danish",
+        train="CoNLLX_Danish-DDT/danish_ddt_train.conll",
+        test="CoNLLX_Danish-DDT/danish_ddt_test.conll",
+        published=True,
+    ),
+    "dutch": Language(
+        title="Dutch",
+        train="UD_Dutch-LassySmall_r1.4/nl_lassysmall-ud-train.conllu",
+        dev="UD_Dutch-LassySmall_r1.4/nl_lassysmall-ud-dev.conllu",
+        test="UD_Dutch-LassySmall_r1.4/nl_lassysmall-ud-test.conllu",
+    ),
+    "japanese": Language(
+        title="Japanese",
+        train="UD_Japanese-GSD_r1.4/ja-ud-train.conllu",
+        dev="UD_Japanese-GSD_r1.4/ja-ud-dev.conllu",
+        test="UD_Japanese-GSD_r1.4/ja-ud-test.conllu",
+    ),
+    "slovene": Language(
+        title="Slovene",
+        train="UD_Slovenian-SST_r2.13/sl_sst-ud-train.conllu",
+        test="UD_Slovenian-SST_r2.13/sl_sst-ud-test.conllu",
+    ),
+    "swedish": Language(
+        title="Swedish",
+        train="UD_Swedish-Talbanken_2015-01-05/sv-ud-train.conll",
+        dev="UD_Swedish-Talbanken_2015-01-05/sv-ud-dev.conll",
+        test="UD_Swedish-Talbanken_2015-01-05/sv-ud-test.conll",
+    ),
+    "turkish": Language(
+        title="Turkish",
+        train="UD_Turkish-IMST/tr_imst-ud-train.conllu",
+        dev="UD_Turkish-IMST/tr_imst-ud-dev.conllu",
+        test="UD_Turkish-IMST/tr_imst-ud-test.conllu",
+    ),
+    INVENTED: Language(title="Invented"),
+}
+"""Those that studies choose from."""
 
 
 class Material:
@@ -57,7 +106,7 @@ class Material:
     def _read(self) -> tuple[list[Sentence], list[Sentence], Format]:
         most_train, most_test = self.limits
         if not self.language.train:
-            counts = most_train or INVENTED[0], most_test or INVENTED[1]
+            counts = most_train or COUNTS[0], most_test or COUNTS[1]
             train, test = (list(generate(count, seed=seed)) for seed, count in enumerate(counts, start=1))
             return train, test, "conllu"
         train, form = read_sentences(str(self._path(self.language.train)), most_train)

@@ -18,49 +18,13 @@ from typing import ClassVar
 from arbora.interfaces import Trees
 from arbora.parser import PrunerSettings
 from arbora.reproduce.families_contest import FamiliesContest, FamilyRules
-from arbora.reproduce.languages import Language, Material
+from arbora.reproduce.languages import INVENTED, Material, languages
 from arbora.reproduce.matrix_tree_report import MatrixTreeReport
 from arbora.reproduce.search import Search
 from arbora.reproduce.study import Journal, Options, Report, Watcher, chosen
 
-LANGUAGES = {
-    "dutch": Language(
-        title="Dutch",
-        train="UD_Dutch-LassySmall_r1.4/nl_lassysmall-ud-train.conllu",
-        dev="UD_Dutch-LassySmall_r1.4/nl_lassysmall-ud-dev.conllu",
-        test="UD_Dutch-LassySmall_r1.4/nl_lassysmall-ud-test.conllu",
-    ),
-    "japanese": Language(
-        title="Japanese",
-        train="UD_Japanese-GSD_r1.4/ja-ud-train.conllu",
-        dev="UD_Japanese-GSD_r1.4/ja-ud-dev.conllu",
-        test="UD_Japanese-GSD_r1.4/ja-ud-test.conllu",
-    ),
-    "slovene": Language(
-        title="Slovene",
-        train="UD_Slovenian-SST_r2.13/sl_sst-ud-train.conllu",
-        test="UD_Slovenian-SST_r2.13/sl_sst-ud-test.conllu",
-    ),
-    "turkish": Language(
-        title="Turkish",
-        train="UD_Turkish-IMST/tr_imst-ud-train.conllu",
-        dev="UD_Turkish-IMST/tr_imst-ud-dev.conllu",
-        test="UD_Turkish-IMST/tr_imst-ud-test.conllu",
-    ),
-    "danish": Language(
-        title="Danish",
-        train="CoNLLX_Danish-DDT/danish_ddt_train.conll",
-        test="CoNLLX_Danish-DDT/danish_ddt_test.conll",
-    ),
-    "czech": Language(
-        title="Czech",
-        train="CoNLLX_Czech-FicTree/cs_fictree-pdt-train.conll",
-        dev="CoNLLX_Czech-FicTree/cs_fictree-pdt-dev.conll",
-        test="CoNLLX_Czech-FicTree/cs_fictree-pdt-test.conll",
-    ),
-    "invented": Language(title="Invented"),
-}
 TREEBANKS = ("dutch", "japanese", "slovene", "turkish", "danish", "czech")
+LANGUAGES = {name: languages[name] for name in (*TREEBANKS, INVENTED)}
 TRAININGS: tuple[Trees, ...] = ("projective", "nonprojective")
 
 LEARNERS = {
@@ -105,12 +69,12 @@ class MatrixTreeStudy:
 
     def run(self, options: Options, watcher: Watcher) -> Report:
         """All cells, then tables and page."""
-        usual = ("invented",) if options.quick else TREEBANKS
-        languages = chosen("language", options.languages, list(LANGUAGES), usual)
+        usual = (INVENTED,) if options.quick else TREEBANKS
+        names = chosen("language", options.languages, list(LANGUAGES), usual)
         wanted = chosen("learner", options.learners, list(LEARNERS), list(LEARNERS))
         rules, searches = (QUICK_RULES, QUICK_SEARCHES) if options.quick else (RULES, SEARCHES)
         journal = Journal.open(options.output, self.name)
-        materials = [Material(name, LANGUAGES[name], options, rules.sentences) for name in languages]
+        materials = [Material(name, LANGUAGES[name], options, rules.sentences) for name in names]
         results = {}
         for material in materials:
             contest = FamiliesContest(material, rules, searches, journal, watcher)

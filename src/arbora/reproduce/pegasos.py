@@ -16,32 +16,14 @@ from typing import ClassVar
 
 from arbora.parser import PrunerSettings
 from arbora.reproduce.contest import Contest, Rules, System
-from arbora.reproduce.languages import Language, Material
+from arbora.reproduce.languages import INVENTED, Material, languages
 from arbora.reproduce.pegasos_report import PegasosReport, Result
 from arbora.reproduce.search import Search
 from arbora.reproduce.study import Journal, Options, Report, Watcher, chosen
 from arbora.view.plots import require_matplotlib
 
-LANGUAGES = {
-    "danish": Language(
-        title="Danish",
-        train="CoNLLX_Danish-DDT/danish_ddt_train.conll",
-        test="CoNLLX_Danish-DDT/danish_ddt_test.conll",
-        published=True,
-    ),
-    "swedish": Language(
-        title="Swedish",
-        train="UD_Swedish-Talbanken_2015-01-05/sv-ud-train.conll",
-        test="UD_Swedish-Talbanken_2015-01-05/sv-ud-test.conll",
-    ),
-    "dutch": Language(
-        title="Dutch",
-        train="UD_Dutch-LassySmall_r1.4/nl_lassysmall-ud-train.conllu",
-        test="UD_Dutch-LassySmall_r1.4/nl_lassysmall-ud-test.conllu",
-    ),
-    "invented": Language(title="Invented"),
-}
 TREEBANKS = ("danish", "swedish", "dutch")
+LANGUAGES = {name: languages[name] for name in (*TREEBANKS, INVENTED)}
 
 SYSTEMS = {
     "mira": System(
@@ -134,12 +116,12 @@ class PegasosStudy:
     def run(self, options: Options, watcher: Watcher) -> Report:
         """All cells, then tables, figure and page."""
         require_matplotlib()
-        usual = ("invented",) if options.quick else TREEBANKS
-        languages = chosen("language", options.languages, list(LANGUAGES), usual)
+        usual = (INVENTED,) if options.quick else TREEBANKS
+        names = chosen("language", options.languages, list(LANGUAGES), usual)
         wanted = chosen("learner", options.learners, list(LEARNERS), list(LEARNERS))
         systems = {name: system for name, system in SYSTEMS.items() if system.learner in wanted}
         journal = Journal.open(options.output, self.name)
-        contests = {name: make_contest(name, options, journal, watcher) for name in languages}
+        contests = {name: make_contest(name, options, journal, watcher) for name in names}
         results = {
             name: {key: _result(contest, key, system) for key, system in systems.items()}
             for name, contest in contests.items()
