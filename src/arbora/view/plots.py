@@ -141,4 +141,4 @@ def _draw(axes: Axes, panel: Panel) -> None:
         else:
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if panel.lines:
-        axes.legend(loc="best" if panel.marked else "lower right")
+        axes.legend(loc="best")
