@@ -9,6 +9,7 @@ from graph_toys import config, treebank
 
 from arbora._annotation import filled_heads, single_root_heads, training_heads
 from arbora._stages import Silent
+from arbora._train_config import resolve
 from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
 from arbora.data.tree import Tree
@@ -16,7 +17,7 @@ from arbora.data.treebank import write
 from arbora.errors import DataError, InputError, ModelError
 from arbora.parser import Parser, PrunerSettings
 from arbora.registry import learners
-from arbora.train import TrainConfig, resolve, train
+from arbora.train import TrainConfig, train
 
 TRAIN, DEV = treebank(30, seed=1, nonprojective=0.2), treebank(12, seed=2, nonprojective=0.2)
 

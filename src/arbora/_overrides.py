@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from arbora._train_config import TrainConfig
 from arbora.config import merge, to_dict
 from arbora.errors import InputError, unknown
 from arbora.registry import learners
-from arbora.train import TrainConfig
 
 TABLES = ("parameters", "pruner_settings")
 

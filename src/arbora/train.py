@@ -12,103 +12,48 @@ model, byte for byte, whatever the number of threads.
 
 from __future__ import annotations
 
-import math
 import os
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
 from arbora._annotation import (
-    Projectivize,
     check_dev,
     check_treebank,
     filled_heads,
-    is_complete,
     training_heads,
 )
 from arbora._checkpoint import Checkpoint, Saved
-from arbora._core import Encoded, KeptArcs, measure_trees
-from arbora._stages import Best, Floats, Observer, Scores, Silent, Stage, Which
-from arbora.config import from_dict, load_config, to_dict
+from arbora._core import Encoded, KeptArcs
+from arbora._stages import Best, Floats, Observer, Scores, Silent, Stage
+from arbora._train_config import (
+    TrainConfig,
+    TreebankShape,
+    chosen_learner,
+    learns_from_parts,
+    make_config,
+    make_learner,
+    resolve,
+    storable,
+)
+from arbora.config import to_dict
 from arbora.data.columns import Columns
 from arbora.data.encode import Names
 from arbora.data.treebank import Treebank, gather
 from arbora.errors import InputError, ModelError, require_threads
-from arbora.interfaces import Learner, Progress, Query, Roots, Trees
+from arbora.interfaces import Learner, Progress, Query
 from arbora.learners import Adagrad, PassiveAggressive
 from arbora.learners._online import require_answers
-from arbora.parser import Parser, Pruner, PrunerSettings, pruner_scorer
+from arbora.parser import Parser, Pruner, pruner_scorer
 from arbora.problems import GraphProblem
-from arbora.registry import learners
 from arbora.scorers import GraphSettings
-from arbora.scorers.linear import Labels, Task
+from arbora.scorers.linear import Task
 from arbora.temperature import fit_temperatures
 
-CROSSING_SHARE = 0.005
-"""With `trees="auto"`: above this share of crossing arcs, trees may cross."""
-ROOTS_SHARE = 0.005
-"""With `roots="auto"`: above this share of sentences with several roots, trees may have several."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainConfig:
-    """All settings of a training; what is `auto` is decided by the treebank, and stored as decided."""
-
-    trees: Trees | Literal["auto"] = "auto"
-    roots: Roots | Literal["auto"] = "auto"
-    order: Literal[1, 2] = 2
-    grandparents: bool = True
-    labels: Labels = "staged"
-    features: str = "graph-v1"
-    tree_bits: int = 22
-    label_bits: int = 22
-    pruner: bool | Literal["auto"] = "auto"
-    """auto: yes."""
-    pruner_settings: PrunerSettings = field(default_factory=PrunerSettings)
-    learner: str = "passive_aggressive"
-    parameters: dict[str, int | float | str] = field(default_factory=dict)
-    """Of the learner, by name; `arbora info learner NAME` lists them."""
-    weights: Which = "averaged"
-    projectivize: Projectivize = "flatten"
-    """How crossing arcs of the treebank are changed where trees are projective."""
-    decode: Literal["same", "projective", "auto"] = "same"
-    """Trees when parsing, where training is over first-order non-projective ones; auto: the better on dev."""
-    patience: int = 4
-    """Stop when dev has not improved for so many epochs; 0: never."""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.patience < 0 or self.seed < 0:
-            raise InputError(f"patience, seed: expected 0 or more, got {min(self.patience, self.seed)}")
-        if self.weights not in get_args(Which):
-            raise InputError(f"weights: expected {' or '.join(get_args(Which))}, got {self.weights!r}")
-        if self.decode != "same" and self.order != 1:
-            raise InputError(
-                f"decode: expected same with order = {self.order}, got {self.decode!r}; second-order scores "
-                "belong to the trees they were trained with"
-            )
-
-    @staticmethod
-    def elsewhere(name: str) -> str | None:
-        """Where a setting stands that is none of the fields: a learner's are in their own table."""
-        factories: list[Any] = [learners.factory(learner) for learner in learners]
-        known = {parameter.name for factory in factories for parameter in factory.parameters()}
-        return f"parameters.{name}" if name in known else None
-
-
-DEFAULT_PARAMETERS: dict[str, dict[str, int | float | str]] = {
-    # Chosen on UD_English-EWT dev.
-    "passive_aggressive": {"C": 0.01},
-    "mira": {"C": 0.01},
-    "adagrad": {"C": 0.1, "rate": 1.0, "floor": 30.0},
-    # As of adagrad, whose objective is the same; and a cautious guess.
-    "log_linear": {"C": 0.1},
-    "exponentiated_gradient": {"C": 0.01},
-}
 LABEL_LEARNER = PassiveAggressive(C=0.01, epochs=5)
 PRUNER_LEARNER = PassiveAggressive(C=0.01, epochs=3)
 # For learners of probabilities, and for what is known in part.
@@ -158,98 +103,6 @@ def train(
     columns = gather(treebank, check_treebank)
     judged = None if dev is None else gather(dev, check_treebank, "dev")
     return Training(columns, judged, settings, threads, observer or Silent()).run(checkpoint, resume=resume)
-
-
-def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] | None) -> TrainConfig:
-    """A configuration however it is given; InputError where it is none."""
-    if given is None or isinstance(given, TrainConfig):
-        return given or TrainConfig()
-    if isinstance(given, Mapping):
-        return from_dict(TrainConfig, given)
-    if not isinstance(given, str | os.PathLike):
-        raise InputError(
-            "config: expected a TrainConfig, a mapping or the name of a TOML file, "
-            f"got {type(given).__name__}"
-        )
-    try:
-        return load_config(given, TrainConfig)
-    except OSError as error:
-        raise InputError(f"config: {os.fspath(given)}: {error.strerror or error}") from None
-
-
-def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
-    """The configuration with all that is `auto` decided."""
-    shape = TreebankShape.of(columns)
-    pick: dict[str, Any] = {}
-    if config.trees == "auto":
-        pick["trees"] = "nonprojective" if shape.crossing_share > CROSSING_SHARE else "projective"
-    if config.roots == "auto":
-        pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
-    if config.pruner == "auto":
-        pick["pruner"] = True
-    pick["parameters"] = chosen_learner(config).settings()
-    return replace(config, **pick)
-
-
-def chosen_learner(config: TrainConfig) -> Learner:
-    """The learner of a configuration, with the defaults of parsers where it says nothing."""
-    return make_learner(config, {**DEFAULT_PARAMETERS.get(config.learner, {}), **config.parameters})
-
-
-def learns_from_parts(config: TrainConfig) -> bool:
-    """Whether some heads may be unknown: the learner asks for nothing but probabilities."""
-    return chosen_learner(config).needs == {Query.MARGINALS}
-
-
-@dataclass(frozen=True)
-class TreebankShape:
-    """What decides about settings that are `auto`."""
-
-    sentences: int
-    crossing_trees: int
-    crossing_share: float
-    """Of arcs."""
-    several_roots: int
-    """Sentences that have more than one."""
-
-    @classmethod
-    def of(cls, columns: Columns) -> TreebankShape:
-        """Counted in a treebank."""
-        crossing, _, roots = measure_trees(columns.heads, columns.offsets)
-        trees = np.unique(np.searchsorted(columns.offsets, np.flatnonzero(crossing), side="right"))
-        return cls(len(columns), len(trees), float(np.mean(crossing)), int(np.count_nonzero(roots > 1)))
-
-    def decisions(self, asked: TrainConfig, chosen: TrainConfig) -> Iterator[str]:
-        """A line for each thing that was left to the treebank."""
-        whole = f"{self.sentences:,}"
-        if asked.trees == "auto":
-            share = f"{100 * self.crossing_share:.2g}% of arcs"
-            yield f"trees: {self.crossing_trees:,} of {whole} have crossing arcs ({share}): {chosen.trees}"
-        if asked.roots == "auto":
-            yield f"roots: {self.several_roots:,} of {whole} trees have several: {chosen.roots}"
-
-
-def make_learner(config: TrainConfig, parameters: dict[str, int | float | str]) -> Learner:
-    """The learner of a configuration, with its seed where it has one; numbers may be given as text."""
-    factory: type[Learner] = learners.factory(config.learner)  # type: ignore[assignment]
-    known = {parameter.name: parameter.kind for parameter in factory.parameters()}
-    texts = {
-        name: value
-        for name, value in parameters.items()
-        if isinstance(value, str) and known.get(name, str) is not str
-    }
-    seed = {"seed": config.seed} if "seed" in known and "seed" not in parameters else {}
-    return learners.create(config.learner, **{**parameters, **factory.parse(texts), **seed})
-
-
-def storable(config: TrainConfig) -> dict[str, Any]:
-    """The configuration as JSON can hold it: what is not finite, such as MIRA's `C = inf`, as text."""
-    values = to_dict(config)
-    values["parameters"] = {
-        name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in config.parameters.items()
-    }
-    return values
 
 
 class Training:
@@ -488,4 +341,4 @@ class Dev:
         return {"las": 100 * float(np.mean(right & (labels == self._labels))), "uas": uas}
 
 
-__all__ = ["TrainConfig", "Trained", "check_treebank", "is_complete", "train"]
+__all__ = ["Observer", "TrainConfig", "Trained", "train"]

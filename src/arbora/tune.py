@@ -16,13 +16,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from arbora._annotation import check_treebank
 from arbora._overrides import override, say_lost
 from arbora._stages import Observer, Scores, Silent
+from arbora._train_config import TrainConfig, make_learner
 from arbora.config import to_dict
 from arbora.data.columns import Columns, columns_of
 from arbora.data.treebank import Treebank, gather
 from arbora.errors import InputError, require_threads
-from arbora.train import TrainConfig, check_treebank, make_learner, train
+from arbora.train import train
 
 Pair = tuple[Columns, Columns]
 """A treebank to train on and one to judge by."""

@@ -11,12 +11,12 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from arbora._overrides import lost_parameters, override, say_lost, with_learner
+from arbora._train_config import TrainConfig, make_learner
 from arbora.cli.files import existing_if_given
 from arbora.cli.progress import say
 from arbora.config import load_config
 from arbora.errors import InputError
 from arbora.registry import learners
-from arbora.train import TrainConfig, make_learner
 
 
 class TreesChoice(StrEnum):

@@ -13,6 +13,7 @@ import typer
 
 from arbora._replace import is_special
 from arbora._stages import Scores
+from arbora._train_config import learns_from_parts
 from arbora.cli.files import (
     FormatOption,
     at_most_one_stdin,
@@ -44,7 +45,7 @@ from arbora.cli.settings import (
 from arbora.cli.tables import Table, show
 from arbora.cli.treebanks import read_treebanks
 from arbora.data.columns import Columns
-from arbora.train import Dev, Trained, learns_from_parts, train
+from arbora.train import Dev, Trained, train
 from arbora.view.curve import draw_curve
 from arbora.view.plots import SUFFIXES
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._annotation import training_heads
+from arbora._annotation import check_treebank, training_heads
 from arbora.config import to_dict
 from arbora.data import treebank
 from arbora.data.columns import Columns, Format
@@ -31,7 +31,7 @@ from arbora.parser import Parser, Pruner, PrunerSettings, pruner_scorer
 from arbora.problems import GraphProblem, Watched
 from arbora.registry import features
 from arbora.scorers import GraphSettings
-from arbora.train import PRUNER_LEARNER, check_treebank
+from arbora.train import PRUNER_LEARNER
 
 Which: TypeAlias = Literal["averaged", "last"]
 Floats: TypeAlias = NDArray[np.float32]
