@@ -16,6 +16,8 @@ void bind_linear(nb::module_& m);
 
 NB_MODULE(_core, m) {
     m.doc() = "Native core of Arbora.";
+    // A treebank that a program still holds when Python ends is no leak of ours, and no business of whoever runs the program.
+    nb::set_leak_warnings(false);
     // The core's exceptions surface as the classes of arbora.errors, which imports nothing of ours.
     nb::register_exception_translator([](const std::exception_ptr& error, void*) {
         const auto raise = [](const char* name, const char* what) {
