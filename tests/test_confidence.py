@@ -152,7 +152,7 @@ def test_what_always_holds(kind, parsers):
     assert risk.head_probabilities.sum() >= found.head_probabilities.sum() - 1e-6
     for (first, last), best in zip(pieces(DEV), found.log_probabilities, strict=True):
         tree = Tree.from_heads(risk.heads[first:last].tolist())
-        assert tree.is_projective or parser.settings.trees == "nonprojective"
+        assert tree.is_projective() or parser.settings.trees == "nonprojective"
         assert parser.settings.roots == "multi" or len(tree.roots) == 1
         assert np.isnan(best) == (kind in GUESSED)
     cold = parser.judge(DEV, decode="minimum-risk", temperatures=replace(HOT, risk=0.01))

@@ -88,7 +88,7 @@ def check_trees(columns, made, encoded, learned, shape):
     assert (names == -1).all() if labels is None else (names >= 0).all()
     for first, last in pairwise(columns.offsets.tolist()):
         found = Tree.from_heads(heads[first:last].tolist())  # a tree, or an error
-        assert shape["trees"] == "nonprojective" or found.is_projective
+        assert shape["trees"] == "nonprojective" or found.is_projective()
         roots = int(np.sum(heads[first:last] == 0))
         assert roots == 1 if shape["roots"] == "single" else roots >= 1
 
