@@ -8,7 +8,7 @@ may differ in all but what they are for: learner, order, trees, features, even l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.distribution import TreeDistribution
 from arbora.errors import InputError
-from arbora.parser import Ints, Parser, Temperatures
+from arbora.parser import Ints, Parser
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ class Ensemble:
     def combine(self, columns: Columns, *, threads: int = 1) -> Combined:
         """Trees of a treebank. Twice a pass with sums over trees per parser; O(n²) numbers per sentence."""
         found = [
-            p.judge(columns, temperatures=_sharpened(p.temperatures), arc_table=True, threads=threads)
+            p.judge(columns, temperatures=p.temperatures.at_risk, arc_table=True, threads=threads)
             for p in self.parsers
         ]
         heads = self._decode(_tables(columns, [each.arc_table for each in found]), threads)
@@ -161,11 +161,6 @@ class Ensemble:
     def distribution(self, sentence: Sentence) -> TreeDistribution:
         """There is none that has scores: InputError."""
         raise InputError("distribution: expected one parser, got several; ask each of them")
-
-
-def _sharpened(temperatures: Temperatures) -> Temperatures:
-    """As minimum-risk decoding has them."""
-    return replace(temperatures, trees=temperatures.risk * temperatures.trees)
 
 
 def _tables(columns: Columns, of_parsers: list[Floats]) -> list[Floats]:

@@ -106,6 +106,11 @@ class Temperatures:
         if not 0.0 <= self.missed < 1.0:
             raise InputError(f"missed: expected a share from 0 to below 1, got {self.missed!r}")
 
+    @property
+    def at_risk(self) -> Temperatures:
+        """Those of the distribution that minimum-risk decoding looks at, as if it were the trees' own."""
+        return replace(self, trees=self.risk * self.trees, risk=1.0)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parser:
@@ -149,7 +154,8 @@ class Parser:
         check_decode(decode)
         if decode == "argmax":
             return self.trees_of(self.names.encode(columns), threads=threads)
-        found = self.judge(columns, decode=decode, threads=threads)
+        # Nobody asks for probabilities: one pass with sums over trees is enough.
+        found = self.judge(columns, decode=decode, temperatures=self.temperatures.at_risk, threads=threads)
         return found.heads, found.labels
 
     def trees_of(self, sentences: Encoded, *, threads: int = 1) -> tuple[Ints, Ints]:
