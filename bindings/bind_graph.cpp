@@ -265,27 +265,46 @@ std::vector<std::int64_t> chosen_of(const Line<std::int64_t>& sentences, std::si
     return chosen;
 }
 
-void bind_questions(nb::module_& m) {
-    nb::class_<Questions>(m, "GraphQuestions", "What a learner may ask about a treebank; see arbora.problems.graph.")
-        .def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const std::string& task,
-                            const KeptArcs* arcs, int threads) {
-                new (self) Questions(model, sentences, task_of(task), arcs == nullptr ? nullptr : &arcs->sets, threads);
+template <class Asked>
+void check_sentence(const Asked& self, std::size_t sentence) {
+    if (sentence >= self.size()) throw nb::index_error("sentence out of range");
+}
+
+// What all that is asked about a treebank share: how they are made, one example's answer, and the sum over several.
+template <class Asked>
+nb::class_<Asked> bind_treebank(nb::module_& m, const char* name, const char* doc) {
+    const auto answer = [](auto&& ask) {
+        Questions::Reply reply;
+        {
+            const nb::gil_scoped_release release;
+            reply = ask();
+        }
+        return tuple_of(reply);
+    };
+    return nb::class_<Asked>(m, name, doc)
+        .def("__init__", [](Asked* self, const Model& model, const Encoded& sentences, const std::string& task, const KeptArcs* arcs, int threads) {
+                new (self) Asked(model, sentences, task_of(task), arcs == nullptr ? nullptr : &arcs->sets, threads);
             }, "model"_a, "sentences"_a, "task"_a, "arcs"_a.none(), "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
             nb::keep_alive<1, 5>())
-        .def("__len__", &Questions::size)
-        .def_prop_ro("weight_count", &Questions::weight_count)
-        .def("ask", [](Questions& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
-                if (sentence >= self.size()) throw nb::index_error("sentence out of range");
-                Questions::Reply reply;
-                {
-                    const nb::gil_scoped_release release;
-                    reply = self.ask(sentence, weights, cost_augmented);
-                }
-                return tuple_of(reply);
+        .def("__len__", &Asked::size)
+        .def_prop_ro("weight_count", &Asked::weight_count)
+        .def("ask", [answer](Asked& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
+                check_sentence(self, sentence);
+                return answer([&] { return self.ask(sentence, weights, cost_augmented); });
             }, "sentence"_a, "weights"_a, "cost_augmented"_a,
             nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
+        .def("total", [answer](Asked& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
+                const auto chosen = chosen_of(sentences, self.size());
+                return answer([&] { return self.total(chosen, weights, cost_augmented); });
+            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
+            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
+                    "tuple[float, float, SparseVector]"));
+}
+
+void bind_questions(nb::module_& m) {
+    bind_treebank<Questions>(m, "GraphQuestions", "What a learner may ask about a treebank; see arbora.problems.graph.")
         .def("candidates", [](Questions& self, std::size_t sentence, const Weights& weights, int k) {
-                if (sentence >= self.size()) throw nb::index_error("sentence out of range");
+                check_sentence(self, sentence);
                 std::vector<Questions::Reply> replies;
                 {
                     const nb::gil_scoped_release release;
@@ -295,55 +314,13 @@ void bind_questions(nb::module_& m) {
                 for (const auto& reply : replies) result.append(tuple_of(reply));
                 return result;
             }, "sentence"_a, "weights"_a, "k"_a,
-            nb::sig("def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]"))
-        .def("total", [](Questions& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
-                const auto chosen = chosen_of(sentences, self.size());
-                Questions::Reply reply;
-                {
-                    const nb::gil_scoped_release release;
-                    reply = self.total(chosen, weights, cost_augmented);
-                }
-                return tuple_of(reply);
-            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
-            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"));
-}
-
-void check_sentence(const Likelihood& self, std::size_t sentence) {
-    if (sentence >= self.size()) throw nb::index_error("sentence out of range");
+            nb::sig("def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]"));
 }
 
 std::vector<double> doubles_of(const Line<double>& given) { return {given.data(), given.data() + given.size()}; }
 
 void bind_likelihood(nb::module_& m) {
-    nb::class_<Likelihood>(m, "GraphLikelihood", "A treebank's probability and its gradient; see arbora.problems.graph.")
-        .def("__init__", [](Likelihood* self, const Model& model, const Encoded& sentences, const std::string& task,
-                            const KeptArcs* arcs, int threads) {
-                new (self) Likelihood(model, sentences, task_of(task), arcs == nullptr ? nullptr : &arcs->sets, threads);
-            }, "model"_a, "sentences"_a, "task"_a, "arcs"_a.none(), "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-            nb::keep_alive<1, 5>())
-        .def("__len__", &Likelihood::size)
-        .def_prop_ro("weight_count", &Likelihood::weight_count)
-        .def("ask", [](Likelihood& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
-                check_sentence(self, sentence);
-                Questions::Reply reply;
-                {
-                    const nb::gil_scoped_release release;
-                    reply = self.ask(sentence, weights, cost_augmented);
-                }
-                return tuple_of(reply);
-            }, "sentence"_a, "weights"_a, "cost_augmented"_a,
-            nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
-        .def("total", [](Likelihood& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
-                const auto chosen = chosen_of(sentences, self.size());
-                Questions::Reply reply;
-                {
-                    const nb::gil_scoped_release release;
-                    reply = self.total(chosen, weights, cost_augmented);
-                }
-                return tuple_of(reply);
-            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
-            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
-                    "tuple[float, float, SparseVector]"))
+    bind_treebank<Likelihood>(m, "GraphLikelihood", "A treebank's probability and its gradient; see arbora.problems.graph.")
         .def("gradient", [](Likelihood& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
                 const auto chosen = chosen_of(sentences, self.size());
                 Output<double> gradient(self.weight_count());
