@@ -138,7 +138,8 @@ def test_dev_is_taken_where_there_is_one(tmp_path):
 
 
 def made_up(uas, dev, heads):
-    return Result(Choice({"C": 1.0}, 3, "projective", dev, 1.0), uas, [5] * len(heads), heads)
+    choice = Choice({"C": 1.0}, 3, "projective", dev, 1.0)
+    return Result(choice=choice, uas=uas, tokens=[5] * len(heads), heads=heads)
 
 
 def test_tables_choose_on_dev_and_count_sentences(tmp_path):

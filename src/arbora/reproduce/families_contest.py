@@ -12,13 +12,13 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, get_args
+from typing import Any
 
 from arbora.data.columns import Columns
 from arbora.interfaces import Learner, Progress, Trees
 from arbora.parser import PrunerSettings
 from arbora.reproduce.courses import Course, Floats, as_columns, inputs
-from arbora.reproduce.languages import Limits, Material
+from arbora.reproduce.languages import Limits, Material, Tested
 from arbora.reproduce.search import Parameters, Search, in_words, make_learner, points_needed
 from arbora.reproduce.study import Journal, Watcher, compute
 from arbora.scorers import GraphSettings
@@ -90,15 +90,11 @@ class Kept:
     weights: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+@dataclass(frozen=True, kw_only=True)
+class Result(Tested):
     """A learner, trained over one kind of trees, on one language."""
 
     choice: Choice
-    uas: float
-    """On the test set; `tokens` and `heads` are its counts per sentence: scored words, right heads."""
-    tokens: list[int]
-    heads: list[int]
 
 
 class FamiliesContest:
@@ -189,7 +185,7 @@ class FamiliesContest:
     def _judge(self, trees: Trees, progress: Progress, seconds: float) -> Judged:
         """On dev; projective models know nothing of crossing trees, so only others are asked for both."""
         course, weights, epoch = self._course(trees), progress.averaged(), progress.epoch
-        kinds = [trees] if trees == "projective" else [trees, *(set(get_args(Trees)) - {trees})]
+        kinds: list[Trees] = [trees] if trees == "projective" else [trees, "projective"]
         uas = {kind: course.uas(weights, kind) for kind in kinds}
         return Judged(epoch.number, seconds, uas, dict(epoch.measures))
 
@@ -221,7 +217,7 @@ class FamiliesContest:
             work,
             lambda result: f"test UAS {result['uas']:.2f} with {choice.words}, {choice.epoch} epochs",
         )
-        return Result(choice, tested["uas"], tested["tokens"], tested["heads"])
+        return Result(choice=choice, **tested)
 
     def _keep(self, learner: Learner, trees: Trees, point: Judged, progress: Progress) -> None:
         before = self._kept.get((learner.name, trees))

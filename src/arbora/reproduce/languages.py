@@ -91,6 +91,16 @@ languages = {
 """Those that studies choose from."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Tested:
+    """A system's trees of the test set, scored."""
+
+    uas: float
+    tokens: list[int]
+    """Scored words, by sentence; likewise `heads`, the right ones among them."""
+    heads: list[int]
+
+
 class Material:
     """A language's sentences."""
 

@@ -139,5 +139,4 @@ def make_contest(name: str, options: Options, journal: Journal, watcher: Watcher
 
 def _result(contest: Contest, name: str, system: System) -> Result:
     choice = contest.choose(system)
-    tested = contest.tested(name, system, choice)
-    return Result(choice, tested["uas"], tested["tokens"], tested["heads"], tested["seconds"])
+    return Result(choice=choice, **contest.tested(name, system, choice))

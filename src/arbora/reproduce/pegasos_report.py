@@ -8,7 +8,7 @@ from typing import Any
 
 from arbora._replace import replacing
 from arbora.reproduce.contest import Choice, Rules, System
-from arbora.reproduce.languages import Language
+from arbora.reproduce.languages import Language, Tested
 from arbora.reproduce.study import PAGE, Journal, Options, Report, Table, chance, command, number
 from arbora.significance import paired_bootstrap, sign_test
 from arbora.view.plots import Line, Panel, save_plot
@@ -18,16 +18,13 @@ IN_FIGURE = {"pegasos": 0, "one-slack": 1, "mira": 2}
 """The systems of Figure 2, each with its colour; the average of Pegasos-DP is in, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+@dataclass(frozen=True, kw_only=True)
+class Result(Tested):
     """One system on one language."""
 
     choice: Choice
-    uas: float
-    """On the test set; `tokens` and `heads` are its counts per sentence: scored words, right heads."""
-    tokens: list[int]
-    heads: list[int]
     seconds: float
+    """Processor time of the training that was tested."""
 
 
 Results = Mapping[str, Mapping[str, Result]]
