@@ -92,6 +92,14 @@ void bind_columns(nb::module_& m) {
             for (std::size_t i = 0; i < self.extra_kinds.size(); ++i) texts.append(to_str(self.extra(i)));
             return texts;
         })
+        .def("with_column", [](const Columns& self, int column, const Input<std::int32_t>& ids, const std::vector<std::string>& names) {
+                if (ids.size() != self.word_count()) throw arbora::InputError("ids: expected one per word");
+                const auto place = checked_column(column);
+                nb::gil_scoped_release release;
+                return with_column(self, place, ids.data(), names);
+            }, "column"_a, "ids"_a, "names"_a,
+            nb::sig("def with_column(self, column: int, ids: numpy.typing.NDArray[numpy.int32], names: collections.abc.Sequence[str]) -> ConllColumns"),
+            "A copy with other texts in one column.")
         .def("to_bytes", [](const Columns& self) {
             std::string out;
             {

@@ -84,8 +84,6 @@ void make_model(Model* self, const TemplateList& arcs, const TemplateList& sibli
     new (self) Model(std::move(model));
 }
 
-nb::object tuple_of(const Questions::Reply& reply) { return nb::make_tuple(reply.loss, reply.margin, SparseVector(reply.difference)); }
-
 void bind_encoded(nb::module_& m) {
     nb::class_<Encoded>(m, "Encoded", "Sentences as numbers; see arbora.data.encode.")
         .def("__init__", [](Encoded* self, const conll::Columns& columns, const std::vector<std::string>& tags,
@@ -258,13 +256,6 @@ void bind_model(nb::module_& m) {
                      "-> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"));
 }
 
-std::vector<std::int64_t> chosen_of(const Line<std::int64_t>& sentences, std::size_t size) {
-    std::vector<std::int64_t> chosen(sentences.data(), sentences.data() + sentences.size());
-    for (const auto s : chosen)
-        if (s < 0 || static_cast<std::size_t>(s) >= size) throw nb::index_error("sentence out of range");
-    return chosen;
-}
-
 template <class Asked>
 void check_sentence(const Asked& self, std::size_t sentence) {
     if (sentence >= self.size()) throw nb::index_error("sentence out of range");
@@ -273,14 +264,6 @@ void check_sentence(const Asked& self, std::size_t sentence) {
 // What all that is asked about a treebank share: how they are made, one example's answer, and the sum over several.
 template <class Asked>
 nb::class_<Asked> bind_treebank(nb::module_& m, const char* name, const char* doc) {
-    const auto answer = [](auto&& ask) {
-        Questions::Reply reply;
-        {
-            const nb::gil_scoped_release release;
-            reply = ask();
-        }
-        return tuple_of(reply);
-    };
     return nb::class_<Asked>(m, name, doc)
         .def("__init__", [](Asked* self, const Model& model, const Encoded& sentences, const std::string& task, const KeptArcs* arcs, int threads) {
                 new (self) Asked(model, sentences, task_of(task), arcs == nullptr ? nullptr : &arcs->sets, threads);
@@ -288,12 +271,12 @@ nb::class_<Asked> bind_treebank(nb::module_& m, const char* name, const char* do
             nb::keep_alive<1, 5>())
         .def("__len__", &Asked::size)
         .def_prop_ro("weight_count", &Asked::weight_count)
-        .def("ask", [answer](Asked& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
+        .def("ask", [](Asked& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
                 check_sentence(self, sentence);
                 return answer([&] { return self.ask(sentence, weights, cost_augmented); });
             }, "sentence"_a, "weights"_a, "cost_augmented"_a,
             nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
-        .def("total", [answer](Asked& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
+        .def("total", [](Asked& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
                 const auto chosen = chosen_of(sentences, self.size());
                 return answer([&] { return self.total(chosen, weights, cost_augmented); });
             }, "sentences"_a, "weights"_a, "cost_augmented"_a,

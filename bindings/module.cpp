@@ -12,6 +12,8 @@ void bind_confidence(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_inference(nb::module_& m);
 void bind_linear(nb::module_& m);
+void bind_sequence(nb::module_& m);
+void bind_tag(nb::module_& m);
 }
 
 NB_MODULE(_core, m) {
@@ -36,4 +38,6 @@ NB_MODULE(_core, m) {
     arbora::bind_graph(m);
     arbora::bind_confidence(m);
     arbora::bind_linear(m);
+    arbora::bind_sequence(m);
+    arbora::bind_tag(m);
 }

@@ -1,5 +1,7 @@
 #include "conll/columns.hpp"
 
+#include "errors/errors.hpp"
+
 #include <charconv>
 
 namespace arbora::conll {
@@ -101,5 +103,20 @@ void append(const Columns& columns, std::size_t s, const NewTrees* trees, std::s
 }
 
 }  // namespace
+
+Columns with_column(const Columns& columns, std::size_t column, const std::int32_t* ids, const std::vector<std::string>& names) {
+    StringTable table;
+    std::vector<std::int32_t> places;
+    places.reserve(names.size());
+    for (const auto& name : names) places.push_back(table.intern(name));
+    Columns result = columns;
+    for (std::size_t w = 0; w < columns.word_count(); ++w) {
+        if (ids[w] < 0 || static_cast<std::size_t>(ids[w]) >= names.size())
+            throw InputError("ids: expected numbers below " + std::to_string(names.size()) + ", got " + std::to_string(ids[w]));
+        result.ids[column][w] = places[static_cast<std::size_t>(ids[w])];
+    }
+    result.tables[column] = std::move(table);
+    return result;
+}
 
 }  // namespace arbora::conll

@@ -4,6 +4,7 @@
 
 #include "errors/errors.hpp"
 #include "feature/hash.hpp"
+#include "text/text.hpp"
 
 namespace arbora::feature {
 
@@ -16,56 +17,6 @@ constexpr std::string_view kInputs[] = {"lemma", "upos", "xpos", "feats"};  // f
 constexpr std::int32_t kNothing = 0;  // the number of `_` in every column
 
 constexpr std::size_t kPrefix = 4, kSuffix = 3, kEnding = 2;  // characters
-
-bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
-
-std::string_view first_characters(std::string_view text, std::size_t count) {
-    std::size_t at = 0;
-    for (; at < text.size(); ++at)
-        if (starts_character(text[at]) && count-- == 0) break;
-    return text.substr(0, at);
-}
-
-std::string_view last_characters(std::string_view text, std::size_t count) {
-    std::size_t at = text.size();
-    while (at > 0 && count > 0)
-        if (starts_character(text[--at])) --count;
-    return text.substr(at);
-}
-
-// X, x, d or the character itself, each run once: "Mc-Donald2" gives "Xx-Xxd". Letters outside ASCII count as x.
-std::string shape(std::string_view text) {
-    std::string result;
-    for (const char c : text) {
-        char kind = c;
-        if (c >= 'A' && c <= 'Z') kind = 'X';
-        if ((c >= 'a' && c <= 'z') || (c & 0x80)) kind = 'x';
-        if (c >= '0' && c <= '9') kind = 'd';
-        if (result.empty() || result.back() != kind) result.push_back(kind);
-    }
-    return result;
-}
-
-// In small letters: Latin, Greek and Cyrillic ones of one or two bytes; everything else stays as it is.
-std::string lowered(std::string_view text) {
-    std::string result(text);
-    for (std::size_t i = 0; i < result.size(); ++i) {
-        const auto first = static_cast<unsigned char>(result[i]);
-        if (first >= 'A' && first <= 'Z') result[i] = static_cast<char>(first + 32);
-        if (first < 0xc3 || first > 0xd0 || i + 1 >= result.size()) continue;
-        const unsigned letter = (first & 0x1fU) << 6 | (static_cast<unsigned char>(result[i + 1]) & 0x3fU);
-        unsigned small = letter;
-        if ((letter >= 0xc0 && letter <= 0xde && letter != 0xd7) || (letter >= 0x391 && letter <= 0x3a9) || (letter >= 0x410 && letter <= 0x42f))
-            small = letter + 0x20;
-        else if (letter >= 0x400 && letter <= 0x40f)
-            small = letter + 0x50;
-        else if ((letter >= 0x100 && letter <= 0x137) || (letter >= 0x14a && letter <= 0x177))
-            small = letter | 1;
-        result[i] = static_cast<char>(0xc0 | small >> 6);
-        result[++i] = static_cast<char>(0x80 | (small & 0x3f));
-    }
-    return result;
-}
 
 std::uint32_t value(Field field, std::string_view text) {
     return static_cast<std::uint32_t>(hash_text(text, static_cast<std::uint64_t>(field) + 1));
@@ -86,10 +37,10 @@ std::vector<Row> form_rows(const conll::StringTable& forms) {
     for (std::size_t id = 0; id < forms.size(); ++id) {
         const std::string_view text = forms[id];
         set(rows[id], Field::form, value(Field::form, text));
-        set(rows[id], Field::prefix, value(Field::prefix, first_characters(text, kPrefix)));
-        set(rows[id], Field::suffix, value(Field::suffix, last_characters(text, kSuffix)));
-        set(rows[id], Field::ending, value(Field::ending, last_characters(text, kEnding)));
-        set(rows[id], Field::shape, value(Field::shape, shape(text)));
+        set(rows[id], Field::prefix, value(Field::prefix, text::first_characters(text, kPrefix)));
+        set(rows[id], Field::suffix, value(Field::suffix, text::last_characters(text, kSuffix)));
+        set(rows[id], Field::ending, value(Field::ending, text::last_characters(text, kEnding)));
+        set(rows[id], Field::shape, value(Field::shape, text::short_shape(text)));
     }
     return rows;
 }
@@ -102,7 +53,7 @@ std::vector<std::uint32_t> values(const conll::StringTable& table, Field field) 
 
 std::vector<std::uint32_t> small_form_values(const conll::StringTable& forms) {
     std::vector<std::uint32_t> result(forms.size());
-    for (std::size_t id = 0; id < forms.size(); ++id) result[id] = value(Field::lemma, lowered(forms[id]));
+    for (std::size_t id = 0; id < forms.size(); ++id) result[id] = value(Field::lemma, text::lowered(forms[id]));
     return result;
 }
 

@@ -8,6 +8,7 @@
 
 #include "feature/encoded.hpp"
 #include "graph/worker.hpp"
+#include "linear/reply.hpp"
 #include "linear/weights.hpp"
 
 namespace arbora::graph {
@@ -41,11 +42,7 @@ public:
     Questions(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads);
     Questions(const Questions&) = delete;
 
-    struct Reply {
-        double loss = 0.0;
-        double margin = 0.0;  // <w, difference>
-        SparseVector difference;
-    };
+    using Reply = arbora::Reply;
     Reply ask(std::size_t sentence, const Weights& weights, bool cost_augmented);
     std::vector<Reply> candidates(std::size_t sentence, const Weights& weights, int k);
     // The sum over sentences; differences are whole numbers, so sums are exact in any order.

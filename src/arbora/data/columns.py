@@ -83,6 +83,10 @@ class Columns:
         """The core's own object."""
         return self._native
 
+    def with_column(self, column: TextColumn, ids: NDArray[np.int32], names: Sequence[str]) -> Columns:
+        """A copy with other texts in one column: `ids`, shape (W,), are places in `names`. O(W)."""
+        return Columns(self._native.with_column(_index(column), ids, names), self.source)
+
     def to_bytes(self) -> bytes:
         """The bytes these sentences were read from."""
         return self._native.to_bytes()

@@ -34,8 +34,8 @@ class Names:
     def of(cls, columns: Columns) -> Names:
         """All that occur in a treebank, the most common first: what is common then lies close together."""
         return cls(
-            _used(columns, "upos"),
-            tuple(name for name in _used(columns, "deprel") if name != NOTHING),
+            used(columns, "upos"),
+            tuple(name for name in used(columns, "deprel") if name != NOTHING),
             tuple(column for column in INPUT_COLUMNS if filled(columns, column)),
         )
 
@@ -61,7 +61,8 @@ def numbers_of(strings: Sequence[str], names: Sequence[str]) -> NDArray[np.int32
     return np.array([places.get(text, -1) for text in strings], dtype=np.int32)
 
 
-def _used(columns: Columns, column: TextColumn) -> tuple[str, ...]:
+def used(columns: Columns, column: TextColumn) -> tuple[str, ...]:
+    """What occurs in a column, the most common first."""
     strings = columns.strings(column)
     ids, counts = np.unique(columns.ids(column), return_counts=True)
     by_count = sorted((-count, strings[number]) for number, count in zip(ids, counts.tolist(), strict=True))

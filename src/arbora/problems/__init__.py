@@ -1,5 +1,6 @@
-"""What a learner may touch: examples with their right trees, one kind of problem per file."""
+"""What a learner may touch: examples with their right answers, one kind of problem per file."""
 
 from arbora.problems.graph import GraphProblem, Watched
+from arbora.problems.sequence import SequenceProblem
 
-__all__ = ["GraphProblem", "Watched"]
+__all__ = ["GraphProblem", "SequenceProblem", "Watched"]

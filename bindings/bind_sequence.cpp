@@ -1,0 +1,107 @@
+// core/sequence for Python: labels for the words of sentences, and a learner's questions about them.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "questions.hpp"
+#include "sequence/questions.hpp"
+
+namespace arbora {
+
+namespace {
+
+using namespace nb::literals;
+using sequence::Batch;
+using sequence::Model;
+using sequence::Questions;
+
+void make_model(Model* self, int bits, int labels, bool transitions) {
+    if (bits < sequence::kSmallestTable || bits > sequence::kLargestTable)
+        throw InputError("bits: expected " + std::to_string(sequence::kSmallestTable) + " to " + std::to_string(sequence::kLargestTable) + ", got " + std::to_string(bits));
+    if (labels < 1 || labels > sequence::kMostLabels)
+        throw InputError("labels: expected 1 to " + std::to_string(sequence::kMostLabels) + ", got " + std::to_string(labels));
+    new (self) Model{bits, labels, transitions};
+}
+
+void bind_batch(nb::module_& m) {
+    nb::class_<Batch>(m, "SequenceBatch", "Sentences as places of features; see arbora.problems.sequence.")
+        .def("__len__", &Batch::size)
+        .def_prop_ro("words", [](const Batch& self) { return self.words(); })
+        .def_prop_ro("features", [](const Batch& self) { return self.features; })
+        .def("places", [](const Batch& self) { return copied(self.places); },
+             nb::sig("def places(self) -> numpy.typing.NDArray[numpy.uint32]"), "Of all features of all words in a row.")
+        .def("set_labels", [](Batch& self, const Line<std::int32_t>& labels, const Line<std::int32_t>& gold) {
+                const auto words = static_cast<std::size_t>(self.offsets.back());
+                if (labels.size() != words || gold.size() != words) throw InputError("labels, gold: expected one per word");
+                self.labels.assign(labels.data(), labels.data() + words);
+                self.gold.assign(gold.data(), gold.data() + words);
+            }, "labels"_a, "gold"_a, "How many labels each word may have, and its right one (-1: not known).");
+}
+
+nb::object predict(const Model& self, const Batch& batch, const Line<float>& weights, int threads) {
+    check_size(weights.size(), self.weight_count(), "weights");
+    std::vector<std::int32_t> labels;
+    {
+        const nb::gil_scoped_release release;
+        labels = sequence::predict(self, batch, weights.data(), threads);
+    }
+    return copied(labels);
+}
+
+void bind_model(nb::module_& m) {
+    nb::class_<Model>(m, "SequenceModel", "A table of weights for labels of words, and for pairs of neighbours.")
+        .def("__init__", &make_model, "bits"_a, "labels"_a, "transitions"_a)
+        .def_prop_ro("weight_count", &Model::weight_count)
+        .def("predict", &predict, "batch"_a, "weights"_a, "threads"_a,
+             nb::sig("def predict(self, batch: SequenceBatch, weights: numpy.typing.NDArray[numpy.float32], threads: int) -> "
+                     "numpy.typing.NDArray[numpy.int32]"),
+             "The best label of every word.");
+}
+
+void bind_questions(nb::module_& m) {
+    nb::class_<Questions>(m, "SequenceQuestions", "What a learner may ask about labelled sentences; see arbora.problems.sequence.")
+        .def("__init__", [](Questions* self, const Model& model, const Batch& batch, int threads) { new (self) Questions(model, batch, threads); },
+             "model"_a, "batch"_a, "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def("__len__", &Questions::size)
+        .def_prop_ro("weight_count", &Questions::weight_count)
+        .def_prop_ro("is_annotated", &Questions::is_annotated)
+        .def("ask", [](Questions& self, std::size_t sentence, const Weights& weights, bool sums, bool cost_augmented) {
+                if (sentence >= self.size()) throw nb::index_error("sentence out of range");
+                return answer([&] { return sums ? self.ask_sum(sentence, weights, cost_augmented) : self.ask(sentence, weights, cost_augmented); });
+            }, "sentence"_a, "weights"_a, "sums"_a, "cost_augmented"_a,
+            nb::sig("def ask(self, sentence: int, weights: Weights, sums: bool, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
+        .def("total", [](Questions& self, const Line<std::int64_t>& sentences, const Weights& weights, bool sums, bool cost_augmented) {
+                const auto chosen = chosen_of(sentences, self.size());
+                return answer([&] { return self.total(chosen, weights, sums, cost_augmented); });
+            }, "sentences"_a, "weights"_a, "sums"_a, "cost_augmented"_a,
+            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, sums: bool, cost_augmented: bool) -> "
+                    "tuple[float, float, SparseVector]"))
+        .def("gradient", [](Questions& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
+                const auto chosen = chosen_of(sentences, self.size());
+                Output<double> gradient(self.weight_count());
+                double loss = 0.0;
+                {
+                    const nb::gil_scoped_release release;
+                    std::fill_n(gradient.data(), self.weight_count(), 0.0);
+                    loss = self.gradient(chosen, weights, cost_augmented, gradient.data());
+                }
+                return nb::make_tuple(loss, gradient.numpy({self.weight_count()}));
+            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
+            nb::sig("def gradient(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
+                    "tuple[float, numpy.typing.NDArray[numpy.float64]]"));
+}
+
+}  // namespace
+
+void bind_sequence(nb::module_& m) {
+    bind_batch(m);
+    bind_model(m);
+    bind_questions(m);
+}
+
+}  // namespace arbora

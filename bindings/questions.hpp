@@ -1,0 +1,51 @@
+// What the bindings of learners' questions share: one-dimensional arrays in and out, chosen examples, replies.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "arrays.hpp"
+#include "errors/errors.hpp"
+#include "linear/reply.hpp"
+
+namespace arbora {
+
+template <class T>
+using Line = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+nb::object copied(const std::vector<T>& values) {
+    Output<T> output(values.size());
+    std::copy(values.begin(), values.end(), output.data());
+    return output.numpy({values.size()});
+}
+
+inline void check_size(std::size_t got, std::size_t expected, const char* name) {
+    if (got != expected)
+        throw InputError(std::string(name) + ": expected " + std::to_string(expected) + " weights, got " + std::to_string(got));
+}
+
+// InputError's cousin of Python, where a number names no sentence.
+inline std::vector<std::int64_t> chosen_of(const Line<std::int64_t>& sentences, std::size_t size) {
+    std::vector<std::int64_t> chosen(sentences.data(), sentences.data() + sentences.size());
+    for (const auto s : chosen)
+        if (s < 0 || static_cast<std::size_t>(s) >= size) throw nb::index_error("sentence out of range");
+    return chosen;
+}
+
+inline nb::object tuple_of(const Reply& reply) { return nb::make_tuple(reply.loss, reply.margin, SparseVector(reply.difference)); }
+
+// The reply of `ask`, which runs without Python's lock.
+template <class Ask>
+nb::object answer(Ask&& ask) {
+    Reply reply;
+    {
+        const nb::gil_scoped_release release;
+        reply = ask();
+    }
+    return tuple_of(reply);
+}
+
+}  // namespace arbora
