@@ -100,6 +100,13 @@ void bind_columns(nb::module_& m) {
             }, "column"_a, "ids"_a, "names"_a,
             nb::sig("def with_column(self, column: int, ids: numpy.typing.NDArray[numpy.int32], names: collections.abc.Sequence[str]) -> ConllColumns"),
             "A copy with other texts in one column.")
+        .def("select", [](const Columns& self, const Input<std::int64_t>& sentences) {
+                const std::vector<std::int64_t> chosen(sentences.data(), sentences.data() + sentences.size());
+                for (const auto s : chosen)
+                    if (s < 0 || static_cast<std::size_t>(s) >= self.sentence_count()) throw nb::index_error("sentence out of range");
+                nb::gil_scoped_release release;
+                return select(self, chosen);
+            }, "sentences"_a, nb::sig("def select(self, sentences: numpy.typing.NDArray[numpy.int64]) -> ConllColumns"), "A copy of some sentences.")
         .def("to_bytes", [](const Columns& self) {
             std::string out;
             {

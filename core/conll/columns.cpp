@@ -1,5 +1,7 @@
 #include "conll/columns.hpp"
 
+#include <algorithm>
+
 #include "errors/errors.hpp"
 
 #include <charconv>
@@ -116,6 +118,29 @@ Columns with_column(const Columns& columns, std::size_t column, const std::int32
         result.ids[column][w] = places[static_cast<std::size_t>(ids[w])];
     }
     result.tables[column] = std::move(table);
+    return result;
+}
+
+Columns select(const Columns& columns, const std::vector<std::int64_t>& sentences) {
+    Columns result;
+    result.tables = columns.tables;
+    for (const auto sentence : sentences) {
+        const auto s = static_cast<std::size_t>(sentence);
+        const auto first = columns.sentence_offsets[s], last = columns.sentence_offsets[s + 1];
+        const auto append = [&](auto& to, const auto& from) { to.insert(to.end(), from.begin() + first, from.begin() + last); };
+        for (std::size_t c = 0; c < result.ids.size(); ++c) append(result.ids[c], columns.ids[c]);
+        append(result.heads, columns.heads);
+        append(result.lines, columns.lines);
+        for (auto e = columns.extra_offsets[s]; e < columns.extra_offsets[s + 1]; ++e) {
+            const auto extra = static_cast<std::size_t>(e);
+            result.add_extra(static_cast<ExtraKind>(columns.extra_kinds[extra]), columns.extra_positions[extra], columns.extra(extra));
+        }
+        result.sentence_offsets.push_back(static_cast<std::int64_t>(result.heads.size()));
+        result.extra_offsets.push_back(static_cast<std::int64_t>(result.extra_kinds.size()));
+        result.sentence_lines.push_back(columns.sentence_lines[s]);
+        result.blank_lines.push_back(std::max<std::int64_t>(columns.blank_lines[s], 1));
+        result.carriage_returns.push_back(columns.carriage_returns[s]);
+    }
     return result;
 }
 

@@ -63,6 +63,9 @@ struct NewTrees {
 // A copy with other texts in one column: ids are places in `names`, one per word. InputError where they are not.
 Columns with_column(const Columns& columns, std::size_t column, const std::int32_t* ids, const std::vector<std::string>& names);
 
+// A copy of some sentences, in the order given; numbers must be those of sentences. O(words chosen + distinct text).
+Columns select(const Columns& columns, const std::vector<std::int64_t>& sentences);
+
 // Appends sentence s as it stood in the file, blank lines included; the first sentence brings the byte order mark and
 // the blank lines before it. All sentences in order give back the file. O(length of the output).
 void append_sentence(const Columns& columns, std::size_t s, std::string& out);

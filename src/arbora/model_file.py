@@ -68,6 +68,20 @@ class ModelFile:
             source=self.source,
         )
 
+    def part(self, name: str) -> ModelFile:
+        """One part of a file of several: its own metadata, and the tensors whose names begin `{name}/`."""
+        parts = self.entry("parts", dict)
+        metadata = parts.get(name)
+        if not isinstance(metadata, dict):
+            raise ModelError(
+                f"expected a part {name!r}, got {', '.join(map(repr, parts)) or 'none'}", source=self.source
+            )
+        prefix = f"{name}/"
+        tensors = {
+            key.removeprefix(prefix): array for key, array in self.tensors.items() if key.startswith(prefix)
+        }
+        return ModelFile(self.source, self.format, self.arbora_version, metadata, tensors)
+
     def tensor(self, name: str, dtype: DTypeLike, shape: Sequence[int | None]) -> NDArray[Any]:
         """`tensors[name]`; ModelError where it is missing or not of this dtype and shape (None: any)."""
         wanted = f"{np.dtype(dtype)}[{', '.join('any' if n is None else str(n) for n in shape)}]"

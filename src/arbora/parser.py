@@ -207,7 +207,7 @@ class Parser:
         `decode`: the tree with the best score, or the one with the most expected correct heads.
         """
         check_decode(decode)
-        given = [_as_sentence(sentence) for sentence in _several(sentences)]
+        given = [as_sentence(sentence) for sentence in several(sentences)]
         if not given:
             return []
         if probabilities:
@@ -314,7 +314,7 @@ class Parser:
         Not for second-order parsers of crossing trees, whose best trees are not known: InputError.
         """
         check_count(k)
-        given = _as_sentence(sentence)
+        given = as_sentence(sentence)
         found = self.judge(_columns([given]), k=int(k))
         return next(make_parsed([given], found, self.names.labels, self))
 
@@ -325,7 +325,7 @@ class Parser:
                 "distribution: expected a first-order parser, got one of second order; P(head), P(tree) and "
                 "kbest are there for those, or train with order=1"
             )
-        encoded = self.names.encode(_columns([_as_sentence(sentence)]))
+        encoded = self.names.encode(_columns([as_sentence(sentence)]))
         t = self.temperatures
         scores = self._judge.scores(encoded, 0, tree_temperature=t.trees, label_temperature=t.labels)
         return TreeDistribution(scores, trees=self.settings.trees, roots=self.settings.roots)
@@ -340,6 +340,10 @@ class Parser:
 
     def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
         """Write the model file; `quantized` stores weights in one byte each, at a small loss of accuracy."""
+        write_model(path, *self.to_parts(quantized=quantized))
+
+    def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Tensors and metadata for a model file."""
         tables: dict[str, Floats] = {"tree": self.tree}
         if self.labels is not None:
             tables["labels"] = self.labels
@@ -358,12 +362,17 @@ class Parser:
             "columns": None if self.names.columns is None else list(self.names.columns),
             "about": self.about,
         }
-        write_model(path, tensors, metadata)
+        return tensors, metadata
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Parser:
         """The parser in a model file; weights are memory-mapped, so this takes milliseconds."""
         file = read_model(path)
+        return cls.from_file(file.part("parser") if "parts" in file.metadata else file)
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Parser:
+        """The parser in a file, or in a part of one, that is read already."""
         if file.entry("kind", str) != KIND or file.entry("hash", int) != HASH_VERSION:
             raise ModelError(
                 f"expected a model of kind {KIND!r} with hash version {HASH_VERSION}, got "
@@ -390,11 +399,6 @@ class Parser:
             pruner=pruner,
             about=file.entry("about", dict),
         )
-
-
-def load(path: str | os.PathLike[str]) -> Parser:
-    """The parser in a model file: `arbora.load("da.arbora").parse(sentences)`; takes milliseconds."""
-    return Parser.load(path)
 
 
 def _temperatures(about: dict[str, Any]) -> Temperatures:
@@ -442,7 +446,7 @@ def _table(file: ModelFile, name: str, size: int) -> Floats:
     return weights
 
 
-def _several(given: object) -> Iterable[Any]:
+def several(given: object) -> Iterable[Any]:
     """InputError where one sentence, a name or nothing was given instead of sentences."""
     if isinstance(given, Iterable) and not isinstance(given, str | Sentence):
         return given
@@ -451,7 +455,7 @@ def _several(given: object) -> Iterable[Any]:
     raise InputError(f"parse: expected a list of sentences, got {got}; {advice}")
 
 
-def _as_sentence(given: Sentence | Sequence[str]) -> Sentence:
+def as_sentence(given: Sentence | Sequence[str]) -> Sentence:
     if isinstance(given, Sentence):
         return given
     if isinstance(given, str):

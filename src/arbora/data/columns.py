@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import numpy as np
 
 from arbora import _core
-from arbora.data.sentence import NO_HEAD, EmptyNode, MultiwordToken, Origin, Sentence
+from arbora.data.sentence import EmptyNode, MultiwordToken, Origin, Sentence
 from arbora.errors import DataError, InputError
 
 if TYPE_CHECKING:
@@ -86,6 +86,10 @@ class Columns:
     def with_column(self, column: TextColumn, ids: NDArray[np.int32], names: Sequence[str]) -> Columns:
         """A copy with other texts in one column: `ids`, shape (W,), are places in `names`. O(W)."""
         return Columns(self._native.with_column(_index(column), ids, names), self.source)
+
+    def select(self, sentences: NDArray[np.int64]) -> Columns:
+        """A copy of some sentences, by their numbers, in this order. O(words chosen + distinct text)."""
+        return Columns(self._native.select(np.ascontiguousarray(sentences, dtype=np.int64)), self.source)
 
     def to_bytes(self) -> bytes:
         """The bytes these sentences were read from."""
@@ -214,13 +218,10 @@ def parse_sentence(text: str, format: Format, roots: Roots = "multi") -> Sentenc
 
 
 def columns_of(sentences: Iterable[Sentence], source: str = "<sentences>") -> Columns:
-    """The words of sentences as arrays, FORM to DEPREL alone; `source` is what messages call them. O(W)."""
+    """Sentences as arrays; `source` is what messages call them. O(length)."""
     lines: list[str] = []
     for s in sentences:
-        heads = ("_" if head == NO_HEAD else str(head) for head in s.heads)
-        rows = zip(s.forms, s.lemmas, s.upos, s.xpos, s.feats, heads, s.deprels, strict=True)
-        lines += ("\t".join((str(i), *row, "_\t_")) for i, row in enumerate(rows, start=1))
-        lines.append("")
+        lines += (*s.lines(), "")
     columns = parse_text("\n".join([*lines, ""]), "conllu")
     columns.source = source
     return columns
