@@ -12,6 +12,7 @@ void bind_confidence(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_inference(nb::module_& m);
 void bind_linear(nb::module_& m);
+void bind_segment(nb::module_& m);
 }
 
 NB_MODULE(_core, m) {
@@ -36,4 +37,5 @@ NB_MODULE(_core, m) {
     arbora::bind_graph(m);
     arbora::bind_confidence(m);
     arbora::bind_linear(m);
+    arbora::bind_segment(m);
 }

@@ -387,3 +387,44 @@ def solve_qp(gram: numpy.typing.NDArray[numpy.float64], linear: numpy.typing.NDA
     """
     Maximize <linear, a> - a'Ga/2 over a >= 0 with sum at most cap: (a, objective, violation, converged).
     """
+
+SEGMENTER_CHARACTERS: int = 1
+
+SEGMENTER_FEATURES: int = 1
+
+class SegmentedText:
+    """Words, and where they stand; see arbora.pipeline.segmenter."""
+
+    def take_columns(self) -> ConllColumns: ...
+
+    def take_starts(self) -> numpy.typing.NDArray[numpy.int64]: ...
+
+    def take_ends(self) -> numpy.typing.NDArray[numpy.int64]: ...
+
+    def take_sentence_starts(self) -> numpy.typing.NDArray[numpy.int64]: ...
+
+    def take_sentence_ends(self) -> numpy.typing.NDArray[numpy.int64]: ...
+
+class SegmenterModel:
+    """Finds sentences, tokens and words; see arbora.pipeline.segmenter."""
+
+    def __init__(self, *, bits: int, token: numpy.typing.NDArray[numpy.float32], sentence: numpy.typing.NDArray[numpy.float32], multiword: numpy.typing.NDArray[numpy.float32], token_answers: numpy.typing.NDArray[numpy.uint8], gap_answers: numpy.typing.NDArray[numpy.uint8], sentence_answers: numpy.typing.NDArray[numpy.uint8], threshold: float, rules: Sequence[tuple[bool, Sequence[int], Sequence[tuple[int, Sequence[int]]]]], keys: numpy.typing.NDArray[numpy.uint64], key_rules: numpy.typing.NDArray[numpy.uint16]) -> None: ...
+
+    def parts(self) -> dict[str, Any]: ...
+
+    def segment(self, text: bytes, *, longest_sentence: int, lines: bool, first_number: int, continues: bool) -> SegmentedText: ...
+
+class SegmenterTrainer:
+    """Learns a SegmenterModel from texts; see arbora.pipeline.segmenter."""
+
+    def __init__(self, texts: list[tuple[bytes, numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint8], dict[int, list[list[int]]]]], *, bits: int, rate: float, shortcut: float, least_seen: int, least_precision: float, seed: int) -> None: ...
+
+    def epoch(self) -> float: ...
+
+    @property
+    def token_examples(self) -> int: ...
+
+    @property
+    def sentence_examples(self) -> int: ...
+
+    def parts(self) -> dict[str, Any]: ...

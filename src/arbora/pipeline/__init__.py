@@ -1,0 +1,1 @@
+"""From raw text to tagged words: one file per step."""
