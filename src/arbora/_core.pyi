@@ -54,9 +54,6 @@ class ConllColumns:
 
     def extra_texts(self) -> list[str]: ...
 
-    def with_column(self, column: int, ids: numpy.typing.NDArray[numpy.int32], names: Sequence[str]) -> ConllColumns:
-        """A copy with other texts in one column."""
-
     def to_bytes(self) -> bytes: ...
 
     def to_bytes_with(self, heads: numpy.typing.NDArray[numpy.int32], labels: numpy.typing.NDArray[numpy.int32], names: Sequence[str]) -> bytes: ...
@@ -391,78 +388,43 @@ def solve_qp(gram: numpy.typing.NDArray[numpy.float64], linear: numpy.typing.NDA
     Maximize <linear, a> - a'Ga/2 over a >= 0 with sum at most cap: (a, objective, violation, converged).
     """
 
-class SequenceBatch:
-    """Sentences as places of features; see arbora.problems.sequence."""
+SEGMENTER_CHARACTERS: int = 1
 
-    def __len__(self) -> int: ...
+SEGMENTER_FEATURES: int = 1
 
-    @property
-    def words(self) -> int: ...
+class SegmentedText:
+    """Words, and where they stand; see arbora.pipeline.segmenter."""
 
-    @property
-    def features(self) -> int: ...
+    def take_columns(self) -> ConllColumns: ...
 
-    def places(self) -> numpy.typing.NDArray[numpy.uint32]:
-        """Of all features of all words in a row."""
+    def take_starts(self) -> numpy.typing.NDArray[numpy.int64]: ...
 
-    def set_labels(self, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gold: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
-        """How many labels each word may have, and its right one (-1: not known)."""
+    def take_ends(self) -> numpy.typing.NDArray[numpy.int64]: ...
 
-class SequenceModel:
-    """A table of weights for labels of words, and for pairs of neighbours."""
+    def take_sentence_starts(self) -> numpy.typing.NDArray[numpy.int64]: ...
 
-    def __init__(self, bits: int, labels: int, transitions: bool) -> None: ...
+    def take_sentence_ends(self) -> numpy.typing.NDArray[numpy.int64]: ...
 
-    @property
-    def weight_count(self) -> int: ...
+class SegmenterModel:
+    """Finds sentences, tokens and words; see arbora.pipeline.segmenter."""
 
-    def predict(self, batch: SequenceBatch, weights: numpy.typing.NDArray[numpy.float32], threads: int) -> numpy.typing.NDArray[numpy.int32]:
-        """The best label of every word."""
+    def __init__(self, *, bits: int, token: numpy.typing.NDArray[numpy.float32], sentence: numpy.typing.NDArray[numpy.float32], multiword: numpy.typing.NDArray[numpy.float32], token_answers: numpy.typing.NDArray[numpy.uint8], gap_answers: numpy.typing.NDArray[numpy.uint8], sentence_answers: numpy.typing.NDArray[numpy.uint8], threshold: float, rules: Sequence[tuple[bool, Sequence[int], Sequence[tuple[int, Sequence[int]]]]], keys: numpy.typing.NDArray[numpy.uint64], key_rules: numpy.typing.NDArray[numpy.uint16]) -> None: ...
 
-class SequenceQuestions:
-    """
-    What a learner may ask about labelled sentences; see arbora.problems.sequence.
-    """
+    def parts(self) -> dict[str, Any]: ...
 
-    def __init__(self, model: SequenceModel, batch: SequenceBatch, threads: int) -> None: ...
+    def segment(self, text: bytes, *, longest_sentence: int, lines: bool, first_number: int, continues: bool) -> SegmentedText: ...
 
-    def __len__(self) -> int: ...
+class SegmenterTrainer:
+    """Learns a SegmenterModel from texts; see arbora.pipeline.segmenter."""
+
+    def __init__(self, texts: list[tuple[bytes, numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint8], dict[int, list[list[int]]]]], *, bits: int, rate: float, shortcut: float, least_seen: int, least_precision: float, seed: int) -> None: ...
+
+    def epoch(self) -> float: ...
 
     @property
-    def weight_count(self) -> int: ...
+    def token_examples(self) -> int: ...
 
     @property
-    def is_annotated(self) -> bool: ...
+    def sentence_examples(self) -> int: ...
 
-    def ask(self, sentence: int, weights: Weights, sums: bool, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
-
-    def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, sums: bool, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
-
-    def gradient(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> tuple[float, numpy.typing.NDArray[numpy.float64]]: ...
-
-class TagLexicon:
-    """
-    The words of a treebank and the tags they had; see arbora.pipeline.tagger.
-    """
-
-    def __init__(self, columns: ConllColumns, tags: Sequence[str]) -> None: ...
-
-    @staticmethod
-    def from_arrays(keys: numpy.typing.NDArray[numpy.uint32], classes: numpy.typing.NDArray[numpy.uint32]) -> TagLexicon: ...
-
-    def keys(self) -> numpy.typing.NDArray[numpy.uint32]: ...
-
-    def classes(self) -> numpy.typing.NDArray[numpy.uint32]: ...
-
-    def __len__(self) -> int: ...
-
-def tag_features(columns: ConllColumns, set: str, lexicon: TagLexicon, bits: int, own_tags: numpy.typing.NDArray[numpy.int32] | None) -> SequenceBatch:
-    """The features of all words, as a tagger or lemmatizer sees them."""
-
-def edit_script(form: str, lemma: str) -> str:
-    """How the word becomes its lemma."""
-
-def apply_scripts(columns: ConllColumns, scripts: Sequence[str], chosen: numpy.typing.NDArray[numpy.int32]) -> ConllColumns:
-    """
-    The same sentences with the lemmas that scripts make; the word in small letters where one does not fit.
-    """
+    def parts(self) -> dict[str, Any]: ...

@@ -1,1 +1,1 @@
-"""From raw text to tagged words: segmenter, tagger, lemmatizer; one file each, all optional."""
+"""From raw text to trees: segmenter, tagger, lemmatizer; one file each, all optional."""

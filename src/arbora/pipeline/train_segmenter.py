@@ -1,0 +1,207 @@
+"""Learning a segmenter from a treebank: its text is rebuilt, varied, and learned from.
+
+Users' texts are laid out in more ways than treebanks': lines end within sentences, or every sentence has
+its own line, or a line ends without punctuation. So the text is learned from twice, as the treebank has it
+and with such layouts at random.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arbora import _core
+from arbora.data.raw_text import RawText, Spaces, Tokens, join_tokens, raw_text, tokens_of
+from arbora.errors import DataError, InputError
+from arbora.pipeline.segmenter import Segmenter
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from arbora.data.columns import Columns
+
+logger = logging.getLogger("arbora")
+
+Observer = Callable[[int, float, dict[str, float]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SegmenterSettings:
+    """How a segmenter is trained."""
+
+    epochs: int = 8
+    rate: float = 0.1
+    """Length of the steps."""
+    bits: int = 18
+    """Each of three classifiers has 2^bits weights."""
+    layouts: bool = True
+    """Learn from varied layouts of the text, too."""
+    spaces: Spaces = "auto"
+    """Whether spaces between tokens are given by the treebank or guessed; see `arbora.data.raw_text`."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name, least, most in (("epochs", 1, 1000), ("bits", 8, 24), ("seed", 0, 2**63 - 1)):
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise InputError(f"{name}: expected a number from {least} to {most}, got {value}")
+        if not 0 < self.rate <= 10:
+            raise InputError(f"rate: expected a number above 0, 10 at most, got {self.rate}")
+
+
+def train_segmenter(
+    columns: Columns,
+    *,
+    dev: Columns | None = None,
+    settings: SegmenterSettings | None = None,
+    observer: Observer | None = None,
+) -> Segmenter:
+    """A segmenter for texts like those of a treebank.
+
+    With `dev`, the epoch with the best mean of words' and sentences' F1 there is kept, and its scores are the
+    segmenter's. `observer` is told epoch, mean loss and scores after each epoch. Same input, same segmenter.
+    """
+    settings = settings or SegmenterSettings()
+    tokens = tokens_of(columns, spaces=settings.spaces)
+    if not tokens.forms:
+        raise DataError("expected a treebank with words to learn from, got none", source=columns.source)
+    texts = [join_tokens(tokens)]
+    if settings.layouts:
+        texts.append(varied(tokens, random.Random(settings.seed)))
+    trainer = _core.SegmenterTrainer(
+        [_native(text) for text in texts],
+        bits=settings.bits,
+        rate=settings.rate,
+        shortcut=2e-4,
+        least_seen=50,
+        least_precision=0.2,
+        seed=settings.seed,
+    )
+    gold = None if dev is None else raw_text(dev, spaces=settings.spaces)
+    best: Segmenter | None = None
+    for epoch in range(1, settings.epochs + 1):
+        loss = trainer.epoch()
+        now = Segmenter(_core.SegmenterModel(**trainer.parts()))
+        scores = {} if gold is None else score(now, gold)
+        if best is None or not scores or _quality(scores) > _quality(best.scores):
+            best = Segmenter(now.native, scores)
+        logger.info("segmenter: epoch %d, loss %.4f %s", epoch, loss, scores)
+        if observer is not None:
+            observer(epoch, loss, scores)
+    assert best is not None
+    return best
+
+
+def score(segmenter: Segmenter, gold: RawText) -> dict[str, float]:
+    """F1 in percent of `tokens`, `words` and `sentences` on a text whose tokens are known; O(length).
+
+    A word counts where its token is right and is split into the same words.
+    """
+    found = segmenter.segment(gold.text)
+    tokens = tokens_of(found.columns, spaces="given")
+    # Offsets of tokens: from their first to their last word.
+    first, last = _word_ranges(tokens)
+    predicted = _spans(found.starts[first], found.ends[last - 1])
+    right = _spans(gold.starts, gold.ends)
+    same, ours, theirs = np.intersect1d(predicted, right, assume_unique=True, return_indices=True)
+    words = sum(
+        _same_words(tokens.words.get(ours_at), gold.tokens.words.get(theirs_at))
+        for ours_at, theirs_at in zip(ours.tolist(), theirs.tolist(), strict=True)
+    )
+    sentences = np.flatnonzero(gold.last)
+    begins = np.concatenate([[0], sentences[:-1] + 1]).astype(np.int64)
+    right_sentences = _spans(gold.starts[begins], gold.ends[sentences])
+    same_sentences = np.intersect1d(_spans(found.sentences[:, 0], found.sentences[:, 1]), right_sentences)
+    return {
+        "tokens": _f1(same.size, predicted.size, right.size),
+        "words": _f1(words, found.columns.words, _word_count(gold.tokens)),
+        "sentences": _f1(same_sentences.size, len(found.columns), right_sentences.size),
+    }
+
+
+def varied(tokens: Tokens, chance: random.Random) -> RawText:
+    """The text in another layout: paragraphs as they were, in lines of some width, or a line per sentence.
+
+    Of sentences on their own lines, some lose their last full stop.
+    """
+    forms: list[str] = []
+    after: list[str] = []
+    offsets = [0]
+    words: dict[int, list[str]] = {}
+    spaces = tokens.spaces.tolist()
+    style, width, column = "plain", 0, 0
+    for s, (first, last) in enumerate(pairwise(tokens.offsets.tolist())):
+        if s == 0 or tokens.paragraphs[s] or chance.random() < 0.05:
+            style = chance.choice(["plain", "width", "lines", "lines"])
+            width = chance.randint(40, 100)
+        for t in range(first, last):
+            form, space = tokens.forms[t], spaces[t]
+            ends = t + 1 == last
+            if ends and style == "lines" and form == "." and last - first > 2 and chance.random() < 0.1:
+                after[-1] = "\n"
+                break
+            if t in tokens.words:
+                words[len(forms)] = tokens.words[t]
+            column += len(form)
+            gap = " " if space else ""
+            if (style == "lines" and ends) or (style == "width" and space and column >= width):
+                gap = "\n"
+            column = 0 if gap == "\n" else column + len(gap)
+            forms.append(form)
+            after.append(gap)
+        offsets.append(len(forms))
+        if s + 1 < len(tokens.paragraphs) and tokens.paragraphs[s + 1] and after:
+            after[-1] = "\n\n"
+            column = 0
+    made = Tokens(forms, tokens.spaces, np.array(offsets, np.int64), tokens.paragraphs, words)
+    return join_tokens(made, after=after)
+
+
+def _native(
+    raw: RawText,
+) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8], dict[int, Any]]:
+    words = {token: [list(map(ord, word)) for word in words] for token, words in raw.tokens.words.items()}
+    try:
+        return raw.text.encode(), raw.starts, raw.ends, raw.last, words
+    except UnicodeEncodeError as error:
+        raise InputError(f"forms: expected text that UTF-8 can hold, got {error}") from None
+
+
+def _word_ranges(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Per token: its first word, and behind its last."""
+    counts = np.ones(len(tokens.forms), np.int64)
+    for token, words in tokens.words.items():
+        counts[token] = len(words)
+    ends = np.cumsum(counts)
+    return ends - counts, ends
+
+
+def _word_count(tokens: Tokens) -> int:
+    return len(tokens.forms) + sum(len(words) - 1 for words in tokens.words.values())
+
+
+def _spans(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """One number for each pair; texts are shorter than 2^31 characters."""
+    return starts << 31 | ends
+
+
+def _same_words(ours: list[str] | None, theirs: list[str] | None) -> int:
+    if ours is None or theirs is None:
+        return int(ours is theirs)
+    if len(ours) != len(theirs):
+        return 0
+    return sum(a.lower() == b.lower() for a, b in zip(ours, theirs, strict=True))
+
+
+def _f1(same: int, predicted: int, right: int) -> float:
+    return round(200.0 * same / (predicted + right), 3) if predicted + right else 100.0
+
+
+def _quality(scores: Any) -> float:
+    return float(scores.get("words", 0.0)) + float(scores.get("sentences", 0.0))
