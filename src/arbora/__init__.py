@@ -14,8 +14,8 @@ from arbora.data.treebank import read, write
 from arbora.distribution import TreeDistribution
 from arbora.errors import ArboraError, DataError, InputError, NoTreeError
 from arbora.evaluate import evaluate
-from arbora.parser import load
-from arbora.train import train
+from arbora.pipeline.pipeline import load
+from arbora.pipeline.training import train
 
 __all__ = [
     "ArboraError",

@@ -54,6 +54,12 @@ class ConllColumns:
 
     def extra_texts(self) -> list[str]: ...
 
+    def with_column(self, column: int, ids: numpy.typing.NDArray[numpy.int32], names: Sequence[str]) -> ConllColumns:
+        """A copy with other texts in one column."""
+
+    def select(self, sentences: numpy.typing.NDArray[numpy.int64]) -> ConllColumns:
+        """A copy of some sentences."""
+
     def to_bytes(self) -> bytes: ...
 
     def to_bytes_with(self, heads: numpy.typing.NDArray[numpy.int32], labels: numpy.typing.NDArray[numpy.int32], names: Sequence[str]) -> bytes: ...
@@ -386,6 +392,82 @@ def nearest_multipliers(gram: numpy.typing.NDArray[numpy.float64], bounds: numpy
 def solve_qp(gram: numpy.typing.NDArray[numpy.float64], linear: numpy.typing.NDArray[numpy.float64], cap: float, start: numpy.typing.NDArray[numpy.float64] | None = None) -> tuple[numpy.typing.NDArray[numpy.float64], float, float, bool]:
     """
     Maximize <linear, a> - a'Ga/2 over a >= 0 with sum at most cap: (a, objective, violation, converged).
+    """
+
+class SequenceBatch:
+    """Sentences as places of features; see arbora.problems.sequence."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def words(self) -> int: ...
+
+    @property
+    def features(self) -> int: ...
+
+    def places(self) -> numpy.typing.NDArray[numpy.uint32]:
+        """Of all features of all words in a row."""
+
+    def set_labels(self, labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], gold: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """How many labels each word may have, and its right one (-1: not known)."""
+
+class SequenceModel:
+    """A table of weights for labels of words, and for pairs of neighbours."""
+
+    def __init__(self, bits: int, labels: int, transitions: bool) -> None: ...
+
+    @property
+    def weight_count(self) -> int: ...
+
+    def predict(self, batch: SequenceBatch, weights: numpy.typing.NDArray[numpy.float32], threads: int) -> numpy.typing.NDArray[numpy.int32]:
+        """The best label of every word."""
+
+class SequenceQuestions:
+    """
+    What a learner may ask about labelled sentences; see arbora.problems.sequence.
+    """
+
+    def __init__(self, model: SequenceModel, batch: SequenceBatch, threads: int) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def weight_count(self) -> int: ...
+
+    @property
+    def is_annotated(self) -> bool: ...
+
+    def ask(self, sentence: int, weights: Weights, sums: bool, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
+
+    def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, sums: bool, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
+
+    def gradient(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> tuple[float, numpy.typing.NDArray[numpy.float64]]: ...
+
+class TagLexicon:
+    """
+    The words of a treebank and the tags they had; see arbora.pipeline.tagger.
+    """
+
+    def __init__(self, columns: ConllColumns, tags: Sequence[str]) -> None: ...
+
+    @staticmethod
+    def from_arrays(keys: numpy.typing.NDArray[numpy.uint32], classes: numpy.typing.NDArray[numpy.uint32]) -> TagLexicon: ...
+
+    def keys(self) -> numpy.typing.NDArray[numpy.uint32]: ...
+
+    def classes(self) -> numpy.typing.NDArray[numpy.uint32]: ...
+
+    def __len__(self) -> int: ...
+
+def tag_features(columns: ConllColumns, set: str, lexicon: TagLexicon, bits: int, own_tags: numpy.typing.NDArray[numpy.int32] | None) -> SequenceBatch:
+    """The features of all words, as a tagger or lemmatizer sees them."""
+
+def edit_script(form: str, lemma: str) -> str:
+    """How the word becomes its lemma."""
+
+def apply_scripts(columns: ConllColumns, scripts: Sequence[str], chosen: numpy.typing.NDArray[numpy.int32]) -> ConllColumns:
+    """
+    The same sentences with the lemmas that scripts make; the word in small letters where one does not fit.
     """
 
 SEGMENTER_CHARACTERS: int = 1

@@ -18,6 +18,10 @@ from arbora.data.columns import Columns
 from arbora.errors import InputError
 from arbora.interfaces import Learner, Query, Roots, Trees
 from arbora.parser import PrunerSettings
+from arbora.pipeline.lemmatizer import SETTINGS as LEMMATIZER_SETTINGS
+from arbora.pipeline.tagger import TaggerSettings
+from arbora.pipeline.train_segmenter import SegmenterSettings
+from arbora.pipeline.words import WordSettings
 from arbora.registry import learners
 from arbora.scorers.linear import Labels
 
@@ -53,8 +57,20 @@ class TrainConfig:
     patience: int = 4
     """Stop when dev has not improved for so many epochs; 0: never."""
     seed: int = 0
+    only: Literal["all", "parser"] = "all"
+    """all: what turns text into tagged words is learned, too, as far as the treebank can teach it."""
+    tags: Literal["jackknife", "gold"] = "jackknife"
+    """What the parser is trained on where a tagger is learned, too: tags that taggers give to what they have
+    not seen, or the treebank's own."""
+    folds: int = 5
+    """Of jackknifing."""
+    segmenter: SegmenterSettings = field(default_factory=SegmenterSettings)
+    tagger: TaggerSettings = field(default_factory=TaggerSettings)
+    lemmatizer: WordSettings = LEMMATIZER_SETTINGS
 
     def __post_init__(self) -> None:
+        if not 2 <= self.folds <= 100:
+            raise InputError(f"folds: expected 2 to 100, got {self.folds!r}")
         if self.patience < 0 or self.seed < 0:
             raise InputError(f"patience, seed: expected 0 or more, got {min(self.patience, self.seed)}")
         if self.weights not in get_args(Which):

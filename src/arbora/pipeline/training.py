@@ -1,0 +1,251 @@
+"""Train all parts of a model on one treebank: segmenter, tagger, lemmatizer, parser.
+
+The parser is trained on tags like those that it will meet: each part of the treebank is tagged by a tagger that
+has not seen it (jackknifing), and dev by the tagger that the model gets. So its scores on dev are those of
+words with predicted tags. With `tags = "gold"` it is trained and judged on the treebank's own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._annotation import check_dev, check_treebank
+from arbora._stages import EpochReport, Observer, Scores, Silent
+from arbora._train_config import TrainConfig, learns_from_parts, make_config
+from arbora.data.columns import COMMENT, Columns
+from arbora.data.encode import filled
+from arbora.data.treebank import Treebank, gather
+from arbora.errors import require_threads
+from arbora.interfaces import Epoch
+from arbora.pipeline.lemmatizer import Lemmatizer, train_lemmatizer
+from arbora.pipeline.pipeline import FILLED, Pipeline
+from arbora.pipeline.segmenter import Segmenter
+from arbora.pipeline.tagger import Tagger, TaggerSettings, train_tagger
+from arbora.pipeline.train_segmenter import SegmenterSettings, train_segmenter
+from arbora.pipeline.words import WordSettings
+from arbora.train import Trained as TrainedParser
+from arbora.train import train as train_parser
+
+BLOCK = 16
+"""Sentences that stay together in jackknifing where a treebank does not say where its documents begin."""
+DEALT = 4
+"""Documents per fold at least; with fewer, blocks of sentences are dealt."""
+
+
+@dataclass(frozen=True)
+class Trained(TrainedParser):
+    """What training gives: all parts, and how the parser's training went."""
+
+    pipeline: Pipeline | None = None
+
+    def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
+        """Write the model file with all parts."""
+        assert self.pipeline is not None
+        self.pipeline.save(path, quantized=quantized)
+
+
+def train(
+    treebank: Treebank,
+    dev: Treebank | None = None,
+    *,
+    config: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    threads: int = 1,
+    observer: Observer | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+) -> Trained:
+    """Train a model on a treebank, judged on `dev` after each epoch: all parts that the treebank can teach.
+
+    A treebank is a path, sentences, Columns, or a list of these, which are read as one.
+    `config` is a TrainConfig, a mapping with some of its fields, e.g. `{"order": 1, "only": "parser"}`, or
+    the name of a TOML file with them.
+    `checkpoint` names a file that is kept up to date after each epoch of the parser's training; with `resume`
+    training goes on from it, to the same bytes as if it had not been interrupted. Ctrl-C ends the parser's
+    training and keeps the best so far.
+    """
+    require_threads(threads)
+    settings = make_config(config)
+    columns = gather(treebank, check_treebank)
+    judged = None if dev is None else gather(dev, check_treebank, "dev")
+    told = observer or Silent()
+    # Before anything takes long.
+    check_treebank(columns, labelled=settings.labels != "none", partial=learns_from_parts(settings))
+    if judged is not None:
+        check_dev(judged, columns, Silent(), labelled=settings.labels != "none")
+    tools = Tools.of(columns, judged, settings, threads, told) if settings.only == "all" else Tools()
+    if tools.tagger is not None and settings.tags != "gold" and len(columns) > 1:
+        columns = jackknifed(columns, settings, tools, threads, told)
+        judged = None if judged is None else tools.apply(judged, threads)
+    trained = train_parser(
+        columns, judged, config=settings, threads=threads, observer=told, checkpoint=checkpoint, resume=resume
+    )
+    return _assembled(trained, tools)
+
+
+def _assembled(trained: TrainedParser, tools: Tools) -> Trained:
+    pipeline = Pipeline(
+        parser=trained.parser,
+        segmenter=tools.segmenter,
+        tagger=tools.tagger,
+        lemmatizer=tools.lemmatizer,
+        about={"dev": {**tools.scores, **trained.scores}},
+    )
+    return Trained(
+        trained.parser, tools.reports + trained.reports, trained.scores, trained.interrupted, pipeline
+    )
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What prepares words for the parser, as far as the treebank can teach it."""
+
+    segmenter: Segmenter | None = None
+    tagger: Tagger | None = None
+    lemmatizer: Lemmatizer | None = None
+    reports: tuple[dict[str, Any], ...] | list[dict[str, Any]] = ()
+    scores: Scores | None = None
+
+    @classmethod
+    def of(
+        cls, train: Columns, dev: Columns | None, config: TrainConfig, threads: int, observer: Observer
+    ) -> Tools:
+        """Those of a whole treebank."""
+        segmenter, reports = _segmenter(train, dev, config.segmenter, observer)
+        found: dict[str, Any] = {"segmenter": segmenter}
+        if filled(train, "upos"):
+            found["tagger"], more = train_tagger(
+                train, dev, config.tagger, seed=config.seed, threads=threads, observer=observer
+            )
+            reports += more
+        else:
+            observer.note("tagger: none, since the treebank has no UPOS")
+        if "tagger" in found and 2 * filled(train, "lemma") >= train.words:
+            found["lemmatizer"], more = train_lemmatizer(
+                train, dev, config.lemmatizer, seed=config.seed, threads=threads, observer=observer
+            )
+            reports += more
+        else:
+            observer.note("lemmatizer: none, since the treebank has no tags or few lemmas")
+        return cls(**found, reports=reports, scores=_best_scores(reports))
+
+    def apply(self, columns: Columns, threads: int = 1) -> Columns:
+        """The same sentences with tags and lemmas of these tools, where the treebank has such."""
+        assert self.tagger is not None
+        found = self.tagger.tag(columns, threads=threads)
+        if self.lemmatizer is not None:
+            found = self.lemmatizer.lemmatize(found, threads=threads)
+        return found
+
+
+def _segmenter(
+    train: Columns, dev: Columns | None, settings: SegmenterSettings, observer: Observer
+) -> tuple[Segmenter | None, list[dict[str, Any]]]:
+    if not _has_text(train):
+        observer.note("segmenter: none, since the treebank says nothing of spaces (`# text`, SpaceAfter=No)")
+        return None, []
+    reports: list[EpochReport] = []
+    observer.stage_begins("segmenter", 1, settings.epochs, 0)
+
+    def told(epoch: int, loss: float, scores: dict[str, float]) -> None:
+        ordered = {name: scores[name] for name in ("words", "sentences") if name in scores}
+        reports.append(EpochReport("segmenter", Epoch(epoch, loss, loss, 1, 0.0, {}), ordered, best=False))
+        observer.asked(1)
+        observer.epoch_ends(reports[-1])
+
+    judged = dev if dev is not None and _has_text(dev) else None
+    segmenter = train_segmenter(train, dev=judged, settings=settings, observer=told)
+    kept = {name: segmenter.scores[name] for name in ("words", "sentences") if name in segmenter.scores}
+    last = len(reports) - 1
+    best = next((i for i, report in enumerate(reports) if kept and report.scores == kept), last)
+    return segmenter, [replace(report, best=i == best).to_json() for i, report in enumerate(reports)]
+
+
+def _has_text(columns: Columns) -> bool:
+    """Whether a treebank says where its words have no space between them."""
+    if any("SpaceAfter=No" in misc for misc in columns.strings("misc")):
+        return True
+    native = columns.native
+    kinds = native.extra_kinds.tolist()
+    return any(
+        kind == COMMENT and text.replace(" ", "").startswith("#text=")
+        for kind, text in zip(kinds, native.extra_texts(), strict=True)
+    )
+
+
+def _best_scores(reports: list[dict[str, Any]]) -> Scores:
+    """On dev, of the epochs that were kept."""
+    found: Scores = {}
+    for report in reports:
+        if report["best"]:
+            found |= report["dev"]
+    return found
+
+
+# ---------------------------------------------------------------- jackknifing
+
+
+def jackknifed(
+    columns: Columns, config: TrainConfig, tools: Tools, threads: int, observer: Observer
+) -> Columns:
+    """The treebank with tags and lemmas of tools that were trained on other parts of it."""
+    found: list[tuple[NDArray[np.int64], Columns]] = []
+    folds = min(config.folds, len(columns))
+    for number, held in enumerate(fold_sentences(columns, folds), start=1):
+        observer.note(f"jackknifing: tags of part {number} of {folds} by what the others teach")
+        rest = np.setdiff1d(np.arange(len(columns)), held)
+        found.append((held, _folds_tools(columns.select(rest), config, tools, threads).apply(columns.select(held), threads)))
+    return _put_together(columns, found)
+
+
+def _folds_tools(rest: Columns, config: TrainConfig, tools: Tools, threads: int) -> Tools:
+    tagger, _ = train_tagger(rest, None, config.tagger, seed=config.seed, threads=threads)
+    if tools.lemmatizer is None:
+        return Tools(tagger=tagger)
+    lemmatizer, _ = train_lemmatizer(rest, None, config.lemmatizer, seed=config.seed, threads=threads)
+    return Tools(tagger=tagger, lemmatizer=lemmatizer)
+
+
+def fold_sentences(columns: Columns, folds: int) -> Iterator[NDArray[np.int64]]:
+    """The numbers of each fold's sentences: whole documents where there are enough, dealt in turn."""
+    groups = _documents(columns)
+    if len(columns) and groups[-1] + 1 < folds * DEALT:
+        groups = np.arange(len(columns)) // (BLOCK if len(columns) >= folds * BLOCK else 1)
+    for fold in range(folds):
+        yield np.flatnonzero(groups % folds == fold)
+
+
+def _documents(columns: Columns) -> NDArray[np.int64]:
+    """The number of each sentence's document, by its `# newdoc` comments. Shape (S,)."""
+    native = columns.native
+    begins = np.zeros(len(columns), np.int64)
+    texts, kinds = native.extra_texts(), native.extra_kinds
+    of_sentence = np.repeat(np.arange(len(columns)), np.diff(native.extra_offsets))
+    for extra in np.flatnonzero(kinds == COMMENT).tolist():
+        if texts[extra].lstrip("# ").startswith("newdoc"):
+            begins[of_sentence[extra]] = 1
+    return np.cumsum(begins)
+
+
+def _put_together(columns: Columns, found: list[tuple[NDArray[np.int64], Columns]]) -> Columns:
+    """The treebank with the columns of its parts, each with the numbers of its sentences."""
+    starts, lengths = columns.offsets[:-1], np.diff(columns.offsets)
+    for column in FILLED:
+        names: list[str] = []
+        ids = np.zeros(columns.words, np.int32)
+        for held, part in found:
+            # The words of these sentences, one sentence after another.
+            inner = np.arange(part.words) - np.repeat(part.offsets[:-1], np.diff(part.offsets))
+            words = np.repeat(starts[held], lengths[held]) + inner
+            ids[words] = part.ids(column) + len(names)
+            names += part.strings(column)
+        columns = columns.with_column(column, ids, names)
+    return columns
+
+
+__all__ = ["SegmenterSettings", "TaggerSettings", "Trained", "WordSettings", "train"]
