@@ -19,7 +19,7 @@ from arbora.cli.files import (
     warn_of_same,
     writable,
 )
-from arbora.cli.progress import Mode, TrainingProgress, choose_mode, show_scores
+from arbora.cli.progress import Mode, TrainingProgress, choose_mode
 from arbora.cli.settings import (
     ConfigOption,
     EpochsOption,
@@ -38,6 +38,7 @@ from arbora.cli.settings import (
     told_as_usage,
 )
 from arbora.cli.tables import Table, show
+from arbora.cli.texts import show_scores
 from arbora.cli.treebanks import read_treebanks
 from arbora.config import to_dict, to_toml
 from arbora.data.files import open_output
