@@ -1,7 +1,13 @@
+import ast
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 import arbora
+
+CHECKING = "TYPE_CHECKING"
 
 
 def test_public_names_exist_and_are_few():
@@ -10,12 +16,35 @@ def test_public_names_exist_and_are_few():
     assert callable(arbora.evaluate)
 
 
-def test_importing_loads_nothing_heavy():
-    code = "import sys, arbora; print([n for n in ('scipy', 'rich', 'typer', 'conllu') if n in sys.modules])"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert result.stdout == "[]\n"
+def loaded_by(code, *modules):
+    """Those of `modules` that a new Python has imported after running `code`."""
+    code = f"import sys\n{code}\nprint([name for name in {modules} if name in sys.modules])"
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return result.stdout.splitlines()[-1]
+
+
+def test_importing_loads_nothing_that_is_not_used():
+    heavy = ("numpy", "scipy", "rich", "typer", "conllu", "arbora._core", "arbora.errors")
+    assert loaded_by("import arbora", *heavy) == "[]"
+    assert loaded_by("from arbora import DataError", *heavy) == "['arbora.errors']"
+    assert loaded_by("import arbora; arbora.read", *heavy) == "['numpy', 'arbora._core', 'arbora.errors']"
+
+
+def test_names_are_where_type_checkers_look_for_them():
+    tree = ast.parse(Path(arbora.__file__).read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == CHECKING)
+    told = {alias.name: node.module for node in block.body for alias in node.names}
+    assert sorted(told) == sorted(arbora.__all__)
+    assert {name: module for name, module in told.items() if module != "arbora"} == arbora._MODULES
+    assert set(arbora.__all__) <= set(dir(arbora))
+    with pytest.raises(AttributeError, match="module 'arbora' has no attribute 'trains'"):
+        _ = arbora.trains
+
+
+def test_a_function_is_not_replaced_by_its_module():
+    code = "import arbora.train, arbora.evaluate\nassert all(map(callable, (arbora.train, arbora.evaluate)))"
+    assert loaded_by(code, "arbora.train", "scipy") == "['arbora.train']"
 
 
 def test_the_version_is_the_package_s():

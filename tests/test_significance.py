@@ -3,6 +3,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 from treebanks import random_treebank, spoil_all
 
 from arbora.errors import InputError
@@ -10,6 +11,7 @@ from arbora.evaluate import evaluate
 from arbora.significance import (
     TESTS,
     approximate_randomization,
+    coin_flips,
     compare,
     paired_bootstrap,
     sign_test,
@@ -40,6 +42,15 @@ def test_the_sign_test_by_hand():
     assert sign_test(*outcomes(9, 1)).p_value == pytest.approx(22 / 1024)
     assert sign_test(*outcomes(3, 3)).p_value == pytest.approx(1)
     assert sign_test(*outcomes(0, 0, 5)).p_value == 1
+
+
+@pytest.mark.parametrize("flips", [1, 2, 7, 40, 791, 2001, 20_000, 1_000_000])
+def test_coin_flips_against_scipy(flips):
+    for share in (0.0, 0.1, 0.3, 0.45, 0.49, 0.499, 0.5):
+        heads = int(share * flips)
+        expected = binomtest(heads, flips, 0.5).pvalue
+        assert coin_flips(heads, flips - heads) == pytest.approx(expected, rel=1e-7, abs=1e-300)
+        assert coin_flips(flips - heads, heads) == coin_flips(heads, flips - heads)
 
 
 def tolerance(p_value, samples):

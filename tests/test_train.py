@@ -521,6 +521,10 @@ def test_probabilities_that_cannot_be(small_treebank):
         train(TRAIN, config=config(learner="adagrad", order=2, trees="nonprojective"))
     with pytest.raises(InputError, match=r"exponentiated_gradient needs arc_marginals.*choose order 1"):
         train(TRAIN, config=config(learner="exponentiated_gradient", order=2, trees="projective"))
+    with pytest.raises(
+        InputError, match=r"labels joint do not answer; choose staged labels .--labels staged. or"
+    ):
+        train(TRAIN, config=config(learner="exponentiated_gradient", order=1, labels="joint"))
     with pytest.raises(InputError, match="decode: expected same with order = 2"):
         config(order=2, decode="auto")
     with pytest.raises(DataError, match=r"HEAD: expected a head .*learn from what is known"):

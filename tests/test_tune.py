@@ -1,8 +1,10 @@
 """`arbora.tune` and `arbora tune`."""
 
+from dataclasses import replace
+
 import pytest
 
-from arbora.data.columns import columns_of
+from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
 from arbora.errors import DataError, InputError
 from arbora.train import TrainConfig
@@ -93,3 +95,23 @@ def test_a_learner_keeps_the_parameters_that_it_has(columns):
     tuned = tune(columns, columns, grid={"learner": ["mira", "pegasos"]}, config=base, observer=Noting())
     assert [trial.epochs for trial in tuned.trials] == [[1], [1]]
     assert "pegasos has no parameter C: what is set for passive_aggressive is left out" in notes
+
+
+def with_gaps(columns):
+    """The treebank, every third word of which has neither head nor label."""
+    lines = [line.split("\t") for line in columns.to_bytes().decode().split("\n")]
+    for number, fields in enumerate(lines):
+        if len(fields) == 10 and number % 3 == 0:
+            fields[6] = fields[7] = "_"
+    return parse_text("\n".join("\t".join(fields) for fields in lines), "conllu")
+
+
+def test_treebanks_that_are_known_in_part(columns):
+    dev = columns_of(generate(20, seed=2))
+    probable = replace(BASE, learner="adagrad")
+    (trial,) = tune([with_gaps(columns), with_gaps(dev)], dev, grid={"C": [0.1]}, config=probable).trials
+    assert trial.scores["uas"] > 50
+    with pytest.raises(DataError, match=r"words have no head, and .*--dev"):
+        tune(with_gaps(columns), grid={"C": [0.1]}, config=probable)
+    with pytest.raises(DataError, match="HEAD: expected a head for every word"):
+        tune(with_gaps(columns), dev, grid={"learner": ["adagrad", "mira"]}, config=probable)

@@ -1,44 +1,33 @@
 """Names for what can be chosen: one registry per kind of thing.
 
-A registry maps a name to a factory. It is filled once, below: to add a family or a learner, write its
-file and register it here, and `arbora list`, `arbora info` and the contract tests know it.
+A registry maps a name to a factory. It is filled once, below, when it is first used (who parses needs no
+learner): to add a family or a learner, write its file and name it here, and `arbora list`, `arbora info` and
+the contract tests know it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from arbora.errors import InputError, unknown
-from arbora.families import (
-    Nonprojective,
-    NonprojectiveSibling,
-    Projective,
-    ProjectiveGrandparent,
-    ProjectiveSibling,
-)
 from arbora.features import GRAPH_V1, PRUNER_V1, TemplateSet
 from arbora.interfaces import Family, Learner
-from arbora.learners import (
-    Adagrad,
-    ExponentiatedGradient,
-    LogLinear,
-    Mira,
-    OneSlack,
-    PassiveAggressive,
-    Pegasos,
-    Perceptron,
-)
 
 T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Factories by name, in the order in which they were registered."""
+    """Factories by name, in the order in which they were registered; `known` gives those to begin with."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, known: Callable[[], Mapping[str, Callable[..., T]]] = dict) -> None:
         self.kind = kind
-        self._factories: dict[str, Callable[..., T]] = {}
+        self._known = known
+
+    @cached_property
+    def _factories(self) -> dict[str, Callable[..., T]]:
+        return dict(self._known())
 
     def register(self, name: str, factory: Callable[..., T]) -> None:
         """Add a factory; a name is given once."""
@@ -71,22 +60,50 @@ class Registry(Generic[T]):
         return name in self._factories
 
 
-families: Registry[Family] = Registry("family")
-families.register(Projective.name, Projective)
-families.register(Nonprojective.name, Nonprojective)
-families.register(ProjectiveSibling.name, ProjectiveSibling)
-families.register(ProjectiveGrandparent.name, ProjectiveGrandparent)
-families.register(NonprojectiveSibling.name, NonprojectiveSibling)
+def _families() -> Mapping[str, Callable[..., Family]]:
+    from arbora.families import (
+        Nonprojective,
+        NonprojectiveSibling,
+        Projective,
+        ProjectiveGrandparent,
+        ProjectiveSibling,
+    )
 
-learners: Registry[Learner] = Registry("learner")
-learners.register(Perceptron.name, Perceptron)
-learners.register(Mira.name, Mira)
-learners.register(PassiveAggressive.name, PassiveAggressive)
-learners.register(Pegasos.name, Pegasos)
-learners.register(OneSlack.name, OneSlack)
-learners.register(LogLinear.name, LogLinear)
-learners.register(Adagrad.name, Adagrad)
-learners.register(ExponentiatedGradient.name, ExponentiatedGradient)
+    return {
+        Projective.name: Projective,
+        Nonprojective.name: Nonprojective,
+        ProjectiveSibling.name: ProjectiveSibling,
+        ProjectiveGrandparent.name: ProjectiveGrandparent,
+        NonprojectiveSibling.name: NonprojectiveSibling,
+    }
+
+
+def _learners() -> Mapping[str, Callable[..., Learner]]:
+    from arbora.learners import (
+        Adagrad,
+        ExponentiatedGradient,
+        LogLinear,
+        Mira,
+        OneSlack,
+        PassiveAggressive,
+        Pegasos,
+        Perceptron,
+    )
+
+    return {
+        Perceptron.name: Perceptron,
+        Mira.name: Mira,
+        PassiveAggressive.name: PassiveAggressive,
+        Pegasos.name: Pegasos,
+        OneSlack.name: OneSlack,
+        LogLinear.name: LogLinear,
+        Adagrad.name: Adagrad,
+        ExponentiatedGradient.name: ExponentiatedGradient,
+    }
+
+
+families: Registry[Family] = Registry("family", _families)
+learners: Registry[Learner] = Registry("learner", _learners)
 
 features: Registry[TemplateSet] = Registry("feature set")
 for _templates in (GRAPH_V1, PRUNER_V1):

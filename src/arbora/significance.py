@@ -19,6 +19,7 @@ one answer.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -36,6 +37,8 @@ Metric = Literal["uas", "las"]
 
 # Entries drawn at a time: a few tens of megabytes.
 BLOCK = 2_000_000
+# Terms below this share of a sum do not change it.
+SMALL = 1e-18
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +73,24 @@ class Comparison:
 
 def sign_test(first: npt.ArrayLike, second: npt.ArrayLike, tokens: npt.ArrayLike) -> Comparison:
     """Exact two-sided sign test over sentences."""
-    # Imported here: it takes longer to load than all else that `arbora --help` needs.
-    from scipy.stats import binomtest
-
     data = _Data.check(first, second, tokens)
-    decided = data.better + data.worse
-    p_value = float(binomtest(data.better, decided, 0.5).pvalue) if decided else 1.0
-    return data.comparison("sign", p_value)
+    return data.comparison("sign", coin_flips(data.better, data.worse))
+
+
+def coin_flips(heads: int, tails: int) -> float:
+    """P(a fair coin falls at least as unevenly) = 2 Σ_{i ≤ k} C(n, i) / 2^n, k being the fewer of both."""
+    flips, fewer = heads + tails, min(heads, tails)
+    if abs(heads - tails) <= 1:
+        return 1.0
+    # The sum relative to its largest term, by C(n, i - 1) = C(n, i) · i / (n - i + 1).
+    share = total = 1.0
+    for i in range(fewer, 0, -1):
+        share *= i / (flips - i + 1)
+        total += share
+        if share < SMALL * total:
+            break
+    largest = math.lgamma(flips + 1) - math.lgamma(fewer + 1) - math.lgamma(flips - fewer + 1)
+    return min(1.0, 2.0 * total * math.exp(largest - flips * math.log(2.0)))
 
 
 def paired_bootstrap(

@@ -19,6 +19,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._brent import minimize_between
 from arbora.data.columns import Columns
 from arbora.parser import Parser, Temperatures
 
@@ -58,7 +59,7 @@ def _missed(sure: NDArray[np.float64], right: NDArray[np.bool_]) -> tuple[float,
 
     if np.all(right):
         return 0.0, loss(0.0)
-    best = _search(loss, 0.0, MOST_MISSED, 1e-5)
+    best = minimize_between(loss, 0.0, MOST_MISSED, 1e-5)
     return best, loss(best)
 
 
@@ -77,13 +78,7 @@ def _label_temperature(parser: Parser, dev: Columns, threads: int) -> float:
 
 def minimize(loss: Callable[[float], float]) -> float:
     """The temperature of the smallest loss, searched in log T by parabolas and golden sections."""
-    best = _search(lambda log: loss(math.exp(log)), math.log(LOWEST), math.log(HIGHEST), PRECISION)
+    low, high = math.log(LOWEST), math.log(HIGHEST)
+    best = minimize_between(lambda log: loss(math.exp(log)), low, high, PRECISION)
     # Rounded, so that a model's bytes do not hang on the last digits of a search.
     return float(f"{math.exp(best):.3g}")
-
-
-def _search(loss: Callable[[float], float], low: float, high: float, precision: float) -> float:
-    from scipy.optimize import minimize_scalar  # late: it takes longer to load than all of ours
-
-    found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": precision})
-    return float(found.x)

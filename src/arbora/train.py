@@ -16,6 +16,7 @@ import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def train(
     """
     require_threads(threads)
     settings = make_config(config)
-    columns = gather(treebank, check_treebank)
+    columns = gather(treebank, partial(check_treebank, partial=learns_from_parts(settings)))
     judged = None if dev is None else gather(dev, check_treebank, "dev")
     return Training(columns, judged, settings, threads, observer or Silent()).run(checkpoint, resume=resume)
 
@@ -165,11 +166,14 @@ class Training:
         missing = [query.value for query in Query if query in learner.needs - problem.queries]
         if missing:
             c = self.config
-            other = "another learner (`arbora list learners` says what each needs)"
+            changes = ["order 1 (--order 1)"] if c.order > 1 else []
+            if Query.ARC_MARGINALS.value in missing and c.labels == "joint":  # which only heads have
+                changes.append("staged labels (--labels staged)")
+            choices = [" with ".join(changes)] if changes else []
+            choices.append("another learner (`arbora list learners` says what each needs)")
             raise InputError(
                 f"the learner {learner.name} needs {', '.join(missing)}, which {c.trees} trees of order "
-                f"{c.order} with labels {c.labels} do not answer; choose "
-                f"{'order 1 (--order 1) or ' if c.order > 1 else ''}{other}"
+                f"{c.order} with labels {c.labels} do not answer; choose {' or '.join(choices)}"
             )
         require_answers(learner, problem)
 

@@ -7,10 +7,11 @@ that judge, as it is on dev.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,11 +20,11 @@ import numpy as np
 from arbora._annotation import check_treebank
 from arbora._overrides import override, say_lost
 from arbora._stages import Observer, Scores, Silent
-from arbora._train_config import TrainConfig, make_learner
+from arbora._train_config import TrainConfig, learns_from_parts, make_learner
 from arbora.config import to_dict
 from arbora.data.columns import Columns, columns_of
 from arbora.data.treebank import Treebank, gather
-from arbora.errors import InputError, require_threads
+from arbora.errors import DataError, InputError, require_threads
 from arbora.train import train
 
 Pair = tuple[Columns, Columns]
@@ -123,13 +124,21 @@ def tune(
     """Train with every combination of the grid's values; compare on `dev`, or by `folds` where there is none.
 
     `grid`: values by name, e.g. `{"C": [0.01, 0.1], "order": [1, 2]}`; names are the learner's parameters and
-    the fields of TrainConfig. All combinations are checked before the first training. Ctrl-C ends the search
-    and keeps the trials that are complete.
+    the fields of TrainConfig. Where every learner can learn from parts of trees, some heads of `treebank` may
+    be unknown, but none of `dev`. All combinations are checked before the first training. Ctrl-C ends the
+    search and keeps the trials that are complete.
     """
     require_threads(threads)
     points = [*combinations(grid, config or TrainConfig())]
-    columns = gather(treebank, check_treebank)
-    check_treebank(columns, labelled=(config or TrainConfig()).labels != "none")
+    check = functools.partial(check_treebank, partial=all_learn_from_parts(point for _, point in points))
+    columns = gather(treebank, check)
+    check(columns, labelled=(config or TrainConfig()).labels != "none")
+    if dev is None and np.any(columns.heads < 0):
+        raise DataError(
+            f"{np.count_nonzero(columns.heads < 0):,} words have no head, and parts of such a treebank "
+            "cannot judge parsers; give a dev treebank that is complete (--dev)",
+            source=columns.source,
+        )
     if dev is not None:
         pairs = [(columns, gather(dev, check_treebank, "dev"))]
     else:
@@ -164,6 +173,11 @@ def combinations(
         point = override(config, values, option="grid")
         make_learner(point, point.parameters)
         yield values, point
+
+
+def all_learn_from_parts(points: Iterable[TrainConfig]) -> bool:
+    """Whether some heads may be unknown, whichever of these is trained."""
+    return all(map(learns_from_parts, points))
 
 
 def fold_pairs(columns: Columns, folds: int, seed: int = 0) -> Iterator[Pair]:

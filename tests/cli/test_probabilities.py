@@ -35,6 +35,10 @@ def test_probabilities_in_conllu(arbora, model, parser, invented, tmp_path):
     again = tmp_path / "again.conllu"
     assert arbora("parse", out, "-m", model, "-o", again, "--probabilities", "-q") == (0, "", "")
     assert again.read_text() == out.read_text()  # replaced, not repeated
+    crlf = tmp_path / "crlf.conllu"
+    crlf.write_bytes(invented[1].read_bytes().replace(b"\n", b"\r\n"))
+    assert arbora("parse", crlf, "-m", model, "-o", again, "--probabilities", "-q").status == 0
+    assert again.read_bytes() == out.read_bytes().replace(b"\n", b"\r\n")
     risky = arbora("parse", invented[1], "-m", model, "--decode", "minimum-risk", "-q")
     expected = parser.parse(read(invented[1]), decode="minimum-risk")
     assert risky.stdout == "".join(each.to_conllu() for each in expected)

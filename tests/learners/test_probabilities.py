@@ -1,5 +1,6 @@
 """Learners of probabilities on small treebanks: one optimum however it is found, at any scale."""
 
+import sys
 from functools import lru_cache
 from itertools import pairwise
 
@@ -10,11 +11,13 @@ from learners_toy import ToyProblem
 
 from arbora.data.columns import parse_text
 from arbora.data.synthetic import generate
+from arbora.errors import InputError
 from arbora.interfaces import Query
 from arbora.learners._online import shuffled
 from arbora.learners.log_linear import weights_of
 from arbora.problems import GraphProblem
 from arbora.registry import learners
+from arbora.train import train
 
 
 @lru_cache
@@ -57,6 +60,17 @@ def test_all_ways_lead_to_the_log_linear_optimum(trees, C):
     scale = np.linalg.norm(found["lbfgs"].last)
     assert np.linalg.norm(found["lbfgs"].last - found["cg"].last) < 0.02 * scale
     assert np.linalg.norm(found["lbfgs"].last - found["eg"].last) < 0.1 * scale
+
+
+def test_without_scipy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with pytest.raises(
+        InputError, match=r"needs SciPy.* pip install 'arbora\[optimize\]'; or choose .*method=cg"
+    ):
+        learners.create("log_linear").fit(problem())
+    with pytest.raises(InputError, match="needs SciPy"):  # before the labels and the pruner are learned
+        train(treebank(5, seed=1), config={"learner": "log_linear"}, observer=None)
+    assert learners.create("log_linear", method="cg", epochs=1).fit(problem()).history[-1].updates > 0
 
 
 def test_adagrad_comes_near_the_optimum():

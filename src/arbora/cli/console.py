@@ -7,8 +7,11 @@ like. Who sets it wants a terminal without codes, so none are sent.
 from __future__ import annotations
 
 import os
+import sys
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console  # which takes long to import, and few runs need
 
 
 def wants_codes() -> bool:
@@ -16,8 +19,15 @@ def wants_codes() -> bool:
     return not os.environ.get("NO_COLOR")
 
 
+def draws_bars() -> bool:
+    """Whether stderr is a terminal that may be sent escape codes."""
+    return sys.stderr is not None and sys.stderr.isatty() and wants_codes()
+
+
 def make_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
     """A console on stdout or stderr that shows text as it is: no numbers or names picked out in colour."""
+    from rich.console import Console
+
     return Console(
         stderr=stderr,
         soft_wrap=soft_wrap,

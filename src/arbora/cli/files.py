@@ -7,15 +7,14 @@ import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated, TypeAlias
 
 import typer
 
 from arbora._replace import is_special
-from arbora.cli.console import make_console
-from arbora.data.treebank import NO_TREEBANK
 from arbora.errors import DataError
 
 
@@ -32,6 +31,11 @@ class RootsOption(StrEnum):
 
     MULTI = "multi"
     SINGLE = "single"
+
+
+ThreadsOption: TypeAlias = Annotated[
+    int, typer.Option(min=1, help="How many cores to use; the result does not depend on it.")
+]
 
 
 def existing(name: str) -> str:
@@ -97,11 +101,9 @@ class _WarningLines(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self._console = make_console(stderr=True, soft_wrap=True)
 
     def emit(self, record: logging.LogRecord) -> None:
-        level = record.levelname.lower()
-        self._console.print(f"{level}: {record.getMessage()}", markup=False)
+        say(f"{record.levelname.lower()}: {record.getMessage()}")
 
 
 @contextmanager
@@ -122,6 +124,8 @@ def session(*, lenient: bool | None = None) -> Iterator[None]:
         drop_output()
         raise typer.Exit(0) from None
     except DataError as error:
+        from arbora.data.treebank import NO_TREEBANK  # not before: `arbora --help` reads no treebank
+
         may_skip = lenient is False and error.line is not None and NO_TREEBANK not in error.what
         complain(f"{error} (--lenient skips such sentences)" if may_skip else f"{error}")
         raise typer.Exit(1) from None
@@ -134,8 +138,11 @@ def session(*, lenient: bool | None = None) -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """One line on stderr, however long, with no markup in it."""
-    make_console(stderr=True, soft_wrap=True).print(text, markup=False)
+    """One line on stderr, however long; where nobody can be told, the exit status must do."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
 
 
 def complain(message: str) -> None:
@@ -161,7 +168,7 @@ def drop_output() -> None:
 def say_skipped(skipped: int, source: str) -> None:
     """One line on stderr if sentences were left out."""
     if skipped:
-        print(f"{source}: {counted(skipped, 'sentence')} skipped", file=sys.stderr)
+        say(f"{source}: {counted(skipped, 'sentence')} skipped")
 
 
 def counted(number: int, noun: str) -> str:

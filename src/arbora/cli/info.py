@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from arbora.cli.files import existing, session
 from arbora.cli.list import describe_family, describe_features, describe_learner, describe_study, print_rows
-from arbora.cli.progress import show_scores
+from arbora.cli.texts import show_scores
 from arbora.errors import InputError
 from arbora.interfaces import ROOTS
 from arbora.model_file import ModelFile, read_model

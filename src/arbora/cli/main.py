@@ -1,4 +1,4 @@
-"""Wires the verbs; each lives in its own file and does its own work."""
+"""Wires the verbs (see verbs.py); each lives in its own file and does its own work."""
 
 from __future__ import annotations
 
@@ -8,17 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-import arbora
-from arbora.cli import convert, demo, stats
+from arbora._version import __version__
 from arbora.cli.console import silence_help
-from arbora.cli.eval import evaluate_files
 from arbora.cli.files import complain, complain_about_system, drop_output
-from arbora.cli.info import info
-from arbora.cli.list import list_kind
-from arbora.cli.parse import parse_file
-from arbora.cli.reproduce import reproduce
-from arbora.cli.train import train_files
-from arbora.cli.tune import tune_files
+from arbora.cli.verbs import VerbsOnDemand, add_verbs
 from arbora.errors import ArboraError
 
 # Typer does not export the base of its own errors about the command line.
@@ -26,26 +19,18 @@ UsageError: type[Any] = typer.BadParameter.__bases__[0]
 
 app = typer.Typer(
     name="arbora",
+    cls=VerbsOnDemand,
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-app.command("train")(train_files)
-app.command("parse")(parse_file)
-app.command("tune")(tune_files)
-app.command("demo")(demo.demo)
-app.command("stats")(stats.stats)
-app.command("convert")(convert.convert)
-app.command("eval")(evaluate_files)
-app.command("reproduce")(reproduce)
-app.command("list")(list_kind)
-app.add_typer(info, name="info")
+add_verbs(app)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"arbora {arbora.__version__}")
+        print(f"arbora {__version__}")
         raise typer.Exit
 
 

@@ -13,10 +13,19 @@ from typing import Annotated
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from rich.progress import Progress, SpinnerColumn, TextColumn
 
-from arbora.cli.console import make_console
-from arbora.cli.files import FormatOption, counted, existing, not_an_input, say_skipped, session, writable
+from arbora.cli.console import draws_bars, make_console
+from arbora.cli.files import (
+    FormatOption,
+    ThreadsOption,
+    counted,
+    existing,
+    not_an_input,
+    say,
+    say_skipped,
+    session,
+    writable,
+)
 from arbora.cli.probabilities import (
     DecodeChoice,
     Gains,
@@ -30,8 +39,7 @@ from arbora.cli.probabilities import (
     show_tree,
     tree_arrays,
 )
-from arbora.cli.progress import draws_bars, say, show_seconds
-from arbora.cli.settings import ThreadsOption
+from arbora.cli.texts import show_seconds
 from arbora.confidence import MOST_TREES
 from arbora.data import conllu, conllx
 from arbora.data.columns import Columns
@@ -321,6 +329,8 @@ def _shown(*, quiet: bool) -> Iterator[Callable[[Tally], None]]:
     if quiet or not draws_bars():
         yield lambda tally: None
         return
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
     bars = Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -90,10 +90,9 @@ def find_parsed(
 
 
 def show_conllu(trees: list[Parsed], wanted: Wanted) -> str:
-    """Probabilities in MISC, if wanted, and comments."""
-    return "".join(
-        _annotated(tree, i, len(trees), wanted).sentence.to_conllu() for i, tree in enumerate(trees)
-    )
+    """Probabilities in MISC, if wanted, and comments; lines end as those that were read."""
+    told = (_annotated(tree, i, len(trees), wanted).sentence for i, tree in enumerate(trees))
+    return "".join(each.to_conllu().replace("\n", each.origin.newline) for each in told)
 
 
 def show_conllx(trees: list[Parsed], wanted: Wanted) -> str:

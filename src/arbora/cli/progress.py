@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Mapping
 from enum import Enum, auto
 from types import TracebackType
 
@@ -21,8 +19,9 @@ from rich.progress import (
 from rich.text import Text
 
 from arbora._stages import EpochReport
-from arbora.cli.console import make_console, wants_codes
-from arbora.cli.files import say as say
+from arbora.cli.console import draws_bars, make_console
+from arbora.cli.files import say
+from arbora.cli.texts import show_scores, show_seconds
 
 REFRESH_SECONDS = 0.1
 
@@ -42,11 +41,6 @@ def choose_mode(*, quiet: bool) -> Mode:
     return Mode.BARS if draws_bars() else Mode.LINES
 
 
-def draws_bars() -> bool:
-    """Whether stderr is a terminal that may be sent escape codes."""
-    return sys.stderr.isatty() and wants_codes()
-
-
 class SpeedColumn(ProgressColumn):
     """Sentences per second."""
 
@@ -54,20 +48,6 @@ class SpeedColumn(ProgressColumn):
         """The speed as it is now, or on the whole where the task is finished."""
         speed = task.finished_speed or task.speed
         return Text("" if speed is None else f"{speed:,.0f}/s", style="progress.data.speed")
-
-
-def show_scores(scores: Mapping[str, float]) -> str:
-    """`LAS 85.10, UAS 88.02`."""
-    return ", ".join(f"{name.upper()} {value:.2f}" for name, value in scores.items())
-
-
-def show_seconds(seconds: float) -> str:
-    """`4.2 s`, `3:05 min`, `1:02:03 h`."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
 
 
 class TrainingProgress:

@@ -12,8 +12,8 @@ import typer
 
 from arbora._overrides import lost_parameters, override, say_lost, with_learner
 from arbora._train_config import TrainConfig, make_learner
-from arbora.cli.files import existing_if_given
-from arbora.cli.progress import say
+from arbora.cli.files import ThreadsOption as ThreadsOption
+from arbora.cli.files import existing_if_given, say
 from arbora.config import load_config
 from arbora.errors import InputError
 from arbora.registry import learners
@@ -118,9 +118,6 @@ PatienceOption: TypeAlias = Annotated[
 ]
 SeedOption: TypeAlias = Annotated[
     int | None, typer.Option(min=0, help="Of the order of examples; one seed gives one model.")
-]
-ThreadsOption: TypeAlias = Annotated[
-    int, typer.Option(min=1, help="How many cores to use; the result does not depend on it.")
 ]
 
 

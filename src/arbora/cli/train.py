@@ -21,12 +21,13 @@ from arbora.cli.files import (
     existing,
     existing_if_given,
     not_an_input,
+    say,
     session,
     warn_of_same,
     writable,
 )
 from arbora.cli.pictures import plot_name
-from arbora.cli.progress import TrainingProgress, choose_mode, say, show_scores, show_seconds
+from arbora.cli.progress import TrainingProgress, choose_mode
 from arbora.cli.settings import (
     ConfigOption,
     EpochsOption,
@@ -43,6 +44,7 @@ from arbora.cli.settings import (
     told_as_usage,
 )
 from arbora.cli.tables import Table, show
+from arbora.cli.texts import show_scores, show_seconds
 from arbora.cli.treebanks import read_treebanks
 from arbora.data.columns import Columns
 from arbora.train import Dev, Trained, train

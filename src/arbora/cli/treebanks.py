@@ -8,8 +8,7 @@ from itertools import chain
 import numpy as np
 
 from arbora._annotation import check_treebank, is_complete
-from arbora.cli.files import counted, say_skipped
-from arbora.cli.progress import say
+from arbora.cli.files import counted, say, say_skipped
 from arbora.data.columns import Columns, columns_of
 from arbora.data.treebank import ColumnReader, FormatOrAuto
 

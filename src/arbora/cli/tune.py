@@ -19,7 +19,7 @@ from arbora.cli.files import (
     warn_of_same,
     writable,
 )
-from arbora.cli.progress import Mode, TrainingProgress, choose_mode, show_scores
+from arbora.cli.progress import Mode, TrainingProgress, choose_mode
 from arbora.cli.settings import (
     ConfigOption,
     EpochsOption,
@@ -38,10 +38,11 @@ from arbora.cli.settings import (
     told_as_usage,
 )
 from arbora.cli.tables import Table, show
+from arbora.cli.texts import show_scores
 from arbora.cli.treebanks import read_treebanks
 from arbora.config import to_dict, to_toml
 from arbora.data.files import open_output
-from arbora.tune import Tuned, combinations, tune
+from arbora.tune import Tuned, all_learn_from_parts, combinations, tune
 
 FOLDS = 5
 STOPPED = 130
@@ -157,7 +158,8 @@ def tune_files(
     require_in_all(parameters or [], base, (point.learner for _, point in points))
     with session(lenient=lenient):
         labelled = base.labels != "none"
-        columns = read_treebanks(names, format.value, lenient=lenient, labelled=labelled)
+        partial = dev is not None and all_learn_from_parts(point for _, point in points)
+        columns = read_treebanks(names, format.value, lenient=lenient, labelled=labelled, partial=partial)
         judged = (
             None if dev is None else read_treebanks([dev], format.value, lenient=lenient, labelled=labelled)
         )

@@ -41,6 +41,9 @@ class Trainer(Configured):
         """What the problem must answer."""
         raise NotImplementedError
 
+    def require_installed(self) -> None:
+        """InputError where something that it works with is not installed; most need nothing."""
+
     def begin(self, problem: Problem) -> Run:
         """A run at its start: weights of zero."""
         raise NotImplementedError
@@ -269,7 +272,9 @@ def shuffled(count: int, seed: int, epoch: int) -> NDArray[np.int64]:
 
 
 def require_answers(learner: Learner, problem: Problem) -> None:
-    """InputError unless the problem has examples and answers all that the learner asks."""
+    """InputError unless the problem has examples and answers all that the learner asks, and that can work."""
+    if isinstance(learner, Trainer):
+        learner.require_installed()
     if not len(problem):
         raise InputError(f"{learner.name}: the problem has no examples; at least one is needed to learn from")
     missing = learner.needs - problem.queries

@@ -4,9 +4,9 @@
 
     ∂L/∂w = w + C Σ_i ( E[f(x_i, y)] - f(x_i, y_i) )
 
-L is convex and is minimized by SciPy: by L-BFGS with few pairs of vectors, or by nonlinear conjugate
-gradients (Polak-Ribière) as in [koo-2007]. Where only part of a tree is known, P is that of the known part; L
-is then not convex, and what is found is a minimum near by.
+L is convex and is minimized by SciPy's L-BFGS with few pairs of vectors (extra `optimize`), or by nonlinear
+conjugate gradients (Polak-Ribière) as in [koo-2007], which need no SciPy. Where only part of a tree is known,
+P is that of the known part; L is then not convex, and what is found is a minimum near by.
 
 Some features are in every tree and some in one: steps that suit the rare ones are far too long for the common
 ones. So both methods work on z_j = √H_j w_j, where H_j = 1 + |∂L/∂w_j| at w = 0, which grows with how often a
@@ -19,14 +19,15 @@ epoch `objective` L, `gradient` |∂L/∂w| and `passes` are reported. Training 
 `tolerance` times as long as at w = 0, or when no step lowers L any more.
 
 Weights are float64 here and rounded to float32 for the problem; L and its gradient are those at the rounded
-weights, so that both are of one point. Memory: about 2 `pairs` + 19 vectors of float64, or 18 with `cg`.
+weights, so that both are of one point. Memory: about 2 `pairs` + 20 vectors of float64, or 14 with `cg`.
 """
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +35,9 @@ from numpy.typing import NDArray
 from arbora._core import Weights
 from arbora.errors import InputError
 from arbora.interfaces import Problem, Query
+from arbora.learners._conjugate import Found, Vector, conjugate_gradients
 from arbora.learners._online import Run, State, Tally, Trainer
 from arbora.learners._parameters import parameter
-
-Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,9 @@ class LogLinear(Trainer):
     paper: ClassVar[str] = "koo-2007"
 
     C: float = parameter(1.0, "the weight of the sum of -log P against |w|²/2", above=0.0)
-    method: str = parameter("lbfgs", "L-BFGS, or nonlinear conjugate gradients", choices=("lbfgs", "cg"))
+    method: str = parameter(
+        "lbfgs", "L-BFGS (needs SciPy), or nonlinear conjugate gradients", choices=("lbfgs", "cg")
+    )
     iterations: int = parameter(10, "iterations per epoch", least=1)
     pairs: int = parameter(3, "steps that L-BFGS remembers; each takes two vectors of float64", least=1)
     tolerance: float = parameter(1e-4, "ends when the gradient has shrunk to this share", least=0.0)
@@ -60,6 +62,14 @@ class LogLinear(Trainer):
     def needs(self) -> frozenset[Query]:
         """The expected features."""
         return frozenset({Query.MARGINALS})
+
+    def require_installed(self) -> None:
+        """InputError where L-BFGS is asked for and there is no SciPy."""
+        if self.method == "lbfgs" and not importlib.util.find_spec("scipy"):
+            raise InputError(
+                "log_linear: L-BFGS needs SciPy, which is not installed: pip install 'arbora[optimize]'; "
+                "or choose conjugate gradients, method=cg"
+            )
 
     def begin(self, problem: Problem) -> Run:
         """A run at its start: weights of zero."""
@@ -102,46 +112,47 @@ class LogLinearRun:
 
     def epoch(self, number: int) -> Tally:
         """Some iterations from where the weights are."""
-        # Imported here: SciPy is slow to load, and only this learner needs it.
-        from scipy.optimize import minimize
-
         learner, self.passes = self.learner, 0
         if self.first < 0.0:
             self._start()
-        found = minimize(
-            self._scaled,
-            self.z,
-            jac=True,
-            callback=self._move,
-            method="CG" if learner.method == "cg" else "L-BFGS-B",
-            options=self._options(),
-        )
-        norm = float(np.linalg.norm(found.jac * self.roots))
+        found = self._lbfgs() if learner.method == "lbfgs" else self._conjugate()
+        norm = float(np.sqrt(np.einsum("i,i,i,i->", *[found.gradient, self.roots] * 2)))
         self.z = found.x
-        self.converged = found.nit == 0 or norm <= learner.tolerance * self.first
+        self.converged = found.iterations == 0 or norm <= learner.tolerance * self.first
         tally = Tally()
-        tally.loss = max(0.0, float(found.fun) - 0.5 * squared_norm(self.last())) / learner.C
-        tally.updates = int(found.nit)
-        tally.measures = {"objective": float(found.fun), "gradient": norm, "passes": float(self.passes)}
+        tally.loss = max(0.0, found.value - 0.5 * squared_norm(self.last())) / learner.C
+        tally.updates = found.iterations
+        tally.measures = {"objective": found.value, "gradient": norm, "passes": float(self.passes)}
         return tally
 
     def _move(self, xk: Vector) -> None:
         """After each iteration: should the next be interrupted, this much was learned."""
         self.z[:] = xk
 
-    def _options(self) -> Any:
-        """Iterate until the epoch is over: whether training is, `epoch` decides."""
-        options = {"maxiter": self.learner.iterations, "gtol": 0.0}
-        if self.learner.method == "cg":
-            return options
-        return {**options, "maxcor": self.learner.pairs, "ftol": 0.0}
+    def _conjugate(self) -> Found:
+        return conjugate_gradients(self._scaled, self.z, self.learner.iterations, self._move)
+
+    def _lbfgs(self) -> Found:
+        from scipy.optimize import minimize  # late: it takes longer to load than all of ours
+
+        # Iterate until the epoch is over: whether training is, `epoch` decides.
+        options: Any = {
+            "maxiter": self.learner.iterations,
+            "maxcor": self.learner.pairs,
+            "gtol": 0.0,
+            "ftol": 0.0,
+        }
+        found = minimize(
+            self._scaled, self.z, jac=True, callback=self._move, method="L-BFGS-B", options=options
+        )
+        return Found(found.x, float(found.fun), found.jac, int(found.nit))
 
     def last(self) -> NDArray[np.float32]:
         """The weights as they are."""
         return self._weights(self.z)
 
     def _weights(self, z: Vector) -> NDArray[np.float32]:
-        return (z / self.roots).astype(np.float32)
+        return np.divide(z, self.roots, out=np.empty(z.shape, dtype=np.float32), casting="same_kind")
 
     def averaged(self) -> NDArray[np.float32]:
         """The same: these need no averaging."""

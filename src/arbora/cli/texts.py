@@ -1,0 +1,19 @@
+"""Scores and times as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def show_scores(scores: Mapping[str, float]) -> str:
+    """`LAS 85.10, UAS 88.02`."""
+    return ", ".join(f"{name.upper()} {value:.2f}" for name, value in scores.items())
+
+
+def show_seconds(seconds: float) -> str:
+    """`4.2 s`, `3:05 min`, `1:02:03 h`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"

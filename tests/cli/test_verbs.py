@@ -1,0 +1,45 @@
+"""Every verb is imported when it is called, and `arbora --help` tells of it what its own help does."""
+
+import subprocess
+import sys
+
+import pytest
+
+from arbora.cli.verbs import VERBS, make_command
+
+HEAVY = ("arbora.parser", "arbora.train", "numpy", "pydantic", "rich", "scipy", "typer")
+
+
+def first_paragraph(text):
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_the_help_known_before_is_the_verb_s(verb):
+    assert first_paragraph(make_command(verb.name).help) == verb.help
+
+
+def loaded(*arguments):
+    """Which heavy modules `arbora ARGUMENTS` has imported at its end."""
+    code = (
+        "import sys\nfrom arbora.cli.main import run\n"
+        "try:\n    run()\nexcept SystemExit as ended:\n    assert not ended.code\n"
+        f"print(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def test_what_is_not_called_is_not_imported(model, invented):
+    assert loaded("--version") == {"typer"}
+    assert loaded("--help") <= {"typer", "rich"}
+    assert loaded("parse", invented[1], "-m", model) <= {"typer", "pydantic", "numpy", "arbora.parser"}
+
+
+def test_a_misspelt_verb(arbora):
+    result = arbora("pasre", "x.conllu")
+    assert (result.status, result.stdout) == (2, "")
+    assert "'pasre'" in result.stderr
+    assert "'parse'" in result.stderr
+    assert arbora("parse", "--help").status == arbora("info", "--help").status == 0
