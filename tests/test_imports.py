@@ -87,6 +87,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "_overrides": {"_train_config", "config", "errors", "registry"},
     "tune": {"_annotation", "_overrides", "_stages", "_train_config", "config", "data", "errors", "train"},
     "data": {"_core", "_replace", "errors", "interfaces"},
+    "ud": {"_replace", "_version", "errors"},
     "scores": {"errors"},
     "evaluate": {"data", "errors", "scores"},
     "significance": {"errors", "scores"},

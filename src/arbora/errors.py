@@ -40,6 +40,10 @@ class ModelError(ArboraError, ValueError):
         super().__init__(f"{source}: {what}")
 
 
+class DownloadError(ArboraError):
+    """Something could not be fetched from the net; `str()` says from where."""
+
+
 def unknown(kind: str, name: object, known: list[str]) -> str:
     """The message for a name that is not known: the nearest one, and all there are."""
     near = difflib.get_close_matches(str(name), known, n=1)

@@ -11,6 +11,7 @@ import typer
 import arbora
 from arbora.cli import convert, demo, stats
 from arbora.cli.console import silence_help
+from arbora.cli.data import data
 from arbora.cli.eval import evaluate_files
 from arbora.cli.files import complain, complain_about_system, drop_output
 from arbora.cli.info import info
@@ -41,6 +42,7 @@ app.command("eval")(evaluate_files)
 app.command("reproduce")(reproduce)
 app.command("list")(list_kind)
 app.add_typer(info, name="info")
+app.add_typer(data, name="data")
 
 
 def _print_version(wanted: bool) -> None:
