@@ -18,6 +18,7 @@ from arbora.errors import InputError
 from arbora.interfaces import ROOTS
 from arbora.model_file import ModelFile, read_model
 from arbora.registry import families, learners
+from arbora.ud.manifest import clean
 
 
 class ThingOrModel(TyperGroup):
@@ -180,6 +181,7 @@ def _about(file: ModelFile) -> Iterator[tuple[str, str]]:
         epochs = about.get("epochs")
         if isinstance(epochs, list):
             yield "epochs", _epochs(epochs)
+        yield from _data(about.get("data"))
         yield from _flat(about.get("config"), "config")
     if isinstance(metadata.get("columns"), list):
         yield "columns", " ".join(["form", *map(str, metadata["columns"])])
@@ -198,6 +200,15 @@ def _epochs(reports: list[Any]) -> str:
         if report["best"]:
             kept[report["stage"]] = report["epoch"]
     return ", ".join(f"{stage} {count} (kept {kept.get(stage)})" for stage, count in last.items())
+
+
+def _data(treebanks: object) -> Iterator[tuple[str, str]]:
+    """What it was trained on, where that is known, with its licence and whom to thank."""
+    for treebank in treebanks if isinstance(treebanks, list) else []:
+        if isinstance(treebank, Mapping):
+            yield "data", clean(str(treebank.get("name")))
+            for name in ("licence", "attribution"):
+                yield name, clean(str(treebank.get(name) or "not known"))
 
 
 def _flat(table: object, prefix: str) -> Iterator[tuple[str, str]]:
