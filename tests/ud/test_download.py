@@ -3,9 +3,13 @@
 import errno
 import hashlib
 import os
+import shutil
 import socket
+import ssl
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,7 @@ from fake_github import commit_of, git_sha1
 
 from arbora.errors import DataError, DownloadError, InputError
 from arbora.ud import download as module
+from arbora.ud import http
 from arbora.ud.download import download
 from arbora.ud.folders import Folder
 from arbora.ud.github import Catalogue
@@ -514,17 +519,6 @@ def test_no_way_back_from_https():
         require_safe("http://127.0.0.1/x", before="https://example.org")
 
 
-def test_certificates_are_checked(tmp_path, observer):
-    """A server that speaks no TLS, and the context that is used."""
-    import ssl
-
-    from arbora.ud.http import _opener
-
-    (context,) = [h._context for h in _opener("https://x").handlers if hasattr(h, "_context") and h._context]
-    assert context.verify_mode is ssl.CERT_REQUIRED
-    assert context.check_hostname
-
-
 # What is there already
 
 
@@ -644,3 +638,50 @@ def test_a_release_without_words_says_so(github, get):
     manifest = get(TreebankName("UD_Danish-Other")).manifest
     assert not manifest.includes_text
     assert manifest.licence == "X [31m Y"
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the program openssl to make a certificate")
+def test_a_certificate_that_nobody_vouches_for(tmp_path, monkeypatch):
+    """Refused, unless this computer is told to trust it; plain http is no way around."""
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    made = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    files = ["-keyout", key, "-out", certificate]
+    subprocess.run(["openssl", "req", "-x509", *made, *names, *files], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            body = b'[{"name": "UD_Danish-DDT", "size": 1}]'
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *arguments: object) -> None:
+            """Those who hang up are expected."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            catalogue = Catalogue(Client(timeout=5), f"https://localhost:{server.server_port}")
+            with pytest.raises(
+                DownloadError, match=r"the server's certificate is not valid .*nothing was fetched"
+            ):
+                catalogue.repositories()
+            monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+            http._certificates.cache_clear()
+            assert [found.name for found in catalogue.repositories()] == ["UD_Danish-DDT"]
+        finally:
+            http._certificates.cache_clear()
+            server.shutdown()
+            thread.join()
