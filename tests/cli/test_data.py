@@ -210,7 +210,9 @@ def test_licences_by_hand(danish, arbora, invented, tmp_path):
 
 def test_names_that_do_not_fit(danish, arbora, invented, tmp_path):
     for options, status, told in [
+        (("train", "UD_Danish-DDTT"), 2, "error: UD_Danish-DDTT: no such file, and no such treebank in"),
         (("train", "UD_Danish-DDTT"), 2, "did you mean UD_Danish-DDT?"),
+        (("stats", "Readme.txt"), 2, "Readme.txt: no such file ("),
         (("train", "UD_Zulu-New"), 2, "`arbora data get UD_Zulu-New` downloads it"),
         (("train", "UD_Danish-DDT", invented[0]), 2, "missing option '--output'"),
         (("train", "UD_Danish-DDT/train"), 2, "missing option '--output'"),

@@ -20,8 +20,8 @@ from rich.progress import (
 )
 
 from arbora.cli.console import make_console
-from arbora.cli.files import complain, counted, session
-from arbora.cli.progress import Mode, choose_mode, say, show_seconds
+from arbora.cli.files import complain, counted, say, session
+from arbora.cli.progress import Mode, choose_mode, show_seconds
 from arbora.cli.tables import Table, show
 from arbora.errors import DataError, DownloadError, InputError
 from arbora.ud import folders

@@ -17,8 +17,6 @@ from arbora._replace import is_special
 from arbora.cli.console import make_console
 from arbora.data.treebank import NO_TREEBANK
 from arbora.errors import DataError
-from arbora.ud.folders import Folder, advice, find_part
-from arbora.ud.names import Part
 
 
 class FormatOption(StrEnum):
@@ -44,29 +42,19 @@ def existing(name: str) -> str:
     path = Path(name)
     if name == "-":
         return name
-    if not path.is_file() and (found := find_part(name)) is not None:
-        path = _only_file(name, *found)
-        name = str(path)
-    if not path.exists():
-        hint = advice(name)
-        raise typer.BadParameter(f"{name}: no such file{f', and {hint}' if hint else ''}")
+    if not path.is_file():
+        from arbora.cli.named import advice, part_file  # most names are those of files
+
+        name = part_file(name) or name
+        path = Path(name)
+        if not path.exists():
+            hint = advice(name)
+            raise typer.BadParameter(f"{name}: no such file{f', and {hint}' if hint else ''}")
     if path.is_dir():
         raise typer.BadParameter(f"{name}: expected a file, got a directory")
     if not os.access(path, os.R_OK):
         raise typer.BadParameter(f"{name}: not allowed to read it")
     return name
-
-
-def _only_file(name: str, folder: Folder, part: Part | None) -> Path:
-    if part is None:
-        parts = " or ".join(f"{name.rstrip('/')}/{each}" for each in folder.parts)
-        raise typer.BadParameter(f"{name}: expected a file, got a treebank; name a part: {parts}")
-    first, *others = folder.files(part)
-    if others:
-        raise typer.BadParameter(
-            f"{name}: expected one file, got {len(others) + 1} in {folder.path}; name one"
-        )
-    return first
 
 
 def existing_if_given(name: str | None) -> str | None:

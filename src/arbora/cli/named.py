@@ -13,7 +13,7 @@ from pathlib import Path
 import typer
 
 from arbora.cli.files import at_most_one_stdin, existing, say, warn_of_same
-from arbora.ud.folders import Folder, find_part
+from arbora.ud.folders import Folder, advice, find_part
 from arbora.ud.manifest import Manifest, Origin
 from arbora.ud.names import Part
 
@@ -72,6 +72,23 @@ def expand(names: Sequence[str]) -> list[str]:
     return [file for name in names for file in _files(name, None)]
 
 
+def part_file(name: str) -> str | None:
+    """The one file of a part of a treebank; None where there is no such treebank."""
+    found = _find(name)
+    if found is None:
+        return None
+    folder, part = found
+    if part is None:
+        parts = " or ".join(f"{name.rstrip('/')}/{each}" for each in folder.parts)
+        raise typer.BadParameter(f"{name}: expected a file, got a treebank; name a part: {parts}")
+    first, *others = folder.files(part)
+    if others:
+        raise typer.BadParameter(
+            f"{name}: expected one file, got {len(others) + 1} in {folder.path}; name one"
+        )
+    return str(first)
+
+
 def _find(name: str) -> tuple[Folder, Part | None] | None:
     return None if name == "-" or Path(name).is_file() else find_part(name)
 
@@ -107,3 +124,6 @@ def require_output(output: str | None, chosen: Chosen) -> str:
             "missing option '--output' / '-o', the model to write; only one treebank by name needs none"
         )
     return f"{chosen.default_name}.arbora"
+
+
+__all__ = ["Chosen", "advice", "choose_treebanks", "expand", "part_file", "require_output"]
