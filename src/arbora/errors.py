@@ -41,7 +41,13 @@ class ModelError(ArboraError, ValueError):
 
 
 class DownloadError(ArboraError):
-    """Something could not be fetched from the net; `str()` says from where."""
+    """Something could not be fetched from the net; `str()` says from where.
+
+    What a server said may stand in it, so it has no control characters.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__("".join(c if c.isprintable() else "?" for c in what))
 
 
 def unknown(kind: str, name: object, known: list[str]) -> str:

@@ -278,7 +278,13 @@ def check_treebanks(
     """
     place = _folder(folder)
     with session():
-        chosen = [find(name, place) for name in names] if names else installed(place)
+        there = {each.name: each for each in installed(place)}
+        missing = [name for name in names or [] if name not in there]
+        if missing:
+            raise InputError(
+                f"{missing[0]}: {folders.advice(missing[0], place) or f'no treebank in {place}'}"
+            )
+        chosen = [there[name] for name in names or there]
         if not chosen:
             say(f"note: there are no treebanks in {place}")
         damaged = 0

@@ -79,7 +79,7 @@ class Folder:
         found: dict[str, str] = {}
         for path in sorted(self.path.glob("README*")):
             found |= readme_metadata(path) if path.is_file() else {}
-        licence = found.get("License")
+        licence = found.get("License") or found.get("Licence")
         return Origin(self.name, licence, attribution(self.name, found.get("Contributors"), None))
 
     @property
@@ -100,7 +100,7 @@ def installed(data: Path | None = None) -> list[Folder]:
 
 
 def find(name: str, data: Path | None = None) -> Folder:
-    """A treebank by its name in the folder of treebanks, or by the path of its folder; else InputError."""
+    """A treebank by the path of its folder, or by its name in the folder of treebanks; else InputError."""
     found = find_if_there(name, data)
     if found is None:
         raise InputError(f"{name}: {advice(name, data) or 'no such treebank'}")
@@ -111,7 +111,7 @@ def find_if_there(name: str, data: Path | None = None) -> Folder | None:
     """The same, or None."""
     candidates = [Path(name)]
     if FOLDER.fullmatch(name):
-        candidates.insert(0, (data or data_folder()) / name)
+        candidates.append((data or data_folder()) / name)
     for path in candidates:
         if path.is_dir() and (folder := Folder(path)).parts:
             return folder

@@ -46,7 +46,7 @@ class RangeError(DownloadError):
     """The server does not have the piece that was asked for."""
 
 
-class _PassingError(Exception):
+class _PassingError(DownloadError):
     """Something that may go away by itself."""
 
     def __init__(self, what: str, pause: float = 0.0) -> None:
@@ -111,7 +111,7 @@ class Client:
             except _PassingError as error:
                 got = progress()
                 tries = 0 if got > before else tries
-                before = got
+                before = max(before, got)  # what is thrown away and fetched again is no progress
                 if tries == len(PAUSES_SECONDS):
                     raise DownloadError(f"{error}; tried {tries + 1} times, try again later") from None
                 seconds = max(PAUSES_SECONDS[tries], error.pause)
