@@ -89,6 +89,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "tune": {"_annotation", "_overrides", "_stages", "_train_config", "config", "data", "errors", "train"},
     "data": {"_core", "_replace", "errors", "interfaces"},
     "pipeline": {"_core", "compact", "data", "errors"},
+    "ud": {"_replace", "_version", "errors"},
     "scores": {"errors"},
     "evaluate": {"data", "errors", "scores"},
     "significance": {"errors", "scores"},

@@ -40,6 +40,16 @@ class ModelError(ArboraError, ValueError):
         super().__init__(f"{source}: {what}")
 
 
+class DownloadError(ArboraError):
+    """Something could not be fetched from the net; `str()` says from where.
+
+    What a server said may stand in it, so it has no control characters.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__("".join(c if c.isprintable() else "?" for c in what))
+
+
 def unknown(kind: str, name: object, known: list[str]) -> str:
     """The message for a name that is not known: the nearest one, and all there are."""
     near = difflib.get_close_matches(str(name), known, n=1)

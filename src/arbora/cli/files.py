@@ -39,12 +39,21 @@ ThreadsOption: TypeAlias = Annotated[
 
 
 def existing(name: str) -> str:
-    """`name` if it is `-` or a file that can be read; the command line is at fault otherwise."""
+    """`name` if it is `-` or a file that can be read; the command line is at fault otherwise.
+
+    A part of a treebank on disk, such as `UD_Danish-DDT/test`, is that file.
+    """
     path = Path(name)
     if name == "-":
         return name
-    if not path.exists():
-        raise typer.BadParameter(f"{name}: no such file")
+    if not path.is_file():
+        from arbora.cli.named import advice, part_file  # most names are those of files
+
+        name = part_file(name) or name
+        path = Path(name)
+        if not path.exists():
+            hint = advice(name)
+            raise typer.BadParameter(f"{name}: no such file{f', and {hint}' if hint else ''}")
     if path.is_dir():
         raise typer.BadParameter(f"{name}: expected a file, got a directory")
     if not os.access(path, os.R_OK):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from typer.core import TyperGroup
@@ -18,6 +19,10 @@ from arbora.errors import InputError
 from arbora.interfaces import ROOTS
 from arbora.model_file import ModelFile, read_model
 from arbora.registry import families, learners
+from arbora.ud.manifest import clean
+
+Rows: TypeAlias = Sequence[Sequence[str]]
+JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="JSON on stdout: one object.")]
 
 
 class ThingOrModel(TyperGroup):
@@ -44,72 +49,91 @@ info = typer.Typer(
 )
 
 
+@dataclass(frozen=True)
+class Described:
+    """What there is to say about a thing: to scripts, and to people as a text and tables."""
+
+    json: Mapping[str, Any]
+    about: str
+    tables: Sequence[tuple[Sequence[str], Rows]]
+    """Headings and rows."""
+
+
+def _tell(name: str, describe: Callable[[str], Described], *, as_json: bool) -> None:
+    """Print it; the command line is at fault where nothing has that name."""
+    try:
+        found = describe(name)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+    if as_json:
+        print(json.dumps(found.json, ensure_ascii=False, indent=1))
+        return
+    print(found.about)
+    for headings, rows in found.tables:
+        print()
+        print_rows(headings, rows)
+
+
 @info.command("family")
 def family(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `arbora list families`.")],
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: one object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say what a family of trees holds, what it scores, and which questions it answers at what price.
 
     Examples: arbora info family projective; arbora info family projective_sibling --json
     """
-    try:
-        made = families.create(name)
-    except InputError as error:
-        raise typer.BadParameter(str(error)) from error
+    _tell(name, _family, as_json=as_json)
+
+
+def _family(name: str) -> Described:
+    made = families.create(name)
     described = describe_family(made)
     about = inspect.getdoc(type(made)) or ""
-    if as_json:
-        print(json.dumps({**described, "about": about, "roots": list(ROOTS)}, ensure_ascii=False, indent=1))
-        return
-    print(f"{about}\n")
     shapes = [f"{kind.value} ({', '.join(['n+1'] * kind.axes)})" for kind in made.parts]
-    print_rows(
-        ("name", made.name),
-        [
-            ("trees", made.trees),
-            ("roots", " or ".join(ROOTS)),
-            ("parts", "; ".join(shapes)),
-            ("exactly", " ".join(described["exact"]) or "nothing"),
-            ("approximately", " ".join(described["approximate"]) or "nothing"),
-        ],
+    rows = [
+        ("trees", made.trees),
+        ("roots", " or ".join(ROOTS)),
+        ("parts", "; ".join(shapes)),
+        ("exactly", " ".join(described["exact"]) or "nothing"),
+        ("approximately", " ".join(described["approximate"]) or "nothing"),
+    ]
+    return Described(
+        {**described, "about": about, "roots": list(ROOTS)}, about, [(("name", made.name), rows)]
     )
 
 
 @info.command("learner")
 def learner(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `arbora list learners`.")],
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: one object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say what a learner does, what it asks for, and which parameters it has, with ranges and defaults.
 
     Examples: arbora info learner pegasos; arbora info learner mira --json
     """
-    try:
-        described = describe_learner(name)
-    except InputError as error:
-        raise typer.BadParameter(str(error)) from error
+    _tell(name, _learner, as_json=as_json)
+
+
+def _learner(name: str) -> Described:
+    described = describe_learner(name)
     about = inspect.getdoc(learners.factory(name)) or ""
-    if as_json:
-        print(json.dumps({**described, "about": about}, ensure_ascii=False, indent=1))
-        return
-    print(f"{about}\n")
     needs = "; ".join(filter(None, [" ".join(described["needs"]), described["needs_more"]]))
-    print_rows(("name", name), [("needs", needs), ("paper", described["paper"])])
-    print()
-    print_rows(
-        ("parameter", "default", "range", "what"),
-        [
-            (parameter["name"], str(parameter["default"]), parameter["range"], parameter["help"])
-            for parameter in described["parameters"]
-        ],
-    )
+    parameters = [
+        (parameter["name"], str(parameter["default"]), parameter["range"], parameter["help"])
+        for parameter in described["parameters"]
+    ]
+    tables: list[tuple[Sequence[str], Rows]] = [
+        (("name", name), [("needs", needs), ("paper", described["paper"])]),
+        (("parameter", "default", "range", "what"), parameters),
+    ]
+    return Described({**described, "about": about}, about, tables)
 
 
 @info.command("features")
 def features(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `arbora list features`.")],
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: one object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say what a template set looks at: every template, by the kind of part that it scores.
 
@@ -118,16 +142,38 @@ def features(
 
     Examples: arbora info features graph-v1; arbora info features pruner-v1 --json
     """
-    try:
-        described = describe_features(name)
-    except InputError as error:
-        raise typer.BadParameter(str(error)) from error
-    if as_json:
-        print(json.dumps(described, ensure_ascii=False, indent=1))
-        return
-    print(f"{described['summary']}\n")
+    _tell(name, _features, as_json=as_json)
+
+
+def _features(name: str) -> Described:
+    described = describe_features(name)
     rows = [(part, template) for part, found in described["templates"].items() for template in found]
-    print_rows(("part", "template"), rows)
+    return Described({**described}, described["summary"], [(("part", "template"), rows)])
+
+
+@info.command("study")
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `arbora list studies`.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Say what a study reproduces, and which languages and learners it has to choose from.
+
+    Examples: arbora info study pegasos; arbora info study pegasos --json
+    """
+    _tell(name, _study, as_json=as_json)
+
+
+def _study(name: str) -> Described:
+    from arbora.reproduce import studies  # see list.py
+
+    described = describe_study(name)
+    about = inspect.getdoc(studies.factory(name)) or ""
+    tables: list[tuple[Sequence[str], Rows]] = [(("name", name), [("paper", described["paper"])])]
+    tables += [
+        ((kind, "what"), list(found.items()))
+        for kind, found in (("languages", described["languages"]), ("learners", described["learners"]))
+    ]
+    return Described({**described, "about": about}, about, tables)
 
 
 @info.command("model")
@@ -137,7 +183,7 @@ def model(
         bool, typer.Option("--json", help="JSON on stdout: all that the file says of itself.")
     ] = False,
 ) -> None:
-    """Say what a model is: its settings, how it was trained, its scores on dev, labels, tags and sizes.
+    """Say what a model is: its settings, how and on what it was trained, its scores, labels, tags and sizes.
 
     Examples: arbora info da.arbora; arbora info da.arbora --json
     """
@@ -180,6 +226,7 @@ def _about(file: ModelFile) -> Iterator[tuple[str, str]]:
         epochs = about.get("epochs")
         if isinstance(epochs, list):
             yield "epochs", _epochs(epochs)
+        yield from _data(about.get("data"))
         yield from _flat(about.get("config"), "config")
     if isinstance(metadata.get("columns"), list):
         yield "columns", " ".join(["form", *map(str, metadata["columns"])])
@@ -200,6 +247,15 @@ def _epochs(reports: list[Any]) -> str:
     return ", ".join(f"{stage} {count} (kept {kept.get(stage)})" for stage, count in last.items())
 
 
+def _data(treebanks: object) -> Iterator[tuple[str, str]]:
+    """What it was trained on, where that is known, with its licence and whom to thank."""
+    for treebank in treebanks if isinstance(treebanks, list) else []:
+        if isinstance(treebank, Mapping):
+            yield "data", clean(str(treebank.get("name")))
+            for name in ("licence", "attribution"):
+                yield name, clean(str(treebank.get(name) or "not known"))
+
+
 def _flat(table: object, prefix: str) -> Iterator[tuple[str, str]]:
     if not isinstance(table, Mapping):
         return
@@ -208,29 +264,3 @@ def _flat(table: object, prefix: str) -> Iterator[tuple[str, str]]:
             yield from _flat(value, f"{prefix}.{name}")
         else:
             yield f"{prefix}.{name}", str(value).lower() if isinstance(value, bool) else str(value)
-
-
-@info.command("study")
-def study(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `arbora list studies`.")],
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: one object.")] = False,
-) -> None:
-    """Say what a study reproduces, and which languages and learners it has to choose from.
-
-    Examples: arbora info study pegasos; arbora info study pegasos --json
-    """
-    from arbora.reproduce import studies  # see list.py
-
-    try:
-        described = describe_study(name)
-    except InputError as error:
-        raise typer.BadParameter(str(error)) from error
-    about = inspect.getdoc(studies.factory(name)) or ""
-    if as_json:
-        print(json.dumps({**described, "about": about}, ensure_ascii=False, indent=1))
-        return
-    print(f"{about}\n")
-    print_rows(("name", name), [("paper", described["paper"])])
-    for kind in ("languages", "learners"):
-        print()
-        print_rows((kind, "what"), list(described[kind].items()))

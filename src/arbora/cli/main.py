@@ -89,7 +89,9 @@ def _message(error: Any) -> str:
     verb = "" if error.ctx is None else error.ctx.info_name
     if "unexpected extra argument" in text and verb in ("parse", "convert"):
         text += f"; {verb} takes one file at a time"
-    return str(text[:1].lower() + text[1:])
+    first = text.partition(" ")[0]
+    is_word = first.isalpha() and first[1:].islower()  # and not the name of a file
+    return str(text[:1].lower() + text[1:] if is_word else text)
 
 
 def _given(error: Any, arguments: Sequence[str]) -> str | None:

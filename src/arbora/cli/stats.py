@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from arbora.cli.files import FormatOption, RootsOption, at_most_one_stdin, existing, say_skipped, session
+from arbora.cli.files import FormatOption, RootsOption, say_skipped, session
+from arbora.cli.named import expand
 from arbora.cli.tables import Table, show
 from arbora.data.statistics import Statistics, by_count, statistics
 from arbora.data.treebank import ColumnReader
@@ -20,15 +21,14 @@ MOST_TAGS = 40
 BAR_WIDTH = 40
 
 
-def _all_existing(names: list[str]) -> list[str]:
-    at_most_one_stdin(names)
-    return [existing(name) for name in names]
-
-
 def stats(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE", callback=_all_existing, help="Treebanks, zipped or not; - is stdin."),
+        typer.Argument(
+            metavar="FILE",
+            callback=expand,
+            help="Treebanks, zipped or not; - is stdin; a name such as UD_Danish-DDT or UD_Danish-DDT/test.",
+        ),
     ],
     as_json: Annotated[
         bool, typer.Option("--json", help="JSON on stdout: counts, shares of 1, labels, lengths.")

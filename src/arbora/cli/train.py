@@ -16,16 +16,13 @@ from arbora._stages import Scores
 from arbora._train_config import learns_from_parts
 from arbora.cli.files import (
     FormatOption,
-    at_most_one_stdin,
     complain,
-    existing,
-    existing_if_given,
     not_an_input,
     say,
     session,
-    warn_of_same,
     writable,
 )
+from arbora.cli.named import TRAIN_HELP, choose_treebanks, require_output
 from arbora.cli.pictures import plot_name
 from arbora.cli.progress import TrainingProgress, choose_mode
 from arbora.cli.settings import (
@@ -55,8 +52,10 @@ CHECKPOINT = ".checkpoint"
 STOPPED = 130
 
 
-def model_name(name: str) -> str:
+def model_name(name: str | None) -> str | None:
     """`name` if it can be a model's; the command line is at fault otherwise."""
+    if name is None:
+        return None
     if name == "-":
         raise typer.BadParameter("a model is not written to stdout; name a file")
     return writable(name)
@@ -65,18 +64,26 @@ def model_name(name: str) -> str:
 def train_files(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="TRAIN", help="Treebanks to learn from, zipped or not; - is stdin."),
+        typer.Argument(metavar="TRAIN", help=TRAIN_HELP),
     ],
     output: Annotated[
-        str,
-        typer.Option("--output", "-o", metavar="MODEL", callback=model_name, help="The model to write."),
-    ],
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="MODEL",
+            callback=model_name,
+            help="The model to write. Default: da_ddt.arbora for UD_Danish-DDT; for files there is none.",
+            show_default=False,
+        ),
+    ] = None,
     dev: Annotated[
         str | None,
         typer.Option(
             metavar="DEV",
-            callback=existing_if_given,
-            help="A treebank to judge each epoch by; the best is kept. Without it, the last is.",
+            help="A treebank to judge each epoch by; the best is kept. Without it, the last is. "
+            "Default: the dev part of a treebank that is given by name.",
+            show_default=False,
         ),
     ] = None,
     config: ConfigOption = None,
@@ -94,6 +101,18 @@ def train_files(
         bool,
         typer.Option("--compact", help="Store weights in a byte each, and say what that costs on DEV."),
     ] = False,
+    licence: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Licence of the data, which the model then names. Default: what the treebank says.",
+            show_default=False,
+        ),
+    ] = None,
+    attribution: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Whom to thank for the data; likewise.", show_default=False),
+    ] = None,
     resume: Annotated[
         bool,
         typer.Option("--resume", help=f"Go on from MODEL{CHECKPOINT}, which an interrupted training left."),
@@ -125,15 +144,16 @@ def train_files(
 
     Examples:
 
+    - `arbora train UD_Danish-DDT`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --learner mira -p C=0.1 --order 1`
     - `arbora train train.conllu -o da.arbora --config best.toml --compact`
     """
-    at_most_one_stdin([*files, dev])
-    names = [existing(name) for name in files]
-    not_an_input(output, [*names, dev, config])
-    warn_of_same(dev, names)
-    not_an_input(plot, [*names, dev, config, output])
+    chosen = choose_treebanks(files, dev, quiet=quiet)
+    output = require_output(output, chosen)
+    inputs = [*chosen.train, *chosen.dev, config]
+    not_an_input(output, inputs)
+    not_an_input(plot, [*inputs, output])
     settings = chosen_config(
         config,
         learner=learner,
@@ -150,9 +170,13 @@ def train_files(
         labelled = settings.labels != "none"
         with told_as_usage():
             partial = learns_from_parts(settings)
-        columns = read_treebanks(names, format.value, lenient=lenient, labelled=labelled, partial=partial)
+        columns = read_treebanks(
+            chosen.train, format.value, lenient=lenient, labelled=labelled, partial=partial
+        )
         judged = (
-            None if dev is None else read_treebanks([dev], format.value, lenient=lenient, labelled=labelled)
+            read_treebanks(chosen.dev, format.value, lenient=lenient, labelled=labelled)
+            if chosen.dev
+            else None
         )
         checkpoint = _checkpoint(output, resume=resume, quiet=quiet)
         begun = time.monotonic()
@@ -172,6 +196,8 @@ def train_files(
             _say_nothing_learned(checkpoint)
             raise typer.Exit(STOPPED) from None
         loss = _compact(trained, judged, threads) if compact else None
+        if data := chosen.data(licence, attribution):
+            trained.parser.about["data"] = data
         trained.parser.save(output, quantized=compact)
         if checkpoint is not None and not trained.interrupted:
             checkpoint.unlink(missing_ok=True)
@@ -243,6 +269,7 @@ class Report:
             "interrupted": trained.interrupted,
             "seconds": self.seconds,
             "compact": self.compact,
+            "data": trained.parser.about.get("data", []),
             "config": trained.parser.about["config"],
             "epochs": epochs,
         }
@@ -290,7 +317,11 @@ class Report:
             )
         elif self.compact is not None:
             lines.append("compact: there is no --dev to tell what it costs")
-        return lines
+        data = self.trained.parser.about.get("data", [])
+        return [
+            *lines,
+            *(f"data: {each['name']} ({each['licence'] or 'licence not known'})" for each in data),
+        ]
 
     def _scores(self) -> Scores:
         return self.compact["after"] if self.compact else self.trained.scores

@@ -9,16 +9,13 @@ import typer
 
 from arbora.cli.files import (
     FormatOption,
-    at_most_one_stdin,
     complain,
     counted,
-    existing,
-    existing_if_given,
     not_an_input,
     session,
-    warn_of_same,
     writable,
 )
+from arbora.cli.named import TRAIN_HELP, choose_treebanks
 from arbora.cli.progress import Mode, TrainingProgress, choose_mode
 from arbora.cli.settings import (
     ConfigOption,
@@ -73,7 +70,7 @@ def tune_files(
     context: typer.Context,
     files: Annotated[
         list[str],
-        typer.Argument(metavar="TRAIN", help="Treebanks to learn from, zipped or not; - is stdin."),
+        typer.Argument(metavar="TRAIN", help=TRAIN_HELP),
     ],
     grid: Annotated[
         list[str],
@@ -85,7 +82,7 @@ def tune_files(
     ],
     dev: Annotated[
         str | None,
-        typer.Option(metavar="DEV", callback=existing_if_given, help="A treebank to judge by."),
+        typer.Option(metavar="DEV", help="A treebank to judge by."),
     ] = None,
     folds: Annotated[
         int,
@@ -131,13 +128,12 @@ def tune_files(
     - `arbora tune train.conllu --dev dev.conllu --grid C=0.003,0.01,0.03 -o best.toml`
     - `arbora tune train.conllu --folds 5 --epochs 30 --learner pegasos --grid lam=0.003,0.03`
     """
-    at_most_one_stdin([*files, dev])
-    names = [existing(name) for name in files]
-    not_an_input(output, [*names, dev, config])
-    warn_of_same(dev, names)
+    chosen = choose_treebanks(files, dev, quiet=quiet)
+    inputs = [*chosen.train, *chosen.dev, config]
+    not_an_input(output, inputs)
     source = context.get_parameter_source("folds")
-    if dev is not None and source is not None and source.name == "COMMANDLINE":
-        raise typer.BadParameter("--folds is for when there is no --dev")
+    if chosen.dev and source is not None and source.name == "COMMANDLINE":
+        raise typer.BadParameter("--folds is for when there is no --dev, and NAME/train names no dev part")
     if output == "-" and as_json:
         raise typer.BadParameter("-o - and --json both want stdout; the JSON has the best settings, too")
     base = chosen_config(
@@ -158,10 +154,12 @@ def tune_files(
     require_in_all(parameters or [], base, (point.learner for _, point in points))
     with session(lenient=lenient):
         labelled = base.labels != "none"
-        partial = dev is not None and all_learn_from_parts(point for _, point in points)
-        columns = read_treebanks(names, format.value, lenient=lenient, labelled=labelled, partial=partial)
+        partial = bool(chosen.dev) and all_learn_from_parts(point for _, point in points)
+        columns = read_treebanks(chosen.train, format.value, lenient=lenient, labelled=labelled, partial=partial)
         judged = (
-            None if dev is None else read_treebanks([dev], format.value, lenient=lenient, labelled=labelled)
+            read_treebanks(chosen.dev, format.value, lenient=lenient, labelled=labelled)
+            if chosen.dev
+            else None
         )
         with told_as_usage(), TuningProgress(choose_mode(quiet=quiet)) as progress:
             tuned = tune(

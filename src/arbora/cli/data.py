@@ -1,0 +1,356 @@
+"""`arbora data`: treebanks of Universal Dependencies by name."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from arbora.cli.console import make_console
+from arbora.cli.files import complain, counted, say, session
+from arbora.cli.progress import Mode, choose_mode, show_seconds
+from arbora.cli.tables import Table, show
+from arbora.errors import DataError, DownloadError, InputError
+from arbora.ud import folders
+from arbora.ud.folders import Folder, find, installed
+from arbora.ud.names import EXAMPLE, TreebankName, language_of
+
+if TYPE_CHECKING:
+    from arbora.ud.github import Catalogue, Release, RemoteFile, Repository
+
+# What speaks with the net is imported where it is used: no other verb shall wait for it.
+
+STOPPED = 130
+MEGABYTE = 1_000_000
+
+data = typer.Typer(
+    no_args_is_help=True,
+    help=f"Treebanks of Universal Dependencies: list them, get them by name (arbora data get {EXAMPLE}), "
+    "check them.",
+)
+
+
+def _folder(path: Path | None) -> Path:
+    chosen = path or folders.data_folder()
+    if chosen.exists() and not chosen.is_dir():
+        raise typer.BadParameter(f"{chosen}: expected a folder, got a file")
+    return chosen
+
+
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        envvar=folders.VARIABLE,
+        help="Folder of treebanks, each in a folder of its own. Default: one in your cache.",
+        show_default=False,
+    ),
+]
+UrlOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        envvar="ARBORA_UD_URL",
+        help="A mirror to ask instead of GitHub: https, or http on this computer.",
+        show_default=False,
+    ),
+]
+
+
+def _catalogue(url: str | None, note: Callable[[str], None]) -> Catalogue:
+    from arbora.ud.github import Catalogue
+    from arbora.ud.http import Client
+
+    try:
+        return Catalogue(Client(note=note), url)
+    except DownloadError as error:
+        raise typer.BadParameter(f"--url: {error}") from None
+
+
+@data.command("list")
+def list_treebanks(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[LANGUAGE]", help="Only names with all of this in them: danish, old french."),
+    ] = None,
+    only_installed: Annotated[
+        bool, typer.Option("--installed", help="Only what is on disk; the net is not asked.")
+    ] = False,
+    folder: DataOption = None,
+    url: UrlOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: a list of objects.")] = False,
+) -> None:
+    """List treebanks: those of Universal Dependencies, and those on disk with release, size and licence.
+
+    Where the net cannot be reached, those on disk are listed.
+
+    Examples: arbora data list danish; arbora data list --installed --json
+    """
+    place = _folder(folder)
+    with session():
+        here = {found.name: found for found in installed(place)}
+        remote: dict[str, Repository] = {}
+        if not only_installed:
+            try:
+                remote = {found.name: found for found in _catalogue(url, _say_note).repositories()}
+            except DownloadError as error:
+                say(f"note: {error}")
+                say(f"note: so this lists what is in {place}")
+        names = [name for name in sorted({*here, *remote}) if _matches(name, words or [])]
+        rows = [_described(name, remote.get(name), here.get(name)) for name in names]
+        if as_json:
+            print(json.dumps(rows, ensure_ascii=False, indent=1))
+            return
+        if not rows:
+            wanted = f" with {' '.join(words)} in its name" if words else ""
+            say(f"note: no treebank{wanted}; {place} holds {counted(len(here), 'treebank')}")
+            return
+        cells = [
+            [
+                row["name"],
+                row["release"] or ("yes" if row["bytes"] is not None else ""),
+                _megabytes(row["bytes"]),
+                _megabytes(row["repository_bytes"]),
+                row["licence"] or "",
+            ]
+            for row in rows
+        ]
+        show([Table("", ["treebank", "here", "MB", "repository MB", ""], cells)])
+        say(f"{counted(len(rows), 'treebank')}, {sum(row['bytes'] is not None for row in rows):,} in {place}")
+
+
+def _matches(name: str, words: Sequence[str]) -> bool:
+    text = name.replace("_", " ").lower()
+    return all(word.replace("_", " ").lower() in text for word in words)
+
+
+def _described(name: str, remote: Repository | None, here: Folder | None) -> dict[str, Any]:
+    release = licence = None
+    if here is not None:
+        try:
+            licence = here.origin.licence
+            release = here.manifest.release if here.manifest else None
+        except DataError as error:
+            say(f"warning: {error}")
+    return {
+        "name": name,
+        "language": language_of(name),
+        "release": release,
+        "bytes": None if here is None else here.size,
+        "parts": [] if here is None else list(here.parts),
+        "folder": None if here is None else str(here.path),
+        "licence": licence,
+        "repository_bytes": None if remote is None else remote.size,
+    }
+
+
+def _megabytes(size: int | None) -> str:
+    return "" if size is None else f"{size / MEGABYTE:,.1f}"
+
+
+def _say_note(text: str) -> None:
+    say(f"note: {text}")
+
+
+@data.command("get")
+def get_treebanks(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME", help=f"Treebanks, such as {EXAMPLE}, or {EXAMPLE}_r2.14 for that release."
+        ),
+    ],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Fetch anew what is there: the newest release, undamaged.")
+    ] = False,
+    folder: DataOption = None,
+    url: UrlOption = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: a list of manifests.")] = False,
+) -> None:
+    """Download treebanks by name, check every file, and say under which licence they may be used.
+
+    The newest release is taken, or the one that the name ends with. An interrupted download goes on
+    where it was when the same command is given again. `arbora train NAME` then trains on it.
+
+    Examples: arbora data get UD_Danish-DDT; arbora data get UD_Danish-DDT_r2.14 --data treebanks
+    """
+    place = _folder(folder)
+    wanted = [_name(name, place) for name in names]
+    with session():
+        catalogue = None
+        found = []
+        for name in wanted:
+            there = None if replace else _there(name, place)
+            if there is None:
+                progress = DownloadProgress(choose_mode(quiet=quiet))
+                catalogue = _catalogue(url, progress.note)
+                there = _get(name, place, catalogue, progress, replace=replace)
+            elif not quiet:
+                say(f"note: {name.folder} is in {place} already; --replace fetches it anew")
+            found.append(there)
+            if not as_json:
+                _tell(there)
+        if as_json:
+            answer = [{**_json(each), "folder": str(each.path)} for each in found]
+            print(json.dumps(answer, ensure_ascii=False, indent=1))
+
+
+def _name(name: str, place: Path) -> TreebankName:
+    try:
+        return TreebankName.parse(name)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _there(name: TreebankName, place: Path) -> Folder | None:
+    """The treebank where it is there and whole; DataError where it is damaged."""
+    path = place / name.folder
+    if not path.exists():
+        return None
+    folder = find(str(path))
+    if folder.manifest is not None and (faults := list(folder.manifest.faults(path))):
+        raise DataError(f"damaged: {'; '.join(faults)} (--replace fetches it anew)", source=str(path))
+    return folder
+
+
+def _get(
+    name: TreebankName, place: Path, catalogue: Catalogue, progress: DownloadProgress, *, replace: bool
+) -> Folder:
+    from arbora.ud.download import download
+
+    try:
+        with progress:
+            return download(name, place, catalogue, progress, replace=replace)
+    except KeyboardInterrupt:
+        complain(f"stopped by Ctrl-C; the same command goes on with {name.folder}")
+        raise typer.Exit(STOPPED) from None
+
+
+def _json(folder: Folder) -> dict[str, Any]:
+    return {"name": folder.name} if folder.manifest is None else folder.manifest.to_json()
+
+
+def _tell(folder: Folder) -> None:
+    """What is there now, and what the user owes to whom."""
+    origin = folder.origin
+    parts = ", ".join(
+        f"{part} {sum(path.stat().st_size for path in paths) / MEGABYTE:,.1f} MB"
+        for part, paths in folder.parts.items()
+    )
+    print(f"{origin.name}: {parts}")
+    print(f"folder: {folder.path}")
+    print(f"licence: {origin.licence or 'its README does not say; look there before you use it'}")
+    print(f"attribution: {origin.attribution}")
+    if folder.manifest is not None and not folder.manifest.includes_text:
+        say(f"warning: {folder.name} comes without its words: its README says where to get them")
+    if "train" in folder.parts:
+        print(f"`arbora train {folder.name}` trains a parser on it")
+
+
+@data.command("check")
+def check_treebanks(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]", help="Treebanks on disk; all where none is named.")
+    ] = None,
+    folder: DataOption = None,
+) -> None:
+    """Compare treebanks on disk with the checksums of their download.
+
+    Exit status 1 if a file is missing or has changed. What did not come with `arbora data get` has no
+    checksums, and is named as such.
+
+    Examples: arbora data check; arbora data check UD_Danish-DDT
+    """
+    place = _folder(folder)
+    with session():
+        there = {each.name: each for each in installed(place)}
+        missing = [name for name in names or [] if name not in there]
+        if missing:
+            raise InputError(
+                f"{missing[0]}: {folders.advice(missing[0], place) or f'no treebank in {place}'}"
+            )
+        chosen = [there[name] for name in names or there]
+        if not chosen:
+            say(f"note: there are no treebanks in {place}")
+        damaged = 0
+        for each in chosen:
+            if each.manifest is None:
+                print(f"{each.name}: no checksums, since it did not come with `arbora data get`")
+                continue
+            faults = list(each.manifest.faults(each.path))
+            damaged += bool(faults)
+            print(f"{each.name} {each.manifest.release}: {'damaged' if faults else 'whole'}")
+            for fault in faults:
+                print(f"  {fault}")
+        if damaged:
+            complain(
+                f"{counted(damaged, 'treebank')} damaged; `arbora data get NAME --replace` fetches it anew"
+            )
+            raise typer.Exit(1)
+
+
+class DownloadProgress:
+    """How a download goes, on stderr: a bar on a terminal, a line per file elsewhere."""
+
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(compact=True),
+            console=make_console(stderr=True),
+            transient=True,
+            disable=mode is not Mode.BARS,
+            refresh_per_second=4,
+        )
+        self._task = self._bars.add_task("", total=None)
+        self._sizes: dict[str, int] = {}
+        self._begun = time.monotonic()
+
+    def __enter__(self) -> DownloadProgress:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def begins(self, release: Release, files: Sequence[RemoteFile]) -> None:
+        """One bar for all files."""
+        total = sum(file.size for file in files)
+        self._begun = time.monotonic()
+        self._bars.update(self._task, total=total, description=f"{release.repository} {release.release}")
+        if self.mode is Mode.LINES:
+            title = f"{release.repository} {release.release}"
+            say(f"{title}: {counted(len(files), 'file')}, {_megabytes(total)} MB")
+
+    def moved(self, file: RemoteFile, size: int) -> None:
+        """So much of a file is there."""
+        is_new = self._sizes.get(file.name) != size
+        self._sizes[file.name] = size
+        self._bars.update(self._task, completed=sum(self._sizes.values()))
+        if self.mode is Mode.LINES and size == file.size and is_new:
+            say(f"{file.name}: {file.size:,} bytes, after {show_seconds(time.monotonic() - self._begun)}")
+
+    def note(self, text: str) -> None:
+        """Something to know, above the bar."""
+        if self.mode is not Mode.NOTHING:
+            self._bars.console.print(f"note: {text}", markup=False, soft_wrap=True)
