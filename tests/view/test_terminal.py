@@ -22,7 +22,7 @@ def random_heads_of(n, seed):
 
 def read_back(drawing):
     """The heads that a drawing shows, found by following its lines as an eye does."""
-    rows = [re.match(r"[ ─│╭├╰┼┬┴]*", line)[0] for line in drawing.splitlines()]
+    rows = [re.match(r"[ ─╌│╭├╰┼┬┴]*", line)[0] for line in drawing.splitlines()]
     # A word's line starts where nothing but spines of other words stand to the left.
     starts = [re.match(r"[ │]*", row).end() for row in rows]
     return [owner(rows, row, column) for row, column in enumerate(starts)]

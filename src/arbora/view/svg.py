@@ -16,12 +16,11 @@ from typing import Literal, Protocol, TypeAlias, get_args
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.data.tree import subtree_masks, words_between
 from arbora.errors import InputError
+from arbora.view import THRESHOLD
 from arbora.view.arcs import EDGE, WORD_GAP, Placed, PlacedRoot, Root, Row, Span, lay_out
 from arbora.view.writing import Direction, clipped, direction_of, ems, safe_in_xml
 
 DirectionChoice: TypeAlias = Literal["auto", "ltr", "rtl"]
-THRESHOLD = 0.8
-"""An arc whose head is less probable than this is marked as uncertain."""
 
 WORD_SIZE, TAG_SIZE, LABEL_SIZE, CAPTION_SIZE = 16.0, 10.0, 11.5, 12.0
 LEVEL, FIRST_LEVEL = 22.0, 26.0
@@ -199,7 +198,7 @@ def draw_picture(
         width,
         painter.y,
         f"Dependency tree: {sentence.text}",
-        _described(arcs, sentence),
+        _described(arcs, forms),
         direction,
     )
 
@@ -207,6 +206,7 @@ def draw_picture(
 def _arcs(sentence: Sentence, probabilities: Sequence[float] | None, look: Look) -> list[_Arc]:
     heads = [NO_HEAD, *(max(head, 0) for head in sentence.heads)]
     masks = subtree_masks(heads)
+    forms = [clipped(form, LONGEST_WORD) for form in sentence.forms]
     arcs = []
     for dep, (head, label) in enumerate(zip(sentence.heads, sentence.deprels, strict=True), start=1):
         if head == NO_HEAD:
@@ -214,23 +214,21 @@ def _arcs(sentence: Sentence, probabilities: Sequence[float] | None, look: Look)
         sure = None if probabilities is None else float(probabilities[dep - 1])
         uncertain = sure is not None and sure < look.threshold
         number = "" if sure is None or not (uncertain or look.every_probability) else f"{sure:.2f}"
-        shown = "" if label == "_" else label
-        from_word = sentence.forms[head - 1] if head else "root"
-        title = f"{from_word} → {sentence.forms[dep - 1]}" + (f": {shown}" if shown else "")
+        shown = "" if label == "_" else clipped(label, LONGEST_LABEL)
+        title = f"{forms[head - 1] if head else 'root'} → {forms[dep - 1]}" + (f": {shown}" if shown else "")
         title += "" if sure is None else f", P(head) = {sure:.4f}"
         crossing = head > 0 and bool(words_between(head, dep) & ~masks[head])
-        arcs.append(_Arc(head, dep, clipped(shown, LONGEST_LABEL), number, title, crossing, uncertain))
+        arcs.append(_Arc(head, dep, shown, number, title, crossing, uncertain))
     return arcs
 
 
-def _described(arcs: Sequence[_Arc], sentence: Sentence) -> str:
+def _described(arcs: Sequence[_Arc], forms: Sequence[str]) -> str:
     """The tree in words, for those who do not see it."""
     told = []
     for arc in arcs:
-        form, label = sentence.forms[arc.dep - 1], sentence.deprels[arc.dep - 1]
-        place = f"of {sentence.forms[arc.head - 1]}" if arc.head else "of the sentence"
-        name = label if label != "_" else "dependent" if arc.head else "root"
-        told.append(f"{form}: {name} {place}{f' ({arc.number})' if arc.number else ''}.")
+        place = f"of {forms[arc.head - 1]}" if arc.head else "of the sentence"
+        name = arc.label or ("dependent" if arc.head else "root")
+        told.append(f"{forms[arc.dep - 1]}: {name} {place}{f' ({arc.number})' if arc.number else ''}.")
     return " ".join(told)
 
 
