@@ -103,8 +103,8 @@ def parse_file(
         OutputFormat,
         typer.Option(
             help="What to write: CoNLL-U, CoNLL-X, JSON (an object per line), drawn trees, an SVG picture, "
-            "or a web page. auto: what the name of OUT says (.conllu, .conllx, .json, .svg, .html), else what "
-            "was read; on a terminal, drawn trees."
+            "or a web page. auto: what the name of OUT says (.conllu, .conllx, .json, .svg, .html), else "
+            "what was read; on a terminal, drawn trees."
         ),
     ] = OutputFormat.AUTO,
     probabilities: Annotated[
