@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, Protocol, TypeAlias, get_args
+
+import numpy as np
 
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.data.tree import subtree_masks, words_between
@@ -30,6 +33,8 @@ TAG_LINE = 15.0
 ARROW_LENGTH, ARROW_WIDTH = 6.0, 6.4
 MARGIN, ROW_GAP, PICTURE_GAP = 8.0, 16.0, 30.0
 BEZIER = 0.5523  # of a cubic curve that is nearly a quarter of a circle
+MOST_BALANCED, UNEVENNESS = 8, 8.0
+"""For how many rows breaks are chosen with care, and what a row twice its share costs, in broken arcs."""
 LONGEST_WORD, LONGEST_LABEL = 60, 40
 INK, CROSSING = "#1b1f24", "#b3400a"
 FONTS = "'Helvetica Neue', Helvetica, Arial, 'Noto Sans', 'Liberation Sans', sans-serif"
@@ -245,11 +250,52 @@ def _widths(forms: Sequence[str], tags: Sequence[str] | None) -> list[float]:
 
 
 def _rows(widths: Sequence[float], arcs: Sequence[_Arc], max_width: float | None) -> list[tuple[int, Row]]:
-    """Rows with the number of their first word: each takes as many words as fit."""
-    if max_width is None:
-        return [(1, _row(widths, arcs, 1, len(widths)))]
-    room = max_width - 2 * MARGIN
-    rows, first = [], 1
+    """Rows with the number of their first word: as few as fit, alike in length, few arcs between them."""
+    whole = (1, _row(widths, arcs, 1, len(widths)))
+    room = float("inf") if max_width is None else max_width - 2 * MARGIN
+    if whole[1].width <= room:
+        return [whole]
+    rows = _filled(widths, arcs, room)
+    if len(rows) > MOST_BALANCED:
+        return rows
+    firsts = _breaks(whole[1].words, arcs, len(rows), room)
+    ends = [*(first - 1 for first in firsts[1:]), len(widths)]
+    balanced = [(first, _row(widths, arcs, first, last)) for first, last in zip(firsts, ends, strict=True)]
+    return balanced if max(row.width for _, row in balanced) <= room else rows
+
+
+def _breaks(places: Sequence[float], arcs: Sequence[_Arc], count: int, room: float) -> list[int]:
+    """The first words of so many rows: the breaks of least cost, with the words where they were in one row.
+
+    cost[r, j], of the first j words in r rows, is the least over i < j of cost[r - 1, i], the arcs between
+    words j and j + 1, and how far the words between are from an equal share. O(rows · n²).
+    """
+    n = len(places)
+    cut = np.zeros(n + 1)  # the arcs between words j and j + 1
+    for arc in arcs:
+        if arc.head:
+            cut[min(arc.head, arc.dep) : max(arc.head, arc.dep)] += 1
+    bounds = np.array([places[0], *((one + other) / 2 for one, other in pairwise(places)), places[-1]])
+    share = (bounds[-1] - bounds[0]) / count
+    cost, before = np.full(n + 1, np.inf), []
+    cost[0] = 0.0
+    for _ in range(count):
+        lengths = bounds[None, :] - bounds[:, None]  # [i, j]: of words i + 1..j
+        through = cost[:, None] + UNEVENNESS * (lengths / share - 1) ** 2
+        through[(lengths <= 0) | (lengths > room)] = np.inf
+        before.append(np.argmin(through, axis=0))
+        cost = np.min(through, axis=0) + cut
+    firsts, j = [], n
+    for last in reversed(before):
+        j = int(last[j])
+        firsts.append(j + 1)
+    return firsts[::-1] if firsts[-1] == 1 else list(range(1, count + 1))
+
+
+def _filled(widths: Sequence[float], arcs: Sequence[_Arc], room: float) -> list[tuple[int, Row]]:
+    """Rows that each take as many words as fit."""
+    rows: list[tuple[int, Row]] = []
+    first = 1
     while first <= len(widths):
         last, taken = first, 2 * EDGE + widths[first - 1]
         while last < len(widths) and taken + WORD_GAP + widths[last] <= room:
@@ -257,7 +303,8 @@ def _rows(widths: Sequence[float], arcs: Sequence[_Arc], max_width: float | None
             last += 1
         row = _row(widths, arcs, first, last)
         while row.width > room and last > first:
-            last -= 1
+            # The more it is too wide, the more words must go.
+            last = max(first, last - max(1, int((last - first) * (1 - room / row.width) / 2)))
             row = _row(widths, arcs, first, last)
         rows.append((first, row))
         first = last + 1
