@@ -11,16 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal, Protocol, TypeAlias, get_args
-
-import numpy as np
 
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.data.tree import subtree_masks, words_between
 from arbora.errors import InputError
 from arbora.view import THRESHOLD
-from arbora.view.arcs import EDGE, WORD_GAP, Placed, PlacedRoot, Root, Row, Span, lay_out
+from arbora.view.arcs import EDGE, Placed, PlacedRoot, Row
+from arbora.view.rows import break_rows
 from arbora.view.writing import Direction, clipped, direction_of, ems, safe_in_xml
 
 DirectionChoice: TypeAlias = Literal["auto", "ltr", "rtl"]
@@ -33,8 +31,6 @@ TAG_LINE = 15.0
 ARROW_LENGTH, ARROW_WIDTH = 6.0, 6.4
 MARGIN, ROW_GAP, PICTURE_GAP = 8.0, 16.0, 30.0
 BEZIER = 0.5523  # of a cubic curve that is nearly a quarter of a circle
-MOST_BALANCED, UNEVENNESS = 8, 8.0
-"""For how many rows breaks are chosen with care, and what a row twice its share costs, in broken arcs."""
 LONGEST_WORD, LONGEST_LABEL = 60, 40
 INK, CROSSING = "#1b1f24", "#b3400a"
 FONTS = "'Helvetica Neue', Helvetica, Arial, 'Noto Sans', 'Liberation Sans', sans-serif"
@@ -191,7 +187,8 @@ def draw_picture(
     has_tags = look.tags and any(tag != "_" for tag in sentence.upos)
     tags = [clipped(tag, LONGEST_LABEL) for tag in sentence.upos] if has_tags else None
     widths = _widths(forms, tags)
-    rows = _rows(widths, arcs, look.max_width)
+    room = float("inf") if look.max_width is None else look.max_width - 2 * MARGIN
+    rows = break_rows(widths, arcs, room)
     width = max(_text_width(caption, CAPTION_SIZE) + 2 * EDGE, *(row.width for _, row in rows))
     painter = _Painter(arcs, forms, tags, direction, width)
     if caption:
@@ -247,84 +244,6 @@ def _widths(forms: Sequence[str], tags: Sequence[str] | None) -> list[float]:
     if tags is None:
         return widths
     return [max(width, _text_width(tag, TAG_SIZE) - 4) for width, tag in zip(widths, tags, strict=True)]
-
-
-def _rows(widths: Sequence[float], arcs: Sequence[_Arc], max_width: float | None) -> list[tuple[int, Row]]:
-    """Rows with the number of their first word: as few as fit, alike in length, few arcs between them."""
-    whole = (1, _row(widths, arcs, 1, len(widths)))
-    room = float("inf") if max_width is None else max_width - 2 * MARGIN
-    if whole[1].width <= room:
-        return [whole]
-    rows = _filled(widths, arcs, room)
-    if len(rows) > MOST_BALANCED:
-        return rows
-    firsts = _breaks(whole[1].words, arcs, len(rows), room)
-    ends = [*(first - 1 for first in firsts[1:]), len(widths)]
-    balanced = [(first, _row(widths, arcs, first, last)) for first, last in zip(firsts, ends, strict=True)]
-    return balanced if max(row.width for _, row in balanced) <= room else rows
-
-
-def _breaks(places: Sequence[float], arcs: Sequence[_Arc], count: int, room: float) -> list[int]:
-    """The first words of so many rows: the breaks of least cost, with the words where they were in one row.
-
-    cost[r, j], of the first j words in r rows, is the least over i < j of cost[r - 1, i], the arcs between
-    words j and j + 1, and how far the words between are from an equal share. O(rows · n²).
-    """
-    n = len(places)
-    cut = np.zeros(n + 1)  # the arcs between words j and j + 1
-    for arc in arcs:
-        if arc.head:
-            cut[min(arc.head, arc.dep) : max(arc.head, arc.dep)] += 1
-    bounds = np.array([places[0], *((one + other) / 2 for one, other in pairwise(places)), places[-1]])
-    share = (bounds[-1] - bounds[0]) / count
-    cost, before = np.full(n + 1, np.inf), []
-    cost[0] = 0.0
-    for _ in range(count):
-        lengths = bounds[None, :] - bounds[:, None]  # [i, j]: of words i + 1..j
-        through = cost[:, None] + UNEVENNESS * (lengths / share - 1) ** 2
-        through[(lengths <= 0) | (lengths > room)] = np.inf
-        before.append(np.argmin(through, axis=0))
-        cost = np.min(through, axis=0) + cut
-    firsts, j = [], n
-    for last in reversed(before):
-        j = int(last[j])
-        firsts.append(j + 1)
-    return firsts[::-1] if firsts[-1] == 1 else list(range(1, count + 1))
-
-
-def _filled(widths: Sequence[float], arcs: Sequence[_Arc], room: float) -> list[tuple[int, Row]]:
-    """Rows that each take as many words as fit."""
-    rows: list[tuple[int, Row]] = []
-    first = 1
-    while first <= len(widths):
-        last, taken = first, 2 * EDGE + widths[first - 1]
-        while last < len(widths) and taken + WORD_GAP + widths[last] <= room:
-            taken += WORD_GAP + widths[last]
-            last += 1
-        row = _row(widths, arcs, first, last)
-        while row.width > room and last > first:
-            # The more it is too wide, the more words must go.
-            last = max(first, last - max(1, int((last - first) * (1 - room / row.width) / 2)))
-            row = _row(widths, arcs, first, last)
-        rows.append((first, row))
-        first = last + 1
-    return rows
-
-
-def _row(widths: Sequence[float], arcs: Sequence[_Arc], first: int, last: int) -> Row:
-    """Words `first` to `last` with what is seen of the arcs; a label stands where its dependent does."""
-    spans, roots = [], []
-    edge = last - first + 2
-    for i, arc in enumerate(arcs):
-        left, right = min(arc.head, arc.dep), max(arc.head, arc.dep)
-        is_here = first <= arc.dep <= last
-        if not arc.head:
-            if is_here:
-                roots.append(Root(arc.dep - first + 1, i, arc.width))
-        elif left <= last and right >= first:
-            ends = max(left - first + 1, 0), min(right - first + 1, edge)
-            spans.append(Span(*ends, i, arc.width if is_here else 0.0, right - left))
-    return lay_out(widths[first - 1 : last], spans, roots)
 
 
 class _Painter:
