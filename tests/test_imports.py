@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "_distinct": OVER_TREES,
     "inference": OVER_TREES,
     "distribution": OVER_TREES,
+    "torch": OVER_TREES,
     "families": OVER_TREES | {"interfaces"},
     "learners": {"_core", "errors", "interfaces"},
     "features": {"errors"},
