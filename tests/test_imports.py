@@ -51,6 +51,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
         "registry",
         "scorers",
     },
+    "table": {"_replace", "confidence", "data", "errors"},
     "temperature": {"data", "parser"},
     "ensemble": {"_core", "confidence", "data", "distribution", "errors", "inference", "parser"},
     "calibration": {"confidence", "data", "errors", "evaluate"},

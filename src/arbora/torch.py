@@ -124,8 +124,8 @@ class _MarginalsAlong(torch.autograd.Function):
         (scores,) = ctx.saved_tensors
         if ctx.needs_input_grad[0]:
             raise NotImplementedError(
-                "arbora.torch: third derivatives of log_partition (second ones of marginals or entropy) are not "
-                "available; detach what need not be differentiated again"
+                "arbora.torch: third derivatives of log_partition (second ones of marginals or entropy) are "
+                "not available; detach what need not be differentiated again"
             )
         return None, _MarginalsAlong.apply(scores, weights, ctx.family), None
 
@@ -280,7 +280,7 @@ class TreeDistribution:
         return self._answer(torch.where(possible, values, -torch.inf))
 
     def kl_divergence(self, other: TreeDistribution) -> Tensor:
-        """KL(self || other) in nats, labels included, shape (*batch); inf where other forbids self's trees."""
+        """KL(self || other) in nats, labels included, shape (*batch); inf where other forbids a tree."""
         if not isinstance(other, TreeDistribution):
             raise InputError(f"kl_divergence: expected a TreeDistribution, got {type(other).__name__}")
         if self._family != other._family or self._exact.shape != other._exact.shape:

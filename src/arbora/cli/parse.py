@@ -32,6 +32,7 @@ from arbora.cli.probabilities import (
 )
 from arbora.cli.progress import draws_bars, say, show_seconds
 from arbora.cli.settings import ThreadsOption
+from arbora.cli.table_sink import table_sink
 from arbora.confidence import MOST_TREES
 from arbora.data import conllu, conllx
 from arbora.data.columns import Columns
@@ -42,6 +43,7 @@ from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, format_by_name
 from arbora.ensemble import Ensemble
 from arbora.parser import Parser
+from arbora.table import is_parquet
 from arbora.view.terminal import draw
 
 Trees = tuple[NDArray[np.int32], NDArray[np.int32]]
@@ -92,7 +94,8 @@ def parse_file(
         OutputFormat,
         typer.Option(
             help="What to write: CoNLL-U, CoNLL-X, JSON (an object per line), or drawn trees. auto: what the "
-            "name of OUT says (.conllu, .conllx, .json), else what was read; on a terminal, drawn trees."
+            "name of OUT says (.conllu, .conllx, .json, .parquet), else what was read; on a terminal, drawn "
+            "trees."
         ),
     ] = OutputFormat.AUTO,
     probabilities: Annotated[
@@ -138,6 +141,8 @@ def parse_file(
     - `arbora parse in.conllu -m one.arbora -m two.arbora -m three.arbora -o out.conllu`
     """
     _refuse_what_does_not_fit(context, models, kbest, decode)
+    if kbest is not None and is_parquet(output):
+        raise typer.BadParameter("--kbest: a table has one tree per sentence; write .conllu or .json")
     wanted = Wanted(decode, probabilities, kbest or 0, threads)
     not_an_input(output, [source, *models])
     with session(lenient=lenient):
@@ -147,9 +152,11 @@ def parse_file(
         gains = None if quiet or len(models) == 1 else Gains(models)
         render = _renderer(parser, _chosen(format, output, reader), reader.format, wanted, gains)
         tally = Tally(parsers[0].names)
-        with open_output(output) as stream, _shown(quiet=quiet or _draws(output)) as tell:
+        table = is_parquet(output) and format is OutputFormat.AUTO
+        sink = table_sink(parser, output, reader.format, wanted, gains) if table else _sink(output, render)
+        with sink as put, _shown(quiet=quiet or _draws(output)) as tell:
             for columns in reader:
-                stream.write(render(columns))
+                put(columns)
                 tally.count(columns)
                 tell(tally)
         say_skipped(reader.skipped, reader.source)
@@ -165,6 +172,13 @@ def parse_file(
             say(f"{reader.source}: {tally.summary()}")
             for line in [] if gains is None else gains.lines():
                 say(line)
+
+
+@contextmanager
+def _sink(output: str, render: Callable[[Columns], bytes]) -> Iterator[Callable[[Columns], object]]:
+    """What writes each piece as text."""
+    with open_output(output) as stream:
+        yield lambda columns: stream.write(render(columns))
 
 
 def _refuse_what_does_not_fit(
