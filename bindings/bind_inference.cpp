@@ -225,6 +225,27 @@ nb::list marginals_batch(const nb::list& arcs, const OptionalList& siblings, con
     return result;
 }
 
+// For unlabelled scores; `directions` are shaped as `arcs`.
+nb::list marginals_along_batch(const nb::list& arcs, const nb::list& directions, Trees trees, Roots roots, int threads) {
+    const Batch batch(arcs, {}, {}, {}, trees, roots);
+    std::vector<Input> along;
+    std::vector<Output<double>> outputs;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        const std::size_t nodes = batch.problems[i].nodes();
+        along.push_back(nb::cast<Input>(directions[i]));
+        outputs.emplace_back(nodes * nodes);
+    }
+    for_each(batch, threads, [&](std::size_t i, Workspace& workspace) {
+        marginals_along(batch.problems[i], along[i].data(), workspace.arena, outputs[i].data());
+    });
+    nb::list result;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        const std::size_t nodes = batch.problems[i].nodes();
+        result.append(outputs[i].numpy({nodes, nodes}));
+    }
+    return result;
+}
+
 nb::tuple sample_batch(const nb::list& arcs, int count, std::uint64_t seed, const OptionalList& siblings, const OptionalList& grandparents,
                       const OptionalList& grandsiblings, Trees trees, Roots roots, int threads) {
     const Batch batch(arcs, siblings, grandparents, grandsiblings, trees, roots);
@@ -307,6 +328,10 @@ void bind_inference(nb::module_& m) {
     m.def("marginals", &marginals_batch,
           nb::sig("def marginals(" ARBORA_ARCS ARBORA_PARTS ARBORA_FAMILY " -> list[tuple[typing.Any, typing.Any, typing.Any, typing.Any]]"),
           "P(part) for each sentence: arcs (or arcs and labels), siblings, grandparents, grandsiblings.");
+    m.def("marginals_along", &marginals_along_batch,
+          nb::sig("def marginals_along(" ARBORA_ARCS "directions: list[numpy.typing.NDArray[numpy.float64]]" ARBORA_FAMILY
+                  " -> list[numpy.typing.NDArray[numpy.float64]]"),
+          "How P(arc) changes as unlabelled scores move along directions that are shaped as they are.");
     m.def("sample", &sample_batch,
           nb::sig("def sample(" ARBORA_ARCS "count: int, seed: int, " ARBORA_PARTS ARBORA_FAMILY " -> " ARBORA_TREES),
           "Independent random trees of each sentence, one after the other.");

@@ -29,6 +29,23 @@ struct Elimination {
     }
 };
 
+// How the numbers of an elimination change as scores move along a direction; see kernels/slopes_elimination.hpp.
+struct EliminationSlopes {
+    double* weights = nullptr;
+    double* columns = nullptr;
+    double* pivots = nullptr;
+    double* scratch = nullptr;  // 4 lines
+
+    static EliminationSlopes take(Arena& arena, Square square) {
+        EliminationSlopes s;
+        s.weights = arena.take<double>(square.size());
+        s.columns = arena.take<double>(square.size());
+        s.pivots = arena.take<double>(square.stride);
+        s.scratch = arena.take<double>(static_cast<std::size_t>(4) * square.stride + 8);
+        return s;
+    }
+};
+
 // The same with extended-range numbers, for the scores that defeat the check.
 //
 // In the single-root case a word may be left with no head but the root. It is then the root's one dependent, and from there

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "arborescence/extended_slopes.hpp"
 #include "kernels/kernels.hpp"
 
 namespace arbora {
@@ -97,6 +98,29 @@ void MatrixTree::marginals(double* out) {
         }
     }
     normalize_columns(out, nodes);
+}
+
+void MatrixTree::marginals_along(const double* direction, double* out) {
+    const Square& q = square_;
+    const std::ptrdiff_t nodes = q.n + 1;
+    std::fill_n(out, nodes * nodes, 0.0);
+    if (q.n == 0) return;
+    if (extended_) {
+        ExtendedSlopes(scores_, direction, q, roots_).marginals_along(out);
+        return;
+    }
+    auto *gradients = arena_.take<double>(q.size()), *changes = arena_.take<double>(q.size());
+    EliminationSlopes slopes = EliminationSlopes::take(arena_, q);
+    for (std::size_t i = 0; i < q.size(); ++i) slopes.weights[i] = original_[i] * direction[i];
+    kernels().eliminate_slopes(plain_, slopes);
+    kernels().backpropagate(plain_, gradients);
+    kernels().backpropagate_slopes(plain_, slopes, gradients, changes);
+    for (int h = 0; h <= q.n; ++h) {
+        for (int d = 1; d <= q.n; ++d) {
+            const std::ptrdiff_t at = q.cell(h, d);
+            out[h * nodes + d] = h == d ? 0.0 : (changes[at] + gradients[at] * direction[at]) * original_[at];
+        }
+    }
 }
 
 }  // namespace arbora

@@ -40,6 +40,10 @@ public:
     // out[head, dep], dense (n+1) x (n+1): P(arc).
     void marginals(double* out);
 
+    // out[head, dep], dense: how P(arc) changes as scores move along `direction`, a Square that is 0 where arcs are forbidden. Not after
+    // marginals or sample, which use the same memory.
+    void marginals_along(const double* direction, double* out);
+
     // heads[0..n] <- a tree drawn from the distribution; O(n^2) a tree (see sample_tree.cpp).
     void sample(Generator& random, int* heads);
 

@@ -1,7 +1,9 @@
 #include "inference/queries.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <string>
 
 #include "arborescence/kbest_arborescence.hpp"
 #include "arborescence/matrix_tree.hpp"
@@ -155,17 +157,17 @@ void clip(double* probabilities, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) probabilities[i] = std::min(1.0, probabilities[i]);
 }
 
-// out[head, dep] from the probabilities of open items.
-void arcs_from_flow(const FlowPlanes& flow, Diagonals layout, double* out) {
+// out[head, dep] from what is known of open items.
+void arcs_of(const FlowPlanes& flow, Diagonals layout, double* out) {
     const std::ptrdiff_t nodes = layout.n + 1;
     for (int i = 0; i < nodes; ++i) {
         out[i * nodes + i] = out[i * nodes] = 0.0;
-        if (layout.first == 1) out[i] = std::min(1.0, flow.root[i]);
+        if (layout.first == 1) out[i] = flow.root[i];
     }
     for (int s = layout.first; s < layout.n; ++s) {
         for (int t = s + 1; t <= layout.n; ++t) {
-            out[s * nodes + t] = std::min(1.0, flow.open_right[layout.cell(s, t)]);
-            if (s > 0) out[t * nodes + s] = std::min(1.0, flow.open_left[layout.cell(s, t)]);
+            out[s * nodes + t] = flow.open_right[layout.cell(s, t)];
+            if (s > 0) out[t * nodes + s] = flow.open_left[layout.cell(s, t)];
         }
     }
 }
@@ -323,7 +325,95 @@ void marginals(const Problem& p, Arena& arena, MarginalArrays out) {
             marginals_arc(charts, flow);
         });
     }
-    arcs_from_flow(flow, layout, out.arcs);
+    arcs_of(flow, layout, out.arcs);
+    clip(out.arcs, cells);
+}
+
+namespace {
+
+// A direction: its values where arcs are allowed, 0 elsewhere, divided by the largest of them so that no product overflows.
+class Direction {
+public:
+    Direction(const Problem& p, const double* values) : p_(p), values_(values) {
+        double largest = 0.0;
+        for (int h = 0; h <= p.n; ++h) {
+            for (int d = 1; d <= p.n; ++d) {
+                if (!counts(h, d)) continue;
+                const double size = std::abs(values[h * p.nodes() + d]);
+                if (!(size <= kLargestScore)) {
+                    throw InputError("direction[" + std::to_string(h) + ", " + std::to_string(d) + "] must be a finite number, got " +
+                                     std::to_string(values[h * p.nodes() + d]));
+                }
+                largest = std::max(largest, size);
+            }
+        }
+        if (largest > 1e-290) scale_ = largest;
+    }
+    double at(int head, int dep) const { return counts(head, dep) ? values_[head * p_.nodes() + dep] / scale_ : 0.0; }
+    double scale() const { return scale_; }
+
+private:
+    bool counts(int head, int dep) const { return head != dep && dep != 0 && allowed(p_.arc(head, dep)) > kMinusInfinity; }
+
+    const Problem& p_;
+    const double* values_;
+    double scale_ = 1.0;
+};
+
+void slopes_arc(const ArcCharts<PlainPlane>& charts, const ArcScores& direction, FlowPlanes rate, FlowPlanes flow, FlowPlanes slope) {
+    kernels().slopes_arc_plain(charts, direction, rate, flow, slope);
+}
+void slopes_arc(const ArcCharts<LogPlane>& charts, const ArcScores& direction, FlowPlanes rate, FlowPlanes flow, FlowPlanes slope) {
+    kernels().slopes_arc(charts, direction, rate, flow, slope);
+}
+
+void slopes_projective(const Problem& p, const Direction& direction, Arena& arena, double* out) {
+    const Diagonals layout = diagonals(p);
+    const ArcScores along{arena.take<double>(layout.size()), arena.take<double>(layout.size()),
+                          arena.take<double>(ArcScores::root_size(p.n))};
+    for (int t = 1; t <= p.n; ++t) along.root[t] = direction.at(0, t);
+    for (int s = layout.first; s < p.n; ++s) {
+        for (int t = s + 1; t <= p.n; ++t) {
+            along.right[layout.cell(s, t)] = direction.at(s, t);
+            along.left[layout.cell(s, t)] = direction.at(t, s);
+        }
+    }
+    with_arc_sums(p, arena, [&](const auto& charts) {
+        if (charts.total().is_zero()) no_tree(p);
+        const FlowPlanes slope = FlowPlanes::take(arena, layout), flow = FlowPlanes::take(arena, layout);
+        slopes_arc(charts, along, FlowPlanes::take(arena, layout), flow, slope);
+        arcs_of(slope, layout, out);
+    });
+}
+
+void slopes_nonprojective(const Problem& p, const Direction& direction, Arena& arena, double* out) {
+    const Square square(p.n);
+    const double* scores = checked_scores(p, square, arena);
+    auto* along = arena.take<double>(square.size());
+    std::fill_n(along, square.size(), 0.0);
+    for (int h = 0; h <= p.n; ++h) {
+        for (int d = 1; d <= p.n; ++d) along[square.cell(h, d)] = direction.at(h, d);
+    }
+    MatrixTree sums(scores, square, p.roots, arena);
+    if (!sums.any_tree()) no_tree(p);
+    sums.marginals_along(along, out);
+}
+
+}  // namespace
+
+void marginals_along(const Problem& p, const double* values, Arena& arena, double* out) {
+    const FlushDenormals flush;
+    if (p.second_order() || p.third_order()) throw InputError("marginals_along takes first-order scores only");
+    arena.reset();
+    const Direction direction(p, values);
+    if (p.n == 0) {
+        out[0] = 0.0;
+    } else if (p.trees == Trees::nonprojective) {
+        slopes_nonprojective(p, direction, arena, out);
+    } else {
+        slopes_projective(p, direction, arena, out);
+    }
+    for (std::ptrdiff_t i = 0; i < p.nodes() * p.nodes(); ++i) out[i] *= direction.scale();
 }
 
 namespace {

@@ -27,6 +27,11 @@ struct MarginalArrays {
 };
 void marginals(const Problem& problem, Arena& arena, MarginalArrays out);
 
+// out[head, dep]: the derivative of P(arc) as arc scores move along `direction`, shaped as they are. It is the covariance of the arc with
+// the direction's sum over the tree, so one row of the Hessian of log Z times the direction. First-order problems only; entries that no
+// tree uses are ignored, others must be finite.
+void marginals_along(const Problem& problem, const double* direction, Arena& arena, double* out);
+
 // `count` independent trees, heads[count][n+1].
 void sample(const Problem& problem, int count, Generator& random, Arena& arena, int* heads);
 

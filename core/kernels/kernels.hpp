@@ -35,6 +35,11 @@ struct Kernels {
     void (*marginals_sibling)(const SiblingCharts<LogPlane>& charts, FlowPlanes flow, double* siblings);
     void (*marginals_sibling_plain)(const SiblingCharts<PlainPlane>& charts, FlowPlanes flow, double* siblings);
 
+    // slopes_arc.hpp
+    void (*slopes_arc)(const ArcCharts<LogPlane>& charts, const ArcScores& direction, FlowPlanes rate, FlowPlanes flow, FlowPlanes slope);
+    void (*slopes_arc_plain)(const ArcCharts<PlainPlane>& charts, const ArcScores& direction, FlowPlanes rate, FlowPlanes flow,
+                             FlowPlanes slope);
+
     // inside_grandparent.hpp
     void (*inside_grandparent_max)(GrandparentCharts<MaxPlane>& charts);
     void (*inside_grandparent_log)(GrandparentCharts<LogPlane>& charts);
@@ -50,10 +55,12 @@ struct Kernels {
                        int length);
     void (*line_merge_two)(double* into, double* into_second, const double* from, const double* from_second, double shift, int length);
 
-    // elimination.hpp, elimination_extended.hpp
+    // elimination.hpp, slopes_elimination.hpp, elimination_extended.hpp
     double (*scale_weights)(const double* scores, const double* column_top, Elimination& state);
     bool (*eliminate)(Elimination& state);
     void (*backpropagate)(const Elimination& state, double* gradients);
+    void (*eliminate_slopes)(const Elimination& state, EliminationSlopes& slopes);
+    void (*backpropagate_slopes)(const Elimination& state, const EliminationSlopes& changes, const double* gradients, double* slopes);
     bool (*eliminate_extended)(ExtendedElimination& state);
     void (*backpropagate_extended)(const ExtendedElimination& state, LogPlane gradients);
 };

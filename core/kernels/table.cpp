@@ -8,6 +8,8 @@
 #include "kernels/kernels.hpp"
 #include "kernels/plain_weights.hpp"
 #include "kernels/scores.hpp"
+#include "kernels/slopes_arc.hpp"
+#include "kernels/slopes_elimination.hpp"
 
 #define ARBORA_TEXT_OF(x) #x
 #define ARBORA_NAME_OF(x) ARBORA_TEXT_OF(x)
@@ -39,6 +41,8 @@ const Kernels table = {
     inside_sibling<PlainLanes>,
     flow_sibling<LogPlane>,
     flow_sibling<PlainPlane>,
+    slopes_arc<LogPlane>,
+    slopes_arc<PlainPlane>,
     inside_grandparent_max,
     inside_grandparent_log,
     marginals_grandparent,
@@ -52,6 +56,8 @@ const Kernels table = {
     scale_weights,
     eliminate,
     backpropagate,
+    eliminate_slopes,
+    backpropagate_slopes,
     eliminate_extended,
     backpropagate_extended,
 };

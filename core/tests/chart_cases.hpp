@@ -95,6 +95,34 @@ Numbers arc_marginals(const Kernels& k, const Case& c) {
     return flow_values(flow, c.layout());
 }
 
+// A direction that is the same for every table: from -1 to 1, and 0 where an arc is forbidden.
+inline double direction_at(const Case& c, int h, int d) {
+    return allowed(c.owned.arcs[c.owned.at(h, d)]) == kMinusInfinity ? 0.0 : (h * 37 + d * 11) % 21 / 10.0 - 1.0;
+}
+
+// How the same marginals change along that direction.
+template <class Plane>
+Numbers arc_slopes(const Kernels& k, const Case& c) {
+    const auto charts = arc_charts<Plane>(k, c);
+    if (!charts || charts->total().is_zero()) return {};
+    const Diagonals d = c.layout();
+    const ArcScores along{c.arena.take<double>(d.size()), c.arena.take<double>(d.size()), c.arena.take<double>(ArcScores::root_size(d.n))};
+    for (int t = 1; t <= d.n; ++t) along.root[t] = direction_at(c, 0, t);
+    for (int s = d.first; s < d.n; ++s) {
+        for (int t = s + 1; t <= d.n; ++t) {
+            along.right[d.cell(s, t)] = direction_at(c, s, t);
+            along.left[d.cell(s, t)] = s == 0 ? 0.0 : direction_at(c, t, s);
+        }
+    }
+    const auto rate = FlowPlanes::take(c.arena, d), flow = FlowPlanes::take(c.arena, d), slope = FlowPlanes::take(c.arena, d);
+    if constexpr (kIsPlain<Plane>) {
+        k.slopes_arc_plain(*charts, along, rate, flow, slope);
+    } else {
+        k.slopes_arc(*charts, along, rate, flow, slope);
+    }
+    return flow_values(slope, d);
+}
+
 // Arcs, then siblings.
 template <class Plane>
 Numbers sibling_marginals(const Kernels& k, const Case& c) {

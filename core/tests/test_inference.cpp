@@ -94,6 +94,28 @@ void check_marginals(const Problem& p, const Forest& forest, double tolerance, A
                 tolerance);
 }
 
+// How P(arc) changes along a direction is its covariance with the direction's sum over the tree.
+void check_along(const Problem& p, const Forest& forest, double tolerance, Arena& arena) {
+    const std::size_t nodes = static_cast<std::size_t>(p.n) + 1;
+    problems::Random random(8);
+    std::vector<double> direction(nodes * nodes), found(nodes * nodes, 7.0);
+    for (std::size_t i = 0; i < direction.size(); ++i) {
+        direction[i] = p.arcs[i] > -1e300 ? problems::normal(random) : problems::kNan;  // NaN where nobody may look
+    }
+    problems::poison(arena);
+    marginals_along(p, direction.data(), arena, found.data());
+    std::vector<long double> sums(forest.trees.size(), 0.0L), expected(nodes * nodes, 0.0L);
+    long double mean = 0.0L;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        for (int d = 1; d <= p.n; ++d) sums[i] += direction[forest.trees[i][d] * nodes + d];
+        mean += forest.probability(i) * sums[i];
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        for (int d = 1; d <= p.n; ++d) expected[forest.trees[i][d] * nodes + d] += forest.probability(i) * (sums[i] - mean);
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) CHECK(close(found[i], expected[i], 50.0 * tolerance));
+}
+
 void check_sample(const Problem& p, const Forest& forest, int count, Arena& arena) {
     Generator random(11, 3);
     std::vector<int> drawn(static_cast<std::size_t>(count) * p.nodes(), -7);
@@ -130,6 +152,7 @@ void check_exact(const Owned& owned, const Problem& p, Arena& arena) {
     problems::poison(arena);
     CHECK(close(log_partition(p, arena), forest.log_partition, tolerance));
     check_marginals(p, forest, tolerance, arena);
+    if (!p.second_order() && !p.third_order()) check_along(p, forest, tolerance, arena);
     if (!answers(p, false)) return;
     check_kbest(p, forest, 1, tolerance, arena);
     check_kbest(p, forest, 7, tolerance, arena);

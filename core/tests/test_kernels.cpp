@@ -79,10 +79,20 @@ Numbers elimination(const Kernels& k, const Case& c) {
     const Numbers weights(state.weights, state.weights + q.size());
     if (!k.eliminate(state)) return {-1.0};
     k.backpropagate(state, gradients.data());
+    auto slopes = EliminationSlopes::take(c.arena, q);
+    Numbers changes(q.size());
+    std::fill_n(slopes.weights, q.size(), 0.0);
+    for (int h = 0; h <= q.n; ++h) {
+        for (int d = 1; d <= q.n; ++d) slopes.weights[q.cell(h, d)] = weights[q.cell(h, d)] * ((h * 37 + d * 11) % 21 / 10.0 - 1.0);
+    }
+    k.eliminate_slopes(state, slopes);
+    k.backpropagate_slopes(state, slopes, gradients.data(), changes.data());
     for (int d = 1; d <= q.n; ++d) {
         put(out, std::log(state.pivots[d]));
         for (int h = 0; h <= q.n; ++h) {
-            if (h != d) put(out, weights[q.cell(h, d)] * gradients[q.cell(h, d)]);
+            if (h == d) continue;
+            put(out, weights[q.cell(h, d)] * gradients[q.cell(h, d)]);
+            put(out, weights[q.cell(h, d)] * changes[q.cell(h, d)]);
         }
     }
     return out;

@@ -76,6 +76,8 @@ const Program kFirstOrder[] = {
     {"inside_arc_plain", kRounding, [](const Kernels& k, const Case& c) { return values_if_any(arc_charts<PlainPlane>(k, c), 4); }},
     {"marginals_arc", kRounding, arc_marginals<LogPlane>},
     {"marginals_arc_plain", kRounding, arc_marginals<PlainPlane>},
+    {"slopes_arc", kRounding, arc_slopes<LogPlane>},
+    {"slopes_arc_plain", kRounding, arc_slopes<PlainPlane>},
 };
 const Program kSecondOrder[] = {
     {"inside_sibling_max", 0.0, [](const Kernels& k, const Case& c) { return values_if_any(sibling_charts<MaxPlane>(k, c), 5); }},

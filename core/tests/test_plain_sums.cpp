@@ -38,6 +38,8 @@ Both first_order(const Kernels& k, const Case& c) {
     put_total(both.extended, arc_charts<LogPlane>(k, c));
     append(both.plain, arc_marginals<PlainPlane>(k, c));
     append(both.extended, arc_marginals<LogPlane>(k, c));
+    append(both.plain, arc_slopes<PlainPlane>(k, c));
+    append(both.extended, arc_slopes<LogPlane>(k, c));
     return both;
 }
 

@@ -112,6 +112,11 @@ def marginals(arcs: list[numpy.typing.NDArray[numpy.float64]], siblings: list[nu
     P(part) for each sentence: arcs (or arcs and labels), siblings, grandparents, grandsiblings.
     """
 
+def marginals_along(arcs: list[numpy.typing.NDArray[numpy.float64]], directions: list[numpy.typing.NDArray[numpy.float64]], trees: Trees, roots: Roots, threads: int) -> list[numpy.typing.NDArray[numpy.float64]]:
+    """
+    How P(arc) changes as unlabelled scores move along directions that are shaped as they are.
+    """
+
 def sample(arcs: list[numpy.typing.NDArray[numpy.float64]], count: int, seed: int, siblings: list[numpy.typing.NDArray[numpy.float64]] | None, grandparents: list[numpy.typing.NDArray[numpy.float64]] | None, grandsiblings: list[numpy.typing.NDArray[numpy.float64]] | None, trees: Trees, roots: Roots, threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32] | None, numpy.typing.NDArray[numpy.float64]]:
     """Independent random trees of each sentence, one after the other."""
 

@@ -69,6 +69,11 @@ def marginals(parts: Parts) -> list[Any]:
     return [Marginals(*each) for each in arrays]
 
 
+def marginals_along(parts: Parts, directions: list[Array]) -> list[Array]:
+    """How P(arc) of each unlabelled, first-order sentence changes as scores move along the directions."""
+    return _core.marginals_along(parts.arcs, directions, parts.trees, parts.roots, parts.threads)
+
+
 def sample(parts: Parts, k: int, seed: int) -> list[list[Best]]:
     """`k` independent trees for each sentence of a batch."""
     arcs, *rest = arguments(parts)

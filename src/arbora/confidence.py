@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import GraphConfidence
+from arbora.data.interchange import to_displacy
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.data.tree import Tree
 from arbora.distribution import TreeDistribution
@@ -136,6 +137,13 @@ class Parsed:
     def to_conllu(self) -> str:
         """CoNLL-U with `HeadProb=` and `DeprelProb=` in MISC and a comment `# tree_probability`."""
         return self.annotated().to_conllu()
+
+    def to_displacy(
+        self, *, probabilities: bool = True, lemmas: bool = False
+    ) -> dict[str, list[dict[str, Any]]]:
+        """A dictionary for `spacy.displacy.render(..., manual=True)`, with P(head) behind each label."""
+        sure = self.head_probabilities if probabilities else None
+        return to_displacy(self.sentence, lemmas=lemmas, head_probabilities=sure)
 
     def to_json(self) -> dict[str, Any]:
         """One object of plain values; columns with `_` are left out."""

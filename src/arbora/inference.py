@@ -54,6 +54,7 @@ __all__ = [
     "log_partition",
     "log_prob",
     "marginals",
+    "marginals_along",
     "minimum_risk",
     "sample",
 ]
@@ -121,6 +122,30 @@ def marginals(
     """
     parts = make_parts(scores, **options)
     found = _native.marginals(parts)
+    return found[0] if parts.single else found
+
+
+@overload
+def marginals_along(scores: NDArray[Any], direction: Any, **options: Unpack[FirstOrder]) -> Array: ...
+@overload
+def marginals_along(scores: Batch, direction: Any, **options: Unpack[FirstOrder]) -> list[Array]: ...
+def marginals_along(scores: Scores, direction: Any, **options: Unpack[FirstOrder]) -> Array | list[Array]:
+    """How `marginals` change as scores move along `direction`, shaped as they are: an exact derivative.
+
+    It is the covariance of each arc with the direction's sum over the tree, the Hessian of `log_partition`
+    times the direction: what the gradient of anything computed from marginals needs. First-order scores only,
+    in the time of `marginals`.
+    """
+    parts = make_parts(scores, **options)
+    if not parts.first_order:
+        raise InputError("marginals_along takes first-order scores only")
+    along = make_parts(direction)
+    if [a.shape for a in parts.arcs] != [a.shape for a in along.arcs] or parts.single is not along.single:
+        raise InputError("marginals_along needs a direction of the same shape as the scores")
+    if parts.labelled:
+        found = [_labelled_along(parts.only(i), along.arcs[i]) for i in range(len(parts.arcs))]
+    else:
+        found = _native.marginals_along(parts, along.arcs)
     return found[0] if parts.single else found
 
 
@@ -279,6 +304,30 @@ def _best_of(one: Parts, choices: tuple[tuple[int, int], ...]) -> Best:
     labels = np.array([-1, *(label for _, label in choices)], dtype=np.int32)
     score = float(np.sum(own_scores(one, heads, labels if one.labelled else None)[1:]))
     return Best(heads, score, labels if one.labelled else None)
+
+
+def _labelled_along(one: Parts, direction: Array) -> Array:
+    """P(arc, label) = P(arc) P(label | arc), where the score of an arc is the log-sum of its labels'."""
+    _native.check(one)
+    scores = one.arcs[0].copy()
+    words = np.arange(len(scores))
+    scores[:, 0] = scores[words, words] = -np.inf
+    tops = scores.max(axis=-1)
+    used = tops > -np.inf
+    weights = np.exp(scores - np.where(used, tops, 0.0)[..., None])
+    totals = np.where(used, weights.sum(axis=-1), 1.0)
+    shares = weights / totals[..., None]
+    arcs = np.where(used, tops + np.log(totals), -np.inf)
+    inner = np.where(shares > 0.0, direction, 0.0)  # what no tree uses may be anything
+    if not np.all(np.isfinite(inner)):
+        place = ", ".join(map(str, np.argwhere(~np.isfinite(inner))[0]))
+        raise InputError(f"direction[{place}] must be a finite number")
+    means = np.sum(shares * inner, axis=-1)
+    plain = one.replace_arcs([arcs])
+    changes = _native.marginals_along(plain, [means])[0]
+    probabilities: Array = _native.marginals(plain)[0]
+    result: Array = shares * (changes[..., None] + probabilities[..., None] * (inner - means[..., None]))
+    return result
 
 
 def _is_whole(value: Any) -> bool:

@@ -45,6 +45,7 @@ QUERIES = [
     "kbest",
     "log_partition",
     "marginals",
+    "marginals_along",
     "entropy",
     "sample",
     "minimum_risk",
@@ -189,7 +190,7 @@ def draw_call(rng: np.random.Generator) -> tuple[str, list[object], dict[str, ob
         arguments.append([draw_heads(rng, n)] if batch else draw_heads(rng, n))
     if query == "log_prob" and rng.random() < 0.4:
         options["labels"] = rng.integers(-1, 3, size=n + 1)
-    if query == "kl_divergence":
+    if query in ("kl_divergence", "marginals_along"):
         arguments.append(draw_scores(rng, n, labels, "f8") if rng.random() < 0.9 else "q")
     return query, arguments, options
 

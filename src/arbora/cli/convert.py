@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from arbora import table
 from arbora.cli.files import FormatOption, RootsOption, existing, not_an_input, say_skipped, session, writable
-from arbora.data import treebank
+from arbora.data import conllx, treebank
 
 
 class Target(StrEnum):
@@ -23,7 +24,9 @@ class Target(StrEnum):
 def convert(
     source: Annotated[
         str,
-        typer.Argument(metavar="IN", callback=existing, help="A treebank, zipped or not; - for stdin."),
+        typer.Argument(
+            metavar="IN", callback=existing, help="A treebank, zipped or not, or .parquet; - for stdin."
+        ),
     ],
     output: Annotated[
         str,
@@ -35,7 +38,7 @@ def convert(
         Target,
         typer.Option(
             help="What to write; same gives back what was read, byte for byte. auto: what OUT's name says "
-            "(.conllu, or .conllx and .conll, each with or without .gz), else same."
+            "(.conllu, or .conllx and .conll, each with or without .gz; .parquet), else same."
         ),
     ] = Target.AUTO,
     format: Annotated[  # noqa: A002
@@ -48,20 +51,43 @@ def convert(
         RootsOption, typer.Option(help="What a tree may have; single: a second root is a fault.")
     ] = RootsOption.MULTI,
 ) -> None:
-    """Convert a treebank between CoNLL-U and CoNLL-X.
+    """Convert a treebank between CoNLL-U, CoNLL-X and Parquet.
 
     From CoNLL-U to CoNLL-X, comments, multiword tokens, empty nodes, DEPS and MISC are dropped;
     from CoNLL-X to CoNLL-U, PHEAD and PDEPREL move to MISC. A file appears only when all went well,
-    and never without a sentence because all were bad.
+    and never without a sentence because all were bad. OUT.parquet is a table with a row per word, written
+    and read (IN.parquet) in constant memory; it needs `pip install arbora[table]`.
 
     Examples:
 
     - `arbora convert da.conll -o da.conllu.gz`
     - `arbora convert en.conllu -o - --to conllx | head`
+    - `arbora convert en.conllu -o en.parquet`
     """
     not_an_input(output, [source])
     with session(lenient=lenient):
+        if table.is_parquet(source):
+            _from_table(source, output, to, plain=not lenient and (format, roots) == ("auto", "multi"))
+            return
+        if table.is_parquet(output) and to is Target.AUTO:
+            columns = treebank.ColumnReader(source, format=format.value, lenient=lenient, roots=roots.value)
+            table.convert_to_parquet(columns, output)
+            say_skipped(columns.skipped, columns.source)
+            return
         reader = treebank.convert(
             source, output, to=to.value, format=format.value, lenient=lenient, roots=roots.value
         )
         say_skipped(reader.skipped, reader.columns.source)
+
+
+def _from_table(source: str, output: str, to: Target, *, plain: bool) -> None:
+    """A table back to CoNLL-U, or CoNLL-X where that is asked for."""
+    if not plain:
+        raise typer.BadParameter(f"{source}: --format, --lenient and --roots are not for tables")
+    if table.is_parquet(output) or to is Target.SAME:
+        raise typer.BadParameter(f"{source} is a table already; copy it, or name a .conllu or .conllx file")
+    sentences = table.read_parquet(source)
+    ending = output.lower().removesuffix(".gz")
+    if to is Target.CONLLX or (to is Target.AUTO and ending.endswith((".conllx", ".conll"))):
+        sentences = map(conllx.from_conllu, sentences)
+    treebank.write(sentences, output, layout="standard")

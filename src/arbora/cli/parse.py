@@ -39,6 +39,7 @@ from arbora.cli.probabilities import (
     show_json,
     tree_arrays,
 )
+from arbora.cli.table_sink import table_sink
 from arbora.cli.texts import show_seconds
 from arbora.confidence import MOST_TREES
 from arbora.data import conllu, conllx
@@ -50,6 +51,7 @@ from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, format_by_name
 from arbora.ensemble import Ensemble
 from arbora.parser import Parser
+from arbora.table import is_parquet
 
 Trees = tuple[NDArray[np.int32], NDArray[np.int32]]
 """Heads and labels of a piece's words."""
@@ -111,7 +113,7 @@ def parse_file(
         OutputFormat,
         typer.Option(
             help="What to write: CoNLL-U, CoNLL-X, JSON (an object per line), drawn trees, an SVG picture, "
-            "or a web page. auto: what the name of OUT says (.conllu, .conllx, .json, .svg, .html), else "
+            "or a web page. auto: what the name of OUT says (.conllu, .conllx, .json, .svg, .html, .parquet), else "
             "what was read; on a terminal, drawn trees."
         ),
     ] = OutputFormat.AUTO,
@@ -159,6 +161,8 @@ def parse_file(
     - `arbora parse in.conllu -m one.arbora -m two.arbora -m three.arbora -o out.conllu`
     """
     _refuse_what_does_not_fit(context, models, kbest, decode)
+    if kbest is not None and is_parquet(output):
+        raise typer.BadParameter("--kbest: a table has one tree per sentence; write .conllu or .json")
     wanted = Wanted(decode, probabilities, kbest or 0, threads)
     not_an_input(output, [source, *models])
     with session(lenient=lenient):
@@ -174,12 +178,18 @@ def parse_file(
             else drawing(parser, drawn, wanted, gains)
         )
         tally = Tally(parsers[0].names)
-        with open_output(output) as stream, _shown(quiet=quiet or _draws(output)) as tell:
+        table = is_parquet(output) and format is OutputFormat.AUTO
+        finish = (lambda: "") if drawn is None else drawn.finish
+        sink = (
+            table_sink(parser, output, reader.format, wanted, gains)
+            if table
+            else _sink(output, render, finish)
+        )
+        with sink as put, _shown(quiet=quiet or _draws(output)) as tell:
             for columns in reader:
-                stream.write(render(columns))
+                put(columns)
                 tally.count(columns)
                 tell(tally)
-            stream.write(b"" if drawn is None else drawn.finish().encode())
         say_skipped(reader.skipped, reader.source)
         for model, each in zip(models, parsers, strict=True):
             for warning in misfits(each.names, tally, model):
@@ -193,6 +203,16 @@ def parse_file(
             say(f"{reader.source}: {tally.summary()}")
             for line in [] if gains is None else gains.lines():
                 say(line)
+
+
+@contextmanager
+def _sink(
+    output: str, render: Callable[[Columns], bytes], finish: Callable[[], str]
+) -> Iterator[Callable[[Columns], object]]:
+    """What writes each piece as text, and what comes at the end."""
+    with open_output(output) as stream:
+        yield lambda columns: stream.write(render(columns))
+        stream.write(finish().encode())
 
 
 def _refuse_what_does_not_fit(

@@ -1,17 +1,20 @@
-"""To and from the `conllu` package, for those who have code on its objects.
+"""To and from the objects of other packages, for those who have code on them.
 
-Both ways go through CoNLL-U text, so that each package reads only what it documents.
+The `conllu` and `pyconll` packages are reached through CoNLL-U text both ways, so that each reads only what
+it documents; displaCy draws plain dictionaries.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from arbora.data import conllu as own_format
 from arbora.errors import InputError
 
 if TYPE_CHECKING:
     import conllu
+    from pyconll.unit.sentence import Sentence as PyconllSentence
 
     from arbora.data.sentence import Sentence
 
@@ -39,3 +42,57 @@ def from_token_list(tokens: conllu.TokenList) -> Sentence:
     except (AttributeError, TypeError) as error:
         raise InputError(f"tokens: expected a conllu.TokenList with plain values, {error}") from error
     return own_format.parse(text)
+
+
+def to_pyconll(sentence: Sentence) -> PyconllSentence:
+    """`sentence` as a `pyconll.unit.sentence.Sentence`; needs `pip install pyconll`. O(n).
+
+    Comments become that package's metadata, which holds one value per key.
+    """
+    try:
+        import pyconll
+        from pyconll.exception import FormatError, ParseError
+    except ImportError as error:
+        raise InputError("the pyconll package is not installed: pip install 'pyconll>=3'") from error
+    try:
+        (found,) = pyconll.load_from_string(sentence.to_conllu())
+    except (FormatError, ParseError) as error:
+        raise InputError(f"sentence: the pyconll package cannot hold it: {error}") from error
+    return found
+
+
+def from_pyconll(sentence: PyconllSentence) -> Sentence:
+    """Sentence from a `pyconll` sentence. DataError if it is no sound CoNLL-U. O(n)."""
+    try:
+        text: str = sentence.conll()
+    except Exception as error:  # its FormatError, or anything where it is no such object
+        raise InputError(f"sentence: expected a pyconll Sentence that it can write, {error}") from error
+    return own_format.parse(text + "\n\n")
+
+
+def to_displacy(
+    sentence: Sentence, *, lemmas: bool = False, head_probabilities: Sequence[float] | None = None
+) -> dict[str, list[dict[str, Any]]]:
+    """What `spacy.displacy.render(..., manual=True)` draws: words with tags, arcs with labels. O(n).
+
+    `head_probabilities` are written behind the labels. DataError if a word has no head.
+    """
+    words: list[dict[str, Any]] = []
+    arcs: list[dict[str, Any]] = []
+    heads = sentence.tree.heads[1:].tolist()
+    for word, head in zip(sentence, heads, strict=True):
+        shown: dict[str, Any] = {"text": word.form, "tag": "" if word.upos == "_" else word.upos}
+        if lemmas:
+            shown["lemma"] = None if word.lemma == "_" else word.lemma
+        words.append(shown)
+        if head == 0:
+            continue  # displaCy draws no arc from the root
+        label = "" if word.deprel == "_" else word.deprel
+        if head_probabilities is not None:
+            label = f"{label} {head_probabilities[word.id - 1]:.2f}".strip()
+        # Words are counted from 0 here; `dir` is where the arrow points.
+        start, end = sorted((word.id - 1, head - 1))
+        arcs.append(
+            {"start": start, "end": end, "label": label, "dir": "left" if word.id < head else "right"}
+        )
+    return {"words": words, "arcs": arcs}

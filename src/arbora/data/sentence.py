@@ -16,6 +16,7 @@ from arbora.errors import DataError, InputError
 
 if TYPE_CHECKING:
     import conllu
+    from pyconll.unit.sentence import Sentence as PyconllSentence
 
 NO_HEAD = -1
 
@@ -198,6 +199,25 @@ class Sentence:
         from arbora.data import interchange
 
         return interchange.to_token_list(self)
+
+    @classmethod
+    def from_pyconll(cls, sentence: PyconllSentence) -> Sentence:
+        """Sentence from one of the `pyconll` package."""
+        from arbora.data import interchange
+
+        return interchange.from_pyconll(sentence)
+
+    def to_pyconll(self) -> PyconllSentence:
+        """This sentence as one of the `pyconll` package."""
+        from arbora.data import interchange
+
+        return interchange.to_pyconll(self)
+
+    def to_displacy(self, *, lemmas: bool = False) -> dict[str, list[dict[str, Any]]]:
+        """A dictionary for `spacy.displacy.render(..., manual=True)`; DataError if a word has no head."""
+        from arbora.data import interchange
+
+        return interchange.to_displacy(self, lemmas=lemmas)
 
     def __len__(self) -> int:
         return len(self.forms)

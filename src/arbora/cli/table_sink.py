@@ -1,0 +1,37 @@
+"""Parses as a Parquet table, written piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from arbora.cli.probabilities import Gains, Wanted, find_parsed, labels_of, tree_arrays
+from arbora.data.columns import Columns, Format, parse_text
+from arbora.ensemble import Ensemble
+from arbora.parser import Parser
+from arbora.table import as_conllu, parquet_writer, pieces
+
+
+@contextmanager
+def table_sink(
+    source: Parser | Ensemble,
+    output: str,
+    format: Format,  # noqa: A002
+    wanted: Wanted,
+    gains: Gains | None,
+) -> Iterator[Callable[[Columns], None]]:
+    """What parses each piece and writes it; the file is there when the block ends without an error."""
+    with parquet_writer(output) as writer:
+
+        def put(columns: Columns) -> None:
+            given = as_conllu(columns, format)
+            if wanted.probabilities:
+                parsed = (tree for (tree,) in find_parsed(source, given, wanted, gains))
+                for piece, probabilities in pieces(parsed):
+                    writer.write(piece, probabilities)
+            else:
+                heads, labels = tree_arrays(source, given, wanted, gains)
+                text = given.to_bytes_with(heads, labels, labels_of(source)).decode()
+                writer.write(parse_text(text, "conllu"))
+
+        yield put
