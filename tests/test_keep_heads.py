@@ -188,7 +188,7 @@ def test_labels_that_are_given_are_kept(parser):
         ([3, None, None, 2, None], r"cross, word 1 on word 3 and word 4 on word 2, but .* projective"),
         ([0, None, 0, None, None], "words 1 and 3 are both given as roots"),
         ([None, 3, 4, 2, None], r"a cycle .*2 -> 3 -> 4 -> 2"),
-        ([2, None, 1, None, None], "leave word 2 no head"),
+        ([2, None, 1, None, None], "put word 3 on word 1, around word 2, and word 1 below word 2"),
         ([3, 0, None, None, None], "cross, word 1 on word 3 and word 2 as a root"),
     ],
 )

@@ -11,6 +11,8 @@ namespace arbora::graph {
 
 namespace {
 
+constexpr const char* kRefusal = ", but the trees of this parser are projective; let go of one of them, or train with trees=nonprojective";
+
 std::string arc_text(int head, int dep) {
     return "word " + std::to_string(dep) + (head == 0 ? " as a root" : " on word " + std::to_string(head));
 }
@@ -21,6 +23,7 @@ public:
         find_tops();
         find_root();
         find_reaches();
+        if (trees == Trees::projective) check_spans();
     }
 
     void fill(ArcSet& arcs) {
@@ -33,7 +36,7 @@ public:
             each_uncrossed(d, [&](int h) {
                 if (given >= 0 ? h == given : is_free(h, d)) arcs.heads.push_back(h);
             });
-            if (arcs.heads.size() == begin) refuse(d);
+            if (arcs.heads.size() == begin) refuse_crossing(d);
             std::sort(arcs.heads.begin() + static_cast<std::ptrdiff_t>(begin), arcs.heads.end());
             arcs.first.push_back(arcs.size());
         }
@@ -106,11 +109,21 @@ private:
         }
     }
 
-    [[noreturn]] void refuse(int d) const {
+    // Whatever stands between a head and its dependent must be below that head. With this and no crossing there is a tree.
+    void check_spans() const {
+        for (int d = 1; d <= s_.n; ++d)
+            for (int h = s_.heads[d], above = h; above > 0 && s_.heads[above] >= 0;) {
+                above = s_.heads[above];
+                if (above <= std::min(h, d) || above >= std::max(h, d)) continue;
+                const std::string other = std::to_string(above);
+                throw NoTreeError("the heads that are given put " + arc_text(h, d) + ", around word " + other + ", and word " + std::to_string(h) +
+                                  " below word " + other + kRefusal);
+            }
+    }
+
+    // A given arc is left out only where it crosses another.
+    [[noreturn]] void refuse_crossing(int d) const {
         const int given = s_.heads[d];
-        if (given < 0)
-            throw NoTreeError("the heads that are given leave word " + std::to_string(d) +
-                              " no head in any projective tree; let go of one around it, or train with trees=nonprojective");
         const int low = std::min(given, d), high = std::max(given, d);
         int other = 1;
         const auto crosses = [&](int dep) {
@@ -119,7 +132,7 @@ private:
         };
         while (!crosses(other)) ++other;
         throw NoTreeError("the heads that are given cross, " + arc_text(given, d) + " and " + arc_text(s_.heads[other], other) +
-                          ", but the trees of this parser are projective; let go of one of them, or train with trees=nonprojective");
+                          kRefusal);
     }
 
     const feature::Sentence& s_;

@@ -1,9 +1,9 @@
 // The arcs that a parser considers for a sentence: all, what a pruner leaves, or what agrees with the heads that are given.
 //
 // Given heads are kept: such a word has that arc alone. Another word may hang on h unless h is below it by given arcs, h is the root
-// and another word is the only one there, or, in projective trees, the arc crosses a given one. Each test needs one look at an arc
-// beside running minima and maxima: O(n^2). A pruner then chooses among these arcs, so that a given head leaves room for what goes
-// with it, and its own best tree is added, O(n^3) at most: some tree is always left.
+// and another word is the only one there, or, in projective trees, the arc crosses a given one: running minima and maxima tell,
+// O(n^2). A pruner then chooses among these arcs, so that a given head leaves room for what goes with it, and its own best tree is
+// added, O(n^3) at most: some tree is always left.
 #pragma once
 
 #include <vector>
