@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
 from arbora.cli.console import make_console
+from arbora.cli.drawn import DrawnPage, DrawnPicture, DrawnTrees, drawing
 from arbora.cli.files import FormatOption, counted, existing, not_an_input, say_skipped, session, writable
 from arbora.cli.probabilities import (
     DecodeChoice,
@@ -28,7 +29,6 @@ from arbora.cli.probabilities import (
     show_conllu,
     show_conllx,
     show_json,
-    show_tree,
     tree_arrays,
 )
 from arbora.cli.progress import draws_bars, say, show_seconds
@@ -43,7 +43,6 @@ from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, format_by_name
 from arbora.ensemble import Ensemble
 from arbora.parser import Parser
-from arbora.view.terminal import draw
 
 Trees = tuple[NDArray[np.int32], NDArray[np.int32]]
 """Heads and labels of a piece's words."""
@@ -58,6 +57,18 @@ class OutputFormat(StrEnum):
     CONLLX = "conllx"
     JSON = "json"
     TREE = "tree"
+    SVG = "svg"
+    HTML = "html"
+
+
+BY_NAME = {
+    ".json": OutputFormat.JSON,
+    ".jsonl": OutputFormat.JSON,
+    ".svg": OutputFormat.SVG,
+    ".html": OutputFormat.HTML,
+    ".htm": OutputFormat.HTML,
+}
+"""What else than treebanks the name of an output can say."""
 
 
 def all_existing(names: list[str]) -> list[str]:
@@ -92,8 +103,9 @@ def parse_file(
     format: Annotated[  # noqa: A002
         OutputFormat,
         typer.Option(
-            help="What to write: CoNLL-U, CoNLL-X, JSON (an object per line), or drawn trees. auto: what the "
-            "name of OUT says (.conllu, .conllx, .json), else what was read; on a terminal, drawn trees."
+            help="What to write: CoNLL-U, CoNLL-X, JSON (an object per line), drawn trees, an SVG picture, "
+            "or a web page. auto: what the name of OUT says (.conllu, .conllx, .json, .svg, .html), else "
+            "what was read; on a terminal, drawn trees."
         ),
     ] = OutputFormat.AUTO,
     probabilities: Annotated[
@@ -142,6 +154,7 @@ def parse_file(
     - `arbora parse in.conllu -m da.arbora -o out.conllu --threads 4`
     - `cat in.conllu | arbora parse - -m da.arbora | arbora eval gold.conllu -`
     - `arbora parse in.conllu -m da.arbora --format tree | less`
+    - `arbora parse in.conllu -m da.arbora -o trees.html`
     - `arbora parse in.conllu -m da.arbora --probabilities --decode minimum-risk -o out.conllu`
     - `arbora parse half-annotated.conllu -m da.arbora --keep-heads -o whole.conllu`
     - `arbora parse in.conllu -m one.arbora -m two.arbora -m three.arbora -o out.conllu`
@@ -156,13 +169,20 @@ def parse_file(
         parser = parsers[0] if len(parsers) == 1 else Ensemble(parsers)
         reader = ColumnReader(source, format=input_format.value, lenient=lenient)
         gains = None if quiet or len(models) == 1 else Gains(models)
-        render = _renderer(parser, _chosen(format, output, reader), reader.format, wanted, gains)
+        chosen = _chosen(format, output, reader)
+        drawn = _drawn(chosen, output, reader.source, wanted)
+        render = (
+            _renderer(parser, chosen, reader.format, wanted, gains)
+            if drawn is None
+            else drawing(parser, drawn, wanted, gains)
+        )
         tally = Tally(parsers[0].names)
         with open_output(output) as stream, _shown(quiet=quiet or _draws(output)) as tell:
             for columns in reader:
                 stream.write(render(columns))
                 tally.count(columns)
                 tell(tally)
+            stream.write(b"" if drawn is None else drawn.finish().encode())
         say_skipped(reader.skipped, reader.source)
         for model, each in zip(models, parsers, strict=True):
             for warning in misfits(each.names, tally, model):
@@ -247,11 +267,27 @@ def _chosen(format: OutputFormat, output: str, reader: ColumnReader) -> OutputFo
     """The format that `auto` means; AUTO where what was read is written as it is."""
     if format is OutputFormat.AUTO and _draws(output):
         return OutputFormat.TREE
-    if format is OutputFormat.AUTO and output.lower().removesuffix(".gz").endswith((".json", ".jsonl")):
-        return OutputFormat.JSON
+    name = output.lower().removesuffix(".gz")
+    for suffix, named in BY_NAME.items() if format is OutputFormat.AUTO else ():
+        if name.endswith(suffix):
+            return named
     if format is OutputFormat.AUTO and format_by_name(reader, output) != "same":
         return OutputFormat(format_by_name(reader, output))
     return OutputFormat.AUTO if format.value == reader.format else format
+
+
+def _drawn(
+    format: OutputFormat,  # noqa: A002
+    output: str,
+    source: str,
+    wanted: Wanted,
+) -> DrawnTrees | DrawnPicture | DrawnPage | None:
+    """What draws trees, where that is asked for."""
+    if format is OutputFormat.TREE:
+        return DrawnTrees(wanted, to_terminal=_draws(output))
+    if format is OutputFormat.SVG:
+        return DrawnPicture(wanted)
+    return DrawnPage(wanted, title=source) if format is OutputFormat.HTML else None
 
 
 def _renderer(
@@ -284,7 +320,6 @@ def _renderer(
         OutputFormat.CONLLU: _as_conllu,
         OutputFormat.CONLLX: _as_conllx,
         OutputFormat.JSON: _as_json,
-        OutputFormat.TREE: _as_tree,
     }[format]
 
     def render(columns: Columns) -> bytes:
@@ -298,8 +333,6 @@ def _sure_show(format: OutputFormat, read_as: str) -> Show:  # noqa: A002
     """What shows trees with probabilities: only CoNLL-U has room for them."""
     if format is OutputFormat.JSON:
         return show_json
-    if format is OutputFormat.TREE:
-        return show_tree
     return show_conllu if read_as == "conllu" else show_conllx
 
 
@@ -327,10 +360,6 @@ def _as_json(sentence: Sentence) -> str:
         for word in sentence
     ]
     return json.dumps({"comments": sentence.comments, "words": words}, ensure_ascii=False) + "\n"
-
-
-def _as_tree(sentence: Sentence) -> str:
-    return draw(sentence.tree, sentence.forms) + "\n\n"
 
 
 @contextmanager

@@ -15,11 +15,9 @@ from arbora.confidence import RANK, Parsed, keep_labels, make_parsed
 from arbora.data import conllu
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
-from arbora.data.tree import Tree
 from arbora.ensemble import Combined, Ensemble
 from arbora.errors import DataError, NoTreeError
 from arbora.parser import Parser
-from arbora.view.terminal import draw
 
 
 class DecodeChoice(StrEnum):
@@ -140,19 +138,6 @@ def show_json(trees: list[Parsed], wanted: Wanted) -> str:
             told = {RANK: i + 1, "trees": len(trees), **told}
         lines.append(json.dumps(told, ensure_ascii=False) + "\n")
     return "".join(lines)
-
-
-def show_tree(trees: list[Parsed], wanted: Wanted) -> str:
-    """Drawn trees, P(head) beside each label."""
-    shown = []
-    for i, tree in enumerate(trees):
-        rank = f"{i + 1}/{len(trees)}" if wanted.kbest else ""
-        sure = "" if tree.probability is None else f"tree probability {tree.probability:.4g}"
-        heading = ", ".join(filter(None, (rank, sure)))
-        labels = [f"{word.deprel} {word.head_probability:.2f}" for word in tree]
-        drawn = draw(Tree.from_heads(tree.sentence.heads, labels=labels), tree.sentence.forms)
-        shown.append(f"{heading}\n{drawn}\n\n" if heading else f"{drawn}\n\n")
-    return "".join(shown)
 
 
 def _annotated(tree: Parsed, i: int, count: int, wanted: Wanted) -> Parsed:
