@@ -87,17 +87,17 @@ void bind_confidence(nb::module_& m) {
                      "labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, "
                      "pruner_weights: numpy.typing.NDArray[numpy.float32] | None, keep: int, within: float) -> None"))
         .def("judge", [](const Judged& self, const Encoded& sentences, const std::string& decode, int k, double tree_temperature,
-                         double risk_temperature, double label_temperature, double missed, bool arc_table, bool label_table, int threads) {
+                         double risk_temperature, double label_temperature, double missed, bool arc_table, bool label_table, bool keep_heads, int threads) {
                 const Asked asked{decode_of(decode), k,           tree_temperature, risk_temperature, label_temperature,
-                                  missed,            self.staged, arc_table,        label_table};
+                                  missed,            self.staged, arc_table,        label_table,      keep_heads};
                 const nb::gil_scoped_release release;
                 return graph::judge(sentences, *self.model, self.weights(), asked, self.used_pruner(), threads);
             }, "sentences"_a, nb::kw_only(), "decode"_a, "k"_a, "tree_temperature"_a, "risk_temperature"_a, "label_temperature"_a, "missed"_a, "arc_table"_a,
-            "label_table"_a, "threads"_a, "decode: argmax, minimum-risk or given; k > 0: the k most probable trees instead.")
+            "label_table"_a, "keep_heads"_a, "threads"_a, "decode: argmax, minimum-risk or given; k > 0: the k most probable trees instead.")
         .def("scores", [](const Judged& self, const Encoded& sentences, std::size_t sentence, double tree_temperature, double label_temperature) {
                 if (sentence >= sentences.size()) throw nb::index_error("sentence out of range");
                 const Asked asked{.tree_temperature = tree_temperature, .label_temperature = label_temperature, .staged = self.staged};
-                const auto found = graph::tempered_scores(sentences.sentence(sentence), *self.model, self.weights(), asked, self.used_pruner());
+                const auto found = graph::tempered_scores(sentences, sentence, *self.model, self.weights(), asked, self.used_pruner());
                 const auto nodes = static_cast<std::size_t>(sentences.sentence(sentence).n) + 1;
                 Output<double> output(found.size());
                 std::copy(found.begin(), found.end(), output.data());

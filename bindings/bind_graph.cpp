@@ -145,7 +145,7 @@ void bind_arcs(nb::module_& m) {
 
 nb::object parse_batch(const Model& self, const Encoded& sentences, const Line<float>& tree, const std::optional<Line<float>>& labels,
                        bool staged, const Model* pruner_model, const std::optional<Line<float>>& pruner_weights, int keep, double within,
-                       int threads) {
+                       bool keep_heads, int threads) {
     check_size(tree.size(), self.tree_size, "tree");
     if (labels) check_size(labels->size(), self.label_size, "labels");
     const graph::WeightView weights{tree.data(), labels ? labels->data() : nullptr, 1.0};
@@ -154,7 +154,7 @@ nb::object parse_batch(const Model& self, const Encoded& sentences, const Line<f
     graph::Parsed parsed;
     {
         const nb::gil_scoped_release release;
-        parsed = graph::parse(sentences, self, weights, staged, pruner.model != nullptr ? &pruner : nullptr, threads);
+        parsed = graph::parse(sentences, self, weights, staged, pruner.model != nullptr ? &pruner : nullptr, threads, keep_heads);
     }
     return nb::make_tuple(copied(parsed.heads), copied(parsed.labels));
 }
@@ -249,10 +249,10 @@ void bind_model(nb::module_& m) {
                 return KeptArcs{graph::prune(sentences, pruner, threads)};
             }, "sentences"_a, "weights"_a, "keep"_a, "within"_a, "threads"_a)
         .def("parse", &parse_batch, "sentences"_a, "tree"_a, "labels"_a.none(), "staged"_a, "pruner"_a.none(), "pruner_weights"_a.none(),
-             "keep"_a, "within"_a, "threads"_a,
+             "keep"_a, "within"_a, "keep_heads"_a, "threads"_a,
              nb::sig("def parse(self, sentences: Encoded, tree: numpy.typing.NDArray[numpy.float32], "
                      "labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, "
-                     "pruner_weights: numpy.typing.NDArray[numpy.float32] | None, keep: int, within: float, threads: int) "
+                     "pruner_weights: numpy.typing.NDArray[numpy.float32] | None, keep: int, within: float, keep_heads: bool, threads: int) "
                      "-> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"));
 }
 

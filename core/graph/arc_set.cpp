@@ -1,6 +1,7 @@
 #include "graph/arc_set.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace arbora::graph {
 
@@ -19,6 +20,23 @@ void ArcSet::set_all(int words) {
             if (h != d) heads.push_back(h);
         first.push_back(size());
     }
+}
+
+int ArcSet::add(const int* tree) {
+    ArcSet whole{n, {0, 0}, {}};
+    int missing = 0;
+    for (int d = 1; d <= n; ++d) {
+        const auto own = heads_of(d);
+        whole.heads.insert(whole.heads.end(), own.begin(), own.end());
+        if (tree[d] >= 0 && find(tree[d], d) < 0) {
+            const auto begin = whole.heads.begin() + whole.first.back();
+            whole.heads.insert(std::lower_bound(begin, whole.heads.end(), tree[d]), tree[d]);
+            ++missing;
+        }
+        whole.first.push_back(whole.size());
+    }
+    *this = std::move(whole);
+    return missing;
 }
 
 void Sides::build(const ArcSet& arcs) {

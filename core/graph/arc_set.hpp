@@ -20,6 +20,7 @@ struct ArcSet {
     std::span<const int> heads_of(int dep) const { return {heads.data() + first[dep], heads.data() + first[dep + 1]}; }
     int find(int head, int dep) const;  // -1: not there. O(heads of dep)
     void set_all(int words);            // n^2 arcs
+    int add(const int* tree);           // the arcs (tree[d], d), d = 1..n, where there is a head; returns how many were missing
 };
 
 struct Side {

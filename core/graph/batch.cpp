@@ -31,7 +31,7 @@ std::vector<ArcSet> prune(const feature::Encoded& sentences, const Pruner& prune
     std::vector<ArcSet> kept(sentences.size());
     auto workers = make_workers(*pruner.model, threads);
     parallel_for(sentences.size(), threads, [&](int worker, std::size_t s) {
-        workers[worker].prune(sentences.sentence(s), pruner.weights, pruner.keep, pruner.within, kept[s]);
+        workers[worker].prune(sentences.sentence(s), nullptr, pruner.weights, pruner.keep, pruner.within, kept[s]);
     });
     return kept;
 }
@@ -39,42 +39,26 @@ std::vector<ArcSet> prune(const feature::Encoded& sentences, const Pruner& prune
 std::int64_t restore_gold(const feature::Encoded& sentences, std::vector<ArcSet>& arcs) {
     std::int64_t missing = 0;
     check_lengths(sentences, arcs);
-    for (std::size_t s = 0; s < sentences.size(); ++s) {
-        const auto sentence = sentences.sentence(s);
-        ArcSet whole{sentence.n, {0, 0}, {}};
-        for (int d = 1; d <= sentence.n; ++d) {
-            const auto kept = arcs[s].heads_of(d);
-            const int gold = sentence.heads[d];
-            whole.heads.insert(whole.heads.end(), kept.begin(), kept.end());
-            if (gold >= 0 && std::find(kept.begin(), kept.end(), gold) == kept.end()) {
-                const auto begin = whole.heads.begin() + whole.first.back();
-                whole.heads.insert(std::lower_bound(begin, whole.heads.end(), gold), gold);
-                ++missing;
-            }
-            whole.first.push_back(whole.size());
-        }
-        arcs[s] = std::move(whole);
-    }
+    for (std::size_t s = 0; s < sentences.size(); ++s) missing += arcs[s].add(sentences.sentence(s).heads);
     return missing;
 }
 
 Parsed parse(const feature::Encoded& sentences, const Model& model, const WeightView& weights, bool staged, const Pruner* pruner,
-             int threads) {
+             int threads, bool keep_heads) {
     Parsed parsed{std::vector<std::int32_t>(sentences.words()), std::vector<std::int32_t>(sentences.words(), -1)};
-    auto workers = make_workers(model, threads);
-    auto pruners = pruner == nullptr ? std::vector<Worker>() : make_workers(*pruner->model, threads);
-    struct Scratch {
-        ArcSet kept;
+    struct Own {
+        Worker worker;
+        Candidates candidates;
         std::vector<int> heads, labels;
     };
-    std::vector<Scratch> scratch(workers.size());
+    std::vector<Own> workers;
+    for (int i = 0; i < std::max(threads, 1); ++i) workers.push_back({Worker(model), Candidates(model, pruner, keep_heads), {}, {}});
     parallel_for(sentences.size(), threads, [&](int worker, std::size_t s) {
         const auto sentence = sentences.sentence(s);
-        Scratch& own = scratch[worker];
+        Own& own = workers[worker];
         own.heads.assign(static_cast<std::size_t>(sentence.n) + 1, -1);
         own.labels.assign(own.heads.size(), -1);
-        if (pruner != nullptr) pruners[worker].prune(sentence, pruner->weights, pruner->keep, pruner->within, own.kept);
-        workers[worker].parse(sentence, pruner == nullptr ? nullptr : &own.kept, weights, staged, own.heads.data(), own.labels.data());
+        own.worker.parse(sentence, own.candidates.find(sentences, s), weights, staged, own.heads.data(), own.labels.data());
         const auto first = sentences.offsets()[s];
         std::copy(own.heads.begin() + 1, own.heads.end(), parsed.heads.begin() + first);
         std::copy(own.labels.begin() + 1, own.labels.end(), parsed.labels.begin() + first);

@@ -7,19 +7,11 @@
 #include <vector>
 
 #include "feature/encoded.hpp"
-#include "graph/worker.hpp"
+#include "graph/candidates.hpp"
 #include "linear/reply.hpp"
 #include "linear/weights.hpp"
 
 namespace arbora::graph {
-
-// A small first-order model that leaves each word a few heads.
-struct Pruner {
-    const Model* model = nullptr;
-    WeightView weights;
-    int keep = 0;        // heads per word at most, besides the word before it
-    double within = 0;   // of the best head's score
-};
 
 // InputError unless the arcs are those of these sentences, by their numbers of words.
 void check_lengths(const feature::Encoded& sentences, const std::vector<ArcSet>& arcs);
@@ -32,8 +24,9 @@ std::int64_t restore_gold(const feature::Encoded& sentences, std::vector<ArcSet>
 struct Parsed {
     std::vector<std::int32_t> heads, labels;  // one per word, all sentences in a row; labels -1 where there are none
 };
+// pruner: null for all arcs. keep_heads: heads that the sentences have are kept; see candidates.hpp.
 Parsed parse(const feature::Encoded& sentences, const Model& model, const WeightView& weights, bool staged, const Pruner* pruner,
-             int threads);
+             int threads, bool keep_heads = false);
 
 // What a learner asks. Holds no copy of what it is made from.
 class Questions {

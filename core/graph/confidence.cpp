@@ -141,8 +141,11 @@ private:
 
     double probability(int head, int dep) const {
         const int arc = arcs().find(head, dep);
-        return arc < 0 ? 0.0 : (1.0 - asked_.missed) * probabilities_[arc];
+        return arc < 0 ? 0.0 : found_share(dep) * probabilities_[arc];
     }
+
+    // The share of words like this one whose right head is among those considered; one that is given is.
+    double found_share(int dep) const { return asked_.keep_heads && sentence_.heads[dep] >= 0 ? 1.0 : 1.0 - asked_.missed; }
 
     double entropy_of(int dep) const {
         double sum = 0.0;
@@ -199,7 +202,8 @@ private:
     }
 
     void add_arc_table() {
-        for (double& p : probabilities_) p *= 1.0 - asked_.missed;
+        for (int d = 1; d <= arcs().n; ++d)
+            for (int a = arcs().first[d]; a < arcs().first[d + 1]; ++a) probabilities_[a] *= found_share(d);
         out_.arc_table = dense(probabilities_, 0.0);
     }
 
@@ -263,18 +267,15 @@ Confidence judge(const feature::Encoded& sentences, const Model& model, const We
     check(sentences, asked);
     struct Own {
         Judge judge;
-        Worker pruner;
-        ArcSet kept;
+        Candidates candidates;
     };
     std::vector<Own> workers;
     for (int i = 0; i < std::max(threads, 1); ++i)
-        workers.push_back({Judge(model, weights, asked), Worker(pruner == nullptr ? model : *pruner->model), {}});
+        workers.push_back({Judge(model, weights, asked), Candidates(model, pruner, asked.keep_heads)});
     std::vector<Confidence> found(sentences.size());
     parallel_for(sentences.size(), threads, [&](int worker, std::size_t s) {
         Own& own = workers[worker];
-        const auto sentence = sentences.sentence(s);
-        if (pruner != nullptr) own.pruner.prune(sentence, pruner->weights, pruner->keep, pruner->within, own.kept);
-        found[s] = own.judge.judge(sentence, pruner == nullptr ? nullptr : &own.kept);
+        found[s] = own.judge.judge(sentences.sentence(s), own.candidates.find(sentences, s));
     });
     Confidence all;
     for (Confidence& part : found) {
@@ -284,12 +285,11 @@ Confidence judge(const feature::Encoded& sentences, const Model& model, const We
     return all;
 }
 
-std::vector<double> tempered_scores(const feature::Sentence& sentence, const Model& model, const WeightView& weights, const Asked& asked,
+std::vector<double> tempered_scores(const feature::Encoded& sentences, std::size_t s, const Model& model, const WeightView& weights, const Asked& asked,
                                     const Pruner* pruner) {
     if (model.siblings) throw InputError("arc scores alone: expected a first-order parser, got one of second order");
-    ArcSet kept;
-    if (pruner != nullptr) Worker(*pruner->model).prune(sentence, pruner->weights, pruner->keep, pruner->within, kept);
-    return Judge(model, weights, asked).scores(sentence, pruner == nullptr ? nullptr : &kept);
+    Candidates candidates(model, pruner, asked.keep_heads);
+    return Judge(model, weights, asked).scores(sentences.sentence(s), candidates.find(sentences, s));
 }
 
 }  // namespace arbora::graph

@@ -30,6 +30,7 @@ struct Asked {
     bool staged = true;
     bool arc_table = false;    // all arcs' probabilities, too
     bool label_table = false;  // all labels'
+    bool keep_heads = false;   // only trees with the heads that the sentences have are possible; these have probability 1
 };
 
 // Of all words of all trees in a row. Numbers that there are not, such as labels of a parser without, are NaN.
@@ -52,7 +53,7 @@ Confidence judge(const feature::Encoded& sentences, const Model& model, const We
 
 // log(exp(score / T) ...) as the distribution over a sentence's trees has it: dense [head, dep], labels summed out, minus infinity
 // for arcs that are not there. First order only.
-std::vector<double> tempered_scores(const feature::Sentence& sentence, const Model& model, const WeightView& weights, const Asked& asked,
+std::vector<double> tempered_scores(const feature::Encoded& sentences, std::size_t s, const Model& model, const WeightView& weights, const Asked& asked,
                                     const Pruner* pruner);
 
 }  // namespace arbora::graph

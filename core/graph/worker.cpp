@@ -166,7 +166,10 @@ void Worker::decode(int* heads) {
     const bool every_arc = arcs_ == &every_arc_;
     // The dense charts are the faster ones where every arc is there; without siblings, non-projective trees need no chart.
     if (!model_->siblings && (every_arc || model_->trees == Trees::nonprojective)) return decode_dense(heads);
-    if (!decode_sparse(heads)) throw NoTreeError("the arcs that were kept hold no projective tree");
+    if (!decode_sparse(heads)) {
+        if (model_->trees == Trees::projective) throw NoTreeError("the arcs that were kept hold no projective tree");
+        decode_dense(heads);  // heads that are given may cross: then the climb starts from the best tree by arcs alone
+    }
     if (model_->trees == Trees::nonprojective) {
         const float* grand = model_->grandparents ? grand_scores_.data() : nullptr;
         const SparseParts parts{*arcs_, sides_, arc_scores_.data(), sibling_scores_.data(), grand_parts_, grand, model_->roots};
@@ -209,8 +212,9 @@ void Worker::parse(const feature::Sentence& sentence, const ArcSet* arcs, const 
     for (int d = 1; d <= sentence.n; ++d) labels[d] = arc_labels_[arcs_->find(heads[d], d)];
 }
 
-void Worker::prune(const feature::Sentence& sentence, const WeightView& weights, int keep, double within, ArcSet& kept) {
-    score(sentence, nullptr, weights);
+void Worker::prune(const feature::Sentence& sentence, const ArcSet* among, const WeightView& weights, int keep, double within,
+                   ArcSet& kept) {
+    score(sentence, among, weights);
     kept.n = sentence.n;
     kept.first.assign(2, 0);
     kept.heads.clear();
@@ -225,7 +229,8 @@ void Worker::prune(const feature::Sentence& sentence, const WeightView& weights,
                           [&](int a, int b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
         const std::size_t begin = kept.heads.size();
         for (std::size_t i = 0; i < count && scores[order[i]] >= scores[order[0]] - within; ++i) kept.heads.push_back(heads[order[i]]);
-        if (std::find(kept.heads.begin() + static_cast<std::ptrdiff_t>(begin), kept.heads.end(), d - 1) == kept.heads.end())
+        const bool has_before = arcs_->find(d - 1, d) >= 0;
+        if (has_before && std::find(kept.heads.begin() + static_cast<std::ptrdiff_t>(begin), kept.heads.end(), d - 1) == kept.heads.end())
             kept.heads.push_back(d - 1);
         std::sort(kept.heads.begin() + static_cast<std::ptrdiff_t>(begin), kept.heads.end());
         kept.first.push_back(kept.size());

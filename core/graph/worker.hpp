@@ -31,8 +31,9 @@ public:
     std::vector<Answer> answers(const feature::Sentence& sentence, const ArcSet* arcs, const WeightView& weights, Task task,
                                 bool cost_augmented, int k);
 
-    // The best few heads of every word by first-order scores, and the word before it, so that a tree is always left. O(n^2).
-    void prune(const feature::Sentence& sentence, const WeightView& weights, int keep, double within, ArcSet& kept);
+    // The best few heads of every word by first-order scores, and the word before it: where `among` is null, for all arcs, a tree is
+    // always left. O(n^2).
+    void prune(const feature::Sentence& sentence, const ArcSet* among, const WeightView& weights, int keep, double within, ArcSet& kept);
 
     // One score per arc (times scale), and per sibling part.
     void score(const feature::Sentence& sentence, const ArcSet* arcs, const WeightView& weights);

@@ -186,7 +186,7 @@ class GraphModel:
 
     def prune(self, sentences: Encoded, weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], keep: int, within: float, threads: int) -> KeptArcs: ...
 
-    def parse(self, sentences: Encoded, tree: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, pruner_weights: numpy.typing.NDArray[numpy.float32] | None, keep: int, within: float, threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]: ...
+    def parse(self, sentences: Encoded, tree: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, pruner_weights: numpy.typing.NDArray[numpy.float32] | None, keep: int, within: float, keep_heads: bool, threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]: ...
 
 class GraphQuestions:
     """What a learner may ask about a treebank; see arbora.problems.graph."""
@@ -279,7 +279,7 @@ class GraphJudge:
 
     def __init__(self, model: GraphModel, tree: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, pruner_weights: numpy.typing.NDArray[numpy.float32] | None, keep: int, within: float) -> None: ...
 
-    def judge(self, sentences: Encoded, *, decode: str, k: int, tree_temperature: float, risk_temperature: float, label_temperature: float, missed: float, arc_table: bool, label_table: bool, threads: int) -> GraphConfidence:
+    def judge(self, sentences: Encoded, *, decode: str, k: int, tree_temperature: float, risk_temperature: float, label_temperature: float, missed: float, arc_table: bool, label_table: bool, keep_heads: bool, threads: int) -> GraphConfidence:
         """
         decode: argmax, minimum-risk or given; k > 0: the k most probable trees instead.
         """

@@ -211,6 +211,28 @@ def make_parsed(
         yield trees
 
 
+def keep_labels(parsed: Parsed, given: Sentence) -> Parsed:
+    """The parse with the labels that came with given heads; these are certain."""
+    kept = _has_label(given)
+    shares = zip(parsed.label_probabilities, kept, strict=True)
+    return replace(
+        parsed,
+        sentence=with_kept_labels(parsed.sentence, given),
+        label_probabilities=tuple(1.0 if is_kept else share for share, is_kept in shares),
+    )
+
+
+def with_kept_labels(parsed: Sentence, given: Sentence) -> Sentence:
+    """The parsed sentence with the labels that came with given heads."""
+    labels = zip(parsed.deprels, given.deprels, _has_label(given), strict=True)
+    return replace(parsed, deprels=tuple(old if is_kept else new for new, old, is_kept in labels))
+
+
+def _has_label(given: Sentence) -> list[bool]:
+    arcs = zip(given.heads, given.deprels, strict=True)
+    return [head != NO_HEAD and label != "_" for head, label in arcs]
+
+
 def optional(numbers: NDArray[np.float64]) -> list[float | None]:
     """The numbers, None for those that are not known."""
     return [None if number != number else number for number in numbers.tolist()]

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 
 from arbora import compact
 from arbora._core import Encoded, GraphConfidence, GraphJudge, KeptArcs, in_memory
-from arbora.confidence import Decode, Parsed, check_count, check_decode, make_parsed
+from arbora.confidence import (
+    Decode,
+    Parsed,
+    check_count,
+    check_decode,
+    keep_labels,
+    make_parsed,
+    with_kept_labels,
+)
 from arbora.config import from_dict, to_dict
 from arbora.data.columns import Columns, parse_text
 from arbora.data.encode import INPUT_COLUMNS, InputColumn, Names
@@ -145,20 +153,34 @@ class Parser:
 
     # Parsing
 
-    def trees(self, columns: Columns, *, decode: Decode = "argmax", threads: int = 1) -> tuple[Ints, Ints]:
+    def trees(
+        self,
+        sentences: Columns | Encoded,
+        *,
+        decode: Decode = "argmax",
+        keep_heads: bool = False,
+        threads: int = 1,
+    ) -> tuple[Ints, Ints]:
         """Heads and labels of all words of a treebank in one native call, shape (W,) each.
 
-        Labels are places in `names.labels`, -1 where the parser has none. With a pruner that keeps k heads:
-        O(n² + n k²) scores per sentence; without, O(n²) first order and O(n³) second.
+        Labels are places in `names.labels`, -1 where the parser has none. `keep_heads`: see `parse`, but
+        labels are the parser's own. With a pruner that keeps k heads: O(n² + n k²) scores per sentence;
+        without, O(n²) first order and O(n³) second.
         """
         check_decode(decode)
         if decode == "argmax":
-            return self.trees_of(self.names.encode(columns), threads=threads)
+            encoded = sentences if isinstance(sentences, Encoded) else self.names.encode(sentences)
+            return self.trees_of(encoded, keep_heads=keep_heads, threads=threads)
         # Nobody asks for probabilities: one pass with sums over trees is enough.
-        found = self.judge(columns, decode=decode, temperatures=self.temperatures.at_risk, threads=threads)
+        at_risk = self.temperatures.at_risk
+        found = self.judge(
+            sentences, decode=decode, temperatures=at_risk, keep_heads=keep_heads, threads=threads
+        )
         return found.heads, found.labels
 
-    def trees_of(self, sentences: Encoded, *, threads: int = 1) -> tuple[Ints, Ints]:
+    def trees_of(
+        self, sentences: Encoded, *, keep_heads: bool = False, threads: int = 1
+    ) -> tuple[Ints, Ints]:
         """The same for sentences that are encoded already."""
         require_threads(threads)
         pruner = self.pruner
@@ -172,6 +194,7 @@ class Parser:
             None if pruner is None else pruner.weights,
             0 if shape is None else shape.keep,
             0.0 if shape is None else shape.within,
+            keep_heads,
             threads,
         )
 
@@ -182,6 +205,7 @@ class Parser:
         *,
         decode: Decode = "argmax",
         probabilities: Literal[False] = False,
+        keep_heads: bool = False,
         threads: int = 1,
     ) -> list[Sentence]: ...
     @overload
@@ -191,6 +215,7 @@ class Parser:
         *,
         decode: Decode = "argmax",
         probabilities: Literal[True],
+        keep_heads: bool = False,
         threads: int = 1,
     ) -> list[Parsed]: ...
     def parse(
@@ -199,27 +224,40 @@ class Parser:
         *,
         decode: Decode = "argmax",
         probabilities: bool = False,
+        keep_heads: bool = False,
         threads: int = 1,
     ) -> list[Sentence] | list[Parsed]:
         """Sentences with their trees; a sentence may be a plain list of words, too, though tags help much.
 
         `probabilities`: each as a `Parsed`, which knows how sure its heads, labels and tree are.
         `decode`: the tree with the best score, or the one with the most expected correct heads.
+        `keep_heads`: heads that a sentence has are kept, with their labels; the best tree that agrees with
+        them is found, and its probabilities are given them. NoTreeError where no tree of this parser does.
         """
         check_decode(decode)
         given = [as_sentence(sentence) for sentence in several(sentences)]
         if not given:
             return []
+        encoded = self._encoded(given, keep_heads)
         if probabilities:
-            found = self.judge(_columns(given), decode=decode, threads=threads)
-            return [tree for (tree,) in make_parsed(given, found, self.names.labels, self)]
-        heads, labels = self.trees(_columns(given), decode=decode, threads=threads)
-        parsed, at = [], 0
+            found = self.judge(encoded, decode=decode, keep_heads=keep_heads, threads=threads)
+            parsed = [tree for (tree,) in make_parsed(given, found, self.names.labels, self)]
+            return list(map(keep_labels, parsed, given)) if keep_heads else parsed
+        heads, labels = self.trees(encoded, decode=decode, keep_heads=keep_heads, threads=threads)
+        trees, at = [], 0
         for sentence in given:
             end = at + len(sentence)
-            parsed.append(sentence.with_tree(self._tree(heads[at:end], labels[at:end])))
+            tree = sentence.with_tree(self._tree(heads[at:end], labels[at:end]))
+            trees.append(with_kept_labels(tree, sentence) if keep_heads else tree)
             at = end
-        return parsed
+        return trees
+
+    def _encoded(self, sentences: Sequence[Sentence], keep_heads: bool) -> Encoded:
+        """The sentences without their trees, or with the heads that they have."""
+        encoded = self.names.encode(_columns(sentences))
+        if keep_heads:
+            encoded.set_heads(np.array([head for s in sentences for head in s.heads], dtype=np.int32))
+        return encoded
 
     def _tree(self, heads: Ints, labels: Ints) -> Tree:
         names = [self.names.labels[label] if label >= 0 else "_" for label in labels.tolist()]
@@ -271,6 +309,7 @@ class Parser:
         temperatures: Temperatures | None = None,
         arc_table: bool = False,
         label_table: bool = False,
+        keep_heads: bool = False,
         threads: int = 1,
     ) -> GraphConfidence:
         """Trees and probabilities of all words of a treebank in one native call, as arrays.
@@ -291,6 +330,7 @@ class Parser:
             missed=t.missed,
             arc_table=arc_table,
             label_table=label_table,
+            keep_heads=keep_heads,
             threads=threads,
         )
 
@@ -308,15 +348,17 @@ class Parser:
             0.0 if pruner is None else pruner.settings.within,
         )
 
-    def kbest(self, sentence: Sentence | Sequence[str], k: int) -> list[Parsed]:
+    def kbest(self, sentence: Sentence | Sequence[str], k: int, *, keep_heads: bool = False) -> list[Parsed]:
         """The k most probable trees (1 <= k <= 1000), best first; all of them where fewer exist.
 
+        `keep_heads`: of those trees that have the heads that the sentence has, see `parse`.
         Not for second-order parsers of crossing trees, whose best trees are not known: InputError.
         """
         check_count(k)
         given = as_sentence(sentence)
-        found = self.judge(_columns([given]), k=int(k))
-        return next(make_parsed([given], found, self.names.labels, self))
+        found = self.judge(self._encoded([given], keep_heads), k=int(k), keep_heads=keep_heads)
+        trees = next(make_parsed([given], found, self.names.labels, self))
+        return [keep_labels(tree, given) for tree in trees] if keep_heads else trees
 
     def distribution(self, sentence: Sentence | Sequence[str]) -> TreeDistribution:
         """The distribution over a sentence's trees, labels summed out; of first-order parsers."""

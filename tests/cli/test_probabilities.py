@@ -1,6 +1,7 @@
 """`arbora parse` with probabilities, k best trees and several models; `arbora eval --calibration`."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -146,3 +147,37 @@ def test_calibration(arbora, model, invented, tmp_path):
     assert refused.status == 1
     assert "expected HeadProb=" in refused.stderr
     assert arbora("eval", invented[1], out, "--plot", picture).status == 2
+
+
+def test_heads_that_are_kept(arbora, model, parser, invented, tmp_path):
+    given = []
+    for sentence in read(invented[1]):
+        kept = [i % 3 == 0 for i in range(len(sentence))]
+        pairs = zip(sentence.heads, sentence.deprels, kept, strict=True)
+        heads, labels = zip(*((h, f"my:{d}") if keep else (-1, "_") for h, d, keep in pairs), strict=True)
+        if sentence.tree.is_projective():
+            given.append(replace(sentence, heads=heads, deprels=labels))
+    half = tmp_path / "half.conllu"
+    write(given, half)
+    expected = parser.parse(given, keep_heads=True)
+    assert all(s.deprels[0].startswith("my:") for s in expected)
+    plain = arbora("parse", half, "-m", model, "--keep-heads", "-q")
+    assert plain == (0, "".join(s.to_conllu() for s in expected), "")
+    told = arbora("parse", half, "-m", model, "--keep-heads", "-q", "--format", "json").stdout
+    assert json.loads(told.splitlines()[0])["words"][0]["deprel"] == expected[0].deprels[0]
+    sure = arbora("parse", half, "-m", model, "--keep-heads", "--probabilities", "-q").stdout
+    parsed = parser.parse(given, keep_heads=True, probabilities=True)
+    assert sure == "".join(each.to_conllu() for each in parsed)
+    ranked = arbora("parse", half, "-m", model, "--keep-heads", "--kbest", "2", "-q").stdout
+    (tmp_path / "ranked.conllu").write_text(ranked)
+    assert next(read(tmp_path / "ranked.conllu")).heads[0] == given[0].heads[0]
+    without = arbora("parse", half, "-m", model, "-q").stdout
+    assert without == "".join(s.to_conllu() for s in parser.parse(given))
+    two_roots = replace(given[0], heads=(0, -1, 0, *[-1] * (len(given[0]) - 3)))
+    write([*given, two_roots], half)
+    for more in ([], ["--probabilities"]):
+        refused = arbora("parse", half, "-m", model, "--keep-heads", "-q", *more)
+        line = sum(len(s.lines()) + 1 for s in given) + 1
+        assert refused.status == 1
+        assert f"half.conllu:{line}: words 1 and 3 are both given as roots" in refused.stderr
+    assert arbora("parse", half, "-m", model, "-m", half, "--keep-heads").status == 2

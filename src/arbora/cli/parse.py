@@ -33,6 +33,7 @@ from arbora.cli.probabilities import (
     Show,
     Wanted,
     find_parsed,
+    kept_labels,
     labels_of,
     show_conllu,
     show_conllx,
@@ -135,6 +136,13 @@ def parse_file(
         DecodeChoice,
         typer.Option(help="The tree with the best score, or the one with the most expected correct heads."),
     ] = DecodeChoice.ARGMAX,
+    keep_heads: Annotated[
+        bool,
+        typer.Option(
+            "--keep-heads",
+            help="Heads that INPUT has stay, with their labels; the best tree around them is found.",
+        ),
+    ] = False,
     threads: ThreadsOption = 1,
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Skip bad sentences with a warning and a count.")
@@ -158,12 +166,15 @@ def parse_file(
     - `arbora parse in.conllu -m da.arbora --format tree | less`
     - `arbora parse in.conllu -m da.arbora -o trees.html`
     - `arbora parse in.conllu -m da.arbora --probabilities --decode minimum-risk -o out.conllu`
+    - `arbora parse half-annotated.conllu -m da.arbora --keep-heads -o whole.conllu`
     - `arbora parse in.conllu -m one.arbora -m two.arbora -m three.arbora -o out.conllu`
     """
     _refuse_what_does_not_fit(context, models, kbest, decode)
     if kbest is not None and is_parquet(output):
         raise typer.BadParameter("--kbest: a table has one tree per sentence; write .conllu or .json")
-    wanted = Wanted(decode, probabilities, kbest or 0, threads)
+    if keep_heads and len(models) > 1:
+        raise typer.BadParameter("--keep-heads needs one model, got several")
+    wanted = Wanted(decode, probabilities, kbest or 0, threads, keep_heads)
     not_an_input(output, [source, *models])
     with session(lenient=lenient):
         parsers = [Parser.load(model) for model in models]
@@ -324,8 +335,15 @@ def _renderer(
             return "".join(show_sure(each, wanted) for each in trees).encode()
 
         return render_sure
+
+    def find(columns: Columns) -> tuple[NDArray[np.int32], NDArray[np.int32], Sequence[str]]:
+        heads, numbers = tree_arrays(source, columns, wanted, gains)
+        return (
+            (heads, *kept_labels(columns, numbers, labels)) if wanted.keep_heads else (heads, numbers, labels)
+        )
+
     if format is OutputFormat.AUTO:
-        return lambda columns: columns.to_bytes_with(*tree_arrays(source, columns, wanted, gains), labels)
+        return lambda columns: columns.to_bytes_with(*find(columns))
     show = {
         OutputFormat.CONLLU: _as_conllu,
         OutputFormat.CONLLX: _as_conllx,
@@ -333,8 +351,8 @@ def _renderer(
     }[format]
 
     def render(columns: Columns) -> bytes:
-        trees = tree_arrays(source, columns, wanted, gains)
-        return "".join(map(show, _parsed(labels, columns, trees))).encode()
+        heads, numbers, names = find(columns)
+        return "".join(map(show, _parsed(names, columns, (heads, numbers)))).encode()
 
     return render
 

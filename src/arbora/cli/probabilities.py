@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.confidence import RANK, Parsed, make_parsed
+from arbora.confidence import RANK, Parsed, keep_labels, make_parsed
 from arbora.data import conllu
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
 from arbora.ensemble import Combined, Ensemble
+from arbora.errors import DataError, NoTreeError
 from arbora.parser import Parser
 
 
@@ -34,6 +36,8 @@ class Wanted:
     kbest: int = 0
     """So many trees of each sentence; 0: the one that is decoded."""
     threads: int = 1
+    keep_heads: bool = False
+    """Heads that the input has stay, with their labels."""
 
     @property
     def is_more_than_trees(self) -> bool:
@@ -83,8 +87,34 @@ def find_parsed(
         if gains is not None:
             gains.count(columns, combined, source.labels)
         return ([parsed] for parsed in source.parsed(columns, combined))
-    found = source.judge(columns, decode=wanted.decode.value, k=wanted.kbest, threads=wanted.threads)
-    return make_parsed(columns.sentences(), found, source.names.labels, source)
+    with no_tree_located(source, columns):
+        found = source.judge(
+            columns,
+            decode=wanted.decode.value,
+            k=wanted.kbest,
+            keep_heads=wanted.keep_heads,
+            threads=wanted.threads,
+        )
+    trees = make_parsed(columns.sentences(), found, source.names.labels, source)
+    if not wanted.keep_heads:
+        return trees
+    both = zip(trees, columns.sentences(), strict=True)
+    return ([keep_labels(tree, given) for tree in each] for each, given in both)
+
+
+@contextmanager
+def no_tree_located(parser: Parser, columns: Columns) -> Iterator[None]:
+    """Says on which line the sentence stands whose heads are in no tree."""
+    try:
+        yield
+    except NoTreeError:
+        for sentence in columns.sentences():
+            try:
+                parser.parse([sentence], keep_heads=True)
+            except NoTreeError as error:
+                origin = sentence.origin
+                raise DataError(str(error), source=origin.source, line=origin.line) from None
+        raise
 
 
 def show_conllu(trees: list[Parsed], wanted: Wanted) -> str:
@@ -123,7 +153,10 @@ def tree_arrays(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Heads and labels alone."""
     if not isinstance(source, Ensemble):
-        return source.trees(columns, decode=wanted.decode.value, threads=wanted.threads)
+        with no_tree_located(source, columns):
+            return source.trees(
+                columns, decode=wanted.decode.value, keep_heads=wanted.keep_heads, threads=wanted.threads
+            )
     combined = source.combine(columns, threads=wanted.threads)
     if gains is not None:
         gains.count(columns, combined, source.labels)
@@ -133,3 +166,15 @@ def tree_arrays(
 def labels_of(source: Parser | Ensemble) -> tuple[str, ...]:
     """The names of the labels."""
     return source.labels if isinstance(source, Ensemble) else source.names.labels
+
+
+def kept_labels(
+    columns: Columns, labels: NDArray[np.int32], names: Sequence[str]
+) -> tuple[NDArray[np.int32], Sequence[str]]:
+    """Labels with those that came with given heads in their place; names that are new follow the others."""
+    strings = columns.strings("deprel")
+    known = set(names)
+    names = (*names, *dict.fromkeys(name for name in strings if name not in known))
+    given = numbers_of(strings, names)[columns.ids("deprel")]
+    is_kept = (columns.heads >= 0) & (columns.ids("deprel") != 0)
+    return np.where(is_kept, given, labels).astype(np.int32), names

@@ -65,7 +65,7 @@ class Pipeline:
         if not len(columns):
             return []
         found = self.parser.judge(columns, decode=decode, threads=threads)
-        return [tree for (tree,) in make_parsed(columns.sentences(), found, self.parser.names.labels, self)]
+        return [tree for (tree,) in make_parsed(columns.sentences(), found, self.parser.names.labels, self.parser)]
 
     def segment(self, text: str) -> Segmented:
         """The words of a text, without annotation, and where they stand in it."""
@@ -111,6 +111,7 @@ class Pipeline:
         *,
         decode: Decode = "argmax",
         probabilities: Literal[False] = False,
+        keep_heads: bool = False,
         threads: int = 1,
     ) -> list[Sentence]: ...
     @overload
@@ -120,6 +121,7 @@ class Pipeline:
         *,
         decode: Decode = "argmax",
         probabilities: Literal[True],
+        keep_heads: bool = False,
         threads: int = 1,
     ) -> list[Parsed]: ...
     def parse(
@@ -128,18 +130,21 @@ class Pipeline:
         *,
         decode: Decode = "argmax",
         probabilities: bool = False,
+        keep_heads: bool = False,
         threads: int = 1,
     ) -> list[Sentence] | list[Parsed]:
         """Sentences with their trees: tagged sentences, or words, which are tagged first.
 
         `probabilities`: each as a `Parsed`, which knows how sure its heads, labels and tree are.
         `decode`: the tree with the best score, or the one with the most expected correct heads.
+        `keep_heads`: heads that a sentence has are kept, and the others found around them.
         """
         tagged = self._tagged(several(sentences), threads)
         if probabilities:
-            found = self.parser.parse(tagged, decode=decode, probabilities=True, threads=threads)
-            return [replace(parsed, parser=self) for parsed in found]
-        return self.parser.parse(tagged, decode=decode, threads=threads)
+            return self.parser.parse(
+                tagged, decode=decode, probabilities=True, keep_heads=keep_heads, threads=threads
+            )
+        return self.parser.parse(tagged, decode=decode, keep_heads=keep_heads, threads=threads)
 
     def _tagged(self, given: Iterable[Any], threads: int = 1) -> list[Sentence]:
         """Sentences however they are given, with tags where they have none."""
@@ -154,9 +159,11 @@ class Pipeline:
             )
         return sentences
 
-    def kbest(self, sentence: Sentence | Sequence[str], k: int) -> list[Parsed]:
+    def kbest(
+        self, sentence: Sentence | Sequence[str], k: int, *, keep_heads: bool = False
+    ) -> list[Parsed]:
         """The k most probable trees (1 <= k <= 1000), best first; see `Parser.kbest`."""
-        return self.parser.kbest(self._tagged([sentence])[0], k)
+        return self.parser.kbest(self._tagged([sentence])[0], k, keep_heads=keep_heads)
 
     def distribution(self, sentence: Sentence | Sequence[str]) -> TreeDistribution:
         """The distribution over a sentence's trees, labels summed out; of first-order parsers."""

@@ -1,0 +1,55 @@
+// The arcs that a parser considers for a sentence: all, what a pruner leaves, or what agrees with the heads that are given.
+//
+// Given heads are kept: such a word has that arc alone. Another word may hang on h unless h is below it by given arcs, h is the root
+// and another word is the only one there, or, in projective trees, the arc crosses a given one: running minima and maxima tell,
+// O(n^2). A pruner then chooses among these arcs, so that a given head leaves room for what goes with it, and its own best tree is
+// added, O(n^3) at most: some tree is always left.
+#pragma once
+
+#include <vector>
+
+#include "feature/encoded.hpp"
+#include "graph/sparse_chart.hpp"
+#include "graph/worker.hpp"
+
+namespace arbora::graph {
+
+// A small first-order model that leaves each word a few heads.
+struct Pruner {
+    const Model* model = nullptr;
+    WeightView weights;
+    int keep = 0;        // heads per word at most, besides the word before it
+    double within = 0;   // of the best head's score
+};
+
+bool has_given_heads(const feature::Sentence& sentence);
+
+// All arcs of trees with the given heads. NoTreeError, which names words, where there is no such tree.
+void find_compatible(const feature::Sentence& sentence, Trees trees, Roots roots, ArcSet& arcs);
+
+// Keeps its memory between sentences. One per thread.
+class Candidates {
+public:
+    // pruner: null for none.
+    Candidates(const Model& model, const Pruner* pruner, bool keep_heads)
+        : model_(&model), pruner_(pruner), keep_heads_(keep_heads), worker_(pruner == nullptr ? model : *pruner->model) {}
+
+    // Null: all arcs. Valid until the next call.
+    const ArcSet* find(const feature::Encoded& sentences, std::size_t s);
+
+private:
+    void add_best_tree();
+
+    const Model* model_;
+    const Pruner* pruner_;
+    bool keep_heads_;
+    Worker worker_;
+    ArcSet compatible_, kept_;
+    Sides sides_;
+    SparseChart chart_;
+    Arena arena_;
+    std::vector<double> dense_;
+    std::vector<int> heads_;
+};
+
+}  // namespace arbora::graph
