@@ -96,7 +96,16 @@ def test_examples_run(example, tmp_path):
 
 def test_the_guide_has_pages_that_run_and_examples():
     assert len(EXAMPLES) >= 3
-    for page in ("training", "parsing", "inference", "treebanks", "projectivity", "evaluation"):
+    for page in (
+        "data",
+        "own-language",
+        "training",
+        "parsing",
+        "inference",
+        "treebanks",
+        "projectivity",
+        "evaluation",
+    ):
         assert BLOCK.search((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
 
 

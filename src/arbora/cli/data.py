@@ -21,7 +21,7 @@ from rich.progress import (
 
 from arbora.cli.console import make_console
 from arbora.cli.files import complain, counted, say, session
-from arbora.cli.progress import Mode, choose_mode, show_seconds
+from arbora.cli.progress import Mode, choose_mode
 from arbora.cli.tables import Table, show
 from arbora.errors import DataError, DownloadError, InputError
 from arbora.ud import folders
@@ -348,7 +348,7 @@ class DownloadProgress:
         self._sizes[file.name] = size
         self._bars.update(self._task, completed=sum(self._sizes.values()))
         if self.mode is Mode.LINES and size == file.size and is_new:
-            say(f"{file.name}: {file.size:,} bytes, after {show_seconds(time.monotonic() - self._begun)}")
+            say(f"{file.name}: {file.size:,} bytes, after {time.monotonic() - self._begun:.1f} s")
 
     def note(self, text: str) -> None:
         """Something to know, above the bar."""
