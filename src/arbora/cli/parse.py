@@ -1,4 +1,4 @@
-"""`arbora parse`: trees for tagged words, from a stream to a stream."""
+"""`arbora parse`: trees for texts and tagged words, from a stream to a stream."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from arbora.cli.console import draws_bars, make_console
 from arbora.cli.drawn import DrawnPage, DrawnPicture, DrawnTrees, drawing
 from arbora.cli.files import (
-    FormatOption,
     ThreadsOption,
     counted,
     existing,
@@ -27,6 +26,7 @@ from arbora.cli.files import (
     session,
     writable,
 )
+from arbora.cli.inputs import InputFormat, TextReader, is_text, open_reader, text_or_file
 from arbora.cli.probabilities import (
     DecodeChoice,
     Gains,
@@ -52,10 +52,12 @@ from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, format_by_name
 from arbora.ensemble import Ensemble
 from arbora.parser import Parser
+from arbora.pipeline.pipeline import load
 from arbora.table import is_parquet
 
 Trees = tuple[NDArray[np.int32], NDArray[np.int32]]
 """Heads and labels of a piece's words."""
+BUNDLED_NAME = "the bundled model"
 ALWAYS = ("id", "form", "head", "deprel")
 
 
@@ -81,9 +83,9 @@ BY_NAME = {
 """What else than treebanks the name of an output can say."""
 
 
-def all_existing(names: list[str]) -> list[str]:
+def all_existing(names: list[str] | None) -> list[str]:
     """The same names, if each is a file that can be read."""
-    return [existing(name) for name in names]
+    return [existing(name) for name in names or []]
 
 
 def parse_file(
@@ -91,19 +93,22 @@ def parse_file(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="INPUT", callback=existing, help="Tagged sentences as CoNLL-U or CoNLL-X; - is stdin."
+            metavar="INPUT",
+            callback=text_or_file,
+            help="A text in quotes; a file of raw text, or of sentences as CoNLL-U or CoNLL-X; - is stdin.",
         ),
     ],
-    models: Annotated[
-        list[str],
+    given_models: Annotated[
+        list[str] | None,
         typer.Option(
             "--model",
             "-m",
             metavar="MODEL",
             callback=all_existing,
-            help="From `arbora train`. Several: their probabilities are averaged, and decoded once.",
+            help="From `arbora train`; without it, the English model that comes with Arbora. Several: their "
+            "probabilities are averaged, and decoded once.",
         ),
-    ],
+    ] = None,
     output: Annotated[
         str,
         typer.Option(
@@ -148,39 +153,59 @@ def parse_file(
         bool, typer.Option("--lenient", help="Skip bad sentences with a warning and a count.")
     ] = False,
     input_format: Annotated[
-        FormatOption, typer.Option(help="What INPUT is; auto looks at its name and first lines.")
-    ] = FormatOption.AUTO,
+        InputFormat, typer.Option(help="What INPUT is; auto looks at its name and first lines.")
+    ] = InputFormat.AUTO,
+    retag: Annotated[
+        bool,
+        typer.Option("--retag", help="Tags and lemmas of the model, even where INPUT has some."),
+    ] = False,
+    lines: Annotated[
+        bool, typer.Option("--lines", help="Every line of raw text ends a sentence.")
+    ] = False,
+    offsets: Annotated[
+        bool,
+        typer.Option("--offsets", help="MISC says where in the raw text a word stands: TokenRange=0:3."),
+    ] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.")
     ] = False,
 ) -> None:
-    """Parse tagged sentences: HEAD and DEPREL are filled in, every other byte stays as it is.
+    """Parse raw text, or sentences of a treebank: every word gets a head and a label.
+
+    Raw text is cut into sentences and words, tagged and lemmatized first. Sentences of a treebank are parsed
+    with the tags that they have, and every other byte stays as it is; those without UPOS are tagged first.
 
     Sentences are read, parsed and written in order, a megabyte at a time, so that a file of any length
     takes the same memory. A file appears only when all went well.
 
     Examples:
 
-    - `arbora parse in.conllu -m da.arbora -o out.conllu --threads 4`
+    - `arbora parse "She reads books."`
+    - `arbora parse book.txt -o book.conllu --threads 2`
+    - `arbora parse in.conllu -m da.arbora -o out.conllu`
     - `cat in.conllu | arbora parse - -m da.arbora | arbora eval gold.conllu -`
     - `arbora parse in.conllu -m da.arbora --format tree | less`
     - `arbora parse in.conllu -m da.arbora -o trees.html`
     - `arbora parse in.conllu -m da.arbora --probabilities --decode minimum-risk -o out.conllu`
-    - `arbora parse half-annotated.conllu -m da.arbora --keep-heads -o whole.conllu`
     - `arbora parse in.conllu -m one.arbora -m two.arbora -m three.arbora -o out.conllu`
     """
+    models = given_models or []
     _refuse_what_does_not_fit(context, models, kbest, decode)
     if kbest is not None and is_parquet(output):
         raise typer.BadParameter("--kbest: a table has one tree per sentence; write .conllu or .json")
     if keep_heads and len(models) > 1:
         raise typer.BadParameter("--keep-heads needs one model, got several")
     wanted = Wanted(decode, probabilities, kbest or 0, threads, keep_heads)
-    not_an_input(output, [source, *models])
+    not_an_input(output, models if is_text(source) else [source, *models])
     with session(lenient=lenient):
-        parsers = [Parser.load(model) for model in models]
+        pipelines = [load(model) for model in models] or [load()]
+        parsers = [pipeline.parser for pipeline in pipelines]
         parser = parsers[0] if len(parsers) == 1 else Ensemble(parsers)
-        reader = ColumnReader(source, format=input_format.value, lenient=lenient)
-        gains = None if quiet or len(models) == 1 else Gains(models)
+        reader = open_reader(
+            source, pipelines[0], input_format, lenient=lenient, offsets=offsets, lines=lines
+        )
+        _refuse_options_of_text(reader, offsets=offsets, lines=lines)
+        gains = None if quiet or len(models) < 2 else Gains(models)
         chosen = _chosen(format, output, reader)
         drawn = _drawn(chosen, output, reader.source, wanted)
         render = (
@@ -197,12 +222,13 @@ def parse_file(
             else _sink(output, render, finish)
         )
         with sink as put, _shown(quiet=quiet or _draws(output)) as tell:
-            for columns in reader:
+            for read in reader:
+                columns = pipelines[0].prepare(read, retag=retag, threads=threads)
                 put(columns)
                 tally.count(columns)
                 tell(tally)
         say_skipped(reader.skipped, reader.source)
-        for model, each in zip(models, parsers, strict=True):
+        for model, each in zip(models or [BUNDLED_NAME], parsers, strict=True):
             for warning in misfits(each.names, tally, model):
                 say(f"warning: {reader.source}: {warning}")
             if wanted.is_more_than_trees and not each.is_calibrated and not quiet:
@@ -242,6 +268,13 @@ def _refuse_what_does_not_fit(
         raise typer.BadParameter("--kbest ranks trees by probability; leave --decode minimum-risk out")
     if len(models) != len(set(models)):
         raise typer.BadParameter("-m: expected models that are all different, got one twice")
+
+
+def _refuse_options_of_text(reader: ColumnReader | TextReader, *, offsets: bool, lines: bool) -> None:
+    """The command line is at fault where it says something about raw text, and there is none."""
+    if isinstance(reader, ColumnReader) and (offsets or lines):
+        option = "--offsets" if offsets else "--lines"
+        raise typer.BadParameter(f"{option} is about raw text, but {reader.source} is a treebank; leave it out")
 
 
 class Tally:
@@ -291,7 +324,7 @@ def _draws(output: str) -> bool:
     return output == "-" and sys.stdout.isatty()
 
 
-def _chosen(format: OutputFormat, output: str, reader: ColumnReader) -> OutputFormat:  # noqa: A002
+def _chosen(format: OutputFormat, output: str, reader: ColumnReader | TextReader) -> OutputFormat:  # noqa: A002
     """The format that `auto` means; AUTO where what was read is written as it is."""
     if format is OutputFormat.AUTO and _draws(output):
         return OutputFormat.TREE

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,7 +45,8 @@ from arbora.cli.tables import Table, show
 from arbora.cli.texts import show_scores, show_seconds
 from arbora.cli.treebanks import read_treebanks
 from arbora.data.columns import Columns
-from arbora.train import Dev, Trained, train
+from arbora.pipeline.training import Trained, train
+from arbora.train import Dev
 from arbora.view.curve import draw_curve
 from arbora.view.plots import SUFFIXES
 
@@ -93,6 +95,17 @@ def train_files(
     trees: TreesOption = None,
     roots: RootsOrAuto = None,
     labels: LabelsOption = None,
+    only: Annotated[
+        OnlyChoice | None,
+        typer.Option(help="The parser alone, for input that is tagged already; all: what leads to it, too."),
+    ] = None,
+    tags: Annotated[
+        TagsChoice | None,
+        typer.Option(
+            help="What the parser learns from where a tagger is trained, too: tags as the tagger will give "
+            "them (jackknife), or those of TRAIN (gold)."
+        ),
+    ] = None,
     epochs: EpochsOption = None,
     patience: PatienceOption = None,
     seed: SeedOption = None,
@@ -136,9 +149,10 @@ def train_files(
         FormatOption, typer.Option(help="What the treebanks are; auto looks at name and first lines.")
     ] = FormatOption.AUTO,
 ) -> None:
-    """Train a parser on tagged sentences with trees.
+    """Train a model on a treebank: segmenter, tagger, lemmatizer and parser, as far as it can teach them.
 
-    After each epoch the parser is judged on DEV, and a checkpoint is written beside the model. Training
+    The parser learns from tags like those that it will meet: each part of TRAIN is tagged by what the others
+    teach. After each epoch the parser is judged on DEV, and a checkpoint is written beside the model. Training
     stops when DEV has not improved for a while; the best epoch is kept. Ctrl-C does the same at once, and
     --resume then goes on, to the same bytes as if nothing had happened.
 
@@ -163,6 +177,8 @@ def train_files(
         trees=trees,
         roots=roots,
         labels=labels,
+        only=only,
+        tags=tags,
         patience=patience,
         seed=seed,
     )
@@ -198,7 +214,7 @@ def train_files(
         loss = _compact(trained, judged, threads) if compact else None
         if data := chosen.data(licence, attribution):
             trained.parser.about["data"] = data
-        trained.parser.save(output, quantized=compact)
+        trained.save(output, quantized=compact)
         if checkpoint is not None and not trained.interrupted:
             checkpoint.unlink(missing_ok=True)
         if plot is not None:

@@ -25,11 +25,15 @@ class Verb(NamedTuple):
 
 
 VERBS: Sequence[Verb] = (
-    Verb("train", "train.train_files", "Train a parser on tagged sentences with trees."),
+    Verb(
+        "train",
+        "train.train_files",
+        "Train a model on a treebank: segmenter, tagger, lemmatizer and parser, as far as it can teach them.",
+    ),
     Verb(
         "parse",
         "parse.parse_file",
-        "Parse tagged sentences: HEAD and DEPREL are filled in, every other byte stays as it is.",
+        "Parse raw text, or sentences of a treebank: every word gets a head and a label.",
     ),
     Verb(
         "tune",

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar, cast
+from typing import Literal, Protocol, TypeAlias, TypeVar, cast
 
 from arbora._replace import naming_errors
 from arbora.data import conllu, conllx
@@ -333,7 +333,17 @@ def convert(
     return reader
 
 
-def format_by_name(reader: ColumnReader, target: Source) -> Literal["same", "conllu", "conllx"]:
+class HasFormat(Protocol):
+    """What is read, and what it is called."""
+
+    @property
+    def source(self) -> str: ...  # noqa: D102
+
+    @property
+    def format(self) -> Format: ...  # noqa: D102
+
+
+def format_by_name(reader: HasFormat, target: Source) -> Literal["same", "conllu", "conllx"]:
     """What the target's path asks for, as long as it differs from what is read."""
     ending = _ending(os.fspath(target)) if isinstance(target, str | os.PathLike) else ""
     wanted = FORMAT_OF_ENDING.get(ending, reader.format)
@@ -358,6 +368,17 @@ def _unless_all_bad(parts: Iterable[Part], reader: SentenceReader) -> Iterator[P
 def _ending(path: str) -> str:
     """The last suffix of a name before .gz, such as `.conllu`; empty where there is none."""
     return Path(path.lower().removesuffix(".gz")).suffix
+
+
+def is_treebank(path: str, start: bytes) -> bool:
+    """Whether a file is a treebank, not raw text: by its name, or by a line of ten columns in its first piece.
+
+    A file of nothing but space is as good a treebank as any.
+    """
+    ending = _ending(path)
+    if ending in FORMAT_OF_ENDING or ending == ".txt":
+        return ending != ".txt"
+    return not start.strip() or any(line.count(b"\t") == 9 for line in start.split(b"\n"))
 
 
 def detect_format(path: str, start: bytes) -> Format:

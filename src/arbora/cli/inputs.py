@@ -1,0 +1,146 @@
+"""What `arbora parse` is given: a treebank, a file of raw text, or the text itself; always as `Columns`."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+import typer
+
+from arbora.cli.files import existing
+from arbora.data.columns import Columns, Format
+from arbora.data.files import Source, name_of, open_input
+from arbora.data.treebank import ColumnReader, is_treebank
+from arbora.errors import DataError
+from arbora.pipeline.pipeline import Pipeline
+from arbora.pipeline.segmenter import Segmented
+
+PIECE = 1 << 20
+THE_TEXT = "<text>"
+
+
+class InputFormat(StrEnum):
+    """What can be parsed."""
+
+    AUTO = "auto"
+    CONLLU = "conllu"
+    CONLLX = "conllx"
+    TEXT = "text"
+
+
+def text_or_file(given: str) -> str:
+    """`given` if it is `-`, a file that can be read, or a text; the command line is at fault otherwise."""
+    if is_text(given):
+        return given
+    if given != "-" and not Path(given).exists():
+        raise typer.BadParameter(
+            f"{given}: no such file; a text to parse needs a space in it, or comes by a pipe: echo ... | arbora parse -"
+        )
+    return existing(given)
+
+
+def is_text(given: str) -> bool:
+    """Whether it is a text, not the name of a file: it has spaces in it, and no file is called so."""
+    try:
+        return any(c.isspace() for c in given.strip()) and not Path(given).exists()
+    except OSError:  # longer than names can be
+        return True
+
+
+class TextReader:
+    """Iterator over `Columns`, one per piece of a raw text; words alone, as the segmenter finds them."""
+
+    format: Format = "conllu"
+    skipped = 0
+
+    def __init__(self, source: Source, pipeline: Pipeline, *, offsets: bool, lines: bool) -> None:
+        self.source = name_of(source)
+        self._stream = open_input(source)
+        self._segmenter = pipeline.require_segmenter()
+        self._offsets, self._lines = offsets, lines
+
+    def __iter__(self) -> Iterator[Columns]:
+        for found in self._segmenter.segment_stream(self._pieces(), lines=self._lines):
+            yield with_offsets(found) if self._offsets else found.columns
+
+    def _pieces(self) -> Iterator[str]:
+        """The text, decoded; DataError where it is not UTF-8."""
+        decoder = codecs.getincrementaldecoder("utf-8")("strict")
+        read = 0
+        while True:
+            data = self._stream.read(PIECE)
+            try:
+                yield decoder.decode(data, final=not data)
+            except UnicodeDecodeError as error:
+                pending = len(error.object) - len(data)
+                raise DataError(
+                    f"expected UTF-8, got byte 0x{error.object[error.start]:02x} at byte "
+                    f"{read - pending + error.start}; convert the text first, with iconv say",
+                    source=self.source,
+                ) from None
+            read += len(data)
+            if not data:
+                self._stream.close()
+                return
+
+
+def with_offsets(found: Segmented) -> Columns:
+    """The words with `TokenRange=start:end` in MISC, in characters of the text."""
+    old = found.columns.strings("misc")
+    ranges = zip(found.columns.ids("misc").tolist(), found.starts.tolist(), found.ends.tolist(), strict=True)
+    misc = [
+        f"TokenRange={start}:{end}" if number == 0 else f"{old[number]}|TokenRange={start}:{end}"
+        for number, start, end in ranges
+    ]
+    return found.columns.with_column("misc", np.arange(found.columns.words, dtype=np.int32), misc)
+
+
+def open_reader(
+    given: str,
+    pipeline: Pipeline,
+    format: InputFormat,  # noqa: A002
+    *,
+    lenient: bool,
+    offsets: bool = False,
+    lines: bool = False,
+) -> ColumnReader | TextReader:
+    """What reads the input piece by piece; raw text needs a segmenter."""
+    if is_text(given):
+        stream = io.BytesIO(given.encode(errors="surrogateescape"))
+        stream.name = THE_TEXT
+        return TextReader(stream, pipeline, offsets=offsets, lines=lines)
+    source: Source = given
+    if format is InputFormat.AUTO:
+        start, source = _looked_into(given)
+        format = InputFormat.AUTO if is_treebank(given, start) else InputFormat.TEXT  # noqa: A001
+    if format is InputFormat.TEXT:
+        return TextReader(source, pipeline, offsets=offsets, lines=lines)
+    return ColumnReader(source, format=format.value, lenient=lenient)
+
+
+def _looked_into(given: str) -> tuple[bytes, Source]:
+    """The first bytes of a file or of stdin, and what can still be read from its beginning."""
+    stream = open_input(given)
+    start = stream.read(PIECE)
+    if given != "-":
+        stream.close()
+        return start, given
+    return start, Continued(start, stream, name_of(given))
+
+
+class Continued(io.RawIOBase):
+    """A stream whose first bytes were read already."""
+
+    def __init__(self, start: bytes, rest: object, name: str) -> None:
+        self._start, self._rest, self.name = start, rest, name
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        if self._start:
+            taken, self._start = self._start[:size], self._start[size:]
+            return taken
+        return self._rest.read(size)  # type: ignore[attr-defined, no-any-return]
