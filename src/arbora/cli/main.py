@@ -17,6 +17,7 @@ from arbora.cli.info import info
 from arbora.cli.list import list_kind
 from arbora.cli.parse import parse_file
 from arbora.cli.reproduce import reproduce
+from arbora.cli.serve import serve_model
 from arbora.cli.train import train_files
 from arbora.cli.tune import tune_files
 from arbora.errors import ArboraError
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 app.command("train")(train_files)
 app.command("parse")(parse_file)
+app.command("serve")(serve_model)
 app.command("tune")(tune_files)
 app.command("demo")(demo.demo)
 app.command("stats")(stats.stats)

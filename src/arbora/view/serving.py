@@ -1,0 +1,145 @@
+"""What the page and its API ask of a model: sentences of a text, their trees, and how probable each arc is.
+
+The one place that knows what a model can do. A pipeline splits and tags raw text itself. A parser alone has
+neither segmenter nor tagger: its words are split by spaces and punctuation, and a note says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.confidence import Parsed, keep_labels, make_parsed
+from arbora.data.columns import columns_of
+from arbora.data.sentence import NO_HEAD, Sentence
+from arbora.parser import Parser
+
+WORD = re.compile(r"\w+(?:[-'’.]\w+)*|[^\w\s]")
+ENDS = frozenset(".!?…。！？؟।")
+NO_SEGMENTER = (
+    "this model is a parser alone: words were split by spaces and punctuation and have no tags, so the trees "
+    "are poorer than those of tagged CoNLL-U"
+)
+NO_RANKING = (
+    "the k best trees of a second-order parser of crossing trees are not known: the best one is shown"
+)
+
+
+class Pipeline(Protocol):
+    """From raw text to trees; what `arbora.load` gives."""
+
+    @property
+    def parser(self) -> Parser:
+        """What makes trees of tagged words."""
+
+    def __call__(self, text: str) -> list[Parsed]:
+        """The sentences of a text, parsed."""
+
+    def parse(self, sentences: Sequence[Sentence], *, probabilities: bool) -> list[Parsed]:
+        """Tags sentences where they have no tags, and parses them."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A sentence with its most probable trees, or the best alone, and P(arc), (n+1, n+1), if asked for."""
+
+    trees: list[Parsed]
+    arcs: NDArray[np.float64] | None
+
+
+class Engine:
+    """A model as the server uses it; may be asked from several threads."""
+
+    def __init__(self, model: Parser | Pipeline, name: str = "model") -> None:
+        self.name = name
+        self.parser = model if isinstance(model, Parser) else model.parser
+        self.pipeline = None if isinstance(model, Parser) else model
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the k best trees are known."""
+        return self.parser.settings.order == 1 or self.parser.settings.trees == "projective"
+
+    def split(self, text: str) -> tuple[list[Sentence], list[str]]:
+        """The sentences of a text, tagged where the model can, without trees; and notes on how."""
+        if self.pipeline is None:
+            return list(split_plainly(text)), [NO_SEGMENTER]
+        return [without_tree(parsed.sentence) for parsed in self.pipeline(text)], []
+
+    def tagged(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """Sentences with tags: their own, or the model's for those that have none."""
+        bare = [i for i, s in enumerate(sentences) if all(tag == "_" for tag in s.upos)]
+        result = list(sentences)
+        if self.pipeline is not None and bare:
+            parsed = self.pipeline.parse([without_tree(sentences[i]) for i in bare], probabilities=True)
+            for i, each in zip(bare, parsed, strict=True):
+                own = sentences[i]
+                result[i] = replace(each.sentence, heads=own.heads, deprels=own.deprels)
+        return result
+
+    def judge(self, sentences: Sequence[Sentence], *, k: int, marginals: bool) -> list[Judged]:
+        """Trees around the heads that the sentences have; k > 1: the k most probable ones."""
+        if not sentences:
+            return []
+        parser = self.parser
+        rank = k if k > 1 and self.ranks else 0
+        found = parser.judge(columns_of(sentences), k=rank, arc_table=marginals, keep_heads=True)
+        trees = make_parsed(sentences, found, parser.names.labels, parser)
+        table, at, result = found.arc_table, 0, []
+        for sentence, each in zip(sentences, trees, strict=True):
+            nodes = len(sentence) + 1
+            arcs = table[at : at + nodes * nodes].reshape(nodes, nodes) if marginals else None
+            at += nodes * nodes
+            result.append(Judged([keep_labels(tree, sentence) for tree in each], arcs))
+        return result
+
+    def about(self) -> dict[str, Any]:
+        """What the page says of the model."""
+        settings = self.parser.settings
+        return {
+            "name": self.name,
+            "trees": settings.trees,
+            "roots": settings.roots,
+            "order": settings.order,
+            "labels": list(self.parser.names.labels),
+            "is_calibrated": self.parser.is_calibrated,
+            "reads_text": self.pipeline is not None,
+        }
+
+
+def make_engine(model: object, name: str = "model") -> Engine:
+    """An engine of what `arbora.load` gave."""
+    return Engine(cast("Parser | Pipeline", model), name)
+
+
+def without_tree(sentence: Sentence) -> Sentence:
+    """The sentence with no heads and labels."""
+    n = len(sentence)
+    return replace(sentence, heads=(NO_HEAD,) * n, deprels=("_",) * n)
+
+
+def split_plainly(text: str) -> Iterator[Sentence]:
+    """Words between spaces, punctuation by itself; sentences end at lines and at marks that end them."""
+    for line in text.splitlines():
+        words: list[re.Match[str]] = []
+        for match in WORD.finditer(line):
+            words.append(match)
+            follows = line[match.end() : match.end() + 1]
+            if match[0] in ENDS and (not follows or follows.isspace()):
+                yield _sentence(line, words)
+                words = []
+        if words:
+            yield _sentence(line, words)
+
+
+def _sentence(line: str, words: Sequence[re.Match[str]]) -> Sentence:
+    ends = [match.end() for match in words]
+    starts = [*(match.start() for match in words[1:]), ends[-1] + 1]
+    misc = [None if start > end else "SpaceAfter=No" for end, start in zip(ends, starts, strict=True)]
+    text = " ".join(line[words[0].start() : ends[-1]].split())
+    return Sentence.from_lists([match[0] for match in words], misc=misc, comments=[f"text = {text}"])
