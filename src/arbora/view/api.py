@@ -174,6 +174,8 @@ def _text(given: Mapping[str, Any], name: str) -> str | None:
 def read_conllu(text: str, limits: Limits) -> list[Sentence]:
     """Sentences of CoNLL-U text, within the limits."""
     text = text.replace("\r\n", "\n").removeprefix("\ufeff")
+    if not text.strip():
+        raise Refused(422, "no_words", "conllu: expected at least one sentence, got none")
     if not text.endswith("\n"):
         text += "\n"
     try:

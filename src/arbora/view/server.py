@@ -47,6 +47,7 @@ STATIC = {
     "/tree.js": ("tree.js", "text/javascript; charset=utf-8"),
 }
 JSON = "application/json"
+BACKLOG = 1024
 DRAINED = 16
 """A body that is too large is read on to this many times the limit, so that clients see the answer."""
 
@@ -319,12 +320,13 @@ async def send_response(response: Response, send: Send, *, with_body: bool) -> N
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that is bound; OSError where it cannot be."""
+    """A socket that takes connections; OSError where there can be none."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
+        bound.listen(BACKLOG)  # from here on clients wait rather than fail
     except OSError:
         bound.close()
         raise
@@ -357,7 +359,7 @@ def serve(application: Application, bound: socket.socket) -> None:
         access_log=False,
         server_header=False,
         date_header=False,
-        backlog=1024,
+        backlog=BACKLOG,
         timeout_keep_alive=10,
         timeout_graceful_shutdown=5,
     )

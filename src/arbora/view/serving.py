@@ -6,7 +6,7 @@ neither segmenter nor tagger: its words are split by spaces and punctuation, and
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
@@ -19,7 +19,6 @@ from arbora.data.columns import columns_of
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.parser import Parser
 
-WORD = re.compile(r"\w+(?:[-'’.]\w+)*|[^\w\s]")
 ENDS = frozenset(".!?…。！？؟।")
 NO_SEGMENTER = (
     "this model is a parser alone: words were split by spaces and punctuation and have no tags, so the trees "
@@ -88,7 +87,10 @@ class Engine:
             return []
         parser = self.parser
         rank = k if k > 1 and self.ranks else 0
-        found = parser.judge(columns_of(sentences), k=rank, arc_table=marginals, keep_heads=True)
+        # Heads go in by themselves: a reader of CoNLL-U would refuse a cycle before the parser can name it.
+        encoded = parser.names.encode(columns_of(map(without_tree, sentences)))
+        encoded.set_heads(np.array([head for s in sentences for head in s.heads], dtype=np.int32))
+        found = parser.judge(encoded, k=rank, arc_table=marginals, keep_heads=True)
         trees = make_parsed(sentences, found, parser.names.labels, parser)
         table, at, result = found.arc_table, 0, []
         for sentence, each in zip(sentences, trees, strict=True):
@@ -124,22 +126,33 @@ def without_tree(sentence: Sentence) -> Sentence:
 
 
 def split_plainly(text: str) -> Iterator[Sentence]:
-    """Words between spaces, punctuation by itself; sentences end at lines and at marks that end them."""
+    """Words between spaces, punctuation around them by itself; sentences end at lines and at full stops."""
     for line in text.splitlines():
-        words: list[re.Match[str]] = []
-        for match in WORD.finditer(line):
-            words.append(match)
-            follows = line[match.end() : match.end() + 1]
-            if match[0] in ENDS and (not follows or follows.isspace()):
-                yield _sentence(line, words)
-                words = []
-        if words:
-            yield _sentence(line, words)
+        forms: list[str] = []
+        spaces: list[bool] = []
+        for chunk in line.split():
+            pieces = _pieces(chunk)
+            forms += pieces
+            spaces += [*[False] * (len(pieces) - 1), True]
+            if pieces[-1] in ENDS:
+                yield _sentence(forms, spaces)
+                forms, spaces = [], []
+        if forms:
+            yield _sentence(forms, spaces)
 
 
-def _sentence(line: str, words: Sequence[re.Match[str]]) -> Sentence:
-    ends = [match.end() for match in words]
-    starts = [*(match.start() for match in words[1:]), ends[-1] + 1]
-    misc = [None if start > end else "SpaceAfter=No" for end, start in zip(ends, starts, strict=True)]
-    text = " ".join(line[words[0].start() : ends[-1]].split())
-    return Sentence.from_lists([match[0] for match in words], misc=misc, comments=[f"text = {text}"])
+def _pieces(chunk: str) -> list[str]:
+    """Punctuation before a word mark by mark, the word, and punctuation after it; never nothing."""
+    start, end = 0, len(chunk)
+    while start < end and unicodedata.category(chunk[start]).startswith("P"):
+        start += 1
+    while end > start and unicodedata.category(chunk[end - 1]).startswith("P"):
+        end -= 1
+    word = [chunk[start:end]] if start < end else []
+    return [*chunk[:start], *word, *chunk[end:]]
+
+
+def _sentence(forms: Sequence[str], spaces: Sequence[bool]) -> Sentence:
+    misc = [None if space else "SpaceAfter=No" for space in spaces]
+    text = "".join(form + " " * space for form, space in zip(forms, spaces, strict=True)).rstrip(" ")
+    return Sentence.from_lists(forms, misc=misc, comments=[f"text = {text}"])
