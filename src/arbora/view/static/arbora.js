@@ -8,6 +8,7 @@ const state = {
   info: null,
   sentences: [],   // as the server told them, with `kept` (word -> head), `past` (for undo), `details`, `choice`
   current: 0,
+  busy: 0,         // requests under way
   asked: 0,        // numbers requests, so that a late answer is not shown over a newer one
 };
 
@@ -23,6 +24,18 @@ function make(name, text, className) {
 function say(text, bad = false) {
   at("status").textContent = text;
   at("status").classList.toggle("bad", bad);
+}
+
+// While something is asked for, screen readers and tests know that what is shown will change.
+async function busily(work) {
+  state.busy += 1;
+  at("result").setAttribute("aria-busy", "true");
+  try {
+    return await work();
+  } finally {
+    state.busy -= 1;
+    at("result").setAttribute("aria-busy", String(state.busy > 0));
+  }
 }
 
 async function ask(path, body) {
@@ -80,7 +93,7 @@ function parseText() {
   if (!text.trim()) return say("There is no text yet.", true);
   // What looks like CoNLL-U is taken as such.
   const isTable = /^(?:#.*\n)*1(?:-\d+)?\t(?:[^\t\n]*\t){8}[^\t\n]*$/m.test(text.slice(0, 20_000));
-  return parse(isTable ? { conllu: text } : { text }, "Parsed");
+  return busily(() => parse(isTable ? { conllu: text } : { text }, "Parsed"));
 }
 
 async function openFile(file) {
@@ -93,7 +106,7 @@ async function openFile(file) {
   } catch {
     return say(`${file.name} is not UTF-8 text.`, true);
   }
-  await parse({ conllu: text }, file.name);
+  await busily(() => parse({ conllu: text }, file.name));
 }
 
 // Sentences
@@ -107,7 +120,7 @@ function listSentences() {
     const text = make("span", sentence.text, "what");
     text.dir = "auto";
     button.append(text, make("span", percent(sentence.trees[0].probability), "share"));
-    button.addEventListener("click", () => select(i));
+    button.addEventListener("click", () => busily(() => select(i)));
     return button;
   }));
 }
@@ -293,13 +306,13 @@ function fix(word, head) {
   const sentence = state.sentences[state.current];
   if (word === head) return;
   const kept = new Map(sentence.kept).set(word, head);
-  return change(kept, `“${nameOf(sentence, word)}” now hangs on ${head === 0 ? "ROOT" : `“${nameOf(sentence, head)}”`}.`);
+  return busily(() => change(kept, `“${nameOf(sentence, word)}” now hangs on ${head === 0 ? "ROOT" : `“${nameOf(sentence, head)}”`}.`));
 }
 
 function release(word) {
   const kept = new Map(state.sentences[state.current].kept);
   kept.delete(word);
-  return change(kept, `“${nameOf(state.sentences[state.current], word)}” is free again.`);
+  return busily(() => change(kept, `“${nameOf(state.sentences[state.current], word)}” is free again.`));
 }
 
 async function undo() {
@@ -357,8 +370,8 @@ document.addEventListener("drop", (event) => {
   openFile(event.dataTransfer.files[0]);
 });
 at("choices").addEventListener("keydown", onChoiceKey);
-at("undo").addEventListener("click", undo);
-at("release").addEventListener("click", () => change(new Map(), "All heads are free again."));
+at("undo").addEventListener("click", () => busily(undo));
+at("release").addEventListener("click", () => busily(() => change(new Map(), "All heads are free again.")));
 at("save-conllu").addEventListener("click", saveConllu);
 at("save-svg").addEventListener("click", saveSvg);
 at("heat").addEventListener("toggle", () => { if (state.sentences.length) drawMap(); });

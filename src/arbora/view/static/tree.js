@@ -111,6 +111,13 @@ export class TreeView {
     this.calls = calls;
     this.current = 1;
     this.choosing = null;
+    this.pointer = {};
+    window.addEventListener("pointermove", (event) => { this.pointer = { x: event.screenX, y: event.screenY }; });
+  }
+
+  // A word that comes to lie under a pointer at rest is not pointed at.
+  hasMoved(event) {
+    return event.screenX !== this.pointer.x || event.screenY !== this.pointer.y;
   }
 
   show(words, tree, kept) {
@@ -164,7 +171,7 @@ export class TreeView {
     group.setAttribute("tabindex", i === this.current ? "0" : "-1");
     group.setAttribute("role", "button");
     group.setAttribute("aria-label", described(this.words, this.tree, i, this.kept));
-    group.addEventListener("pointerenter", () => { if (!this.drag) this.calls.onShow(i); });
+    group.addEventListener("pointerenter", (event) => { if (!this.drag && this.hasMoved(event)) this.calls.onShow(i); });
     group.addEventListener("pointerdown", (event) => this.startDrag(event, i));
     return group;
   }
