@@ -95,7 +95,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "scores": {"errors"},
     "evaluate": {"data", "errors", "scores"},
     "significance": {"errors", "scores"},
-    "view": {"_replace", "calibration", "data", "errors"},
+    "view": {"_replace", "_version", "calibration", "confidence", "data", "errors", "parser"},
     "reproduce": {
         "_annotation",
         "_replace",

@@ -17,7 +17,7 @@ from arbora.data.treebank import read, write
 from arbora.model_file import read_model, write_model
 from arbora.view import curve
 
-SMALL = ("-p", "tree_bits=12", "-p", "label_bits=12", "-p", "pruner_settings.bits=10")
+SMALL = ("--only", "parser", "-p", "tree_bits=12", "-p", "label_bits=12", "-p", "pruner_settings.bits=10")
 ROW = "{}\tw{}\t_\tN\t_\t_\t{}\t{}\t_\t_\n"
 
 
@@ -170,7 +170,7 @@ def test_resuming_what_had_stopped_by_itself_trains_no_more(train, tmp_path, mon
     assert train(*options).status == 0
     whole = (tmp_path / "m.arbora").read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr("arbora.parser.Parser.save", lambda *_, **__: 1 / 0)
+        patch.setattr("arbora.pipeline.pipeline.Pipeline.save", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             train(*options)
     assert train(*options, "--resume").status == 0

@@ -16,7 +16,7 @@ from arbora.data import conllu
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
 from arbora.ensemble import Combined, Ensemble
-from arbora.errors import DataError, NoTreeError
+from arbora.errors import NoTreeError
 from arbora.parser import Parser
 
 
@@ -113,7 +113,7 @@ def no_tree_located(parser: Parser, columns: Columns) -> Iterator[None]:
                 parser.parse([sentence], keep_heads=True)
             except NoTreeError as error:
                 origin = sentence.origin
-                raise DataError(str(error), source=origin.source, line=origin.line) from None
+                raise NoTreeError(f"{origin.source}:{origin.line}: {error}") from None
         raise
 
 

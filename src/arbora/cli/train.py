@@ -46,12 +46,25 @@ from arbora.cli.texts import show_scores, show_seconds
 from arbora.cli.treebanks import read_treebanks
 from arbora.data.columns import Columns
 from arbora.pipeline.training import Trained, train
-from arbora.train import Dev
 from arbora.view.curve import draw_curve
 from arbora.view.plots import SUFFIXES
 
 CHECKPOINT = ".checkpoint"
 STOPPED = 130
+
+
+class OnlyChoice(StrEnum):
+    """What a model is to have."""
+
+    ALL = "all"
+    PARSER = "parser"
+
+
+class TagsChoice(StrEnum):
+    """Which tags a parser is trained on."""
+
+    JACKKNIFE = "jackknife"
+    GOLD = "gold"
 
 
 def model_name(name: str | None) -> str | None:
@@ -214,6 +227,7 @@ def train_files(
         loss = _compact(trained, judged, threads) if compact else None
         if data := chosen.data(licence, attribution):
             trained.parser.about["data"] = data
+            trained.pipeline.about["data"] = data
         trained.save(output, quantized=compact)
         if checkpoint is not None and not trained.interrupted:
             checkpoint.unlink(missing_ok=True)
@@ -256,9 +270,10 @@ def _compact(trained: Trained, dev: Columns | None, threads: int) -> dict[str, S
     if dev is None:
         parser.about["compact"] = {}
         return {}
-    after = Dev(dev, parser.names).scores(parser.rounded(), threads)
+    after = trained.scores_of(trained.pipeline.rounded(), dev, threads)
     parser.about["compact"] = {"before": trained.scores}
     parser.about["dev"] = after
+    trained.pipeline.about["dev"] |= after
     return {"before": dict(trained.scores), "after": after}
 
 

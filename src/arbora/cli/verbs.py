@@ -36,6 +36,11 @@ VERBS: Sequence[Verb] = (
         "Parse raw text, or sentences of a treebank: every word gets a head and a label.",
     ),
     Verb(
+        "serve",
+        "serve.serve_model",
+        "Serve a page to type text on, and see trees, how sure they are, and what else they could be.",
+    ),
+    Verb(
         "tune",
         "tune.tune_files",
         "Try settings: train with every combination, compare on DEV or by cross-validation.",

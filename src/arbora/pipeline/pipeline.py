@@ -173,7 +173,11 @@ class Pipeline:
 
     def rounded(self) -> Pipeline:
         """The pipeline that a file saved with `quantized` holds: to judge what is lost before saving."""
-        return replace(self, parser=self.parser.rounded())
+        tagger, lemmatizer = (
+            None if part is None else type(part).from_parts(*part.to_parts(quantized=True), self.source)
+            for part in (self.tagger, self.lemmatizer)
+        )
+        return replace(self, parser=self.parser.rounded(), tagger=tagger, lemmatizer=lemmatizer)
 
     def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
         """Write the model file; `quantized` stores weights in one byte each, at a small loss of accuracy."""

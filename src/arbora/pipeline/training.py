@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,27 +26,32 @@ from arbora.interfaces import Epoch
 from arbora.pipeline.lemmatizer import Lemmatizer, train_lemmatizer
 from arbora.pipeline.pipeline import FILLED, Pipeline
 from arbora.pipeline.segmenter import Segmenter
-from arbora.pipeline.tagger import Tagger, TaggerSettings, train_tagger
+from arbora.pipeline.tagger import Tagger, train_tagger
 from arbora.pipeline.train_segmenter import SegmenterSettings, train_segmenter
-from arbora.pipeline.words import WordSettings
+from arbora.train import Dev
 from arbora.train import Trained as TrainedParser
 from arbora.train import train as train_parser
 
 BLOCK = 16
-"""Sentences that stay together in jackknifing where a treebank does not say where its documents begin."""
-DEALT = 4
-"""Documents per fold at least; with fewer, blocks of sentences are dealt."""
+"""Sentences that stay together in jackknifing, since what stands together is alike."""
 
 
 @dataclass(frozen=True)
 class Trained(TrainedParser):
     """What training gives: all parts, and how the parser's training went."""
 
-    pipeline: Pipeline | None = None
+    pipeline: Pipeline = field(kw_only=True)
+    retagged: bool = field(default=False, kw_only=True)
+    """Whether the parser was trained on tags like those that its tagger gives."""
+
+    def scores_of(self, pipeline: Pipeline, dev: Columns, threads: int = 1) -> Scores:
+        """LAS and UAS of another state of the pipeline, on dev as the training looked at it."""
+        if self.retagged:
+            dev = pipeline.prepare(dev, retag=True, threads=threads)
+        return Dev(dev, pipeline.parser.names).scores(pipeline.parser, threads)
 
     def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
         """Write the model file with all parts."""
-        assert self.pipeline is not None
         self.pipeline.save(path, quantized=quantized)
 
 
@@ -79,16 +84,17 @@ def train(
     if judged is not None:
         check_dev(judged, columns, Silent(), labelled=settings.labels != "none")
     tools = Tools.of(columns, judged, settings, threads, told) if settings.only == "all" else Tools()
-    if tools.tagger is not None and settings.tags != "gold" and len(columns) > 1:
+    retagged = tools.tagger is not None and settings.tags != "gold" and len(columns) > 1
+    if retagged:
         columns = jackknifed(columns, settings, tools, threads, told)
         judged = None if judged is None else tools.apply(judged, threads)
     trained = train_parser(
         columns, judged, config=settings, threads=threads, observer=told, checkpoint=checkpoint, resume=resume
     )
-    return _assembled(trained, tools)
+    return _assembled(trained, tools, retagged=retagged)
 
 
-def _assembled(trained: TrainedParser, tools: Tools) -> Trained:
+def _assembled(trained: TrainedParser, tools: Tools, *, retagged: bool) -> Trained:
     pipeline = Pipeline(
         parser=trained.parser,
         segmenter=tools.segmenter,
@@ -96,8 +102,9 @@ def _assembled(trained: TrainedParser, tools: Tools) -> Trained:
         lemmatizer=tools.lemmatizer,
         about={"dev": {**tools.scores, **trained.scores}},
     )
+    reports = [*tools.reports, *trained.reports]
     return Trained(
-        trained.parser, tools.reports + trained.reports, trained.scores, trained.interrupted, pipeline
+        trained.parser, reports, trained.scores, trained.interrupted, pipeline=pipeline, retagged=retagged
     )
 
 
@@ -108,8 +115,16 @@ class Tools:
     segmenter: Segmenter | None = None
     tagger: Tagger | None = None
     lemmatizer: Lemmatizer | None = None
-    reports: tuple[dict[str, Any], ...] | list[dict[str, Any]] = ()
-    scores: Scores | None = None
+    reports: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def scores(self) -> Scores:
+        """On dev, of the epochs that were kept."""
+        found: Scores = {}
+        for report in self.reports:
+            if report["best"]:
+                found |= report["dev"]
+        return found
 
     @classmethod
     def of(
@@ -132,7 +147,7 @@ class Tools:
             reports += more
         else:
             observer.note("lemmatizer: none, since the treebank has no tags or few lemmas")
-        return cls(**found, reports=reports, scores=_best_scores(reports))
+        return cls(**found, reports=tuple(reports))
 
     def apply(self, columns: Columns, threads: int = 1) -> Columns:
         """The same sentences with tags and lemmas of these tools, where the treebank has such."""
@@ -178,15 +193,6 @@ def _has_text(columns: Columns) -> bool:
     )
 
 
-def _best_scores(reports: list[dict[str, Any]]) -> Scores:
-    """On dev, of the epochs that were kept."""
-    found: Scores = {}
-    for report in reports:
-        if report["best"]:
-            found |= report["dev"]
-    return found
-
-
 # ---------------------------------------------------------------- jackknifing
 
 
@@ -212,24 +218,10 @@ def _folds_tools(rest: Columns, config: TrainConfig, tools: Tools, threads: int)
 
 
 def fold_sentences(columns: Columns, folds: int) -> Iterator[NDArray[np.int64]]:
-    """The numbers of each fold's sentences: whole documents where there are enough, dealt in turn."""
-    groups = _documents(columns)
-    if len(columns) and groups[-1] + 1 < folds * DEALT:
-        groups = np.arange(len(columns)) // (BLOCK if len(columns) >= folds * BLOCK else 1)
+    """The numbers of each fold's sentences: blocks of them, dealt in turn."""
+    groups = np.arange(len(columns)) // (BLOCK if len(columns) >= folds * BLOCK else 1)
     for fold in range(folds):
         yield np.flatnonzero(groups % folds == fold)
-
-
-def _documents(columns: Columns) -> NDArray[np.int64]:
-    """The number of each sentence's document, by its `# newdoc` comments. Shape (S,)."""
-    native = columns.native
-    begins = np.zeros(len(columns), np.int64)
-    texts, kinds = native.extra_texts(), native.extra_kinds
-    of_sentence = np.repeat(np.arange(len(columns)), np.diff(native.extra_offsets))
-    for extra in np.flatnonzero(kinds == COMMENT).tolist():
-        if texts[extra].lstrip("# ").startswith("newdoc"):
-            begins[of_sentence[extra]] = 1
-    return np.cumsum(begins)
 
 
 def _put_together(columns: Columns, found: list[tuple[NDArray[np.int64], Columns]]) -> Columns:
@@ -247,5 +239,3 @@ def _put_together(columns: Columns, found: list[tuple[NDArray[np.int64], Columns
         columns = columns.with_column(column, ids, names)
     return columns
 
-
-__all__ = ["SegmenterSettings", "TaggerSettings", "Trained", "WordSettings", "train"]

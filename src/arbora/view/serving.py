@@ -1,0 +1,158 @@
+"""What the page and its API ask of a model: sentences of a text, their trees, and how probable each arc is.
+
+The one place that knows what a model can do. A pipeline splits and tags raw text itself. A parser alone has
+neither segmenter nor tagger: its words are split by spaces and punctuation, and a note says so.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.confidence import Parsed, keep_labels, make_parsed
+from arbora.data.columns import columns_of
+from arbora.data.sentence import NO_HEAD, Sentence
+from arbora.parser import Parser
+
+ENDS = frozenset(".!?…。！？؟।")
+NO_SEGMENTER = (
+    "this model is a parser alone: words were split by spaces and punctuation and have no tags, so the trees "
+    "are poorer than those of tagged CoNLL-U"
+)
+NO_RANKING = (
+    "the k best trees of a second-order parser of crossing trees are not known: the best one is shown"
+)
+
+
+class Pipeline(Protocol):
+    """From raw text to trees; what `arbora.load` gives."""
+
+    @property
+    def parser(self) -> Parser:
+        """What makes trees of tagged words."""
+
+    def __call__(self, text: str) -> list[Parsed]:
+        """The sentences of a text, parsed."""
+
+    def parse(self, sentences: Sequence[Sentence], *, probabilities: bool) -> list[Parsed]:
+        """Tags sentences where they have no tags, and parses them."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A sentence with its most probable trees, or the best alone, and P(arc), (n+1, n+1), if asked for."""
+
+    trees: list[Parsed]
+    arcs: NDArray[np.float64] | None
+
+
+class Engine:
+    """A model as the server uses it; may be asked from several threads."""
+
+    def __init__(self, model: Parser | Pipeline, name: str = "model") -> None:
+        self.name = name
+        self.parser = model if isinstance(model, Parser) else model.parser
+        self.pipeline = None if isinstance(model, Parser) else model
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the k best trees are known."""
+        return self.parser.settings.order == 1 or self.parser.settings.trees == "projective"
+
+    def split(self, text: str) -> tuple[list[Sentence], list[str]]:
+        """The sentences of a text, tagged where the model can, without trees; and notes on how."""
+        if self.pipeline is None:
+            return list(split_plainly(text)), [NO_SEGMENTER]
+        return [without_tree(parsed.sentence) for parsed in self.pipeline(text)], []
+
+    def tagged(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """Sentences with tags: their own, or the model's for those that have none."""
+        bare = [i for i, s in enumerate(sentences) if all(tag == "_" for tag in s.upos)]
+        result = list(sentences)
+        if self.pipeline is not None and bare:
+            parsed = self.pipeline.parse([without_tree(sentences[i]) for i in bare], probabilities=True)
+            for i, each in zip(bare, parsed, strict=True):
+                own = sentences[i]
+                result[i] = replace(each.sentence, heads=own.heads, deprels=own.deprels)
+        return result
+
+    def judge(self, sentences: Sequence[Sentence], *, k: int, marginals: bool) -> list[Judged]:
+        """Trees around the heads that the sentences have; k > 1: the k most probable ones."""
+        if not sentences:
+            return []
+        parser = self.parser
+        rank = k if k > 1 and self.ranks else 0
+        # Heads go in by themselves: a reader of CoNLL-U would refuse a cycle before the parser can name it.
+        encoded = parser.names.encode(columns_of(map(without_tree, sentences)))
+        encoded.set_heads(np.array([head for s in sentences for head in s.heads], dtype=np.int32))
+        found = parser.judge(encoded, k=rank, arc_table=marginals, keep_heads=True)
+        trees = make_parsed(sentences, found, parser.names.labels, parser)
+        table, at, result = found.arc_table, 0, []
+        for sentence, each in zip(sentences, trees, strict=True):
+            nodes = len(sentence) + 1
+            arcs = table[at : at + nodes * nodes].reshape(nodes, nodes) if marginals else None
+            at += nodes * nodes
+            result.append(Judged([keep_labels(tree, sentence) for tree in each], arcs))
+        return result
+
+    def about(self) -> dict[str, Any]:
+        """What the page says of the model."""
+        settings = self.parser.settings
+        return {
+            "name": self.name,
+            "trees": settings.trees,
+            "roots": settings.roots,
+            "order": settings.order,
+            "labels": list(self.parser.names.labels),
+            "is_calibrated": self.parser.is_calibrated,
+            "reads_text": self.pipeline is not None,
+        }
+
+
+def make_engine(model: object, name: str = "model") -> Engine:
+    """An engine of what `arbora.load` gave."""
+    return Engine(cast("Parser | Pipeline", model), name)
+
+
+def without_tree(sentence: Sentence) -> Sentence:
+    """The sentence with no heads and labels."""
+    n = len(sentence)
+    return replace(sentence, heads=(NO_HEAD,) * n, deprels=("_",) * n)
+
+
+def split_plainly(text: str) -> Iterator[Sentence]:
+    """Words between spaces, punctuation around them by itself; sentences end at lines and at full stops."""
+    for line in text.splitlines():
+        forms: list[str] = []
+        spaces: list[bool] = []
+        for chunk in line.split():
+            pieces = _pieces(chunk)
+            forms += pieces
+            spaces += [*[False] * (len(pieces) - 1), True]
+            if pieces[-1] in ENDS:
+                yield _sentence(forms, spaces)
+                forms, spaces = [], []
+        if forms:
+            yield _sentence(forms, spaces)
+
+
+def _pieces(chunk: str) -> list[str]:
+    """Punctuation before a word mark by mark, the word, and punctuation after it; never nothing."""
+    start, end = 0, len(chunk)
+    while start < end and unicodedata.category(chunk[start]).startswith("P"):
+        start += 1
+    while end > start and unicodedata.category(chunk[end - 1]).startswith("P"):
+        end -= 1
+    word = [chunk[start:end]] if start < end else []
+    return [*chunk[:start], *word, *chunk[end:]]
+
+
+def _sentence(forms: Sequence[str], spaces: Sequence[bool]) -> Sentence:
+    misc = [None if space else "SpaceAfter=No" for space in spaces]
+    text = "".join(form + " " * space for form, space in zip(forms, spaces, strict=True)).rstrip(" ")
+    return Sentence.from_lists(forms, misc=misc, comments=[f"text = {text}"])
