@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from arbora.errors import ArboraError, DataError, InputError, NoTreeError
     from arbora.evaluate import evaluate
     from arbora.pipeline.pipeline import load
-    from arbora.pipeline.training import train
+    from arbora.train_all import train
 
 __all__ = [
     "ArboraError",
@@ -58,7 +58,7 @@ _MODULES = {
     "load": "arbora.pipeline.pipeline",
     "projectivize": "arbora.data.projectivize",
     "read": "arbora.data.treebank",
-    "train": "arbora.pipeline.training",
+    "train": "arbora.train_all",
     "write": "arbora.data.treebank",
 }
 

@@ -498,6 +498,7 @@ def several(given: object) -> Iterable[Any]:
 
 
 def as_sentence(given: Sentence | Sequence[str]) -> Sentence:
+    """A sentence, or one of the words given; InputError for anything else."""
     if isinstance(given, Sentence):
         return given
     if isinstance(given, str):

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
+from typing import IO, cast
 
 import numpy as np
 import typer
@@ -14,7 +15,7 @@ import typer
 from arbora.cli.files import existing
 from arbora.data.columns import Columns, Format
 from arbora.data.files import Source, name_of, open_input
-from arbora.data.treebank import ColumnReader, is_treebank
+from arbora.data.treebank import ColumnReader, FormatOrAuto, is_treebank
 from arbora.errors import DataError
 from arbora.pipeline.pipeline import Pipeline
 from arbora.pipeline.segmenter import Segmented
@@ -38,7 +39,8 @@ def text_or_file(given: str) -> str:
         return given
     if given != "-" and not Path(given).exists():
         raise typer.BadParameter(
-            f"{given}: no such file; a text to parse needs a space in it, or comes by a pipe: echo ... | arbora parse -"
+            f"{given}: no such file; a text to parse has a space in it, or comes by a pipe: "
+            "echo ... | arbora parse -"
         )
     return existing(given)
 
@@ -119,7 +121,8 @@ def open_reader(
         format = InputFormat.AUTO if is_treebank(given, start) else InputFormat.TEXT  # noqa: A001
     if format is InputFormat.TEXT:
         return TextReader(source, pipeline, offsets=offsets, lines=lines)
-    return ColumnReader(source, format=format.value, lenient=lenient)
+    as_given = cast("FormatOrAuto", format.value)
+    return ColumnReader(source, format=as_given, lenient=lenient)
 
 
 def _looked_into(given: str) -> tuple[bytes, Source]:
@@ -129,7 +132,7 @@ def _looked_into(given: str) -> tuple[bytes, Source]:
     if given != "-":
         stream.close()
         return start, given
-    return start, Continued(start, stream, name_of(given))
+    return start, cast("IO[bytes]", Continued(start, stream, name_of(given)))
 
 
 class Continued(io.RawIOBase):

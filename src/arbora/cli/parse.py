@@ -119,8 +119,8 @@ def parse_file(
         OutputFormat,
         typer.Option(
             help="What to write: CoNLL-U, CoNLL-X, JSON (an object per line), drawn trees, an SVG picture, "
-            "or a web page. auto: what the name of OUT says (.conllu, .conllx, .json, .svg, .html, .parquet), else "
-            "what was read; on a terminal, drawn trees."
+            "or a web page. auto: what the name of OUT says (.conllu, .conllx, .json, .svg, .html, .parquet), "
+            "else what was read; on a terminal, drawn trees."
         ),
     ] = OutputFormat.AUTO,
     probabilities: Annotated[
@@ -159,9 +159,7 @@ def parse_file(
         bool,
         typer.Option("--retag", help="Tags and lemmas of the model, even where INPUT has some."),
     ] = False,
-    lines: Annotated[
-        bool, typer.Option("--lines", help="Every line of raw text ends a sentence.")
-    ] = False,
+    lines: Annotated[bool, typer.Option("--lines", help="Every line of raw text ends a sentence.")] = False,
     offsets: Annotated[
         bool,
         typer.Option("--offsets", help="MISC says where in the raw text a word stands: TokenRange=0:3."),
@@ -274,7 +272,9 @@ def _refuse_options_of_text(reader: ColumnReader | TextReader, *, offsets: bool,
     """The command line is at fault where it says something about raw text, and there is none."""
     if isinstance(reader, ColumnReader) and (offsets or lines):
         option = "--offsets" if offsets else "--lines"
-        raise typer.BadParameter(f"{option} is about raw text, but {reader.source} is a treebank; leave it out")
+        raise typer.BadParameter(
+            f"{option} is about raw text, but {reader.source} is a treebank; leave it out"
+        )
 
 
 class Tally:

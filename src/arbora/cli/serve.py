@@ -69,7 +69,7 @@ def serve_model(
         seconds=timeout,
     )
     with session():
-        engine = make_engine(arbora.load(model), Path(model).name)
+        engine = make_engine(arbora.load(model), "English" if model is None else Path(model).name)
         application = Application(engine, limits, hosts=(host, *(allow_host or ())), quiet=quiet)
         bound = listen(host, port)
         shown = f"[{host}]" if ":" in host else host

@@ -45,7 +45,7 @@ from arbora.cli.tables import Table, show
 from arbora.cli.texts import show_scores, show_seconds
 from arbora.cli.treebanks import read_treebanks
 from arbora.data.columns import Columns
-from arbora.pipeline.training import Trained, train
+from arbora.train_all import Trained, train
 from arbora.view.curve import draw_curve
 from arbora.view.plots import SUFFIXES
 
@@ -164,8 +164,8 @@ def train_files(
 ) -> None:
     """Train a model on a treebank: segmenter, tagger, lemmatizer and parser, as far as it can teach them.
 
-    The parser learns from tags like those that it will meet: each part of TRAIN is tagged by what the others
-    teach. After each epoch the parser is judged on DEV, and a checkpoint is written beside the model. Training
+    The parser learns from tags like those that it will meet: each part of TRAIN is tagged by what the
+    others teach. After each epoch the parser is judged on DEV, and a checkpoint is written beside the model. Training
     stops when DEV has not improved for a while; the best epoch is kept. Ctrl-C does the same at once, and
     --resume then goes on, to the same bytes as if nothing had happened.
 

@@ -155,7 +155,9 @@ def tune_files(
     with session(lenient=lenient):
         labelled = base.labels != "none"
         partial = bool(chosen.dev) and all_learn_from_parts(point for _, point in points)
-        columns = read_treebanks(chosen.train, format.value, lenient=lenient, labelled=labelled, partial=partial)
+        columns = read_treebanks(
+            chosen.train, format.value, lenient=lenient, labelled=labelled, partial=partial
+        )
         judged = (
             read_treebanks(chosen.dev, format.value, lenient=lenient, labelled=labelled)
             if chosen.dev

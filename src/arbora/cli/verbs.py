@@ -68,7 +68,12 @@ VERBS: Sequence[Verb] = (
         "info.info",
         "Say all about one thing: arbora info family projective; or about a model: arbora info da.arbora",
     ),
-    Verb("data", "data.data", "Treebanks of Universal Dependencies: list them, get them by name (arbora data get UD_Danish-DDT), check them."),
+    Verb(
+        "data",
+        "data.data",
+        "Treebanks of Universal Dependencies: list them, get them by name (arbora data get UD_Danish-DDT), "
+        "check them.",
+    ),
 )
 
 

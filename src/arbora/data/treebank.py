@@ -371,7 +371,7 @@ def _ending(path: str) -> str:
 
 
 def is_treebank(path: str, start: bytes) -> bool:
-    """Whether a file is a treebank, not raw text: by its name, or by a line of ten columns in its first piece.
+    """Whether a file is a treebank, not raw text: by its name, or by a line of ten columns in its start.
 
     A file of nothing but space is as good a treebank as any.
     """

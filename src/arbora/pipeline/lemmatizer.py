@@ -2,8 +2,8 @@
 
 A script says how a word becomes its lemma: `cities` to `city` takes three letters off and puts a `y` there,
 and so does `bodies`. Each UPOS has the scripts that it had in training; which one fits is learned from the
-word, its ends, its shape, and its tags. Scripts that occurred once, in a treebank that has others, are left out:
-they are names and slips.
+word, its ends, its shape, and its tags. Scripts that occurred once are left out, where a tag has others: they
+are names and slips.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def train_lemmatizer(
     threads: int = 1,
     observer: Observer | None = None,
 ) -> tuple[Lemmatizer, list[dict[str, Any]]]:
-    """A lemmatizer of a treebank with UPOS and lemmas, its best epoch by accuracy on dev; and a report of each."""
+    """A lemmatizer of a treebank with UPOS and lemmas, its best epoch on dev; and a report of each."""
     if not filled(columns, "lemma"):
         raise InputError(f"{columns.source}: LEMMA is `_` everywhere; a lemmatizer has nothing to learn from")
     tags = used(columns, "upos")
@@ -105,8 +105,13 @@ def train_lemmatizer(
         right = _texts(dev, "lemma")
 
         def judge(weights: Floats) -> Scores:
-            found = Lemmatizer(tags, scripts, lexicon, replace(model, weights=weights)).lemmatize(dev, threads=threads)
-            return {"lemmas": 100 * float(np.mean([a == b for a, b in zip(_texts(found, "lemma"), right, strict=True)]))}
+            found = Lemmatizer(tags, scripts, lexicon, replace(model, weights=weights)).lemmatize(
+                dev, threads=threads
+            )
+            return {
+                "lemmas": 100
+                * float(np.mean([a == b for a, b in zip(_texts(found, "lemma"), right, strict=True)]))
+            }
 
     weights, reports = train_words(
         model,
@@ -162,10 +167,14 @@ def _read_scripts(found: Any, count: int, source: str) -> tuple[tuple[str, ...],
         or len(found) != count
         or not all(isinstance(group, list) and group and all(map(_is_script, group)) for group in found)
     ):
-        raise ModelError("lemmatizer: expected scripts of each tag, got others; the file is damaged", source=source)
+        raise ModelError(
+            "lemmatizer: expected scripts of each tag, got others; the file is damaged", source=source
+        )
     return tuple(map(tuple, found))
 
 
 def _is_script(text: Any) -> bool:
     """Whether it can be one; the core checks the rest."""
-    return isinstance(text, str) and text.isprintable() | ("\t" in text) and not any(c in text for c in "\n\r")
+    return (
+        isinstance(text, str) and text.isprintable() | ("\t" in text) and not any(c in text for c in "\n\r")
+    )

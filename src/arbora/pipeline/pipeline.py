@@ -65,7 +65,9 @@ class Pipeline:
         if not len(columns):
             return []
         found = self.parser.judge(columns, decode=decode, threads=threads)
-        return [tree for (tree,) in make_parsed(columns.sentences(), found, self.parser.names.labels, self.parser)]
+        return [
+            tree for (tree,) in make_parsed(columns.sentences(), found, self.parser.names.labels, self.parser)
+        ]
 
     def segment(self, text: str) -> Segmented:
         """The words of a text, without annotation, and where they stand in it."""
@@ -79,15 +81,15 @@ class Pipeline:
         """The segmenter; InputError where there is none."""
         if self.segmenter is None:
             raise InputError(
-                f"{self.source} has no segmenter, so it cannot read raw text; give it words as CoNLL-U, or train "
-                "on a treebank with `# text` or SpaceAfter=No"
+                f"{self.source} has no segmenter, so it cannot read raw text; give it words as CoNLL-U, or "
+                "train on a treebank with `# text` or SpaceAfter=No"
             )
         return self.segmenter
 
     # From words
 
     def prepare(self, columns: Columns, *, retag: bool = False, threads: int = 1) -> Columns:
-        """The same sentences, tagged: what a sentence without any UPOS lacks is filled in, or all with `retag`.
+        """The same sentences, tagged: what a sentence without UPOS lacks is filled in, or all with `retag`.
 
         Sentences that have tags stay as they are; so do lemmas, XPOS and FEATS where a sentence has some.
         """
@@ -159,9 +161,7 @@ class Pipeline:
             )
         return sentences
 
-    def kbest(
-        self, sentence: Sentence | Sequence[str], k: int, *, keep_heads: bool = False
-    ) -> list[Parsed]:
+    def kbest(self, sentence: Sentence | Sequence[str], k: int, *, keep_heads: bool = False) -> list[Parsed]:
         """The k most probable trees (1 <= k <= 1000), best first; see `Parser.kbest`."""
         return self.parser.kbest(self._tagged([sentence])[0], k, keep_heads=keep_heads)
 
@@ -173,11 +173,12 @@ class Pipeline:
 
     def rounded(self) -> Pipeline:
         """The pipeline that a file saved with `quantized` holds: to judge what is lost before saving."""
-        tagger, lemmatizer = (
-            None if part is None else type(part).from_parts(*part.to_parts(quantized=True), self.source)
-            for part in (self.tagger, self.lemmatizer)
-        )
-        return replace(self, parser=self.parser.rounded(), tagger=tagger, lemmatizer=lemmatizer)
+        parts: dict[str, Any] = {
+            name: type(part).from_parts(*part.to_parts(quantized=True), self.source)
+            for name, part in (("tagger", self.tagger), ("lemmatizer", self.lemmatizer))
+            if part is not None
+        }
+        return replace(self, parser=self.parser.rounded(), **parts)
 
     def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
         """Write the model file; `quantized` stores weights in one byte each, at a small loss of accuracy."""
@@ -196,7 +197,11 @@ class Pipeline:
         """What a model file holds, a parser alone or more; weights are memory-mapped."""
         file = read_model(path)
         if "parts" not in file.metadata:
-            return cls(parser=Parser.from_file(file), source=file.source)
+            parser = Parser.from_file(file)
+            about: dict[str, Any] = {
+                name: parser.about[name] for name in ("dev", "data") if name in parser.about
+            }
+            return cls(parser=parser, about=about, source=file.source)
         if file.entry("kind", str) != KIND:
             raise ModelError(
                 f"expected a model of kind {KIND!r}, got {file.metadata['kind']!r}; it is of another version",
@@ -235,7 +240,7 @@ def _read_part(file: ModelFile, name: str, read: Callable[..., Any]) -> Any:
 
 
 def _filled_in(columns: Columns, found: Columns) -> Columns:
-    """`columns` with what was found in sentences that have no UPOS at all, column by column where all is `_`."""
+    """`columns` with what was found, in sentences without UPOS, for those columns that are `_` in them."""
     bare = _is_bare(columns, "upos")
     for column in FILLED:
         wanted = np.repeat(bare & _is_bare(columns, column), np.diff(columns.offsets))

@@ -2,8 +2,8 @@
 
 UPOS is found for the whole sentence at once, the best sequence of tags exactly (Viterbi), from forms, their
 beginnings, ends and shapes, the words around, and a lexicon: which tags each word of the training treebank
-had. Then each word gets an analysis, a pair of XPOS and FEATS, among those that its UPOS had in training, from
-the same and the tags around it.
+had. Then each word gets an analysis, a pair of XPOS and FEATS, among those that its UPOS had in training,
+from the same and the tags around it.
 
 In training a word's own occurrence does not count in the lexicon: a word that occurs once is unknown then, as
 new words will be.
@@ -28,6 +28,7 @@ from arbora.pipeline.words import (
     Tensors,
     WordModel,
     WordSettings,
+    is_text,
     known_tags,
     lexicon_tensors,
     numbers,
@@ -100,9 +101,15 @@ class Tagger:
         tags = read_texts(metadata, "tags", source)
         analyses = _read_analyses(metadata.get("analyses"), len(tags), source)
         if metadata.get("features") != [UPOS_FEATURES, MORPH_FEATURES]:
-            raise ModelError(f"tagger: features of another version: {metadata.get('features')!r}", source=source)
+            raise ModelError(
+                f"tagger: features of another version: {metadata.get('features')!r}", source=source
+            )
         bits = metadata.get("bits")
-        if not isinstance(bits, list) or len(bits) != 2 or not all(type(b) is int and 8 <= b <= 26 for b in bits):
+        if (
+            not isinstance(bits, list)
+            or len(bits) != 2
+            or not all(type(b) is int and 8 <= b <= 26 for b in bits)
+        ):
             raise ModelError(f"tagger: expected two sizes of tables, got {bits!r}", source=source)
         upos = _upos_model(len(tags), bits[0])
         morphology = _morph_model(analyses, bits[1])
@@ -185,7 +192,12 @@ class Training:
             self.train, self.lexicon, np.maximum(self.gold, 0), self.gold_analyses, self.gold
         )
         weights, reports = train_words(
-            model, batch, self.settings.morphology, stage="morphology", judge=self._judge_morphology(model), **self._common
+            model,
+            batch,
+            self.settings.morphology,
+            stage="morphology",
+            judge=self._judge_morphology(model),
+            **self._common,
         )
         return replace(model, weights=weights), reports
 
@@ -245,9 +257,7 @@ def _analyses_of(columns: Columns, tags: Ints, count: int) -> tuple[tuple[tuple[
 def _gold_analyses(columns: Columns, tags: Ints, analyses: tuple[tuple[Analysis, ...], ...]) -> Ints:
     """Each word's number among its tag's analyses, -2 where training had none such."""
     places = {
-        (tag, *analysis): place
-        for tag, group in enumerate(analyses)
-        for place, analysis in enumerate(group)
+        (tag, *analysis): place for tag, group in enumerate(analyses) for place, analysis in enumerate(group)
     }
     xpos, feats = columns.strings("xpos"), columns.strings("feats")
     triples = zip(tags.tolist(), columns.ids("xpos").tolist(), columns.ids("feats").tolist(), strict=True)
@@ -256,13 +266,14 @@ def _gold_analyses(columns: Columns, tags: Ints, analyses: tuple[tuple[Analysis,
 
 def _read_analyses(found: Any, count: int, source: str) -> tuple[tuple[Analysis, ...], ...]:
     def fits(pair: Any) -> bool:
-        texts = isinstance(pair, list) and len(pair) == 2 and all(isinstance(text, str) for text in pair)
-        return texts and not any(not text or any(c in text for c in "\t\n\r") for text in pair)
+        return isinstance(pair, list) and len(pair) == 2 and all(map(is_text, pair))
 
     if (
         not isinstance(found, list)
         or len(found) != count
         or not all(isinstance(group, list) and group and all(map(fits, group)) for group in found)
     ):
-        raise ModelError("tagger: expected analyses of each tag, got others; the file is damaged", source=source)
+        raise ModelError(
+            "tagger: expected analyses of each tag, got others; the file is damaged", source=source
+        )
     return tuple(tuple((xpos, feats) for xpos, feats in group) for group in found)

@@ -88,7 +88,9 @@ def read_weights(tensors: Tensors, name: str, model: SequenceModel, source: str)
     elif name in tensors and tensors[name].dtype == np.float32:
         weights = tensors[name].reshape(-1)
     else:
-        raise ModelError(f"expected a tensor {name!r} of float32, got none; the file is damaged", source=source)
+        raise ModelError(
+            f"expected a tensor {name!r} of float32, got none; the file is damaged", source=source
+        )
     if weights.size != model.weight_count:
         raise ModelError(
             f"tensor {name!r}: expected {model.weight_count} weights, got {weights.size}", source=source
@@ -107,7 +109,9 @@ def read_lexicon(tensors: Tensors, source: str) -> TagLexicon:
     for name in ("lexicon.keys", "lexicon.classes"):
         array = tensors.get(name)
         if array is None or array.dtype != np.uint32 or array.ndim != 1:
-            raise ModelError(f"expected a tensor {name!r} of uint32, got none; the file is damaged", source=source)
+            raise ModelError(
+                f"expected a tensor {name!r} of uint32, got none; the file is damaged", source=source
+            )
         arrays.append(np.ascontiguousarray(array))
     try:
         return TagLexicon.from_arrays(*arrays)
@@ -117,16 +121,19 @@ def read_lexicon(tensors: Tensors, source: str) -> TagLexicon:
 
 def read_texts(metadata: Mapping[str, Any], name: str, source: str) -> tuple[str, ...]:
     """A list of different texts that any line of a treebank could hold; ModelError where it is none."""
-    found = metadata.get(name)
-    fits = isinstance(found, list) and all(isinstance(text, str) for text in found)
-    if not fits or len(set(found)) < len(found) or any(_is_hostile(text) for text in found):
+    found: Any = metadata.get(name)
+    if (
+        not isinstance(found, list)
+        or not all(is_text(text) for text in found)
+        or len(set(found)) < len(found)
+    ):
         raise ModelError(f"{name}: expected different texts, got others; the file is damaged", source=source)
     return tuple(found)
 
 
-def _is_hostile(text: str) -> bool:
-    """Whether a text would break a line of CoNLL-U."""
-    return not text or any(c in text for c in "\t\n\r")
+def is_text(value: Any) -> bool:
+    """Whether it is a text that a column of CoNLL-U can hold."""
+    return isinstance(value, str) and value != "" and not any(c in value for c in "\t\n\r")
 
 
 def train_words(

@@ -81,4 +81,6 @@ def _asked(query: Query) -> tuple[bool, bool]:
 
 
 def _not_answered(what: str) -> InputError:
-    return InputError(f"{what}: labels of words answer argmax and marginals; choose a learner that asks no more")
+    return InputError(
+        f"{what}: labels of words answer argmax and marginals; choose a learner that asks no more"
+    )

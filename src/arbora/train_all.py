@@ -1,8 +1,8 @@
 """Train all parts of a model on one treebank: segmenter, tagger, lemmatizer, parser.
 
-The parser is trained on tags like those that it will meet: each part of the treebank is tagged by a tagger that
-has not seen it (jackknifing), and dev by the tagger that the model gets. So its scores on dev are those of
-words with predicted tags. With `tags = "gold"` it is trained and judged on the treebank's own.
+The parser is trained on tags like those that it will meet: each part of the treebank is tagged by a tagger
+that has not seen it (jackknifing), and dev by the tagger that the model gets. So its scores on dev are those
+of words with predicted tags. With `tags = "gold"` it is trained and judged on the treebank's own.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _segmenter(
     observer.stage_begins("segmenter", 1, settings.epochs, 0)
 
     def told(epoch: int, loss: float, scores: dict[str, float]) -> None:
-        ordered = {name: scores[name] for name in ("words", "sentences") if name in scores}
+        ordered: Scores = {name: scores[name] for name in ("words", "sentences") if name in scores}
         reports.append(EpochReport("segmenter", Epoch(epoch, loss, loss, 1, 0.0, {}), ordered, best=False))
         observer.asked(1)
         observer.epoch_ends(reports[-1])
@@ -205,7 +205,14 @@ def jackknifed(
     for number, held in enumerate(fold_sentences(columns, folds), start=1):
         observer.note(f"jackknifing: tags of part {number} of {folds} by what the others teach")
         rest = np.setdiff1d(np.arange(len(columns)), held)
-        found.append((held, _folds_tools(columns.select(rest), config, tools, threads).apply(columns.select(held), threads)))
+        found.append(
+            (
+                held,
+                _folds_tools(columns.select(rest), config, tools, threads).apply(
+                    columns.select(held), threads
+                ),
+            )
+        )
     return _put_together(columns, found)
 
 
@@ -238,4 +245,3 @@ def _put_together(columns: Columns, found: list[tuple[NDArray[np.int64], Columns
             names += part.strings(column)
         columns = columns.with_column(column, ids, names)
     return columns
-

@@ -1,0 +1,148 @@
+// Labels of words: the best labelling and sums over all, against the list of all labellings; gradients against differences.
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "check.hpp"
+#include "errors/errors.hpp"
+#include "sequence/questions.hpp"
+
+using namespace arbora;
+using namespace arbora::sequence;
+
+namespace {
+
+struct Case {
+    Model model;
+    Batch batch;
+    std::vector<float> weights;
+};
+
+// Sentences of 0 to 4 words, three labels at most, a few features each.
+Case make_case(std::mt19937& random, bool transitions) {
+    Case made{{8, 3, transitions}, {}, {}};
+    made.batch.features = 3;
+    for (const int n : {1, 4, 0, 3}) {
+        for (int w = 0; w < n; ++w) {
+            for (int f = 0; f < 3; ++f) made.batch.places.push_back(random() % 256);
+            made.batch.labels.push_back(transitions ? 3 : 1 + static_cast<int>(random() % 3));
+            made.batch.gold.push_back(static_cast<int>(random() % static_cast<unsigned>(made.batch.labels.back())));
+        }
+        made.batch.offsets.push_back(static_cast<std::int64_t>(made.batch.labels.size()));
+    }
+    std::normal_distribution<float> normal;
+    for (std::size_t i = 0; i < made.model.weight_count(); ++i) made.weights.push_back(normal(random));
+    return made;
+}
+
+double score_of(const Case& made, const Sentence& sentence, const std::vector<int>& labels, bool cost) {
+    double score = 0.0;
+    for (int w = 0; w < sentence.n; ++w) {
+        for (int f = 0; f < sentence.features; ++f) score += static_cast<double>(made.weights[sentence.features_of(w)[f] + static_cast<std::uint32_t>(labels[static_cast<std::size_t>(w)])]);
+        if (made.model.transitions) score += static_cast<double>(made.weights[made.model.transition(w == 0 ? -1 : labels[static_cast<std::size_t>(w) - 1], labels[static_cast<std::size_t>(w)])]);
+        if (cost && labels[static_cast<std::size_t>(w)] != sentence.gold[w]) score += 1.0;
+    }
+    return score;
+}
+
+template <class Visit>
+void each_labelling(const Sentence& sentence, Visit visit) {
+    std::vector<int> labels(static_cast<std::size_t>(sentence.n), 0);
+    for (;;) {
+        visit(labels);
+        int w = sentence.n - 1;
+        while (w >= 0 && labels[static_cast<std::size_t>(w)] == sentence.labels[w] - 1) labels[static_cast<std::size_t>(w--)] = 0;
+        if (w < 0) return;
+        ++labels[static_cast<std::size_t>(w)];
+    }
+}
+
+Weights weights_of(const Case& made) {
+    WeightsState state;
+    state.v.assign(made.weights.begin(), made.weights.end());
+    for (const float w : made.weights) state.norm2 += static_cast<double>(w) * static_cast<double>(w);
+    return Weights(std::move(state));
+}
+
+}  // namespace
+
+TEST(sequence_best_and_sum_match_all_labellings) {
+    std::mt19937 random(7);
+    for (int round = 0; round < 60; ++round) {
+        const Case made = make_case(random, round % 2 == 0);
+        for (std::size_t s = 0; s < made.batch.size(); ++s) {
+            const Sentence sentence = made.batch.sentence(s);
+            for (const bool cost : {false, true}) {
+                double best = -1e300, sum = 0.0;
+                std::vector<double> marginals(static_cast<std::size_t>(sentence.n) * 3, 0.0);
+                each_labelling(sentence, [&](const std::vector<int>& labels) {
+                    const double score = score_of(made, sentence, labels, cost);
+                    best = std::max(best, score);
+                    sum += std::exp(score);
+                    for (int w = 0; w < sentence.n; ++w) marginals[static_cast<std::size_t>(w * 3 + labels[static_cast<std::size_t>(w)])] += std::exp(score);
+                });
+                Chain chain(made.model);
+                chain.score(sentence, made.weights.data(), 1.0, cost);
+                const auto found = chain.best();
+                CHECK(std::abs(score_of(made, sentence, {found.begin(), found.end()}, cost) - best) < 1e-5);
+                CHECK(std::abs(chain.sum() - std::log(sum)) < 1e-5);
+                for (int w = 0; w < sentence.n; ++w)
+                    for (int label = 0; label < sentence.labels[w]; ++label)
+                        CHECK(std::abs(chain.probability(w, label) - marginals[static_cast<std::size_t>(w * 3 + label)] / sum) < 1e-5);
+            }
+        }
+    }
+}
+
+TEST(sequence_differences_are_those_of_features) {
+    std::mt19937 random(8);
+    for (int round = 0; round < 20; ++round) {
+        Case made = make_case(random, round % 2 == 0);
+        const Weights weights = weights_of(made);
+        Questions questions(made.model, made.batch, 2);
+        for (std::size_t s = 0; s < made.batch.size(); ++s) {
+            const Sentence sentence = made.batch.sentence(s);
+            const Reply reply = questions.ask(s, weights, true);
+            double best = -1e300;
+            each_labelling(sentence, [&](const std::vector<int>& labels) { best = std::max(best, score_of(made, sentence, labels, true)); });
+            const double gold = score_of(made, sentence, {sentence.gold, sentence.gold + sentence.n}, false);
+            // Score plus cost of what was found: gold's score less the margin, and the loss.
+            CHECK(std::abs(gold - reply.margin + reply.loss - best) < 1e-4);
+        }
+    }
+}
+
+TEST(sequence_gradients_match_differences) {
+    std::mt19937 random(9);
+    for (int round = 0; round < 6; ++round) {
+        Case made = make_case(random, round % 2 == 0);
+        if (round >= 4) made.batch.gold[0] = made.batch.gold[3] = -1;  // not known: summed over
+        const std::vector<std::int64_t> all{0, 1, 2, 3};
+        std::vector<double> gradient(made.model.weight_count(), 0.0);
+        Questions questions(made.model, made.batch, 2);
+        questions.gradient(all, weights_of(made), false, gradient.data());
+        const Reply reply = questions.total(all, weights_of(made), true, false);
+        for (std::size_t i = 0; i < reply.difference.size(); ++i)
+            CHECK(std::abs(gradient[reply.difference.indices[i]] + static_cast<double>(reply.difference.values[i])) < 1e-4);
+        for (std::size_t i = 0; i < gradient.size(); i += 5) {
+            const float before = made.weights[i], step = 0.01F;
+            std::vector<double> unused(gradient.size());
+            made.weights[i] = before + step;
+            const double up = questions.gradient(all, weights_of(made), false, unused.data());
+            made.weights[i] = before - step;
+            const double down = questions.gradient(all, weights_of(made), false, unused.data());
+            made.weights[i] = before;
+            CHECK(std::abs((up - down) / (2.0 * static_cast<double>(step)) - gradient[i]) < 2e-3);
+        }
+    }
+}
+
+TEST(sequence_refuses_what_does_not_fit) {
+    std::mt19937 random(10);
+    Case made = make_case(random, false);
+    made.batch.labels[0] = 4;
+    CHECK_THROWS(Questions(made.model, made.batch, 1), InputError);
+    made = make_case(random, true);
+    made.batch.places[0] = 256;
+    CHECK_THROWS(predict(made.model, made.batch, made.weights.data(), 1), InputError);
+}
