@@ -23,16 +23,6 @@ std::uint8_t answer_of(std::int64_t all, std::int64_t ends, std::int64_t least, 
 
 double log1p_exp(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 
-// w_j -= rate g / sqrt(G_j), after G_j += g².
-void step(std::vector<float>& weights, std::vector<float>& squares, const std::uint32_t* places, std::size_t count, double gradient, double rate) {
-    const auto square = static_cast<float>(gradient * gradient);
-    for (std::size_t i = 0; i < count; ++i) {
-        float& sum = squares[places[i]];
-        sum += square;
-        weights[places[i]] -= static_cast<float>(rate * gradient) / std::sqrt(sum + 1e-6f);
-    }
-}
-
 std::vector<std::uint32_t> shuffled(std::size_t count, Generator& random) {
     std::vector<std::uint32_t> order(count);
     std::iota(order.begin(), order.end(), 0u);
@@ -43,13 +33,40 @@ std::vector<std::uint32_t> shuffled(std::size_t count, Generator& random) {
 
 }  // namespace
 
+void Learned::start(std::size_t size) {
+    w.assign(size, 0.0f);
+    squares.assign(size, 0.0f);
+    u.assign(size, 0.0);
+}
+
+void Learned::step(std::span<const std::uint32_t> places, double gradient, double rate) {
+    const auto square = static_cast<float>(gradient * gradient);
+    for (const std::uint32_t place : places) {
+        squares[place] += square;
+        const float change = -static_cast<float>(rate * gradient) / std::sqrt(squares[place] + 1e-6f);
+        w[place] += change;
+        u[place] += (steps - 1.0) * static_cast<double>(change);
+    }
+}
+
+double Learned::score(std::span<const std::uint32_t> places) const {
+    double sum = 0.0;
+    for (const std::uint32_t place : places) sum += static_cast<double>(w[place]);
+    return sum;
+}
+
+std::vector<float> Learned::mean() const {
+    std::vector<float> result(w);
+    if (steps > 0)
+        for (std::size_t i = 0; i < w.size(); ++i) result[i] = static_cast<float>(static_cast<double>(w[i]) - u[i] / steps);
+    return result;
+}
+
 Trainer::Trainer(const std::vector<GoldText>& texts, TrainerOptions options) : options_(options), random_(options.seed, 0) {
     if (options.bits < kLeastBits || options.bits > kMostBits) throw InputError("bits: expected 8 to 24");
     model_.bits = options.bits;
     const std::size_t size = std::size_t{1} << options.bits;
-    for (auto* weights : {&model_.token_weights, &model_.sentence_weights, &model_.multiword_weights, &token_squares_, &sentence_squares_,
-                          &multiword_squares_})
-        weights->assign(size, 0.0f);
+    for (Learned* learned : {&token_, &sentence_, &multiword_}) learned->start(size);
     token_counts_.assign(2 * kKinds * kKinds, 0);
     gap_counts_ = token_counts_;
     sentence_counts_.assign(6 * kKinds * kKinds, 0);
@@ -280,16 +297,16 @@ void Trainer::collect_choices() {
         }
 }
 
-double Trainer::pass(const Examples& examples, std::vector<float>& weights, std::vector<float>& squares) {
+double Trainer::pass(const Examples& examples, Learned& learned) {
     double loss = 0.0;
     for (const std::uint32_t e : shuffled(examples.answers.size(), random_)) {
-        const std::uint32_t* places = examples.places.data() + std::size_t{e} * examples.width;
-        double score = 0.0;
-        for (std::size_t i = 0; i < examples.width; ++i) score += static_cast<double>(weights[places[i]]);
+        const std::span<const std::uint32_t> places(examples.places.data() + std::size_t{e} * examples.width, examples.width);
+        ++learned.steps;
         const double sign = examples.answers[e] ? 1.0 : -1.0;
-        loss += log1p_exp(-sign * score);
-        const double gradient = -sign / (1.0 + std::exp(sign * score));
-        if (std::abs(gradient) > 1e-4) step(weights, squares, places, examples.width, gradient, options_.rate);
+        const double margin = sign * learned.score(places);
+        loss += log1p_exp(-margin);
+        const double gradient = -sign / (1.0 + std::exp(margin));
+        if (std::abs(gradient) > 1e-4) learned.step(places, gradient, options_.rate);
     }
     return loss;
 }
@@ -299,29 +316,34 @@ double Trainer::pass_choices() {
     std::vector<double> scores;
     for (const std::uint32_t c : shuffled(choices_.size(), random_)) {
         const Choice& choice = choices_[c];
-        scores.assign(choice.count + 1, 0.0);
-        for (std::size_t r = 0; r < choice.count; ++r)
-            for (std::size_t i = 0; i < kMultiwordFeatures; ++i)
-                scores[r + 1] += static_cast<double>(model_.multiword_weights[choice.places[r * kMultiwordFeatures + i]]);
+        const auto places = [&](std::size_t r) { return std::span(choice.places).subspan(r * kMultiwordFeatures, kMultiwordFeatures); };
+        ++multiword_.steps;
+        scores.assign(1, 0.0);
+        for (std::size_t r = 0; r < choice.count; ++r) scores.push_back(multiword_.score(places(r)));
         const double most = *std::max_element(scores.begin(), scores.end());
         double sum = 0.0;
         for (const double score : scores) sum += std::exp(score - most);
         loss += std::log(sum) + most - scores[choice.right];
         for (std::size_t r = 0; r < choice.count; ++r) {
             const double gradient = std::exp(scores[r + 1] - most) / sum - (choice.right == r + 1 ? 1.0 : 0.0);
-            if (std::abs(gradient) > 1e-4)
-                step(model_.multiword_weights, multiword_squares_, choice.places.data() + r * kMultiwordFeatures, kMultiwordFeatures, gradient,
-                     options_.rate);
+            if (std::abs(gradient) > 1e-4) multiword_.step(places(r), gradient, options_.rate);
         }
     }
     return loss;
 }
 
 double Trainer::epoch() {
-    const double loss = pass(tokens_, model_.token_weights, token_squares_) + pass(sentences_, model_.sentence_weights, sentence_squares_) +
-                        pass_choices();
+    const double loss = pass(tokens_, token_) + pass(sentences_, sentence_) + pass_choices();
     const std::size_t count = tokens_.answers.size() + sentences_.answers.size() + choices_.size();
     return count == 0 ? 0.0 : loss / static_cast<double>(count);
+}
+
+Model Trainer::model() const {
+    Model model = model_;
+    model.token_weights = token_.mean();
+    model.sentence_weights = sentence_.mean();
+    model.multiword_weights = multiword_.mean();
+    return model;
 }
 
 }  // namespace arbora::segment

@@ -1,11 +1,12 @@
 // Learns a segmenter's model from texts whose tokens, sentences and words are known.
 //
-// Three linear classifiers by stochastic gradient steps on the log-loss, step lengths adapted per weight [duchi-2011]; those for tokens
+// Three linear classifiers by stochastic gradient steps on the log-loss, step lengths adapted per weight [duchi-2011], averaged; those for tokens
 // and sentences are binary, that for multiword tokens chooses among the rules that a form may have and none. Where two classes of
 // characters never had a choice in training, a table answers instead. Same texts and seed, same model.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct GoldText {
 
 struct TrainerOptions {
     int bits = 18;
-    double rate = 0.2;
+    double rate = 0.1;
     double shortcut = 2e-4;        // share of exceptions that a table's answer may have
     std::int64_t least_seen = 50;  // times that two classes must have met
     double least_precision = 0.2;  // of an ending among forms: how many of those with it are split
@@ -39,6 +40,19 @@ struct Examples {
     std::vector<std::uint8_t> answers;
 };
 
+// Weights on their way. The mean over steps 1 .. t is w - u / t, where a change d at step s adds (s - 1) d to u.
+struct Learned {
+    std::vector<float> w, squares;
+    std::vector<double> u;
+    double steps = 0.0;
+
+    void start(std::size_t size);
+    // w_j -= rate g / sqrt(G_j), after G_j += g², for the places of an example.
+    void step(std::span<const std::uint32_t> places, double gradient, double rate);
+    double score(std::span<const std::uint32_t> places) const;
+    std::vector<float> mean() const;
+};
+
 class Trainer {
 public:
     // InputError where a text is not UTF-8, or a character of it that is no gap belongs to no token.
@@ -47,7 +61,8 @@ public:
     // One pass over all examples in random order; returns their mean loss. O(examples).
     double epoch();
 
-    const Model& model() const { return model_; }
+    // What was learned so far: the mean of the weights over all steps.
+    Model model() const;
     std::size_t token_examples() const { return tokens_.answers.size(); }
     std::size_t sentence_examples() const { return sentences_.answers.size(); }
 
@@ -72,7 +87,7 @@ private:
     void learn_candidates();
     void collect_choices();
     std::uint16_t rule_of(std::span<const std::uint32_t> token, const std::vector<Codes>& words);
-    double pass(const Examples& examples, std::vector<float>& weights, std::vector<float>& squares);
+    double pass(const Examples& examples, Learned& learned);
     double pass_choices();
 
     TrainerOptions options_;
@@ -82,7 +97,7 @@ private:
     std::vector<std::int64_t> token_counts_, gap_counts_, sentence_counts_;  // two per pair: all, and where it ends
     Examples tokens_, sentences_;
     std::vector<Choice> choices_;
-    std::vector<float> token_squares_, sentence_squares_, multiword_squares_;
+    Learned token_, sentence_, multiword_;
 };
 
 }  // namespace arbora::segment

@@ -222,7 +222,7 @@ class _Parts:
         is_number = isinstance(value, kinds) and not isinstance(value, bool)
         if not (is_number and abs(value) < 2**31):  # false for NaN, too
             raise self.error(f"metadata {name!r}: expected a number, got {str(value)[:40]}")
-        return kind(value)  # type: ignore[arg-type]
+        return kind(value)
 
     def check_versions(self) -> None:
         wanted = {
