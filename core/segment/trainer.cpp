@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "conll/utf8.hpp"
 #include "errors/errors.hpp"
@@ -13,6 +14,19 @@ namespace arbora::segment {
 namespace {
 
 std::size_t pair(std::size_t before, std::size_t after) { return before * kKinds + after; }
+
+std::size_t coarse_pair(std::size_t p) {
+    return pair(coarse(static_cast<std::uint8_t>(p / kKinds)), coarse(static_cast<std::uint8_t>(p % kKinds)));
+}
+
+// Two letters, or two digits.
+bool within_word(std::size_t p) {
+    using enum CharacterClass;
+    const std::size_t similar = coarse_pair(p);
+    for (const CharacterClass kind : {letter, digit})
+        if (similar == pair(static_cast<std::size_t>(kind), static_cast<std::size_t>(kind))) return true;
+    return false;
+}
 
 std::uint8_t answer_of(std::int64_t all, std::int64_t ends, std::int64_t least, double shortcut, bool may_always) {
     if (all < least) return static_cast<std::uint8_t>(Answer::ask);
@@ -62,6 +76,18 @@ std::vector<float> Learned::mean() const {
     return result;
 }
 
+namespace {
+
+void require_sound(const GoldText& gold) {
+    const std::size_t count = gold.starts.size();
+    if (gold.ends.size() != count || gold.last.size() != count || !(gold.words.empty() || gold.words.size() == count))
+        throw InputError("gold text: expected as many ends, last and words as starts");
+    if (gold.text.size() >= 0xFFFFFFFFULL || conll::first_bad_utf8(gold.text) != gold.text.size())
+        throw InputError("gold text: expected UTF-8 of less than 4 GiB");
+}
+
+}  // namespace
+
 Trainer::Trainer(const std::vector<GoldText>& texts, TrainerOptions options) : options_(options), random_(options.seed, 0) {
     if (options.bits < kLeastBits || options.bits > kMostBits) throw InputError("bits: expected 8 to 24");
     model_.bits = options.bits;
@@ -70,6 +96,10 @@ Trainer::Trainer(const std::vector<GoldText>& texts, TrainerOptions options) : o
     token_counts_.assign(2 * kKinds * kKinds, 0);
     gap_counts_ = token_counts_;
     sentence_counts_.assign(6 * kKinds * kKinds, 0);
+    for (const GoldText& gold : texts) {
+        require_sound(gold);
+        count_rules(gold);
+    }
     for (const GoldText& gold : texts) read(gold);
     for (const Paragraph& paragraph : paragraphs_) count_pairs(paragraph);
     decide_answers();
@@ -83,11 +113,6 @@ Trainer::Trainer(const std::vector<GoldText>& texts, TrainerOptions options) : o
 }
 
 void Trainer::read(const GoldText& gold) {
-    const std::size_t count = gold.starts.size();
-    if (gold.ends.size() != count || gold.last.size() != count || !(gold.words.empty() || gold.words.size() == count))
-        throw InputError("gold text: expected as many ends, last and words as starts");
-    if (gold.text.size() >= 0xFFFFFFFFULL || conll::first_bad_utf8(gold.text) != gold.text.size())
-        throw InputError("gold text: expected UTF-8 of less than 4 GiB");
     Place place;
     std::size_t token = 0;
     for (;;) {
@@ -125,13 +150,42 @@ void Trainer::take_paragraph(const GoldText& gold, Symbols&& symbols, std::size_
 }
 
 std::uint16_t Trainer::rule_of(std::span<const std::uint32_t> token, const std::vector<Codes>& words) {
-    const auto rule = find_rule(token, words);
-    if (!rule) return kPlain;
-    const auto found = std::find(model_.rules.begin(), model_.rules.end(), *rule);
-    if (found != model_.rules.end()) return static_cast<std::uint16_t>(found - model_.rules.begin());
+    // Of a cut counted from the end and from the beginning, the one that more words agree on.
+    std::optional<Rule> best;
+    std::size_t most = 0;
+    for (const bool from_end : {true, false}) {
+        auto rule = find_rule(token, words, from_end);
+        if (!rule) continue;
+        const std::size_t count = rule_splits_[*rule].size();
+        if (!best || count > most) best = std::move(rule), most = count;
+    }
+    if (!best) return kPlain;
+    const auto found = rule_numbers_.find(*best);
+    if (found != rule_numbers_.end()) return found->second;
     if (model_.rules.size() >= kMostRules) return kPlain;
-    model_.rules.push_back(*rule);
-    return static_cast<std::uint16_t>(model_.rules.size() - 1);
+    const auto number = static_cast<std::uint16_t>(model_.rules.size());
+    model_.rules.push_back(*best);
+    rule_numbers_.emplace(*best, number);
+    return number;
+}
+
+void Trainer::count_rules(const GoldText& gold) {
+    Place place;
+    Symbols symbols;
+    std::size_t token = 0;
+    for (;;) {
+        read_paragraph(gold.text, place, symbols);
+        if (symbols.empty() || gold.words.empty()) break;
+        for (std::size_t k = symbols.first(); k < symbols.last(); ++k) {
+            while (token < gold.starts.size() && gold.starts[token] < symbols.offsets[k]) ++token;
+            if (token == gold.starts.size() || gold.starts[token] != symbols.offsets[k] || gold.words[token].empty()) continue;
+            std::size_t end = k;
+            while (end < symbols.last() && symbols.offsets[end] < gold.ends[token]) ++end;
+            for (const bool from_end : {true, false})
+                if (auto rule = find_rule(std::span(symbols.codes).subspan(k, end - k), gold.words[token], from_end))
+                    rule_splits_[*rule].insert(gold.words[token]);
+        }
+    }
 }
 
 void Trainer::count_pairs(const Paragraph& paragraph) {
@@ -161,9 +215,22 @@ void Trainer::count_pairs(const Paragraph& paragraph) {
 
 void Trainer::decide_answers() {
     std::int64_t joined = 0;
-    for (std::size_t p = 0; p < kKinds * kKinds; ++p) joined += gap_counts_[2 * p] - gap_counts_[2 * p + 1];
+    std::vector<std::int64_t> coarse_counts(token_counts_.size(), 0);
     for (std::size_t p = 0; p < kKinds * kKinds; ++p) {
-        model_.token_answers.push_back(answer_of(token_counts_[2 * p], token_counts_[2 * p + 1], options_.least_seen, options_.shortcut, true));
+        joined += gap_counts_[2 * p] - gap_counts_[2 * p + 1];
+        for (std::size_t i = 0; i < 2; ++i) coarse_counts[2 * coarse_pair(p) + i] += token_counts_[2 * p + i];
+    }
+    for (std::size_t p = 0; p < kKinds * kKinds; ++p) {
+        const std::int64_t all = token_counts_[2 * p], ends = token_counts_[2 * p + 1];
+        std::uint8_t answer = answer_of(all, ends, options_.least_seen, options_.shortcut, true);
+        if (all < options_.least_seen && ends == 0 && within_word(p)) {
+            // Seldom or never seen: capitals in a row, say, are no more to be split than other letters.
+            const std::size_t similar = 2 * coarse_pair(p);
+            answer = coarse_counts[similar] == 0
+                         ? static_cast<std::uint8_t>(Answer::never)
+                         : answer_of(coarse_counts[similar], coarse_counts[similar + 1], options_.least_seen, options_.shortcut, false);
+        }
+        model_.token_answers.push_back(answer);
         // Without a token that holds a space, none ever will; else wherever one did.
         const bool ask = joined > 0 && gap_counts_[2 * p] > gap_counts_[2 * p + 1];
         model_.gap_answers.push_back(static_cast<std::uint8_t>(ask ? Answer::ask : Answer::always));

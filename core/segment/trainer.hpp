@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -79,6 +81,7 @@ private:
         std::vector<std::uint16_t> rules;  // per token
     };
 
+    void count_rules(const GoldText& gold);
     void read(const GoldText& gold);
     void take_paragraph(const GoldText& gold, Symbols&& symbols, std::size_t& token);
     void count_pairs(const Paragraph& paragraph);
@@ -94,6 +97,8 @@ private:
     Model model_;
     Generator random_;
     std::vector<Paragraph> paragraphs_;
+    std::map<Rule, std::set<std::vector<Codes>>> rule_splits_;  // the distinct words that each rule makes
+    std::map<Rule, std::uint16_t> rule_numbers_;
     std::vector<std::int64_t> token_counts_, gap_counts_, sentence_counts_;  // two per pair: all, and where it ends
     Examples tokens_, sentences_;
     std::vector<Choice> choices_;
