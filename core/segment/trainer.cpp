@@ -28,6 +28,10 @@ bool within_word(std::size_t p) {
     return false;
 }
 
+// Of positions that a table answers, one in so many is learned from all the same: the classifier must know them, too, to judge
+// what the table has never seen.
+constexpr std::uint64_t kSample = 16;
+
 std::uint8_t answer_of(std::int64_t all, std::int64_t ends, std::int64_t least, double shortcut, bool may_always) {
     if (all < least) return static_cast<std::uint8_t>(Answer::ask);
     const double share = static_cast<double>(ends) / static_cast<double>(all);
@@ -223,12 +227,15 @@ void Trainer::decide_answers() {
     for (std::size_t p = 0; p < kKinds * kKinds; ++p) {
         const std::int64_t all = token_counts_[2 * p], ends = token_counts_[2 * p + 1];
         std::uint8_t answer = answer_of(all, ends, options_.least_seen, options_.shortcut, true);
-        if (all < options_.least_seen && ends == 0 && within_word(p)) {
-            // Seldom or never seen: capitals in a row, say, are no more to be split than other letters.
-            const std::size_t similar = 2 * coarse_pair(p);
-            answer = coarse_counts[similar] == 0
-                         ? static_cast<std::uint8_t>(Answer::never)
-                         : answer_of(coarse_counts[similar], coarse_counts[similar + 1], options_.least_seen, options_.shortcut, false);
+        if (all < options_.least_seen) {
+            // Seldom or never seen: capitals, say, are taken as other letters are.
+            const std::int64_t alike = coarse_counts[2 * coarse_pair(p)], alike_ends = coarse_counts[2 * coarse_pair(p) + 1];
+            if (alike == 0 && within_word(p)) answer = static_cast<std::uint8_t>(Answer::never);
+            if (ends == 0 || ends == all) {
+                const std::uint8_t likely = answer_of(alike, alike_ends, options_.least_seen, options_.shortcut, true);
+                const bool agrees = all == 0 || likely == static_cast<std::uint8_t>(ends == 0 ? Answer::never : Answer::always);
+                if (agrees && alike > 0) answer = likely;
+            }
         }
         model_.token_answers.push_back(answer);
         // Without a token that holds a space, none ever will; else wherever one did.
@@ -252,7 +259,8 @@ void Trainer::collect(const Paragraph& paragraph) {
         const bool gap = symbols.gap(k);
         if (gap ? symbols.kind(k) == CharacterClass::newline : symbols.glued(k)) return;
         const auto& answers = gap ? model_.gap_answers : model_.token_answers;
-        if (answers[pair(symbols.kinds[k - 1], symbols.kinds[gap ? k + 1 : k])] != static_cast<std::uint8_t>(Answer::ask)) return;
+        const bool asked = answers[pair(symbols.kinds[k - 1], symbols.kinds[gap ? k + 1 : k])] == static_cast<std::uint8_t>(Answer::ask);
+        if (!asked && (gap || random_.next() % kSample != 0)) return;
         token_features(symbols, k, options_.bits, token_places);
         add(tokens_, token_places, ends);
     };
@@ -269,7 +277,7 @@ void Trainer::collect(const Paragraph& paragraph) {
         ask_token(token.last, true);
         const Break gap = break_after(symbols, token);
         const std::size_t which = static_cast<std::size_t>(gap) * kKinds * kKinds + pair(token.tail, tokens[t + 1].head);
-        if (model_.sentence_answers[which] == static_cast<std::uint8_t>(Answer::ask)) {
+        if (model_.sentence_answers[which] == static_cast<std::uint8_t>(Answer::ask) || random_.next() % kSample == 0) {
             sentence_features(symbols, tokens, t, so_far, line_length(symbols, token, line_start), options_.bits, sentence_places);
             add(sentences_, sentence_places, paragraph.last[t] != 0);
         }
