@@ -231,11 +231,8 @@ void Trainer::decide_answers() {
             // Seldom or never seen: capitals, say, are taken as other letters are.
             const std::int64_t alike = coarse_counts[2 * coarse_pair(p)], alike_ends = coarse_counts[2 * coarse_pair(p) + 1];
             if (alike == 0 && within_word(p)) answer = static_cast<std::uint8_t>(Answer::never);
-            if (ends == 0 || ends == all) {
-                const std::uint8_t likely = answer_of(alike, alike_ends, options_.least_seen, options_.shortcut, true);
-                const bool agrees = all == 0 || likely == static_cast<std::uint8_t>(ends == 0 ? Answer::never : Answer::always);
-                if (agrees && alike > 0) answer = likely;
-            }
+            if (alike > 0 && (all == 0 || (ends == 0 && within_word(p))))
+                answer = answer_of(alike, alike_ends, options_.least_seen, options_.shortcut, true);
         }
         model_.token_answers.push_back(answer);
         // Without a token that holds a space, none ever will; else wherever one did.
