@@ -81,7 +81,7 @@ std::vector<std::size_t> align(const Codes& token, const std::vector<Codes>& wor
 
 }  // namespace
 
-std::optional<std::vector<Word>> apply(const Rule& rule, std::span<const std::uint32_t> token) {
+std::optional<std::vector<Word>> split_token(const Rule& rule, std::span<const std::uint32_t> token) {
     const std::size_t n = token.size();
     std::vector<Word> words(rule.pieces.size());
     std::size_t begin = 0;
@@ -129,7 +129,7 @@ std::optional<Rule> find_rule(std::span<const std::uint32_t> token, const std::v
         begin = end;
     }
     for (const std::size_t cut : cuts) rule.cuts.push_back(static_cast<std::uint32_t>(rule.from_end ? form.size() - cut : cut));
-    const auto made = apply(rule, token);
+    const auto made = split_token(rule, token);
     if (!made) return std::nullopt;
     for (std::size_t w = 0; w < words.size(); ++w)
         if (lower((*made)[w].form) != lowered[w]) return std::nullopt;

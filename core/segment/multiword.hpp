@@ -51,7 +51,7 @@ struct Word {
 };
 
 // The words that a rule makes of a token; nothing where it does not fit. O(length).
-std::optional<std::vector<Word>> apply(const Rule& rule, std::span<const std::uint32_t> token);
+std::optional<std::vector<Word>> split_token(const Rule& rule, std::span<const std::uint32_t> token);
 
 // A rule that makes these words of this token, if there is one, with cuts from the end or from the beginning. O(length²).
 std::optional<Rule> find_rule(std::span<const std::uint32_t> token, const std::vector<Codes>& words, bool from_end);

@@ -50,7 +50,7 @@ public:
 
     // `rule`: nullptr for a plain token.
     void token(const Symbols& symbols, const Token& token, const Rule* rule) {
-        auto words = rule == nullptr ? std::nullopt : apply(*rule, std::span(symbols.codes).subspan(token.first, token.last - token.first));
+        auto words = rule == nullptr ? std::nullopt : split_token(*rule, std::span(symbols.codes).subspan(token.first, token.last - token.first));
         const auto count = static_cast<std::int64_t>(words ? words->size() : 1);
         if (words_ > 0 && words_ + count > options_.longest_sentence) end();
         if (tokens_ == 0) start_ = symbols.offsets[token.first];
