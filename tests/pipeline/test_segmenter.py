@@ -13,6 +13,7 @@ from segmenter_toys import toy_columns, unspaced_columns
 
 from arbora.data.columns import Columns, parse_text
 from arbora.data.raw_text import raw_text, tokens_of
+from arbora.data.treebank import read_columns
 from arbora.errors import ArboraError, DataError, InputError, ModelError
 from arbora.pipeline import segmenter as module
 from arbora.pipeline.segmenter import Segmenter
@@ -377,7 +378,7 @@ def official(gold: Columns, found: Columns):
         for line in columns.to_bytes().decode().split("\n"):
             fields = line.split("\t")
             if len(fields) == 10 and fields[0].isdigit():
-                fields[6:8] = ["0", "root"] if fields[0] == "1" else ["1", "dep"]
+                fields[6:9] = ["0", "root", "_"] if fields[0] == "1" else ["1", "dep", "_"]
             lines.append("\t".join(fields))
         return io.StringIO("\n".join(lines))
 
@@ -395,3 +396,16 @@ def test_scores_agree_with_the_official_scorer():
     assert ours["tokens"] < 100
     for name, value in theirs.items():
         assert ours[name] == pytest.approx(value, abs=0.2 if name == "words" else 1e-3)
+
+
+def test_raw_english_reaches_its_bar(treebank_dir):
+    paths = [treebank_dir / "UD_English-EWT" / f"en_ewt-ud-{part}.conllu" for part in ("train", "dev")]
+    if not all(path.exists() for path in paths):
+        pytest.skip(f"needs UD_English-EWT in {treebank_dir}; set ARBORA_DATA to where it is")
+    train, dev = map(read_columns, paths)
+    trained = train_segmenter(train, dev=dev)
+    tensors, metadata = trained.to_parts()
+    assert sum(tensor.nbytes for tensor in tensors.values()) < 1_500_000
+    scores = official(dev, Segmenter.from_parts(tensors, metadata).segment(raw_text(dev).text).columns)
+    assert scores["words"] > 98.5
+    assert scores["sentences"] > 85
