@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "random/generator.hpp"
+#include "segment/learned.hpp"
 #include "segment/segmenter.hpp"
 
 namespace arbora::segment {
@@ -40,19 +41,6 @@ struct Examples {
     std::size_t width = 0;
     std::vector<std::uint32_t> places;
     std::vector<std::uint8_t> answers;
-};
-
-// Weights on their way. The mean over steps 1 .. t is w - u / t, where a change d at step s adds (s - 1) d to u.
-struct Learned {
-    std::vector<float> w, squares;
-    std::vector<double> u;
-    double steps = 0.0;
-
-    void start(std::size_t size);
-    // w_j -= rate g / sqrt(G_j), after G_j += g², for the places of an example.
-    void step(std::span<const std::uint32_t> places, double gradient, double rate);
-    double score(std::span<const std::uint32_t> places) const;
-    std::vector<float> mean() const;
 };
 
 class Trainer {
