@@ -47,9 +47,9 @@ nb::object array(std::vector<Value> values) {
 }
 
 Model make_model(int bits, const Given<float>& token, const Given<float>& sentence, const Given<float>& multiword, const Given<std::uint8_t>& token_answers,
-                 const Given<std::uint8_t>& gap_answers, const Given<std::uint8_t>& sentence_answers, float threshold, const std::vector<PlainRule>& rules,
+                 const Given<std::uint8_t>& gap_answers, const Given<std::uint8_t>& sentence_answers, const std::vector<PlainRule>& rules,
                  const Given<std::uint64_t>& keys, const Given<std::uint16_t>& key_rules) {
-    Model model{bits, taken(token), taken(sentence), taken(multiword), taken(token_answers), taken(gap_answers), taken(sentence_answers), threshold, {}, {}};
+    Model model{bits, taken(token), taken(sentence), taken(multiword), taken(token_answers), taken(gap_answers), taken(sentence_answers), {}, {}};
     for (const auto& [from_end, cuts, pieces] : rules) {
         Rule rule{from_end, cuts, {}};
         for (const auto& [removed, added] : pieces) rule.pieces.push_back({removed, added});
@@ -69,7 +69,6 @@ nb::dict parts(const Model& model) {
     result["token_answers"] = array(model.token_answers);
     result["gap_answers"] = array(model.gap_answers);
     result["sentence_answers"] = array(model.sentence_answers);
-    result["threshold"] = model.sentence_threshold;
     std::vector<PlainRule> rules;
     for (const Rule& rule : model.rules) {
         std::vector<std::pair<std::uint32_t, std::vector<std::uint32_t>>> pieces;
@@ -97,13 +96,13 @@ void bind_applying(nb::module_& m) {
     nb::class_<Segmenter>(m, "SegmenterModel", "Finds sentences, tokens and words; see arbora.pipeline.segmenter.")
         .def("__init__", [](Segmenter* self, int bits, const Given<float>& token, const Given<float>& sentence, const Given<float>& multiword,
                             const Given<std::uint8_t>& token_answers, const Given<std::uint8_t>& gap_answers, const Given<std::uint8_t>& sentence_answers,
-                            float threshold, const std::vector<PlainRule>& rules, const Given<std::uint64_t>& keys, const Given<std::uint16_t>& key_rules) {
-                new (self) Segmenter(make_model(bits, token, sentence, multiword, token_answers, gap_answers, sentence_answers, threshold, rules, keys, key_rules));
-            }, nb::kw_only(), "bits"_a, "token"_a, "sentence"_a, "multiword"_a, "token_answers"_a, "gap_answers"_a, "sentence_answers"_a, "threshold"_a,
+                            const std::vector<PlainRule>& rules, const Given<std::uint64_t>& keys, const Given<std::uint16_t>& key_rules) {
+                new (self) Segmenter(make_model(bits, token, sentence, multiword, token_answers, gap_answers, sentence_answers, rules, keys, key_rules));
+            }, nb::kw_only(), "bits"_a, "token"_a, "sentence"_a, "multiword"_a, "token_answers"_a, "gap_answers"_a, "sentence_answers"_a,
             "rules"_a, "keys"_a, "key_rules"_a,
             nb::sig("def __init__(self, *, bits: int, token: numpy.typing.NDArray[numpy.float32], sentence: numpy.typing.NDArray[numpy.float32], "
                     "multiword: numpy.typing.NDArray[numpy.float32], token_answers: numpy.typing.NDArray[numpy.uint8], "
-                    "gap_answers: numpy.typing.NDArray[numpy.uint8], sentence_answers: numpy.typing.NDArray[numpy.uint8], threshold: float, "
+                    "gap_answers: numpy.typing.NDArray[numpy.uint8], sentence_answers: numpy.typing.NDArray[numpy.uint8], "
                     "rules: collections.abc.Sequence[tuple[bool, collections.abc.Sequence[int], collections.abc.Sequence[tuple[int, collections.abc.Sequence[int]]]]], "
                     "keys: numpy.typing.NDArray[numpy.uint64], key_rules: numpy.typing.NDArray[numpy.uint16]) -> None"))
         .def("parts", [](const Segmenter& self) { return parts(self.model()); }, nb::sig("def parts(self) -> dict[str, typing.Any]"))

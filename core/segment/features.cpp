@@ -27,17 +27,6 @@ struct Writer {
     void operator()(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) { (*this)(join(join(join(a, b), c), d)); }
 };
 
-bool is_wordy(std::uint8_t kind) {
-    return kind >= static_cast<std::uint8_t>(CharacterClass::upper) && kind <= static_cast<std::uint8_t>(CharacterClass::joiner);
-}
-
-// Letters that stand in one word count as one class; others as their own.
-std::uint8_t coarse(std::uint8_t kind) {
-    using enum CharacterClass;
-    const auto letter_kind = static_cast<std::uint8_t>(letter);
-    return kind >= static_cast<std::uint8_t>(upper) && kind <= letter_kind ? letter_kind : kind == static_cast<std::uint8_t>(mark) ? letter_kind : kind;
-}
-
 bool is_gap_kind(std::uint8_t kind) { return kind <= static_cast<std::uint8_t>(CharacterClass::control) || kind == kEdge; }
 
 // The run of characters of one kind that ends before k, or begins at k; at most kLongestRun of them.
@@ -93,6 +82,13 @@ bool looks_final(std::uint8_t kind) {
 }
 
 }  // namespace
+
+std::uint8_t coarse(std::uint8_t kind) {
+    using enum CharacterClass;
+    const auto is = [&](CharacterClass one) { return kind == static_cast<std::uint8_t>(one); };
+    if (is(upper) || is(lower) || is(title) || is(mark)) return static_cast<std::uint8_t>(letter);
+    return is(number) ? static_cast<std::uint8_t>(digit) : kind;
+}
 
 std::uint32_t bucket(std::size_t count) {
     if (count < 4) return static_cast<std::uint32_t>(count);

@@ -56,6 +56,9 @@ void sentence_features(const Symbols& symbols, std::span<const Token> tokens, st
 // What separates token t from the next one.
 Break break_after(const Symbols& symbols, const Token& token);
 
+// Letters of one word count as one class, whatever their case, with the marks on them; digits and other numbers likewise.
+std::uint8_t coarse(std::uint8_t kind);
+
 // A number as one of a few: exact below 4, then by powers of sqrt 2.
 std::uint32_t bucket(std::size_t count);
 

@@ -81,7 +81,7 @@ std::vector<std::size_t> align(const Codes& token, const std::vector<Codes>& wor
 
 }  // namespace
 
-std::optional<std::vector<Word>> apply(const Rule& rule, std::span<const std::uint32_t> token) {
+std::optional<std::vector<Word>> split_token(const Rule& rule, std::span<const std::uint32_t> token) {
     const std::size_t n = token.size();
     std::vector<Word> words(rule.pieces.size());
     std::size_t begin = 0;
@@ -108,7 +108,7 @@ std::optional<std::vector<Word>> apply(const Rule& rule, std::span<const std::ui
     return words;
 }
 
-std::optional<Rule> find_rule(std::span<const std::uint32_t> token, const std::vector<Codes>& words) {
+std::optional<Rule> find_rule(std::span<const std::uint32_t> token, const std::vector<Codes>& words, bool from_end) {
     if (words.size() < 2 || words.size() > kMostPieces || token.empty() || token.size() > 200) return std::nullopt;
     std::vector<Codes> lowered;
     for (const auto& word : words) {
@@ -118,20 +118,18 @@ std::optional<Rule> find_rule(std::span<const std::uint32_t> token, const std::v
     const Codes form = lower(token);
     const std::vector<std::size_t> cuts = align(form, lowered);
     Rule rule;
-    std::size_t begin = 0, longest = 0, which = 0;
+    rule.from_end = from_end;
+    std::size_t begin = 0;
     for (std::size_t w = 0; w < words.size(); ++w) {
         const std::size_t end = w < cuts.size() ? cuts[w] : form.size();
         const Codes& word = lowered[w];
         std::size_t same = 0;
         while (begin + same < end && same < word.size() && form[begin + same] == word[same]) ++same;
         rule.pieces.push_back({static_cast<std::uint32_t>(end - begin - same), Codes(word.begin() + static_cast<std::ptrdiff_t>(same), word.end())});
-        if (end - begin > longest) longest = end - begin, which = w;
         begin = end;
     }
-    // The longest piece is the one that varies: cuts are counted from the other side.
-    rule.from_end = which + 1 < words.size() || words.size() == 1;
     for (const std::size_t cut : cuts) rule.cuts.push_back(static_cast<std::uint32_t>(rule.from_end ? form.size() - cut : cut));
-    const auto made = apply(rule, token);
+    const auto made = split_token(rule, token);
     if (!made) return std::nullopt;
     for (std::size_t w = 0; w < words.size(); ++w)
         if (lower((*made)[w].form) != lowered[w]) return std::nullopt;

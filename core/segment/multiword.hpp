@@ -10,6 +10,7 @@
 // longest known ending (or beginning, for rules that cut there). Which of them, or none, is a linear classifier's choice.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -32,14 +33,14 @@ using Codes = std::vector<std::uint32_t>;
 struct Piece {
     std::uint32_t removed = 0;  // characters off the end
     Codes added;                // in lower case
-    bool operator==(const Piece&) const = default;
+    auto operator<=>(const Piece&) const = default;
 };
 
 struct Rule {
     bool from_end = true;
     std::vector<std::uint32_t> cuts;  // descending from the end, ascending from the beginning: left to right
     std::vector<Piece> pieces;        // one more than cuts
-    bool operator==(const Rule&) const = default;
+    auto operator<=>(const Rule&) const = default;
 };
 
 // One word of a split token; where it is as it stands in the token, that is characters [first, last) of it.
@@ -50,10 +51,10 @@ struct Word {
 };
 
 // The words that a rule makes of a token; nothing where it does not fit. O(length).
-std::optional<std::vector<Word>> apply(const Rule& rule, std::span<const std::uint32_t> token);
+std::optional<std::vector<Word>> split_token(const Rule& rule, std::span<const std::uint32_t> token);
 
-// A rule that makes these words of this token, if there is one. O(length²).
-std::optional<Rule> find_rule(std::span<const std::uint32_t> token, const std::vector<Codes>& words);
+// A rule that makes these words of this token, if there is one, with cuts from the end or from the beginning. O(length²).
+std::optional<Rule> find_rule(std::span<const std::uint32_t> token, const std::vector<Codes>& words, bool from_end);
 
 // InputError where a rule's numbers make no sense.
 void require_valid(const Rule& rule);
@@ -74,7 +75,7 @@ public:
     Candidates() = default;
     explicit Candidates(std::vector<Candidate> sorted);  // InputError where they are not
 
-    // The rules for a form; those of its affixes where `known` is false.
+    // The rules for a form that training knew; for any other, those of its longest affix that has some.
     std::span<const Candidate> of_form(std::span<const std::uint32_t> lowered) const { return find(form_key(lowered)); }
     std::span<const Candidate> of_affix(std::span<const std::uint32_t> lowered) const;
     const std::vector<Candidate>& all() const { return all_; }

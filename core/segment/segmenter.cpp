@@ -50,7 +50,7 @@ public:
 
     // `rule`: nullptr for a plain token.
     void token(const Symbols& symbols, const Token& token, const Rule* rule) {
-        auto words = rule == nullptr ? std::nullopt : apply(*rule, std::span(symbols.codes).subspan(token.first, token.last - token.first));
+        auto words = rule == nullptr ? std::nullopt : split_token(*rule, std::span(symbols.codes).subspan(token.first, token.last - token.first));
         const auto count = static_cast<std::int64_t>(words ? words->size() : 1);
         if (words_ > 0 && words_ + count > options_.longest_sentence) end();
         if (tokens_ == 0) start_ = symbols.offsets[token.first];
@@ -189,7 +189,6 @@ Segmenter::Segmenter(Model model) : model_(std::move(model)) {
     require_answers(model_.token_answers, kKinds * kKinds);
     require_answers(model_.gap_answers, kKinds * kKinds);
     require_answers(model_.sentence_answers, 3 * kKinds * kKinds);
-    require(std::isfinite(model_.sentence_threshold), "threshold: expected a finite number");
     require(model_.rules.size() <= kMostRules, "rules: expected 4096 at most");
     for (const Rule& rule : model_.rules) require_valid(rule);
     for (const Candidate& candidate : model_.candidates)
@@ -283,7 +282,7 @@ Segmented Segmenter::segment(std::string_view text, const Options& options) cons
             const auto answer = static_cast<Answer>(model_.sentence_answers[which]);
             bool ends = answer == Answer::always || (options.lines && gap == Break::line);
             if (answer == Answer::ask && !ends)
-                ends = sentence_score(symbols, tokens, t, so_far, line_length(symbols, token, line_start)) > model_.sentence_threshold;
+                ends = sentence_score(symbols, tokens, t, so_far, line_length(symbols, token, line_start)) > 0;
             if (gap == Break::line) line_start = symbols.offsets[tokens[t + 1].first];
             if (ends) {
                 output.end();

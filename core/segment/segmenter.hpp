@@ -26,7 +26,6 @@ struct Model {
     std::vector<std::uint8_t> token_answers;
     std::vector<std::uint8_t> gap_answers;  // of gaps: does a token end there (as a rule, always)
     std::vector<std::uint8_t> sentence_answers;
-    float sentence_threshold = 0.0f;
     std::vector<Rule> rules;
     std::vector<Candidate> candidates;
 };
@@ -61,7 +60,7 @@ public:
     void find_tokens(const Symbols& symbols, std::vector<Token>& out) const;
     // The rule for token t; kPlain where there is none.
     std::uint16_t find_multiword(const Symbols& symbols, std::span<const Token> tokens, std::size_t t) const;
-    // The score of "a sentence ends after token t", which does where it is above the threshold.
+    // The score of "a sentence ends after token t", which does where it is above 0.
     double sentence_score(const Symbols& symbols, std::span<const Token> tokens, std::size_t t, const SentenceSoFar& so_far, std::size_t line_length) const;
 
 private:

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "conll/utf8.hpp"
 #include "errors/errors.hpp"
@@ -14,6 +15,23 @@ namespace {
 
 std::size_t pair(std::size_t before, std::size_t after) { return before * kKinds + after; }
 
+std::size_t coarse_pair(std::size_t p) {
+    return pair(coarse(static_cast<std::uint8_t>(p / kKinds)), coarse(static_cast<std::uint8_t>(p % kKinds)));
+}
+
+// Two letters, or two digits.
+bool within_word(std::size_t p) {
+    using enum CharacterClass;
+    const std::size_t similar = coarse_pair(p);
+    for (const CharacterClass kind : {letter, digit})
+        if (similar == pair(static_cast<std::size_t>(kind), static_cast<std::size_t>(kind))) return true;
+    return false;
+}
+
+// Of positions that a table answers, one in so many is learned from all the same: the classifier must know them, too, to judge
+// what the table has never seen.
+constexpr std::uint64_t kSample = 16;
+
 std::uint8_t answer_of(std::int64_t all, std::int64_t ends, std::int64_t least, double shortcut, bool may_always) {
     if (all < least) return static_cast<std::uint8_t>(Answer::ask);
     const double share = static_cast<double>(ends) / static_cast<double>(all);
@@ -22,16 +40,6 @@ std::uint8_t answer_of(std::int64_t all, std::int64_t ends, std::int64_t least, 
 }
 
 double log1p_exp(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
-
-// w_j -= rate g / sqrt(G_j), after G_j += g².
-void step(std::vector<float>& weights, std::vector<float>& squares, const std::uint32_t* places, std::size_t count, double gradient, double rate) {
-    const auto square = static_cast<float>(gradient * gradient);
-    for (std::size_t i = 0; i < count; ++i) {
-        float& sum = squares[places[i]];
-        sum += square;
-        weights[places[i]] -= static_cast<float>(rate * gradient) / std::sqrt(sum + 1e-6f);
-    }
-}
 
 std::vector<std::uint32_t> shuffled(std::size_t count, Generator& random) {
     std::vector<std::uint32_t> order(count);
@@ -43,16 +51,30 @@ std::vector<std::uint32_t> shuffled(std::size_t count, Generator& random) {
 
 }  // namespace
 
+namespace {
+
+void require_sound(const GoldText& gold) {
+    const std::size_t count = gold.starts.size();
+    if (gold.ends.size() != count || gold.last.size() != count || !(gold.words.empty() || gold.words.size() == count))
+        throw InputError("gold text: expected as many ends, last and words as starts");
+    if (gold.text.size() >= 0xFFFFFFFFULL || conll::first_bad_utf8(gold.text) != gold.text.size())
+        throw InputError("gold text: expected UTF-8 of less than 4 GiB");
+}
+
+}  // namespace
+
 Trainer::Trainer(const std::vector<GoldText>& texts, TrainerOptions options) : options_(options), random_(options.seed, 0) {
     if (options.bits < kLeastBits || options.bits > kMostBits) throw InputError("bits: expected 8 to 24");
     model_.bits = options.bits;
     const std::size_t size = std::size_t{1} << options.bits;
-    for (auto* weights : {&model_.token_weights, &model_.sentence_weights, &model_.multiword_weights, &token_squares_, &sentence_squares_,
-                          &multiword_squares_})
-        weights->assign(size, 0.0f);
+    for (Learned* learned : {&token_, &sentence_, &multiword_}) learned->start(size);
     token_counts_.assign(2 * kKinds * kKinds, 0);
     gap_counts_ = token_counts_;
     sentence_counts_.assign(6 * kKinds * kKinds, 0);
+    for (const GoldText& gold : texts) {
+        require_sound(gold);
+        count_rules(gold);
+    }
     for (const GoldText& gold : texts) read(gold);
     for (const Paragraph& paragraph : paragraphs_) count_pairs(paragraph);
     decide_answers();
@@ -66,11 +88,6 @@ Trainer::Trainer(const std::vector<GoldText>& texts, TrainerOptions options) : o
 }
 
 void Trainer::read(const GoldText& gold) {
-    const std::size_t count = gold.starts.size();
-    if (gold.ends.size() != count || gold.last.size() != count || !(gold.words.empty() || gold.words.size() == count))
-        throw InputError("gold text: expected as many ends, last and words as starts");
-    if (gold.text.size() >= 0xFFFFFFFFULL || conll::first_bad_utf8(gold.text) != gold.text.size())
-        throw InputError("gold text: expected UTF-8 of less than 4 GiB");
     Place place;
     std::size_t token = 0;
     for (;;) {
@@ -108,13 +125,42 @@ void Trainer::take_paragraph(const GoldText& gold, Symbols&& symbols, std::size_
 }
 
 std::uint16_t Trainer::rule_of(std::span<const std::uint32_t> token, const std::vector<Codes>& words) {
-    const auto rule = find_rule(token, words);
-    if (!rule) return kPlain;
-    const auto found = std::find(model_.rules.begin(), model_.rules.end(), *rule);
-    if (found != model_.rules.end()) return static_cast<std::uint16_t>(found - model_.rules.begin());
+    // Of a cut counted from the end and from the beginning, the one that more words agree on.
+    std::optional<Rule> best;
+    std::size_t most = 0;
+    for (const bool from_end : {true, false}) {
+        auto rule = find_rule(token, words, from_end);
+        if (!rule) continue;
+        const std::size_t count = rule_splits_[*rule].size();
+        if (!best || count > most) best = std::move(rule), most = count;
+    }
+    if (!best) return kPlain;
+    const auto found = rule_numbers_.find(*best);
+    if (found != rule_numbers_.end()) return found->second;
     if (model_.rules.size() >= kMostRules) return kPlain;
-    model_.rules.push_back(*rule);
-    return static_cast<std::uint16_t>(model_.rules.size() - 1);
+    const auto number = static_cast<std::uint16_t>(model_.rules.size());
+    model_.rules.push_back(*best);
+    rule_numbers_.emplace(*best, number);
+    return number;
+}
+
+void Trainer::count_rules(const GoldText& gold) {
+    Place place;
+    Symbols symbols;
+    std::size_t token = 0;
+    for (;;) {
+        read_paragraph(gold.text, place, symbols);
+        if (symbols.empty() || gold.words.empty()) break;
+        for (std::size_t k = symbols.first(); k < symbols.last(); ++k) {
+            while (token < gold.starts.size() && gold.starts[token] < symbols.offsets[k]) ++token;
+            if (token == gold.starts.size() || gold.starts[token] != symbols.offsets[k] || gold.words[token].empty()) continue;
+            std::size_t end = k;
+            while (end < symbols.last() && symbols.offsets[end] < gold.ends[token]) ++end;
+            for (const bool from_end : {true, false})
+                if (auto rule = find_rule(std::span(symbols.codes).subspan(k, end - k), gold.words[token], from_end))
+                    rule_splits_[*rule].insert(gold.words[token]);
+        }
+    }
 }
 
 void Trainer::count_pairs(const Paragraph& paragraph) {
@@ -144,9 +190,22 @@ void Trainer::count_pairs(const Paragraph& paragraph) {
 
 void Trainer::decide_answers() {
     std::int64_t joined = 0;
-    for (std::size_t p = 0; p < kKinds * kKinds; ++p) joined += gap_counts_[2 * p] - gap_counts_[2 * p + 1];
+    std::vector<std::int64_t> coarse_counts(token_counts_.size(), 0);
     for (std::size_t p = 0; p < kKinds * kKinds; ++p) {
-        model_.token_answers.push_back(answer_of(token_counts_[2 * p], token_counts_[2 * p + 1], options_.least_seen, options_.shortcut, true));
+        joined += gap_counts_[2 * p] - gap_counts_[2 * p + 1];
+        for (std::size_t i = 0; i < 2; ++i) coarse_counts[2 * coarse_pair(p) + i] += token_counts_[2 * p + i];
+    }
+    for (std::size_t p = 0; p < kKinds * kKinds; ++p) {
+        const std::int64_t all = token_counts_[2 * p], ends = token_counts_[2 * p + 1];
+        std::uint8_t answer = answer_of(all, ends, options_.least_seen, options_.shortcut, true);
+        if (all < options_.least_seen) {
+            // Seldom or never seen: capitals, say, are taken as other letters are.
+            const std::int64_t alike = coarse_counts[2 * coarse_pair(p)], alike_ends = coarse_counts[2 * coarse_pair(p) + 1];
+            if (alike == 0 && within_word(p)) answer = static_cast<std::uint8_t>(Answer::never);
+            if (alike > 0 && (all == 0 || (ends == 0 && within_word(p))))
+                answer = answer_of(alike, alike_ends, options_.least_seen, options_.shortcut, true);
+        }
+        model_.token_answers.push_back(answer);
         // Without a token that holds a space, none ever will; else wherever one did.
         const bool ask = joined > 0 && gap_counts_[2 * p] > gap_counts_[2 * p + 1];
         model_.gap_answers.push_back(static_cast<std::uint8_t>(ask ? Answer::ask : Answer::always));
@@ -168,7 +227,8 @@ void Trainer::collect(const Paragraph& paragraph) {
         const bool gap = symbols.gap(k);
         if (gap ? symbols.kind(k) == CharacterClass::newline : symbols.glued(k)) return;
         const auto& answers = gap ? model_.gap_answers : model_.token_answers;
-        if (answers[pair(symbols.kinds[k - 1], symbols.kinds[gap ? k + 1 : k])] != static_cast<std::uint8_t>(Answer::ask)) return;
+        const bool asked = answers[pair(symbols.kinds[k - 1], symbols.kinds[gap ? k + 1 : k])] == static_cast<std::uint8_t>(Answer::ask);
+        if (!asked && (gap || random_.next() % kSample != 0)) return;
         token_features(symbols, k, options_.bits, token_places);
         add(tokens_, token_places, ends);
     };
@@ -185,7 +245,7 @@ void Trainer::collect(const Paragraph& paragraph) {
         ask_token(token.last, true);
         const Break gap = break_after(symbols, token);
         const std::size_t which = static_cast<std::size_t>(gap) * kKinds * kKinds + pair(token.tail, tokens[t + 1].head);
-        if (model_.sentence_answers[which] == static_cast<std::uint8_t>(Answer::ask)) {
+        if (model_.sentence_answers[which] == static_cast<std::uint8_t>(Answer::ask) || random_.next() % kSample == 0) {
             sentence_features(symbols, tokens, t, so_far, line_length(symbols, token, line_start), options_.bits, sentence_places);
             add(sentences_, sentence_places, paragraph.last[t] != 0);
         }
@@ -280,16 +340,16 @@ void Trainer::collect_choices() {
         }
 }
 
-double Trainer::pass(const Examples& examples, std::vector<float>& weights, std::vector<float>& squares) {
+double Trainer::pass(const Examples& examples, Learned& learned) {
     double loss = 0.0;
     for (const std::uint32_t e : shuffled(examples.answers.size(), random_)) {
-        const std::uint32_t* places = examples.places.data() + std::size_t{e} * examples.width;
-        double score = 0.0;
-        for (std::size_t i = 0; i < examples.width; ++i) score += static_cast<double>(weights[places[i]]);
+        const std::span<const std::uint32_t> places(examples.places.data() + std::size_t{e} * examples.width, examples.width);
+        ++learned.steps;
         const double sign = examples.answers[e] ? 1.0 : -1.0;
-        loss += log1p_exp(-sign * score);
-        const double gradient = -sign / (1.0 + std::exp(sign * score));
-        if (std::abs(gradient) > 1e-4) step(weights, squares, places, examples.width, gradient, options_.rate);
+        const double margin = sign * learned.score(places);
+        loss += log1p_exp(-margin);
+        const double gradient = -sign / (1.0 + std::exp(margin));
+        if (std::abs(gradient) > 1e-4) learned.step(places, gradient, options_.rate);
     }
     return loss;
 }
@@ -299,29 +359,34 @@ double Trainer::pass_choices() {
     std::vector<double> scores;
     for (const std::uint32_t c : shuffled(choices_.size(), random_)) {
         const Choice& choice = choices_[c];
-        scores.assign(choice.count + 1, 0.0);
-        for (std::size_t r = 0; r < choice.count; ++r)
-            for (std::size_t i = 0; i < kMultiwordFeatures; ++i)
-                scores[r + 1] += static_cast<double>(model_.multiword_weights[choice.places[r * kMultiwordFeatures + i]]);
+        const auto places = [&](std::size_t r) { return std::span(choice.places).subspan(r * kMultiwordFeatures, kMultiwordFeatures); };
+        ++multiword_.steps;
+        scores.assign(1, 0.0);
+        for (std::size_t r = 0; r < choice.count; ++r) scores.push_back(multiword_.score(places(r)));
         const double most = *std::max_element(scores.begin(), scores.end());
         double sum = 0.0;
         for (const double score : scores) sum += std::exp(score - most);
         loss += std::log(sum) + most - scores[choice.right];
         for (std::size_t r = 0; r < choice.count; ++r) {
             const double gradient = std::exp(scores[r + 1] - most) / sum - (choice.right == r + 1 ? 1.0 : 0.0);
-            if (std::abs(gradient) > 1e-4)
-                step(model_.multiword_weights, multiword_squares_, choice.places.data() + r * kMultiwordFeatures, kMultiwordFeatures, gradient,
-                     options_.rate);
+            if (std::abs(gradient) > 1e-4) multiword_.step(places(r), gradient, options_.rate);
         }
     }
     return loss;
 }
 
 double Trainer::epoch() {
-    const double loss = pass(tokens_, model_.token_weights, token_squares_) + pass(sentences_, model_.sentence_weights, sentence_squares_) +
-                        pass_choices();
+    const double loss = pass(tokens_, token_) + pass(sentences_, sentence_) + pass_choices();
     const std::size_t count = tokens_.answers.size() + sentences_.answers.size() + choices_.size();
     return count == 0 ? 0.0 : loss / static_cast<double>(count);
+}
+
+Model Trainer::model() const {
+    Model model = model_;
+    model.token_weights = token_.mean();
+    model.sentence_weights = sentence_.mean();
+    model.multiword_weights = multiword_.mean();
+    return model;
 }
 
 }  // namespace arbora::segment

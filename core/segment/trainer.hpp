@@ -1,15 +1,19 @@
 // Learns a segmenter's model from texts whose tokens, sentences and words are known.
 //
-// Three linear classifiers by stochastic gradient steps on the log-loss, step lengths adapted per weight [duchi-2011]; those for tokens
+// Three linear classifiers by stochastic gradient steps on the log-loss, step lengths adapted per weight [duchi-2011], averaged; those for tokens
 // and sentences are binary, that for multiword tokens chooses among the rules that a form may have and none. Where two classes of
 // characters never had a choice in training, a table answers instead. Same texts and seed, same model.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "random/generator.hpp"
+#include "segment/learned.hpp"
 #include "segment/segmenter.hpp"
 
 namespace arbora::segment {
@@ -25,7 +29,7 @@ struct GoldText {
 
 struct TrainerOptions {
     int bits = 18;
-    double rate = 0.2;
+    double rate = 0.1;
     double shortcut = 2e-4;        // share of exceptions that a table's answer may have
     std::int64_t least_seen = 50;  // times that two classes must have met
     double least_precision = 0.2;  // of an ending among forms: how many of those with it are split
@@ -47,7 +51,8 @@ public:
     // One pass over all examples in random order; returns their mean loss. O(examples).
     double epoch();
 
-    const Model& model() const { return model_; }
+    // What was learned so far: the mean of the weights over all steps.
+    Model model() const;
     std::size_t token_examples() const { return tokens_.answers.size(); }
     std::size_t sentence_examples() const { return sentences_.answers.size(); }
 
@@ -64,6 +69,7 @@ private:
         std::vector<std::uint16_t> rules;  // per token
     };
 
+    void count_rules(const GoldText& gold);
     void read(const GoldText& gold);
     void take_paragraph(const GoldText& gold, Symbols&& symbols, std::size_t& token);
     void count_pairs(const Paragraph& paragraph);
@@ -72,17 +78,19 @@ private:
     void learn_candidates();
     void collect_choices();
     std::uint16_t rule_of(std::span<const std::uint32_t> token, const std::vector<Codes>& words);
-    double pass(const Examples& examples, std::vector<float>& weights, std::vector<float>& squares);
+    double pass(const Examples& examples, Learned& learned);
     double pass_choices();
 
     TrainerOptions options_;
     Model model_;
     Generator random_;
     std::vector<Paragraph> paragraphs_;
+    std::map<Rule, std::set<std::vector<Codes>>> rule_splits_;  // the distinct words that each rule makes
+    std::map<Rule, std::uint16_t> rule_numbers_;
     std::vector<std::int64_t> token_counts_, gap_counts_, sentence_counts_;  // two per pair: all, and where it ends
     Examples tokens_, sentences_;
     std::vector<Choice> choices_;
-    std::vector<float> token_squares_, sentence_squares_, multiword_squares_;
+    Learned token_, sentence_, multiword_;
 };
 
 }  // namespace arbora::segment

@@ -119,7 +119,6 @@ class Segmenter:
             "characters": _core.SEGMENTER_CHARACTERS,
             "features": _core.SEGMENTER_FEATURES,
             "bits": parts["bits"],
-            "threshold": parts["threshold"],
             "rules": rules,
             "scores": dict(self.scores),
         }
@@ -137,8 +136,7 @@ class Segmenter:
         arrays |= {"keys": parts.tensor("keys", np.uint64), "key_rules": parts.tensor("key_rules", np.uint16)}
         try:
             native = _core.SegmenterModel(
-                bits=parts.number("bits", int),
-                threshold=parts.number("threshold", float),
+                bits=parts.number("bits"),
                 rules=parts.rules(),
                 **arrays,
             )
@@ -216,13 +214,11 @@ class _Parts:
     def error(self, what: str) -> ModelError:
         return ModelError(f"segmenter: {what}; {AGAIN}", source=self.source)
 
-    def number(self, name: str, kind: type[int] | type[float]) -> Any:
-        value: Any = self.metadata.get(name)
-        kinds = (int,) if kind is int else (int, float)
-        is_number = isinstance(value, kinds) and not isinstance(value, bool)
-        if not (is_number and abs(value) < 2**31):  # false for NaN, too
+    def number(self, name: str) -> int:
+        value = self.metadata.get(name)
+        if type(value) is not int or abs(value) >= 2**31:
             raise self.error(f"metadata {name!r}: expected a number, got {str(value)[:40]}")
-        return kind(value)
+        return value
 
     def check_versions(self) -> None:
         wanted = {
@@ -231,7 +227,7 @@ class _Parts:
             "features": _core.SEGMENTER_FEATURES,
         }
         for name, version in wanted.items():
-            got = self.number(name, int)
+            got = self.number(name)
             if got > version:
                 raise ModelError(
                     f"segmenter: expected version {version} of its {name}, got {got}; upgrade Arbora, "

@@ -35,7 +35,7 @@ Observer = Callable[[int, float, dict[str, float]], None]
 class SegmenterSettings:
     """How a segmenter is trained."""
 
-    epochs: int = 8
+    epochs: int = 5
     rate: float = 0.1
     """Length of the steps."""
     bits: int = 18
