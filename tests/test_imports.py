@@ -52,6 +52,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
         "scorers",
     },
     "table": {"_replace", "confidence", "data", "errors"},
+    "integrations": {"confidence", "data", "errors", "parser"},
     "temperature": {"data", "parser"},
     "ensemble": {"_core", "confidence", "data", "distribution", "errors", "inference", "parser"},
     "calibration": {"confidence", "data", "errors", "evaluate"},
