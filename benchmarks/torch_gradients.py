@@ -3,9 +3,9 @@
     python benchmarks/torch_gradients.py [--sizes 10 20 40] [--batch 32] [--json]
 
 `likelihood` is -log P(tree), the loss of a neural parser; `entropy` the entropy of the distribution. Both run
-forward and backward on float32 scores of one root (torch-struct: several, where its chart knows no other). Ours
-and the peer take turns on the same scores and the best of several rounds counts, so that a busy machine hurts both
-alike; what the two answer is compared first, where they mean the same.
+forward and backward on float32 scores: projective trees with one root, non-projective ones with several. Ours
+and the peer take turns on the same scores and the best of several rounds counts, so that a busy machine hurts
+both alike; how far their gradients differ is shown, too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def peer_scores(scores: torch.Tensor) -> torch.Tensor:
 
 
 def our_loss(query: str, scores: torch.Tensor, heads: torch.Tensor, trees: str) -> torch.Tensor:
-    distribution = TreeDistribution(scores, trees=trees, roots="multi" if trees == "nonprojective" else "single")
+    distribution = TreeDistribution(
+        scores, trees=trees, roots="multi" if trees == "nonprojective" else "single"
+    )
     return -distribution.log_prob(heads).sum() if query == "likelihood" else distribution.entropy.sum()
 
 
@@ -83,12 +85,16 @@ def measure(query: str, trees: str, n: int, batch: int) -> dict[str, object]:
             times[name].append(timed(lambda s, run=runs[name]: run(query, s, heads, trees), scores)[0])
     best |= {name: min(each) for name, each in times.items()}
     if len(gradients) == 2:
-        best["largest difference"] = float((gradients["arbora"] - gradients["torch-struct"])[:, :, 1:].abs().max())
+        best["largest difference"] = float(
+            (gradients["arbora"] - gradients["torch-struct"])[:, :, 1:].abs().max()
+        )
     return best
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 20, 40])
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--json", action="store_true")
