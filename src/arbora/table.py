@@ -23,8 +23,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain, islice
-from typing import Any, TypeAlias
+from itertools import chain, groupby, islice
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,7 @@ Given: TypeAlias = "Columns | Iterable[Sentence] | Iterable[Parsed]"
 
 NOTHING = "_"
 ROWS_PER_GROUP = 1 << 17
+ROWS_AT_ONCE = 1 << 14
 SENTENCES_AT_ONCE = 4096
 REQUIRED = ("sentence", "form")
 NUMBER = r"([01](?:\.\d+)?)"
@@ -250,57 +251,102 @@ def _as_arrow(table: Any) -> Any:
         raise InputError(f"table: expected one of pyarrow, pandas or Polars, got {kind}: {error}") from error
 
 
+class _Row(NamedTuple):
+    """A word of a table; None where a column is absent or null."""
+
+    sentence: Any
+    id: Any
+    form: Any
+    lemma: Any
+    upos: Any
+    xpos: Any
+    feats: Any
+    head: Any
+    deprel: Any
+    deps: Any
+    misc: Any
+    sent_id: Any
+    other_lines: Any
+
+
 def _sentences(tables: Iterable[Any], source: str) -> Iterator[Sentence]:
     """Sentences of consecutive tables; one may begin in one and end in the next."""
-    held: list[dict[str, Any]] = []
+    held: list[_Row] = []
+    numbered = False
     for table in tables:
+        numbered = "id" in table.column_names
         missing = [name for name in REQUIRED if name not in table.column_names]
         if missing:
             raise InputError(
                 f"{source}: expected columns {' and '.join(REQUIRED)}, got none named {missing[0]}"
             )
-        known = [name for name in _schema().names if name in table.column_names]
-        for batch in table.select(known).to_batches(max_chunksize=ROWS_PER_GROUP):
-            for row in batch.to_pylist():
-                if held and row["sentence"] != held[0]["sentence"]:
-                    yield _sentence(held, source)
-                    held = []
-                held.append(row)
+        for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
+            rows = chain(held, _rows(batch))
+            *whole, held = [list(of_one) for _, of_one in groupby(rows, lambda row: row.sentence)]
+            yield from _parsed(whole, source, numbered=numbered)
     if held:
-        yield _sentence(held, source)
+        yield from _parsed([held], source, numbered=numbered)
 
 
-def _sentence(rows: Sequence[dict[str, Any]], source: str) -> Sentence:
-    where = f"{source}: sentence {rows[0]['sentence']}"
-    if "id" in rows[0] and [row["id"] for row in rows] != list(range(1, len(rows) + 1)):
-        raise InputError(
-            f"{where}: expected rows with id 1 to {len(rows)} in order; were some left out or sorted?"
-        )
-    other = rows[0].get("other_lines") or ""
-    lines = other.split("\n") if other else []
-    if not any(line.startswith("#") for line in lines) and rows[0].get("sent_id"):
-        lines.insert(0, f"# sent_id = {rows[0]['sent_id']}")
-    before: dict[int, list[str]] = {}
-    for line in lines:
-        if not line.startswith("#"):
-            number = re.match(r"(\d+)([-.])\d+\t", line)
-            if number is None:
-                raise InputError(
-                    f"{where}: other_lines: expected comments, multiword tokens or empty nodes, got {line!r}"
-                )
-            before.setdefault(int(number[1]) + (number[2] == "."), []).append(line)
-    text = [line for line in lines if line.startswith("#")]
-    for i, row in enumerate(rows, start=1):
-        text += before.pop(i, [])
-        fields = [_text(row, name) for name in ("form", "lemma", "upos", "xpos", "feats")]
-        fields += [_head(row.get("head"))]
-        text.append("\t".join([str(i), *fields, *(_text(row, name) for name in ("deprel", "deps", "misc"))]))
-    text += chain.from_iterable(before.values())
+def _rows(batch: Any) -> Iterator[_Row]:
+    return map(_Row._make, zip(*(_values(batch, name) for name in _Row._fields), strict=True))
+
+
+def _values(batch: Any, name: str) -> list[Any]:
+    """A column as Python objects, each distinct text once."""
+    if name not in batch.schema.names:
+        return [None] * batch.num_rows
+    array = batch.column(name)
+    if not hasattr(array, "indices"):
+        return list(array.to_pylist())
+    texts = array.dictionary.to_pylist()
+    return [None if place is None else texts[place] for place in array.indices.to_pylist()]
+
+
+def _parsed(groups: Sequence[Sequence[_Row]], source: str, *, numbered: bool) -> Iterator[Sentence]:
+    """Sentences from their rows in one native call; one by one where something is wrong, to say where."""
+    names = [f"{source}: sentence {rows[0].sentence}" for rows in groups]
+    texts = [_text_of(rows, where, numbered) for rows, where in zip(groups, names, strict=True)]
     try:
-        (found,) = parse_text("\n".join(text) + "\n\n", "conllu").sentences()
-    except (DataError, ValueError) as error:
-        raise InputError(f"{where}: {getattr(error, 'what', error)}") from None
-    return found
+        columns = parse_text("".join(texts), "conllu")
+    except DataError:
+        columns = None
+    if columns is not None and np.diff(columns.offsets).tolist() == list(map(len, groups)):
+        yield from columns.sentences()
+        return
+    for rows, text, where in zip(groups, texts, names, strict=True):
+        try:
+            found = list(parse_text(text, "conllu").sentences())
+        except DataError as error:
+            raise InputError(f"{where}: {error.what}") from None
+        if list(map(len, found)) != [len(rows)]:
+            raise InputError(f"{where}: expected texts without line breaks, got others")
+        yield from found
+
+
+def _text_of(rows: Sequence[_Row], where: str, numbered: bool) -> str:
+    """The lines of a sentence."""
+    first = rows[0]
+    if numbered and [row.id for row in rows] != list(range(1, len(rows) + 1)):
+        wanted = f"id 1 to {len(rows)} in order"
+        raise InputError(f"{where}: expected rows with {wanted}; were some left out or sorted?")
+    lines = first.other_lines.split("\n") if isinstance(first.other_lines, str) else []
+    text = [line for line in lines if line.startswith("#")]
+    if not text and isinstance(first.sent_id, str):
+        text.append(f"# sent_id = {first.sent_id}")
+    before: dict[int, list[str]] = {}
+    for line in (line for line in lines if not line.startswith("#")):
+        number = re.match(r"(\d{1,9})([-.])\d+\t", line)
+        if number is None:
+            expected = "comments, multiword tokens or empty nodes"
+            raise InputError(f"{where}: other_lines: expected {expected}, got {line!r}")
+        before.setdefault(int(number[1]) + (number[2] == "."), []).append(line)
+    for i, row in enumerate(rows, start=1):
+        text += before.pop(i, ())
+        fields = [str(i), *map(_cell, row[2:7]), _head(row.head), *map(_cell, row[8:11])]
+        text.append("\t".join(fields))
+    text += chain.from_iterable(before.values())
+    return "\n".join([*text, "", ""])
 
 
 def _head(value: Any) -> str:
@@ -310,8 +356,7 @@ def _head(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _text(row: dict[str, Any], name: str) -> str:
-    value = row.get(name)
+def _cell(value: Any) -> str:
     return NOTHING if value is None or value != value else str(value)
 
 
