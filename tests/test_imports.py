@@ -52,7 +52,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
         "scorers",
     },
     "table": {"_replace", "confidence", "data", "errors"},
-    "integrations": {"confidence", "data", "errors", "parser"},
+    "integrations": {"__init__", "confidence", "data", "errors"},
     "temperature": {"data", "parser"},
     "ensemble": {"_core", "confidence", "data", "distribution", "errors", "inference", "parser"},
     "calibration": {"confidence", "data", "errors", "evaluate"},

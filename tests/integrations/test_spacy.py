@@ -13,6 +13,8 @@ spacy = pytest.importorskip("spacy", reason="spaCy is not installed: pip install
 
 from spacy.tokens import Doc, DocBin  # noqa: E402
 
+from arbora.integrations import spacy as integration  # noqa: E402
+
 
 @pytest.fixture(scope="module")
 def gold():
@@ -130,6 +132,12 @@ def test_words_that_no_treebank_could_hold(nlp):
     doc = nlp(Doc(nlp.vocab, words=words))
     assert [token.text for token in doc] == words
     assert sum(token.head == token for token in doc) == len(list(doc.sents))
+
+
+def test_features_are_in_the_order_of_treebanks(nlp):
+    doc = Doc(nlp.vocab, words=["1st"], morphs=["Number=Sing|NumForm=Combi|NumType=Ord"])
+    assert str(doc[0].morph) != "Number=Sing|NumForm=Combi|NumType=Ord"
+    assert integration._sentence(list(doc)).feats == ("Number=Sing|NumForm=Combi|NumType=Ord",)
 
 
 class Tagging:

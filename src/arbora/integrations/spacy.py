@@ -34,10 +34,10 @@ try:
 except ImportError as error:
     raise ImportError("arbora.integrations.spacy needs spaCy: pip install 'arbora[spacy]'") from error
 
+import arbora
 from arbora.confidence import Parsed
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError, ModelError
-from arbora.parser import load
 
 __all__ = ["ArboraParser", "make_arbora"]
 
@@ -90,7 +90,7 @@ class ArboraParser(Pipe):
         if self._loaded is None:
             if self.model is not None and not Path(self.model).is_file():
                 raise ModelError("no such file; name a model that `arbora train` wrote", source=self.model)
-            self._loaded = load(*([] if self.model is None else [self.model]))
+            self._loaded = arbora.load(*([] if self.model is None else [self.model]))
         return self._loaded
 
     def __call__(self, doc: Doc) -> Doc:
@@ -196,7 +196,7 @@ class ArboraParser(Pipe):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / MODEL_FILE
             path.write_bytes(model)
-            self._loaded = load(path)  # what is mapped stays mapped when the file goes
+            self._loaded = arbora.load(path)  # what is mapped stays mapped when the file goes
         self.model = None
         return self
 
@@ -236,8 +236,13 @@ def _sentence(tokens: Sequence[Token]) -> Sentence:
         column(token.pos_ for token in tokens),
         lemmas=column(token.lemma_ for token in tokens),
         xpos=column(token.tag_ for token in tokens),
-        feats=column(str(token.morph) for token in tokens),
+        feats=column(_features(token) for token in tokens),
     )
+
+
+def _features(token: Token) -> str:
+    """FEATS in the order of Universal Dependencies, which ignores case; spaCy's does not."""
+    return "|".join(sorted(str(token.morph).split("|"), key=str.lower))
 
 
 def _write(doc: Doc, found: Sequence[tuple[_Words, Parsed | Sentence | None]]) -> None:
