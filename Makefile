@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 60
 SOURCES := $(shell find core bindings -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt) CMakeLists.txt
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=None -DARBORA_SANITIZE=ON
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting lint docs stubs clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-torch lint docs stubs clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -41,10 +41,15 @@ fuzz-conll: build/sanitize/fuzz_conll
 fuzz-inference: .venv/built
 	$(BIN)/python tests/fuzz/fuzz_inference.py --seconds $(FUZZ_SECONDS)
 
-bench: bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting
+bench: bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-torch
 
 bench-io bench-segmenting: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py
+
+# Losses and gradients of neural scores; without PyTorch there is nothing to measure.
+bench-torch: .venv/bench
+	@if $(BIN)/python -c 'import torch' 2> /dev/null; then $(BIN)/python benchmarks/torch_gradients.py $(BENCH_OPTIONS); \
+	else echo 'bench-torch: torch is not available'; fi
 
 bench-inference bench-training bench-parsing bench-confidence: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py $(BENCH_OPTIONS)

@@ -141,6 +141,10 @@ def test_clear_errors(sentences, tmp_path):
     lines = first.set_column(len(first.column_names) - 1, "other_lines", pa.array(["x\ty"] * first.num_rows))
     with pytest.raises(InputError, match="other_lines: expected"):
         list(table.from_table(lines))
+    for form in ("b\n", "b\n2\tc\t_\t_\t_\t_\t0\troot\t_\t_\n3", "b\t"):
+        broken = pa.table({"sentence": [0, 1], "form": ["a", form]})
+        with pytest.raises(InputError, match="sentence 1: "):
+            list(table.from_table(broken))
     for name, data in (("text", b"no parquet"), ("cut", b"PAR1" + bytes(100)), ("empty", b"")):
         (tmp_path / name).write_bytes(data)
         with pytest.raises(DataError, match=f"{name}: expected a Parquet file of words"):

@@ -23,13 +23,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora._replace import replacing
+from arbora._table_rows import sentences_of
 from arbora.confidence import HEAD, LABEL, TREE, Parsed
 from arbora.data import conllu
 from arbora.data.columns import TEXT_COLUMNS, Columns, Format, TextColumn, parse_text
@@ -52,10 +53,8 @@ __all__ = [
 Floats: TypeAlias = NDArray[np.float64]
 Given: TypeAlias = "Columns | Iterable[Sentence] | Iterable[Parsed]"
 
-NOTHING = "_"
 ROWS_PER_GROUP = 1 << 17
 SENTENCES_AT_ONCE = 4096
-REQUIRED = ("sentence", "form")
 NUMBER = r"([01](?:\.\d+)?)"
 TOKEN_RANGE = re.compile(r"(?:^|\|)TokenRange=(\d{1,9}):(\d{1,9})(?![^|])")
 HEAD_PROBABILITY = re.compile(rf"(?:^|\|){HEAD}={NUMBER}(?![^|])")
@@ -216,7 +215,7 @@ def from_table(table: Any) -> Iterator[Sentence]:
 
     Needs `sentence` and `form`; what is absent or null is "not given". InputError where rows are no words.
     """
-    return _sentences([_as_arrow(table)], "table")
+    return sentences_of([_as_arrow(table)], "table")
 
 
 def read_parquet(path: str | os.PathLike[str]) -> Iterator[Sentence]:
@@ -229,7 +228,7 @@ def read_parquet(path: str | os.PathLike[str]) -> Iterator[Sentence]:
         with parquet.ParquetFile(source) as file:
             names = [name for name in _schema().names if name in file.schema_arrow.names]
             groups = (file.read_row_group(i, columns=names) for i in range(file.num_row_groups))
-            yield from _sentences(groups, source)
+            yield from sentences_of(groups, source)
     except (pa.ArrowException, InputError) as error:
         what = " ".join(str(error).removeprefix(f"{source}: ").split())
         raise DataError(f"expected a Parquet file of words, got another: {what}", source=source) from None
@@ -248,71 +247,6 @@ def _as_arrow(table: Any) -> Any:
     except (AttributeError, TypeError, pa.ArrowException) as error:
         kind = type(table).__name__
         raise InputError(f"table: expected one of pyarrow, pandas or Polars, got {kind}: {error}") from error
-
-
-def _sentences(tables: Iterable[Any], source: str) -> Iterator[Sentence]:
-    """Sentences of consecutive tables; one may begin in one and end in the next."""
-    held: list[dict[str, Any]] = []
-    for table in tables:
-        missing = [name for name in REQUIRED if name not in table.column_names]
-        if missing:
-            raise InputError(
-                f"{source}: expected columns {' and '.join(REQUIRED)}, got none named {missing[0]}"
-            )
-        known = [name for name in _schema().names if name in table.column_names]
-        for batch in table.select(known).to_batches(max_chunksize=ROWS_PER_GROUP):
-            for row in batch.to_pylist():
-                if held and row["sentence"] != held[0]["sentence"]:
-                    yield _sentence(held, source)
-                    held = []
-                held.append(row)
-    if held:
-        yield _sentence(held, source)
-
-
-def _sentence(rows: Sequence[dict[str, Any]], source: str) -> Sentence:
-    where = f"{source}: sentence {rows[0]['sentence']}"
-    if "id" in rows[0] and [row["id"] for row in rows] != list(range(1, len(rows) + 1)):
-        raise InputError(
-            f"{where}: expected rows with id 1 to {len(rows)} in order; were some left out or sorted?"
-        )
-    other = rows[0].get("other_lines") or ""
-    lines = other.split("\n") if other else []
-    if not any(line.startswith("#") for line in lines) and rows[0].get("sent_id"):
-        lines.insert(0, f"# sent_id = {rows[0]['sent_id']}")
-    before: dict[int, list[str]] = {}
-    for line in lines:
-        if not line.startswith("#"):
-            number = re.match(r"(\d+)([-.])\d+\t", line)
-            if number is None:
-                raise InputError(
-                    f"{where}: other_lines: expected comments, multiword tokens or empty nodes, got {line!r}"
-                )
-            before.setdefault(int(number[1]) + (number[2] == "."), []).append(line)
-    text = [line for line in lines if line.startswith("#")]
-    for i, row in enumerate(rows, start=1):
-        text += before.pop(i, [])
-        fields = [_text(row, name) for name in ("form", "lemma", "upos", "xpos", "feats")]
-        fields += [_head(row.get("head"))]
-        text.append("\t".join([str(i), *fields, *(_text(row, name) for name in ("deprel", "deps", "misc"))]))
-    text += chain.from_iterable(before.values())
-    try:
-        (found,) = parse_text("\n".join(text) + "\n\n", "conllu").sentences()
-    except (DataError, ValueError) as error:
-        raise InputError(f"{where}: {getattr(error, 'what', error)}") from None
-    return found
-
-
-def _head(value: Any) -> str:
-    if value is None or value != value or value == NO_HEAD:
-        return NOTHING
-    # Tables that know no nulls among whole numbers have made floats of them.
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _text(row: dict[str, Any], name: str) -> str:
-    value = row.get(name)
-    return NOTHING if value is None or value != value else str(value)
 
 
 # Columns to rows

@@ -260,15 +260,14 @@ class TreeDistribution:
         trees = self._whole(heads, "heads")
         if labels is not None and not self.labelled:
             raise InputError("labels were given, but the scores are not labelled; labelled=True")
-        inside = (
-            torch.arange(trees.shape[1], device=trees.device)
-            < torch.tensor(self._family.nodes, device=trees.device)[:, None]
-        )
+        sizes = torch.tensor(self._family.nodes, device=trees.device)[:, None]
+        inside = torch.arange(trees.shape[1], device=trees.device) < sizes
         inside[:, 0] = False
-        safe = torch.where(inside & (trees >= 0) & (trees < trees.shape[1]), trees, 0)
+        fits = (trees >= 0) & (trees < sizes)
+        safe = torch.where(inside & fits, trees, 0)
         near, own = self._relative(safe)
-        possible = torch.tensor(self._in_family(trees), device=trees.device)
-        possible &= torch.where(inside, own > -torch.inf, True).all(dim=1)
+        possible = (fits & (own > -torch.inf) | ~inside).all(dim=1)
+        possible &= torch.tensor(self._in_family(safe), device=trees.device)
         # A tree's log-probability is -log Z of scores from which its own are taken: never above 0.
         values = -_LogPartition.apply(near, self._family)
         if labels is not None:
@@ -376,13 +375,11 @@ class TreeDistribution:
         return tensor.reshape(-1, expected[-1]).to(torch.int64)
 
     def _in_family(self, heads: Tensor) -> list[bool]:
-        """Whether each is a tree of the family."""
+        """Whether each is a tree of the family; heads lie within the sentences."""
         trees, roots = _core.Trees.__members__, _core.Roots.__members__
         family = (trees[self._family.trees], roots[self._family.roots])
-        return [
-            all(0 <= head < m for head in row[1:m]) and _core.in_family([-1, *row[1:m]], *family)
-            for row, m in zip(heads.tolist(), self._family.nodes, strict=True)
-        ]
+        rows = zip(heads.tolist(), self._family.nodes, strict=True)
+        return [_core.in_family(row[:m], *family) for row, m in rows]
 
 
 def _indices(heads: Tensor, scores: Tensor) -> Tensor:

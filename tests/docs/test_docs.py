@@ -1,6 +1,7 @@
 """The README, the guide pages and the examples run; every paper that is cited is in the bibliography."""
 
 import doctest
+import importlib.util
 import logging
 import os
 import re
@@ -19,7 +20,9 @@ CITED_IN = {
     "src": (".py",),
     "docs": (".md",),
 }
-BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"^(?:<!-- needs: ([\w, ]+) -->\n)?```(python|console)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE
+)
 KEY = re.compile(r"[a-z]+(?:-[a-z]+)*-(?:19|20)\d\d[a-z]?(?![\w-])")
 CITATION = re.compile(rf"(?<!\w)\[@?{KEY.pattern}(?:, @?{KEY.pattern})*")
 NOT_RUN = "# not run"
@@ -29,17 +32,26 @@ def line_of(text: str, place: int) -> int:
     return text.count("\n", 0, place) + 1
 
 
-def run_page(text: str, name: str) -> int:
+def missing_packages(needed: str | None) -> set[str]:
+    names = [] if needed is None else needed.replace(",", " ").split()
+    return {name for name in names if importlib.util.find_spec(name) is None}
+
+
+def run_page(text: str, name: str, missing: set[str] | None = None) -> int:
     """Run a page's blocks from top to bottom in the present directory; returns how many there were.
 
     Python blocks share one namespace; one with prompts is a doctest and must print what it shows, any
     other is simply executed. In console blocks, every line after `$ ` is a command that must succeed.
+    Blocks below `<!-- needs: NAME -->` are left out where that package is; it is then added to `missing`.
     """
     namespace: dict[str, object] = {"__name__": name}
     count = 0
     for match in BLOCK.finditer(text):
-        language, block, line = match[1], match[2], line_of(text, match.start(2))
-        if block.startswith(NOT_RUN):
+        language, block, line = match[2], match[3], line_of(text, match.start(3))
+        absent = missing_packages(match[1])
+        if absent and missing is not None:
+            missing |= absent
+        if block.startswith(NOT_RUN) or absent:
             continue
         count += 1
         if language == "console":
@@ -78,7 +90,10 @@ def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     logger = logging.getLogger("arbora")
     monkeypatch.setattr(logger, "level", logger.level)  # a page may turn it down for itself
-    run_page(page.read_text(encoding="utf-8"), page.name)
+    missing: set[str] = set()
+    run_page(page.read_text(encoding="utf-8"), page.name, missing)
+    if missing:
+        pytest.skip(f"the rest of the page runs, but some blocks need {', '.join(sorted(missing))}")
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -146,6 +161,10 @@ def test_the_runner_sees_blocks_failures_and_exceptions():
         run_page("```python\n>>> 1 + 1\n3\n\n```\n", "page.md")
     with pytest.raises(ZeroDivisionError):
         run_page("```python\n1 / 0\n```\n", "page.md")
+    absent: set[str] = set()
+    assert run_page("<!-- needs: no_such_package -->\n```python\n1 / 0\n```\n", "page.md", absent) == 0
+    assert absent == {"no_such_package"}
+    assert run_page("<!-- needs: numpy -->\n```python\n1\n```\n", "page.md") == 1
     assert run_page("```console\n$ true\n$ arbora --version | cat\n```\n", "page.md") == 1
     with pytest.raises(AssertionError, match="false"):
         run_page("```console\n$ false | cat\n```\n", "page.md")

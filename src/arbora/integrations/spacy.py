@@ -1,0 +1,310 @@
+"""Arbora as a component of a spaCy pipeline.
+
+    nlp = spacy.blank("en")
+    nlp.add_pipe("arbora", config={"model": "en.arbora"})
+    doc = nlp("She reads books.")
+    [(token.text, token.head, token.dep_, token._.head_probability) for token in doc]
+    [(sentence, sentence._.tree_probability) for sentence in doc.sents]
+
+Installed with `pip install arbora[spacy]`, it is known to spaCy by name. It takes tokens as they are.
+Sentence starts that are set are kept; where none is, sentences end at the punctuation marks of spaCy's
+`sentencizer`. Tags, lemmas and features that tokens have are read; those that they lack are filled in if the
+model knows them. Whitespace tokens hang on the word before them as `dep`, as in spaCy's own models. spaCy has
+one root per sentence: where a model gives several, the others hang on the first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+try:
+    from spacy.attrs import DEP, HEAD
+    from spacy.language import Language
+    from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
+    from spacy.pipeline import Pipe, Sentencizer
+    from spacy.tokens import Doc, Span, Token
+    from spacy.util import minibatch
+except ImportError as error:
+    raise ImportError("arbora.integrations.spacy needs spaCy: pip install 'arbora[spacy]'") from error
+
+import arbora
+from arbora.confidence import Parsed
+from arbora.data.sentence import Sentence
+from arbora.errors import InputError, ModelError
+
+__all__ = ["ArboraParser", "make_arbora"]
+
+MODEL_FILE, SETTINGS_FILE = "model.arbora", "cfg"
+OF_TOKENS = ("head_probability", "label_probability", "head_entropy")
+OF_SENTENCES = ("tree_probability", "tree_entropy")
+SPACE_LABEL = "dep"
+BROKEN = str.maketrans("\t\n\r", "   ")
+
+for extension in OF_TOKENS:
+    if not Token.has_extension(extension):
+        Token.set_extension(extension, default=None)
+for extension in OF_SENTENCES:
+    if not Span.has_extension(extension):
+        Span.set_extension(extension, default=None)
+
+
+class _Words(NamedTuple):
+    """A sentence of a Doc: where it lies, and which of its tokens are words."""
+
+    start: int
+    end: int
+    words: list[int]
+
+
+class ArboraParser(Pipe):
+    """Sets heads, labels and sentence starts, and what is known of their certainty.
+
+    `token._.head_probability`, `token._.label_probability` (of the label given the head) and
+    `token._.head_entropy`; `sentence._.tree_probability` and `sentence._.tree_entropy` of the spans in
+    `doc.sents`. None where the model does not know, or with `probabilities=False`.
+    """
+
+    def __init__(
+        self, name: str = "arbora", *, model: str | None = None, probabilities: bool = True, threads: int = 1
+    ) -> None:
+        self.name = name
+        self.model = model
+        self.probabilities = probabilities
+        self.threads = threads
+        self._loaded: Any = None
+        self._sentencizer = Sentencizer()
+        # A pipeline that is read from disk brings its own model, and the path that made it need not be there.
+        if model is not None and Path(model).exists():
+            _ = self.parser
+
+    @property
+    def parser(self) -> Any:
+        """What parses: `arbora.load(model)`. ModelError where there is no such file."""
+        if self._loaded is None:
+            if self.model is not None and not Path(self.model).is_file():
+                raise ModelError("no such file; name a model that `arbora train` wrote", source=self.model)
+            self._loaded = arbora.load(*([] if self.model is None else [self.model]))
+        return self._loaded
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Annotates one Doc."""
+        try:
+            self._annotate([doc])
+        except Exception as error:
+            self.get_error_handler()(self.name, self, [doc], error)
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Annotates Docs as they come, a batch in one native call."""
+        for batch in minibatch(stream, size=batch_size):
+            docs = list(batch)
+            try:
+                self._annotate(docs)
+            except Exception as error:
+                self.get_error_handler()(self.name, self, docs, error)
+            yield from docs
+
+    def _annotate(self, docs: Sequence[Doc]) -> None:
+        places = [list(self._sentences_of(doc)) for doc in docs]
+        given = [
+            _sentence([doc[i] for i in place.words])
+            for doc, of_doc in zip(docs, places, strict=True)
+            for place in of_doc
+            if place.words
+        ]
+        parsed = iter(self.parser.parse(given, probabilities=self.probabilities, threads=self.threads))
+        for doc, of_doc in zip(docs, places, strict=True):
+            found = [(place, next(parsed) if place.words else None) for place in of_doc]
+            _write(doc, found)
+
+    def _sentences_of(self, doc: Doc) -> Iterator[_Words]:
+        if not len(doc):
+            return
+        if doc.has_annotation("SENT_START"):
+            starts = [bool(token.is_sent_start) for token in doc]
+        else:
+            starts = self._guessed_starts(doc)
+        firsts = [0, *(i for i, start in enumerate(starts) if start and i > 0)]
+        for start, end in zip(firsts, [*firsts[1:], len(doc)], strict=True):
+            yield _Words(start, end, [i for i in range(start, end) if not doc[i].is_space])
+
+    def _guessed_starts(self, doc: Doc) -> list[bool]:
+        """After final punctuation, at the next word."""
+        (guesses,) = self._sentencizer.predict([doc])
+        starts, waiting = [], False
+        for token, guess in zip(doc, guesses, strict=True):
+            waiting = waiting or (guess and token.i > 0)
+            starts.append(waiting and not token.is_space)
+            waiting = waiting and token.is_space
+        return starts
+
+    # Serialization: the settings and the model file itself, so that a saved pipeline needs nothing else.
+
+    def _settings(self) -> dict[str, Any]:
+        return {"probabilities": self.probabilities, "threads": self.threads}
+
+    def _model_bytes(self) -> bytes:
+        if self.model is not None and Path(self.model).is_file():
+            return Path(self.model).read_bytes()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / MODEL_FILE
+            self.parser.save(path)
+            return path.read_bytes()
+
+    def _set_settings(self, settings: object, source: str) -> None:
+        if not isinstance(settings, dict) or set(settings) != set(self._settings()):
+            raise InputError(f"{source}: expected the settings of an arbora component, got {settings!r}")
+        self.probabilities, self.threads = bool(settings["probabilities"]), int(settings["threads"])
+
+    def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
+        """Writes a folder with the settings and the model."""
+        folder = Path(path)
+        data = self._model_bytes()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / SETTINGS_FILE).write_text(json.dumps(self._settings()), encoding="utf-8")
+        (folder / MODEL_FILE).write_bytes(data)
+
+    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> ArboraParser:
+        """Takes the settings and the model of a folder."""
+        folder = Path(path)
+        self._set_settings(
+            json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8")), os.fspath(folder)
+        )
+        self.model, self._loaded = os.fspath(folder / MODEL_FILE), None
+        _ = self.parser
+        return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Settings and model as bytes: a line of JSON, and the model file."""
+        return json.dumps(self._settings()).encode() + b"\n" + self._model_bytes()
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> ArboraParser:
+        """Takes what `to_bytes` gave."""
+        line, _, model = data.partition(b"\n")
+        try:
+            settings = json.loads(line)
+        except ValueError:
+            settings = None
+        self._set_settings(settings, "bytes")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / MODEL_FILE
+            path.write_bytes(model)
+            self._loaded = arbora.load(path)  # what is mapped stays mapped when the file goes
+        self.model = None
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.name, self.to_bytes())
+
+
+def _restored(name: str, data: bytes) -> ArboraParser:
+    return ArboraParser(name).from_bytes(data)
+
+
+@Language.factory(
+    "arbora",
+    assigns=["token.head", "token.dep", "token.is_sent_start", "doc.sents"],
+    default_config={"model": None, "probabilities": True, "threads": 1},
+    default_score_weights={"dep_uas": 0.5, "dep_las": 0.5},
+)
+def make_arbora(
+    nlp: Language, name: str, model: str | None, probabilities: bool, threads: int
+) -> ArboraParser:
+    """What `nlp.add_pipe("arbora", config=...)` makes.
+
+    `model`: a file that `arbora train` wrote; None: the one that comes with Arbora. `probabilities`: whether
+    to find out how sure it is, which takes longer. `threads`: of the native code.
+    """
+    return ArboraParser(name, model=model, probabilities=probabilities, threads=threads)
+
+
+def _sentence(tokens: Sequence[Token]) -> Sentence:
+    """The words of a sentence as Arbora reads them; what a token lacks is not given."""
+
+    def column(texts: Iterable[str]) -> list[str | None]:
+        return [text.translate(BROKEN) or None for text in texts]
+
+    return Sentence.from_lists(
+        [token.text.translate(BROKEN) for token in tokens],
+        column(token.pos_ for token in tokens),
+        lemmas=column(token.lemma_ for token in tokens),
+        xpos=column(token.tag_ for token in tokens),
+        feats=column(_features(token) for token in tokens),
+    )
+
+
+def _features(token: Token) -> str:
+    """FEATS in the order of Universal Dependencies, which ignores case; spaCy's does not."""
+    return "|".join(sorted(str(token.morph).split("|"), key=str.lower))
+
+
+def _write(doc: Doc, found: Sequence[tuple[_Words, Parsed | Sentence | None]]) -> None:
+    """Heads and labels of all sentences at once, which also sets where sentences start."""
+    heads = np.arange(len(doc), dtype=np.int64)
+    labels = np.zeros(len(doc), dtype=np.uint64)
+    spaces = doc.vocab.strings.add(SPACE_LABEL)
+    for place, parsed in found:
+        labels[place.start : place.end] = spaces
+        sentence = parsed.sentence if isinstance(parsed, Parsed) else parsed
+        if sentence is not None:
+            _set_words(doc, place.words, sentence, heads, labels)
+        _hang_spaces(doc, place, heads)
+        if not place.words:
+            labels[place.start] = doc.vocab.strings.add("ROOT")
+    offsets = (heads - np.arange(len(doc))).astype(np.uint64)
+    if len(doc):
+        doc.from_array([HEAD, DEP], np.stack([offsets, labels], axis=1))
+    for place, parsed in found:
+        if isinstance(parsed, Parsed):
+            _set_certainties(doc, place, parsed)
+
+
+def _set_words(doc: Doc, words: Sequence[int], sentence: Sentence, heads: Any, labels: Any) -> None:
+    strings = doc.vocab.strings
+    root: int | None = None
+    for i, word in zip(words, sentence, strict=True):
+        if word.head > 0:
+            heads[i] = words[word.head - 1]
+        elif root is None:
+            root = i
+        else:
+            heads[i] = root
+        # spaCy's name for the root's label, which its other components look for.
+        is_root = word.head == 0 and word.deprel.lower() in ("root", "_")
+        labels[i] = strings.add("ROOT" if is_root else "" if word.deprel == "_" else word.deprel)
+        token = doc[i]
+        if not token.pos_ and word.upos in PARTS_OF_SPEECH:
+            token.pos_ = word.upos
+        if not token.tag_ and word.xpos != "_":
+            token.tag_ = word.xpos
+        if not token.lemma_ and word.lemma != "_":
+            token.lemma_ = word.lemma
+        if not token.has_morph() and word.feats != "_":
+            token.set_morph(word.feats)
+
+
+def _hang_spaces(doc: Doc, place: _Words, heads: Any) -> None:
+    """On the word before them; at the start of a sentence, on the first word."""
+    last = place.words[0] if place.words else place.start
+    words = set(place.words)
+    for i in range(place.start, place.end):
+        if i in words:
+            last = i
+        else:
+            heads[i] = last
+
+
+def _set_certainties(doc: Doc, place: _Words, parsed: Parsed) -> None:
+    numbers = zip(parsed.head_probabilities, parsed.label_probabilities, parsed.entropies, strict=True)
+    for i, of_word in zip(place.words, numbers, strict=True):
+        for name, value in zip(OF_TOKENS, of_word, strict=True):
+            doc[i]._.set(name, value)
+    span = doc[place.start : place.end]
+    span._.tree_probability, span._.tree_entropy = parsed.probability, parsed.entropy
