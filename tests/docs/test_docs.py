@@ -1,14 +1,20 @@
 """The README, the guide pages and the examples run; every paper that is cited is in the bibliography."""
 
 import doctest
+import io
 import logging
 import os
 import re
+import shlex
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest import mock
 
 import pytest
+
+from arbora.cli.main import run
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -23,6 +29,7 @@ BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", flags=re.DOTALL | re.MULT
 KEY = re.compile(r"[a-z]+(?:-[a-z]+)*-(?:19|20)\d\d[a-z]?(?![\w-])")
 CITATION = re.compile(rf"(?<!\w)\[@?{KEY.pattern}(?:, @?{KEY.pattern})*")
 NOT_RUN = "# not run"
+SHELL = re.compile(r"[|<>;&$*`(){}\\]")
 
 
 def line_of(text: str, place: int) -> int:
@@ -61,24 +68,47 @@ def run_prompts(block: str, name: str, line: int, namespace: dict[str, object]) 
 
 
 def run_commands(block: str) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command in re.findall(r"^\$ (.+)$", block, re.MULTILINE):
-        result = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", command],
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert result.returncode == 0, f"{command}\n{result.stderr}"
+        if command.startswith("arbora ") and not SHELL.search(command):
+            run_here(command)
+        else:
+            run_in_shell(command)
+
+
+def run_here(command: str) -> None:
+    """`arbora VERB ...` in this process, which need not start another."""
+    told = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
+    with (
+        redirect_stdout(told[0]),
+        redirect_stderr(told[1]),
+        mock.patch.object(sys, "argv", shlex.split(command)),
+        pytest.raises(SystemExit) as ended,
+    ):
+        run()
+    assert not ended.value.code, f"{command}\n{told[1].buffer.getvalue().decode()}"
+
+
+def run_in_shell(command: str) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    result = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode == 0, f"{command}\n{result.stderr}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     logger = logging.getLogger("arbora")
-    monkeypatch.setattr(logger, "level", logger.level)  # a page may turn it down for itself
-    run_page(page.read_text(encoding="utf-8"), page.name)
+    level = logger.level
+    try:
+        run_page(page.read_text(encoding="utf-8"), page.name)
+    finally:
+        logger.setLevel(level)  # a page may turn it down for itself; what it has cached is forgotten, too
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -138,6 +168,8 @@ def test_the_runner_sees_blocks_failures_and_exceptions():
     with pytest.raises(ZeroDivisionError):
         run_page("```python\n1 / 0\n```\n", "page.md")
     assert run_page("```console\n$ true\n$ arbora --version | cat\n```\n", "page.md") == 1
+    with pytest.raises(AssertionError, match="no-such-file"):
+        run_page("```console\n$ arbora stats no-such-file\n```\n", "page.md")
     with pytest.raises(AssertionError, match="false"):
         run_page("```console\n$ false | cat\n```\n", "page.md")
 
