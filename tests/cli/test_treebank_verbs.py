@@ -1,6 +1,7 @@
 """`arbora stats` and `arbora convert`, as a shell sees them."""
 
 import gzip
+import io
 import json
 import re
 import subprocess
@@ -8,16 +9,29 @@ import sys
 
 import pytest
 
+from arbora.cli.main import run
+
 ROW = "{}\tw\t_\tN\t_\t_\t{}\tdep\t_\t_\n"
 GOOD, BAD = ROW.format(1, 0) + "\n", ROW.format(1, 7) + "\n"
 
 
-def arbora(*arguments, stdin: bytes = b""):
-    command = [sys.executable, "-m", "arbora", *map(str, arguments)]
-    return subprocess.run(command, input=stdin, capture_output=True, timeout=60)
+@pytest.fixture
+def arbora(monkeypatch, capfdbinary):
+    """`arbora VERB ...` in this process, with bytes for stdin and bytes on stdout and stderr."""
+
+    def call(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        monkeypatch.setattr(sys, "argv", ["arbora", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        capfdbinary.readouterr()
+        with pytest.raises(SystemExit) as exited:
+            run()
+        told = capfdbinary.readouterr()
+        return subprocess.CompletedProcess(arguments, int(exited.value.code or 0), told.out, told.err)
+
+    return call
 
 
-def test_stats_as_json(small_treebank):
+def test_stats_as_json(arbora, small_treebank):
     result = arbora("stats", small_treebank, "--json")
     assert (result.returncode, result.stderr) == (0, b"")
     found = json.loads(result.stdout)
@@ -27,7 +41,7 @@ def test_stats_as_json(small_treebank):
     assert found["files"][0]["file"] == str(small_treebank)
 
 
-def test_stats_from_a_pipe_and_of_several_files(small_treebank):
+def test_stats_from_a_pipe_and_of_several_files(arbora, small_treebank):
     data = small_treebank.read_bytes()
     result = arbora("stats", "-", small_treebank, "--json", stdin=data)
     found = json.loads(result.stdout)
@@ -45,7 +59,7 @@ def test_stats_draws_a_table_on_a_terminal(small_treebank, run_in_terminal):
     assert "█" in drawn
 
 
-def test_a_fault_is_one_line_and_status_1(tmp_path):
+def test_a_fault_is_one_line_and_status_1(arbora, tmp_path):
     path = tmp_path / "x.conllu"
     path.write_text(GOOD + BAD)
     result = arbora("stats", path)
@@ -57,7 +71,7 @@ def test_a_fault_is_one_line_and_status_1(tmp_path):
     )
 
 
-def test_lenient_warns_and_counts(tmp_path):
+def test_lenient_warns_and_counts(arbora, tmp_path):
     path = tmp_path / "x.conllu"
     path.write_text(GOOD + BAD + GOOD)
     result = arbora("stats", "--lenient", "--json", path)
@@ -85,7 +99,7 @@ def test_lenient_warns_and_counts(tmp_path):
         ("convert", "-", "-o", "-", "--to", "xml"),
     ],
 )
-def test_a_wrong_command_line_is_status_2(arguments):
+def test_a_wrong_command_line_is_status_2(arbora, arguments):
     result = arbora(*arguments)
     assert result.returncode == 2
     assert result.stdout == b""
@@ -96,7 +110,7 @@ def test_a_wrong_command_line_is_status_2(arguments):
     assert told.count("\n") == 1
 
 
-def test_same_is_byte_for_byte(small_treebank, tmp_path):
+def test_same_is_byte_for_byte(arbora, small_treebank, tmp_path):
     data = b"\xef\xbb\xbf" + small_treebank.read_bytes().replace(b"\n", b"\r\n") + b"\r\n"
     result = arbora("convert", "-", "-o", "-", stdin=data)
     assert (result.returncode, result.stdout, result.stderr) == (0, data, b"")
@@ -106,7 +120,7 @@ def test_same_is_byte_for_byte(small_treebank, tmp_path):
     assert arbora("convert", out, "-o", "-").stdout == data
 
 
-def test_formats_convert(small_treebank, tmp_path):
+def test_formats_convert(arbora, small_treebank, tmp_path):
     words = tmp_path / "x.conll"
     assert arbora("convert", small_treebank, "-o", words, "--to", "conllx").returncode == 0
     text = words.read_text(encoding="utf-8")
@@ -118,7 +132,7 @@ def test_formats_convert(small_treebank, tmp_path):
     assert (count["words"], count["multiword_tokens"]) == (67, 0)
 
 
-def test_the_name_of_the_output_says_its_format(small_treebank, tmp_path):
+def test_the_name_of_the_output_says_its_format(arbora, small_treebank, tmp_path):
     wanted = {
         to: arbora("convert", small_treebank, "-o", "-", "--to", to).stdout for to in ("same", "conllx")
     }
@@ -143,7 +157,7 @@ def test_the_name_of_the_output_says_its_format(small_treebank, tmp_path):
     assert back.read_bytes() == to_conllu
 
 
-def test_to_says_more_than_the_name_of_the_output(small_treebank, tmp_path):
+def test_to_says_more_than_the_name_of_the_output(arbora, small_treebank, tmp_path):
     out = tmp_path / "x.conllx"
     assert arbora("convert", small_treebank, "-o", out, "--to", "same").returncode == 0
     assert out.read_bytes() == small_treebank.read_bytes()
@@ -152,7 +166,7 @@ def test_to_says_more_than_the_name_of_the_output(small_treebank, tmp_path):
     assert b"#" not in out.read_bytes()
 
 
-def test_a_copy_under_the_same_ending_is_byte_for_byte(small_treebank, tmp_path):
+def test_a_copy_under_the_same_ending_is_byte_for_byte(arbora, small_treebank, tmp_path):
     data = small_treebank.read_bytes().replace(b"\n", b"\r\n")
     source, out = tmp_path / "x.conll", tmp_path / "y.conll"  # in spite of its name CoNLL-U
     source.write_bytes(data)
@@ -161,7 +175,7 @@ def test_a_copy_under_the_same_ending_is_byte_for_byte(small_treebank, tmp_path)
 
 
 @pytest.mark.parametrize("to", ["same", "conllx"])
-def test_a_file_without_a_good_sentence_is_not_cleaned_to_nothing(tmp_path, to):
+def test_a_file_without_a_good_sentence_is_not_cleaned_to_nothing(arbora, tmp_path, to):
     source, out = tmp_path / "x.conllu", tmp_path / "out.conllu"
     source.write_text(BAD + BAD)
     result = arbora("convert", "--lenient", source, "-o", out, "--to", to)
@@ -174,7 +188,7 @@ def test_a_file_without_a_good_sentence_is_not_cleaned_to_nothing(tmp_path, to):
     assert out.read_bytes() == b""
 
 
-def test_roots_are_checked_where_asked_for(tmp_path):
+def test_roots_are_checked_where_asked_for(arbora, tmp_path):
     source, out = tmp_path / "x.conllu", tmp_path / "out.conllu"
     source.write_text(GOOD + ROW.format(1, 0) + ROW.format(2, 0) + "\n")
     for verb in (("stats", source), ("convert", source, "-o", out)):
@@ -190,7 +204,7 @@ def test_roots_are_checked_where_asked_for(tmp_path):
     assert out.read_text() == GOOD
 
 
-def test_a_failed_conversion_leaves_no_file(tmp_path):
+def test_a_failed_conversion_leaves_no_file(arbora, tmp_path):
     out = tmp_path / "out.conllu"
     for to in ("same", "conllx"):
         result = arbora("convert", "-", "-o", out, "--to", to, stdin=(GOOD + BAD).encode())
@@ -226,7 +240,7 @@ def test_a_full_disk_and_closed_streams_are_told_in_one_line(arguments):
         assert b"error: -: expected something on stdin" in result.stderr
 
 
-def test_an_output_that_cannot_be_written_is_named_as_given():
+def test_an_output_that_cannot_be_written_is_named_as_given(arbora):
     result = arbora("convert", "-", "-o", "/proc/x.conllu", stdin=GOOD.encode())
     assert result.returncode == 1
     assert result.stderr.startswith(b"error: /proc/x.conllu: ")
@@ -235,7 +249,7 @@ def test_an_output_that_cannot_be_written_is_named_as_given():
 
 @pytest.mark.parametrize("to", ["same", "conllx"])
 @pytest.mark.parametrize("sentences", [1, 100_000])  # it fails when the file is closed, and on the way
-def test_a_full_disk_is_named_by_the_file_that_it_has_no_room_for(to, sentences):
+def test_a_full_disk_is_named_by_the_file_that_it_has_no_room_for(arbora, to, sentences):
     data = GOOD.encode() * sentences
     result = arbora("convert", "-", "-o", "/dev/full", "--to", to, stdin=data)
     assert (result.returncode, result.stdout) == (1, b"")
@@ -261,14 +275,14 @@ def test_a_file_that_may_not_grow_is_named_and_leaves_nothing(tmp_path, name):
     assert [path.name for path in tmp_path.iterdir()] == ["x.conllu"]
 
 
-def test_what_cannot_be_read_is_named_too():
+def test_what_cannot_be_read_is_named_too(arbora):
     result = arbora("stats", "/proc/self/mem")  # can be opened, but has nothing at its beginning
     assert result.returncode == 1
     assert result.stderr.startswith(b"error: /proc/self/mem: ")
     assert result.stderr.count(b"\n") == 1
 
 
-def test_lenient_is_not_offered_where_it_does_not_help(tmp_path):
+def test_lenient_is_not_offered_where_it_does_not_help(arbora, tmp_path):
     damaged = tmp_path / "x.conllu.gz"
     damaged.write_bytes(gzip.compress(GOOD.encode())[:-9])
     result = arbora("stats", damaged)
@@ -277,14 +291,14 @@ def test_lenient_is_not_offered_where_it_does_not_help(tmp_path):
     assert b"--lenient" not in result.stderr
 
 
-def test_no_arguments_get_help_and_status_2():
+def test_no_arguments_get_help_and_status_2(arbora):
     result = arbora()
     assert result.returncode == 2
     assert b"stats" in result.stdout
     assert arbora("--version").stdout.startswith(b"arbora ")
 
 
-def test_help_teaches():
+def test_help_teaches(arbora):
     for verb in ("stats", "convert"):
         text = arbora(verb, "--help").stdout.decode()
         assert "Examples" in text

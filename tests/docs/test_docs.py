@@ -2,14 +2,20 @@
 
 import doctest
 import importlib.util
+import io
 import logging
 import os
 import re
+import shlex
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest import mock
 
 import pytest
+
+from arbora.cli.main import run
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -26,6 +32,7 @@ BLOCK = re.compile(
 KEY = re.compile(r"[a-z]+(?:-[a-z]+)*-(?:19|20)\d\d[a-z]?(?![\w-])")
 CITATION = re.compile(rf"(?<!\w)\[@?{KEY.pattern}(?:, @?{KEY.pattern})*")
 NOT_RUN = "# not run"
+SHELL = re.compile(r"[|<>;&$*`(){}\\]")
 
 
 def line_of(text: str, place: int) -> int:
@@ -73,25 +80,48 @@ def run_prompts(block: str, name: str, line: int, namespace: dict[str, object]) 
 
 
 def run_commands(block: str) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command in re.findall(r"^\$ (.+)$", block, re.MULTILINE):
-        result = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", command],
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert result.returncode == 0, f"{command}\n{result.stderr}"
+        if command.startswith("arbora ") and not SHELL.search(command):
+            run_here(command)
+        else:
+            run_in_shell(command)
+
+
+def run_here(command: str) -> None:
+    """`arbora VERB ...` in this process, which need not start another."""
+    told = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
+    with (
+        redirect_stdout(told[0]),
+        redirect_stderr(told[1]),
+        mock.patch.object(sys, "argv", shlex.split(command)),
+        pytest.raises(SystemExit) as ended,
+    ):
+        run()
+    assert not ended.value.code, f"{command}\n{told[1].buffer.getvalue().decode()}"
+
+
+def run_in_shell(command: str) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    result = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode == 0, f"{command}\n{result.stderr}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     logger = logging.getLogger("arbora")
-    monkeypatch.setattr(logger, "level", logger.level)  # a page may turn it down for itself
+    level = logger.level
     missing: set[str] = set()
-    run_page(page.read_text(encoding="utf-8"), page.name, missing)
+    try:
+        run_page(page.read_text(encoding="utf-8"), page.name, missing)
+    finally:
+        logger.setLevel(level)  # a page may turn it down for itself; what it has cached is forgotten, too
     if missing:
         pytest.skip(f"the rest of the page runs, but some blocks need {', '.join(sorted(missing))}")
 
@@ -166,6 +196,8 @@ def test_the_runner_sees_blocks_failures_and_exceptions():
     assert absent == {"no_such_package"}
     assert run_page("<!-- needs: numpy -->\n```python\n1\n```\n", "page.md") == 1
     assert run_page("```console\n$ true\n$ arbora --version | cat\n```\n", "page.md") == 1
+    with pytest.raises(AssertionError, match="no-such-file"):
+        run_page("```console\n$ arbora stats no-such-file\n```\n", "page.md")
     with pytest.raises(AssertionError, match="false"):
         run_page("```console\n$ false | cat\n```\n", "page.md")
 

@@ -97,7 +97,12 @@ def open_input(source: Source) -> ByteReader:
 
 
 def _unzipped(stream: io.BufferedReader | _Borrowed) -> ByteReader:
-    return _Unzipping(stream) if stream.peek(2)[:2] == GZIP_MAGIC else stream
+    try:
+        first = stream.peek(2)[:2]
+    except OSError:
+        stream.close()
+        raise
+    return _Unzipping(stream) if first == GZIP_MAGIC else stream
 
 
 class _Unzipping(gzip.GzipFile):
