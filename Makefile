@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 60
 SOURCES := $(shell find core bindings -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt) CMakeLists.txt
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=None -DARBORA_SANITIZE=ON
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing bench-confidence lint docs stubs clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing bench-confidence bench-serve lint docs stubs clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -41,10 +41,14 @@ fuzz-conll: build/sanitize/fuzz_conll
 fuzz-inference: .venv/built
 	$(BIN)/python tests/fuzz/fuzz_inference.py --seconds $(FUZZ_SECONDS)
 
-bench: bench-io bench-inference bench-training bench-parsing bench-confidence
+bench: bench-io bench-inference bench-training bench-parsing bench-confidence bench-serve
 
 bench-io: .venv/bench
 	$(BIN)/python benchmarks/io.py
+
+# Thousands of requests on loopback: failures, times, growth of memory, and how the server ends.
+bench-serve: .venv/built
+	$(BIN)/python benchmarks/serve.py --check
 
 bench-inference bench-training bench-parsing bench-confidence: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py $(BENCH_OPTIONS)
