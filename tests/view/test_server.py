@@ -149,6 +149,11 @@ def test_pictures(client):
     assert "sandbox" in reply.headers["content-security-policy"]
     assert b"<svg" in reply.body
     assert b"<script" not in reply.body
+    tree = client.post("/api/parse", {"conllu": CONLLU}).json["sentences"][0]["trees"][0]
+    unsure = [share for share in tree["head_probabilities"] if share < 0.8]
+    assert unsure
+    told = client.post("/api/svg", {"conllu": tree["conllu"]}).body.decode()
+    assert told.count("dasharray") == len(unsure)
     assert client.post("/api/svg", {"conllu": CONLLU.replace("\t2\tobj", "\t_\t_")}).code == "bad_request"
     assert client.post("/api/svg", {"conllu": f"{CONLLU}\n\n{CONLLU}"}).code == "bad_request"
     assert client.post("/api/svg", {}).code == "bad_request"

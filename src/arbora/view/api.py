@@ -7,17 +7,20 @@ message that says what was expected.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from arbora.confidence import Parsed
+from arbora.confidence import HEAD, Parsed
 from arbora.data.columns import parse_text
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.errors import ArboraError, DataError, InputError, NoTreeError
 from arbora.view.serving import NO_RANKING, Engine, Judged, without_tree
+
+SHARE = re.compile(rf"(?:^|\|){HEAD}=(0\.\d{{1,9}}|1\.0{{1,9}})(?:\||$)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +128,8 @@ def read_question(given: Mapping[str, Any], limits: Limits) -> Question:
     return Question(text, conllu, k, marginals, tuple(_kept(each) for each in keep))
 
 
-def read_picture(given: Mapping[str, Any], limits: Limits) -> Sentence:
-    """The request to /api/svg: one sentence with its tree."""
+def read_picture(given: Mapping[str, Any], limits: Limits) -> tuple[Sentence, list[float] | None]:
+    """The request to /api/svg: one sentence with its tree, and P(head) where MISC says it of all words."""
     _refuse_unknown(given, ("conllu",), "body")
     conllu = _text(given, "conllu")
     if conllu is None:
@@ -136,7 +139,9 @@ def read_picture(given: Mapping[str, Any], limits: Limits) -> Sentence:
         raise Refused(422, "bad_request", f"conllu: expected one sentence, got {len(sentences)}")
     if NO_HEAD in sentences[0].heads:
         raise Refused(422, "bad_request", "conllu: expected a head for each word, got _")
-    return sentences[0]
+    shares = [match and float(match[1]) for match in map(SHARE.search, sentences[0].misc)]
+    known = [share for share in shares if share is not None]
+    return sentences[0], known if len(known) == len(shares) else None
 
 
 def _kept(given: object) -> tuple[int, int, str]:

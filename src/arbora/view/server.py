@@ -212,7 +212,8 @@ class Application:
     def _draw(self, body: bytes) -> Response:
         from arbora.view.svg import draw_svg
 
-        picture = draw_svg(read_picture(read_json(body), self.limits))
+        sentence, probabilities = read_picture(read_json(body), self.limits)
+        picture = draw_svg(sentence, probabilities=probabilities)
         policy = ("content-security-policy", PICTURE_POLICY)
         return Response(200, "image/svg+xml; charset=utf-8", picture.encode(), (policy,))
 
