@@ -60,15 +60,20 @@ class Page:
 
     @property
     def status(self):
-        return self.one("#status").text
+        return self.run("return document.getElementById('status').textContent")
 
     @property
     def forms(self):
-        return [element.text for element in self.all("#stage .node:not(.root) .form")]
+        return self.of_words("node.querySelector('.form').textContent")
 
     @property
     def labels(self):
-        return [node.get_attribute("aria-label") for node in self.all("#stage .node:not(.root)")]
+        return self.of_words("node.getAttribute('aria-label')")
+
+    def of_words(self, value):
+        """In one look: between two, the tree may be drawn anew."""
+        nodes = "document.querySelectorAll('#stage .node:not(.root)')"
+        return self.run(f"return Array.from({nodes}, (node) => {value})")
 
     def settle(self):
         """Until nothing more is asked of the server."""
