@@ -154,7 +154,7 @@ def test_typing_shows_a_tree(page):
     assert page.forms == ["tafo", "zondos", "kunzangu", "nultorpel", "."]
     assert len(page.all("#stage .arc")) == 5
     assert "1 sentence, 5 words" in page.status
-    assert "parser alone" in page.status
+    assert "no segmenter" in page.status
     assert "%" in page.labels[0]
 
 

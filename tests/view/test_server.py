@@ -70,7 +70,8 @@ def test_text(client):
     first, second = reply.json["sentences"]
     assert first["text"] == "tafo zondos kunzangu."
     assert [word["form"] for word in second["words"]] == ["nultorpel", "tafo", "!"]
-    assert "parser alone" in reply.json["notes"][0]
+    assert "no segmenter" in reply.json["notes"][0]
+    assert "no tagger" in reply.json["notes"][1]
     (tree,) = first["trees"]
     assert 0 < tree["probability"] <= 1
     (parsed,) = parse_text(tree["conllu"], "conllu").sentences()
@@ -187,6 +188,21 @@ def test_a_model_with_segmenter_and_tagger():
     assert sentence["given"]["heads"] == [2, 0, 2]
     (sentence,) = client.post("/api/parse", {"conllu": CONLLU}).json["sentences"]
     assert [w["upos"] for w in sentence["words"]] == ["NOUN", "VERB", "NOUN"]
+
+
+def test_a_model_with_a_tagger_alone():
+    half = Pipeline()
+    half.segmenter, half.tagger = None, "there"
+    client = Client(model=Engine(half, "half"))
+    info = client("GET", "/api/info").json
+    assert (info["reads_text"], info["tags_words"]) == (False, True)
+    reply = client.post("/api/parse", {"text": "a b. c"})
+    assert [s["words"][0]["upos"] for s in reply.json["sentences"]] == ["NOUN", "NOUN"]
+    assert len(reply.json["notes"]) == 1
+    half.tagger = None
+    reply = Client(model=Engine(half, "half")).post("/api/parse", {"text": "a b. c"})
+    assert [s["words"][0]["upos"] for s in reply.json["sentences"]] == ["_", "_"]
+    assert len(reply.json["notes"]) == 2
 
 
 # Hostile input
@@ -308,7 +324,7 @@ def test_who_is_let_in(client):
 
 
 def test_sizes():
-    client = Client(Limits(body=2000, sentences=3, words=10, ranked_words=5, trees=2))
+    client = Client(Limits(body=2000, sentences=3, words=10, ranked_words=5, ranked_sentences=1, trees=2))
     assert client.post("/api/parse", {"text": "a b. c d. e f."}).status == 200
     reply = client.post("/api/parse", {"text": "a. b. c. d."})
     assert (reply.status, reply.code) == (413, "too_many_sentences")
@@ -317,6 +333,7 @@ def test_sizes():
     assert client.post("/api/parse", {"text": "a " * 10}).status == 200
     assert client.post("/api/parse", {"text": "a " * 10, "k": 2}).code == "sentence_too_long"
     assert client.post("/api/parse", {"text": "a " * 10, "marginals": True}).code == "sentence_too_long"
+    assert client.post("/api/parse", {"text": "a. b.", "k": 2}).code == "too_many_sentences"
     assert client.post("/api/parse", {"text": "a", "k": 3}).code == "bad_request"
     reply = client.post("/api/parse", {"text": "a" * 2000})
     assert (reply.status, reply.code) == (413, "too_large")

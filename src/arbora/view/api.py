@@ -35,6 +35,8 @@ class Limits:
     """Of one sentence."""
     ranked_words: int = 100
     """Of one sentence, where several trees or all arcs are asked for: these take n times as long."""
+    ranked_sentences: int = 5
+    """Of one request, likewise."""
     trees: int = 20
     """The largest k."""
     running: int = 2
@@ -188,16 +190,16 @@ def read_conllu(text: str, limits: Limits) -> list[Sentence]:
     except DataError as error:
         where = "" if error.line is None else f", line {error.line}"
         raise Refused(422, "bad_conllu", f"conllu{where}: {error.what}") from None
-    check_sizes(sentences, limits, limits.words)
+    check_sizes(sentences, limits.sentences, limits.words)
     return sentences
 
 
-def check_sizes(sentences: Sequence[Sentence], limits: Limits, longest: int) -> None:
+def check_sizes(sentences: Sequence[Sentence], most: int, longest: int) -> None:
     """Refused where there are too many sentences, none, or too long ones."""
     if not sentences:
         raise Refused(422, "no_words", "expected at least one word, got none")
-    if len(sentences) > limits.sentences:
-        what = f"expected at most {limits.sentences} sentences, got {len(sentences)}; send them in parts"
+    if len(sentences) > most:
+        what = f"expected at most {most} sentences, got {len(sentences)}; send them in parts"
         raise Refused(413, "too_many_sentences", what)
     for number, sentence in enumerate(sentences, start=1):
         if len(sentence) > longest:
@@ -222,12 +224,12 @@ def _answer(question: Question, engine: Engine, limits: Limits) -> dict[str, Any
     notes: list[str] = []
     if question.text is not None:
         sentences, notes = engine.split(question.text)
-        check_sizes(sentences, limits, limits.words)
+        check_sizes(sentences, limits.sentences, limits.words)
     else:
         assert question.conllu is not None
         sentences = engine.tagged(read_conllu(question.conllu, limits))
     if question.k > 1 or question.marginals:
-        check_sizes(sentences, limits, limits.ranked_words)
+        check_sizes(sentences, limits.ranked_sentences, limits.ranked_words)
     if question.k > 1 and not engine.ranks:
         notes.append(NO_RANKING)
     bare = [without_tree(sentence) for sentence in sentences]

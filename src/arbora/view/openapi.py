@@ -104,14 +104,14 @@ def _schemas(limits: Limits) -> Schema:
     shares = _list(SHARE)
     words = dict.fromkeys(("form", "lemma", "upos", "xpos", "feats"), TEXT)
     limit_names = list(vars(limits))
-    about = ["name", "trees", "roots", "order", "labels", "is_calibrated", "reads_text"]
+    about = ["name", "trees", "roots", "order", "labels", "is_calibrated", "reads_text", "tags_words"]
     return {
         "Question": _object(
             [],
             text=_about(TEXT, "Raw text; either this or conllu."),
             conllu=_about(TEXT, f"Sentences of at most {limits.words} words."),
             k={"type": "integer", "minimum": 1, "maximum": limits.trees, "default": 1},
-            marginals=_about(BOOLEAN, f"All P(arc), too; then at most {limits.ranked_words} words."),
+            marginals=_about(BOOLEAN, "The probability of every arc, too."),
             keep=_about(_list(_ref("Kept")), "Arcs that stay; of one sentence."),
         ),
         "Kept": _object(["word", "head"], word={"type": "integer", "minimum": 1}, head=NODE, deprel=TEXT),
@@ -145,7 +145,8 @@ def _schemas(limits: Limits) -> Schema:
             order={"enum": [1, 2]},
             labels=_list(TEXT),
             is_calibrated=BOOLEAN,
-            reads_text=_about(BOOLEAN, "Whether the model has a segmenter and a tagger."),
+            reads_text=_about(BOOLEAN, "Whether the model has a segmenter."),
+            tags_words=_about(BOOLEAN, "Whether the model has a tagger."),
             version=TEXT,
             limits=_object(limit_names, **{name: {"type": "number"} for name in limit_names}),
         ),

@@ -1,7 +1,7 @@
 """What the page and its API ask of a model: sentences of a text, their trees, and how probable each arc is.
 
-The one place that knows what a model can do. A pipeline splits and tags raw text itself. A parser alone has
-neither segmenter nor tagger: its words are split by spaces and punctuation, and a note says so.
+The one place that knows what a model can do. A pipeline splits and tags raw text itself. Where there is no
+segmenter, words are split by spaces and punctuation; notes say so, and where there is no tagger.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.parser import Parser
 
 ENDS = frozenset(".!?…。！？؟।")
-NO_SEGMENTER = (
-    "this model is a parser alone: words were split by spaces and punctuation and have no tags, so the trees "
-    "are poorer than those of tagged CoNLL-U"
-)
+NO_SEGMENTER = "this model has no segmenter: words were split by spaces and punctuation"
+NO_TAGGER = "this model has no tagger: trees of words without tags are poorer than those of tagged CoNLL-U"
 NO_RANKING = (
     "the k best trees of a second-order parser of crossing trees are not known: the best one is shown"
 )
@@ -58,6 +56,9 @@ class Engine:
         self.name = name
         self.parser = model if isinstance(model, Parser) else model.parser
         self.pipeline = None if isinstance(model, Parser) else model
+        # A pipeline says None of a part that it lacks.
+        self.segments = self.pipeline is not None and getattr(model, "segmenter", True) is not None
+        self.tags = self.pipeline is not None and getattr(model, "tagger", True) is not None
 
     @property
     def ranks(self) -> bool:
@@ -66,15 +67,16 @@ class Engine:
 
     def split(self, text: str) -> tuple[list[Sentence], list[str]]:
         """The sentences of a text, tagged where the model can, without trees; and notes on how."""
-        if self.pipeline is None:
-            return list(split_plainly(text)), [NO_SEGMENTER]
-        return [without_tree(parsed.sentence) for parsed in self.pipeline(text)], []
+        notes = [] if self.tags else [NO_TAGGER]
+        if self.segments and self.pipeline is not None:
+            return [without_tree(parsed.sentence) for parsed in self.pipeline(text)], notes
+        return self.tagged(list(split_plainly(text))), [NO_SEGMENTER, *notes]
 
     def tagged(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Sentences with tags: their own, or the model's for those that have none."""
         bare = [i for i, s in enumerate(sentences) if all(tag == "_" for tag in s.upos)]
         result = list(sentences)
-        if self.pipeline is not None and bare:
+        if self.pipeline is not None and self.tags and bare:
             parsed = self.pipeline.parse([without_tree(sentences[i]) for i in bare], probabilities=True)
             for i, each in zip(bare, parsed, strict=True):
                 own = sentences[i]
@@ -110,7 +112,8 @@ class Engine:
             "order": settings.order,
             "labels": list(self.parser.names.labels),
             "is_calibrated": self.parser.is_calibrated,
-            "reads_text": self.pipeline is not None,
+            "reads_text": self.segments,
+            "tags_words": self.tags,
         }
 
 
