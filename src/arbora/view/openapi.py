@@ -24,7 +24,11 @@ def describe(limits: Limits) -> Schema:
             "/api/info": {"get": _operation("info", "The model and the limits.", "Info")},
             "/api/parse": {
                 "post": _operation(
-                    "parse", "Trees of a text, or of sentences in CoNLL-U.", "Answer", "Question"
+                    "parse",
+                    f"Trees of a text, or of sentences in CoNLL-U: at most {limits.sentences} of {limits.words} "
+                    f"words; with k > 1 or marginals {limits.ranked_sentences} of {limits.ranked_words} words.",
+                    "Answer",
+                    "Question",
                 )
             },
             "/api/svg": {"post": _svg()},
@@ -109,7 +113,7 @@ def _schemas(limits: Limits) -> Schema:
         "Question": _object(
             [],
             text=_about(TEXT, "Raw text; either this or conllu."),
-            conllu=_about(TEXT, f"Sentences of at most {limits.words} words."),
+            conllu=_about(TEXT, "Sentences; UPOS, where it is given, is used."),
             k={"type": "integer", "minimum": 1, "maximum": limits.trees, "default": 1},
             marginals=_about(BOOLEAN, "The probability of every arc, too."),
             keep=_about(_list(_ref("Kept")), "Arcs that stay; of one sentence."),
