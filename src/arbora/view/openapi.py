@@ -25,8 +25,9 @@ def describe(limits: Limits) -> Schema:
             "/api/parse": {
                 "post": _operation(
                     "parse",
-                    f"Trees of a text, or of sentences in CoNLL-U: at most {limits.sentences} of {limits.words} "
-                    f"words; with k > 1 or marginals {limits.ranked_sentences} of {limits.ranked_words} words.",
+                    "Trees of a text, or of sentences in CoNLL-U: at most "
+                    f"{limits.sentences} of {limits.words} words; with k > 1 or marginals "
+                    f"{limits.ranked_sentences} of {limits.ranked_words} words.",
                     "Answer",
                     "Question",
                 )
