@@ -271,7 +271,7 @@ function mapRow(sentence, tree, row, from) {
   const line = make("tr"), name = make("th", nameOf(sentence, from));
   name.scope = "row";
   line.append(name, ...sentence.words.map((word, i) => {
-    const share = row[i + 1], cell = make("td", share >= 0.005 && share < 0.995 ? String(Math.round(100 * share)) : "");
+    const share = row[i + 1], cell = make("td", share >= 0.005 ? String(Math.round(100 * share)) : "");
     cell.style.setProperty("--share", share);
     cell.classList.toggle("strong", share > 0.55);
     cell.classList.toggle("chosen", tree.heads[i] === from);
