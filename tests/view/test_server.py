@@ -5,12 +5,12 @@ import json
 import threading
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from serving_toys import JSON, Client, engine, parser
 
-from arbora.confidence import Parsed
-from arbora.data.columns import parse_text
+from arbora.data.columns import columns_of, parse_text
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError
 from arbora.view.api import Limits
@@ -163,17 +163,16 @@ def test_pictures(client):
 class Pipeline:
     """A stand-in for a model with segmenter and tagger: every line is a sentence, every word a noun."""
 
-    def __init__(self):
+    def __init__(self, segmenter="there", tagger="there"):
         self.parser = parser()
+        self.segmenter, self.tagger = segmenter, tagger
 
-    def __call__(self, text):
-        return self.parse(
-            [Sentence.from_lists(line.split()) for line in text.splitlines()], probabilities=True
-        )
+    def segment(self, text):
+        lines = [Sentence.from_lists(line.split()) for line in text.splitlines()]
+        return SimpleNamespace(columns=columns_of(lines))
 
-    def parse(self, sentences, *, probabilities) -> list[Parsed]:
-        tagged = [replace(s, upos=("NOUN",) * len(s)) for s in sentences]
-        return self.parser.parse(tagged, probabilities=True)
+    def prepare(self, columns):
+        return columns_of(replace(s, upos=("NOUN",) * len(s)) for s in columns.sentences())
 
 
 def test_a_model_with_segmenter_and_tagger():
@@ -191,8 +190,7 @@ def test_a_model_with_segmenter_and_tagger():
 
 
 def test_a_model_with_a_tagger_alone():
-    half = Pipeline()
-    half.segmenter, half.tagger = None, "there"
+    half = Pipeline(segmenter=None)
     client = Client(model=Engine(half, "half"))
     info = client("GET", "/api/info").json
     assert (info["reads_text"], info["tags_words"]) == (False, True)

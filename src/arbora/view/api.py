@@ -227,9 +227,10 @@ def _answer(question: Question, engine: Engine, limits: Limits) -> dict[str, Any
         check_sizes(sentences, limits.sentences, limits.words)
     else:
         assert question.conllu is not None
-        sentences = engine.tagged(read_conllu(question.conllu, limits))
+        sentences = read_conllu(question.conllu, limits)
     if question.k > 1 or question.marginals:
         check_sizes(sentences, limits.ranked_sentences, limits.ranked_words)
+    sentences = engine.tagged(sentences)  # only now: what is too large costs next to nothing
     if question.k > 1 and not engine.ranks:
         notes.append(NO_RANKING)
     bare = [without_tree(sentence) for sentence in sentences]

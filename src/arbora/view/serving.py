@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.confidence import Parsed, keep_labels, make_parsed
-from arbora.data.columns import columns_of
+from arbora.data.columns import Columns, columns_of
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.parser import Parser
 
@@ -27,18 +27,34 @@ NO_RANKING = (
 )
 
 
+class Segmented(Protocol):
+    """The words of a text."""
+
+    @property
+    def columns(self) -> Columns:
+        """Sentences without annotation."""
+
+
 class Pipeline(Protocol):
-    """From raw text to trees; what `arbora.load` gives."""
+    """From raw text to trees; what `arbora.load` gives. A part that it lacks is None."""
 
     @property
     def parser(self) -> Parser:
         """What makes trees of tagged words."""
 
-    def __call__(self, text: str) -> list[Parsed]:
-        """The sentences of a text, parsed."""
+    @property
+    def segmenter(self) -> object | None:
+        """What makes words of texts."""
 
-    def parse(self, sentences: Sequence[Sentence], *, probabilities: bool) -> list[Parsed]:
-        """Tags sentences where they have no tags, and parses them."""
+    @property
+    def tagger(self) -> object | None:
+        """What tags words."""
+
+    def segment(self, text: str) -> Segmented:
+        """The words of a text."""
+
+    def prepare(self, columns: Columns) -> Columns:
+        """Sentences with tags, where they have none."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +72,8 @@ class Engine:
         self.name = name
         self.parser = model if isinstance(model, Parser) else model.parser
         self.pipeline = None if isinstance(model, Parser) else model
-        # A pipeline says None of a part that it lacks.
-        self.segments = self.pipeline is not None and getattr(model, "segmenter", True) is not None
-        self.tags = self.pipeline is not None and getattr(model, "tagger", True) is not None
+        self.segments = self.pipeline is not None and self.pipeline.segmenter is not None
+        self.tags = self.pipeline is not None and self.pipeline.tagger is not None
 
     @property
     def ranks(self) -> bool:
@@ -66,21 +81,23 @@ class Engine:
         return self.parser.settings.order == 1 or self.parser.settings.trees == "projective"
 
     def split(self, text: str) -> tuple[list[Sentence], list[str]]:
-        """The sentences of a text, tagged where the model can, without trees; and notes on how."""
+        """The sentences of a text, not tagged yet, and notes on what the model lacks. O(length)."""
         notes = [] if self.tags else [NO_TAGGER]
         if self.segments and self.pipeline is not None:
-            return [without_tree(parsed.sentence) for parsed in self.pipeline(text)], notes
-        return self.tagged(list(split_plainly(text))), [NO_SEGMENTER, *notes]
+            return list(self.pipeline.segment(text).columns.sentences()), notes
+        return list(split_plainly(text)), [NO_SEGMENTER, *notes]
 
     def tagged(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Sentences with tags: their own, or the model's for those that have none."""
         bare = [i for i, s in enumerate(sentences) if all(tag == "_" for tag in s.upos)]
         result = list(sentences)
-        if self.pipeline is not None and self.tags and bare:
-            parsed = self.pipeline.parse([without_tree(sentences[i]) for i in bare], probabilities=True)
-            for i, each in zip(bare, parsed, strict=True):
-                own = sentences[i]
-                result[i] = replace(each.sentence, heads=own.heads, deprels=own.deprels)
+        if self.pipeline is None or not self.tags or not bare:
+            return result
+        found = self.pipeline.prepare(columns_of(without_tree(sentences[i]) for i in bare))
+        for i, tags in zip(bare, found.sentences(), strict=True):
+            result[i] = replace(
+                sentences[i], lemmas=tags.lemmas, upos=tags.upos, xpos=tags.xpos, feats=tags.feats
+            )
         return result
 
     def judge(self, sentences: Sequence[Sentence], *, k: int, marginals: bool) -> list[Judged]:
