@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -186,10 +187,11 @@ def read_conllu(text: str, limits: Limits) -> list[Sentence]:
     if not text.endswith("\n"):
         text += "\n"
     try:
-        sentences = list(parse_text(text if text.endswith("\n\n") else text + "\n", "conllu").sentences())
+        columns = parse_text(text if text.endswith("\n\n") else text + "\n", "conllu")
     except DataError as error:
         where = "" if error.line is None else f", line {error.line}"
         raise Refused(422, "bad_conllu", f"conllu{where}: {error.what}") from None
+    sentences = list(islice(columns.sentences(), limits.sentences + 1))
     check_sizes(sentences, limits.sentences, limits.words)
     return sentences
 
@@ -199,7 +201,7 @@ def check_sizes(sentences: Sequence[Sentence], most: int, longest: int) -> None:
     if not sentences:
         raise Refused(422, "no_words", "expected at least one word, got none")
     if len(sentences) > most:
-        what = f"expected at most {most} sentences, got {len(sentences)}; send them in parts"
+        what = f"expected at most {most} sentences, got more; send them in parts"
         raise Refused(413, "too_many_sentences", what)
     for number, sentence in enumerate(sentences, start=1):
         if len(sentence) > longest:
@@ -223,7 +225,7 @@ def answer(question: Question, engine: Engine, limits: Limits) -> dict[str, Any]
 def _answer(question: Question, engine: Engine, limits: Limits) -> dict[str, Any]:
     notes: list[str] = []
     if question.text is not None:
-        sentences, notes = engine.split(question.text)
+        sentences, notes = engine.split(question.text, limits.sentences + 1)
         check_sizes(sentences, limits.sentences, limits.words)
     else:
         assert question.conllu is not None

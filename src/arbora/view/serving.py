@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -80,12 +81,12 @@ class Engine:
         """Whether the k best trees are known."""
         return self.parser.settings.order == 1 or self.parser.settings.trees == "projective"
 
-    def split(self, text: str) -> tuple[list[Sentence], list[str]]:
-        """The sentences of a text, not tagged yet, and notes on what the model lacks. O(length)."""
+    def split(self, text: str, most: int) -> tuple[list[Sentence], list[str]]:
+        """The first sentences of a text, not tagged yet, and notes on what the model lacks. O(length)."""
         notes = [] if self.tags else [NO_TAGGER]
         if self.segments and self.pipeline is not None:
-            return list(self.pipeline.segment(text).columns.sentences()), notes
-        return list(split_plainly(text)), [NO_SEGMENTER, *notes]
+            return list(islice(self.pipeline.segment(text).columns.sentences(), most)), notes
+        return list(islice(split_plainly(text), most)), [NO_SEGMENTER, *notes]
 
     def tagged(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Sentences with tags: their own, or the model's for those that have none."""
