@@ -9,7 +9,7 @@ CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCM
 export PIP_NO_COMPILE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-torch lint docs stubs clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-torch bench-serve lint docs stubs clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -45,7 +45,7 @@ fuzz-conll: build/sanitize/fuzz_conll
 fuzz-inference: .venv/built
 	$(BIN)/python tests/fuzz/fuzz_inference.py --seconds $(FUZZ_SECONDS)
 
-bench: bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-torch
+bench: bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-torch bench-serve
 
 bench-io bench-segmenting: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py
@@ -54,6 +54,10 @@ bench-io bench-segmenting: bench-%: .venv/bench
 bench-torch: .venv/bench
 	@if $(BIN)/python -c 'import torch' 2> /dev/null; then $(BIN)/python benchmarks/torch_gradients.py $(BENCH_OPTIONS); \
 	else echo 'bench-torch: torch is not available'; fi
+
+# Thousands of requests on loopback: failures, times, growth of memory, and how the server ends.
+bench-serve: .venv/built
+	$(BIN)/python benchmarks/serve.py --check
 
 bench-inference bench-training bench-parsing bench-confidence: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py $(BENCH_OPTIONS)

@@ -5,12 +5,12 @@ import json
 import threading
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from serving_toys import JSON, Client, engine, parser
 
-from arbora.confidence import Parsed
-from arbora.data.columns import parse_text
+from arbora.data.columns import columns_of, parse_text
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError
 from arbora.view.api import Limits
@@ -70,7 +70,8 @@ def test_text(client):
     first, second = reply.json["sentences"]
     assert first["text"] == "tafo zondos kunzangu."
     assert [word["form"] for word in second["words"]] == ["nultorpel", "tafo", "!"]
-    assert "parser alone" in reply.json["notes"][0]
+    assert "no segmenter" in reply.json["notes"][0]
+    assert "no tagger" in reply.json["notes"][1]
     (tree,) = first["trees"]
     assert 0 < tree["probability"] <= 1
     (parsed,) = parse_text(tree["conllu"], "conllu").sentences()
@@ -149,6 +150,11 @@ def test_pictures(client):
     assert "sandbox" in reply.headers["content-security-policy"]
     assert b"<svg" in reply.body
     assert b"<script" not in reply.body
+    tree = client.post("/api/parse", {"conllu": CONLLU}).json["sentences"][0]["trees"][0]
+    unsure = [share for share in tree["head_probabilities"] if share < 0.8]
+    assert unsure
+    told = client.post("/api/svg", {"conllu": tree["conllu"]}).body.decode()
+    assert told.count("dasharray") == len(unsure)
     assert client.post("/api/svg", {"conllu": CONLLU.replace("\t2\tobj", "\t_\t_")}).code == "bad_request"
     assert client.post("/api/svg", {"conllu": f"{CONLLU}\n\n{CONLLU}"}).code == "bad_request"
     assert client.post("/api/svg", {}).code == "bad_request"
@@ -157,17 +163,16 @@ def test_pictures(client):
 class Pipeline:
     """A stand-in for a model with segmenter and tagger: every line is a sentence, every word a noun."""
 
-    def __init__(self):
+    def __init__(self, segmenter="there", tagger="there"):
         self.parser = parser()
+        self.segmenter, self.tagger = segmenter, tagger
 
-    def __call__(self, text):
-        return self.parse(
-            [Sentence.from_lists(line.split()) for line in text.splitlines()], probabilities=True
-        )
+    def segment(self, text):
+        lines = [Sentence.from_lists(line.split()) for line in text.splitlines()]
+        return SimpleNamespace(columns=columns_of(lines))
 
-    def parse(self, sentences, *, probabilities) -> list[Parsed]:
-        tagged = [replace(s, upos=("NOUN",) * len(s)) for s in sentences]
-        return self.parser.parse(tagged, probabilities=True)
+    def prepare(self, columns):
+        return columns_of(replace(s, upos=("NOUN",) * len(s)) for s in columns.sentences())
 
 
 def test_a_model_with_segmenter_and_tagger():
@@ -182,6 +187,20 @@ def test_a_model_with_segmenter_and_tagger():
     assert sentence["given"]["heads"] == [2, 0, 2]
     (sentence,) = client.post("/api/parse", {"conllu": CONLLU}).json["sentences"]
     assert [w["upos"] for w in sentence["words"]] == ["NOUN", "VERB", "NOUN"]
+
+
+def test_a_model_with_a_tagger_alone():
+    half = Pipeline(segmenter=None)
+    client = Client(model=Engine(half, "half"))
+    info = client("GET", "/api/info").json
+    assert (info["reads_text"], info["tags_words"]) == (False, True)
+    reply = client.post("/api/parse", {"text": "a b. c"})
+    assert [s["words"][0]["upos"] for s in reply.json["sentences"]] == ["NOUN", "NOUN"]
+    assert len(reply.json["notes"]) == 1
+    half.tagger = None
+    reply = Client(model=Engine(half, "half")).post("/api/parse", {"text": "a b. c"})
+    assert [s["words"][0]["upos"] for s in reply.json["sentences"]] == ["_", "_"]
+    assert len(reply.json["notes"]) == 2
 
 
 # Hostile input
@@ -303,7 +322,7 @@ def test_who_is_let_in(client):
 
 
 def test_sizes():
-    client = Client(Limits(body=2000, sentences=3, words=10, ranked_words=5, trees=2))
+    client = Client(Limits(body=2000, sentences=3, words=10, ranked_words=5, ranked_sentences=1, trees=2))
     assert client.post("/api/parse", {"text": "a b. c d. e f."}).status == 200
     reply = client.post("/api/parse", {"text": "a. b. c. d."})
     assert (reply.status, reply.code) == (413, "too_many_sentences")
@@ -312,6 +331,7 @@ def test_sizes():
     assert client.post("/api/parse", {"text": "a " * 10}).status == 200
     assert client.post("/api/parse", {"text": "a " * 10, "k": 2}).code == "sentence_too_long"
     assert client.post("/api/parse", {"text": "a " * 10, "marginals": True}).code == "sentence_too_long"
+    assert client.post("/api/parse", {"text": "a. b.", "k": 2}).code == "too_many_sentences"
     assert client.post("/api/parse", {"text": "a", "k": 3}).code == "bad_request"
     reply = client.post("/api/parse", {"text": "a" * 2000})
     assert (reply.status, reply.code) == (413, "too_large")

@@ -64,6 +64,7 @@ def serve_model(
         sentences=max_sentences,
         words=max_words,
         ranked_words=min(max_words, DEFAULTS.ranked_words),
+        ranked_sentences=min(max_sentences, DEFAULTS.ranked_sentences),
         running=threads,
         waiting=queue,
         seconds=timeout,

@@ -7,17 +7,21 @@ message that says what was expected.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from arbora.confidence import Parsed
+from arbora.confidence import HEAD, Parsed
 from arbora.data.columns import parse_text
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.errors import ArboraError, DataError, InputError, NoTreeError
 from arbora.view.serving import NO_RANKING, Engine, Judged, without_tree
+
+SHARE = re.compile(rf"(?:^|\|){HEAD}=(0\.\d{{1,9}}|1\.0{{1,9}})(?:\||$)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +36,8 @@ class Limits:
     """Of one sentence."""
     ranked_words: int = 100
     """Of one sentence, where several trees or all arcs are asked for: these take n times as long."""
+    ranked_sentences: int = 5
+    """Of one request, likewise."""
     trees: int = 20
     """The largest k."""
     running: int = 2
@@ -125,8 +131,8 @@ def read_question(given: Mapping[str, Any], limits: Limits) -> Question:
     return Question(text, conllu, k, marginals, tuple(_kept(each) for each in keep))
 
 
-def read_picture(given: Mapping[str, Any], limits: Limits) -> Sentence:
-    """The request to /api/svg: one sentence with its tree."""
+def read_picture(given: Mapping[str, Any], limits: Limits) -> tuple[Sentence, list[float] | None]:
+    """The request to /api/svg: one sentence with its tree, and P(head) where MISC says it of all words."""
     _refuse_unknown(given, ("conllu",), "body")
     conllu = _text(given, "conllu")
     if conllu is None:
@@ -136,7 +142,9 @@ def read_picture(given: Mapping[str, Any], limits: Limits) -> Sentence:
         raise Refused(422, "bad_request", f"conllu: expected one sentence, got {len(sentences)}")
     if NO_HEAD in sentences[0].heads:
         raise Refused(422, "bad_request", "conllu: expected a head for each word, got _")
-    return sentences[0]
+    shares = [match and float(match[1]) for match in map(SHARE.search, sentences[0].misc)]
+    known = [share for share in shares if share is not None]
+    return sentences[0], known if len(known) == len(shares) else None
 
 
 def _kept(given: object) -> tuple[int, int, str]:
@@ -179,20 +187,21 @@ def read_conllu(text: str, limits: Limits) -> list[Sentence]:
     if not text.endswith("\n"):
         text += "\n"
     try:
-        sentences = list(parse_text(text if text.endswith("\n\n") else text + "\n", "conllu").sentences())
+        columns = parse_text(text if text.endswith("\n\n") else text + "\n", "conllu")
     except DataError as error:
         where = "" if error.line is None else f", line {error.line}"
         raise Refused(422, "bad_conllu", f"conllu{where}: {error.what}") from None
-    check_sizes(sentences, limits, limits.words)
+    sentences = list(islice(columns.sentences(), limits.sentences + 1))
+    check_sizes(sentences, limits.sentences, limits.words)
     return sentences
 
 
-def check_sizes(sentences: Sequence[Sentence], limits: Limits, longest: int) -> None:
+def check_sizes(sentences: Sequence[Sentence], most: int, longest: int) -> None:
     """Refused where there are too many sentences, none, or too long ones."""
     if not sentences:
         raise Refused(422, "no_words", "expected at least one word, got none")
-    if len(sentences) > limits.sentences:
-        what = f"expected at most {limits.sentences} sentences, got {len(sentences)}; send them in parts"
+    if len(sentences) > most:
+        what = f"expected at most {most} sentences, got more; send them in parts"
         raise Refused(413, "too_many_sentences", what)
     for number, sentence in enumerate(sentences, start=1):
         if len(sentence) > longest:
@@ -216,13 +225,14 @@ def answer(question: Question, engine: Engine, limits: Limits) -> dict[str, Any]
 def _answer(question: Question, engine: Engine, limits: Limits) -> dict[str, Any]:
     notes: list[str] = []
     if question.text is not None:
-        sentences, notes = engine.split(question.text)
-        check_sizes(sentences, limits, limits.words)
+        sentences, notes = engine.split(question.text, limits.sentences + 1)
+        check_sizes(sentences, limits.sentences, limits.words)
     else:
         assert question.conllu is not None
-        sentences = engine.tagged(read_conllu(question.conllu, limits))
+        sentences = read_conllu(question.conllu, limits)
     if question.k > 1 or question.marginals:
-        check_sizes(sentences, limits, limits.ranked_words)
+        check_sizes(sentences, limits.ranked_sentences, limits.ranked_words)
+    sentences = engine.tagged(sentences)  # only now: what is too large costs next to nothing
     if question.k > 1 and not engine.ranks:
         notes.append(NO_RANKING)
     bare = [without_tree(sentence) for sentence in sentences]

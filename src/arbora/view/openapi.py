@@ -24,7 +24,12 @@ def describe(limits: Limits) -> Schema:
             "/api/info": {"get": _operation("info", "The model and the limits.", "Info")},
             "/api/parse": {
                 "post": _operation(
-                    "parse", "Trees of a text, or of sentences in CoNLL-U.", "Answer", "Question"
+                    "parse",
+                    "Trees of a text, or of sentences in CoNLL-U: at most "
+                    f"{limits.sentences} of {limits.words} words; with k > 1 or marginals "
+                    f"{limits.ranked_sentences} of {limits.ranked_words} words.",
+                    "Answer",
+                    "Question",
                 )
             },
             "/api/svg": {"post": _svg()},
@@ -104,14 +109,14 @@ def _schemas(limits: Limits) -> Schema:
     shares = _list(SHARE)
     words = dict.fromkeys(("form", "lemma", "upos", "xpos", "feats"), TEXT)
     limit_names = list(vars(limits))
-    about = ["name", "trees", "roots", "order", "labels", "is_calibrated", "reads_text"]
+    about = ["name", "trees", "roots", "order", "labels", "is_calibrated", "reads_text", "tags_words"]
     return {
         "Question": _object(
             [],
             text=_about(TEXT, "Raw text; either this or conllu."),
-            conllu=_about(TEXT, f"Sentences of at most {limits.words} words."),
+            conllu=_about(TEXT, "Sentences; UPOS, where it is given, is used."),
             k={"type": "integer", "minimum": 1, "maximum": limits.trees, "default": 1},
-            marginals=_about(BOOLEAN, f"All P(arc), too; then at most {limits.ranked_words} words."),
+            marginals=_about(BOOLEAN, "The probability of every arc, too."),
             keep=_about(_list(_ref("Kept")), "Arcs that stay; of one sentence."),
         ),
         "Kept": _object(["word", "head"], word={"type": "integer", "minimum": 1}, head=NODE, deprel=TEXT),
@@ -145,7 +150,8 @@ def _schemas(limits: Limits) -> Schema:
             order={"enum": [1, 2]},
             labels=_list(TEXT),
             is_calibrated=BOOLEAN,
-            reads_text=_about(BOOLEAN, "Whether the model has a segmenter and a tagger."),
+            reads_text=_about(BOOLEAN, "Whether the model has a segmenter."),
+            tags_words=_about(BOOLEAN, "Whether the model has a tagger."),
             version=TEXT,
             limits=_object(limit_names, **{name: {"type": "number"} for name in limit_names}),
         ),

@@ -212,7 +212,8 @@ class Application:
     def _draw(self, body: bytes) -> Response:
         from arbora.view.svg import draw_svg
 
-        picture = draw_svg(read_picture(read_json(body), self.limits))
+        sentence, probabilities = read_picture(read_json(body), self.limits)
+        picture = draw_svg(sentence, probabilities=probabilities)
         policy = ("content-security-policy", PICTURE_POLICY)
         return Response(200, "image/svg+xml; charset=utf-8", picture.encode(), (policy,))
 
@@ -322,7 +323,8 @@ async def send_response(response: Response, send: Send, *, with_body: bool) -> N
 def listen(host: str, port: int) -> socket.socket:
     """A socket that takes connections; OSError where there can be none."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
+    # With its protocol named, asyncio sends small answers at once (TCP_NODELAY) on what it accepts.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))

@@ -1,7 +1,7 @@
 """What the page and its API ask of a model: sentences of a text, their trees, and how probable each arc is.
 
-The one place that knows what a model can do. A pipeline splits and tags raw text itself. A parser alone has
-neither segmenter nor tagger: its words are split by spaces and punctuation, and a note says so.
+The one place that knows what a model can do. A pipeline splits and tags raw text itself. Where there is no
+segmenter, words are split by spaces and punctuation; notes say so, and where there is no tagger.
 """
 
 from __future__ import annotations
@@ -9,38 +9,53 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora.confidence import Parsed, keep_labels, make_parsed
-from arbora.data.columns import columns_of
+from arbora.data.columns import Columns, columns_of
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.parser import Parser
 
 ENDS = frozenset(".!?…。！？؟।")
-NO_SEGMENTER = (
-    "this model is a parser alone: words were split by spaces and punctuation and have no tags, so the trees "
-    "are poorer than those of tagged CoNLL-U"
-)
+NO_SEGMENTER = "this model has no segmenter: words were split by spaces and punctuation"
+NO_TAGGER = "this model has no tagger: trees of words without tags are poorer than those of tagged CoNLL-U"
 NO_RANKING = (
     "the k best trees of a second-order parser of crossing trees are not known: the best one is shown"
 )
 
 
+class Segmented(Protocol):
+    """The words of a text."""
+
+    @property
+    def columns(self) -> Columns:
+        """Sentences without annotation."""
+
+
 class Pipeline(Protocol):
-    """From raw text to trees; what `arbora.load` gives."""
+    """From raw text to trees; what `arbora.load` gives. A part that it lacks is None."""
 
     @property
     def parser(self) -> Parser:
         """What makes trees of tagged words."""
 
-    def __call__(self, text: str) -> list[Parsed]:
-        """The sentences of a text, parsed."""
+    @property
+    def segmenter(self) -> object | None:
+        """What makes words of texts."""
 
-    def parse(self, sentences: Sequence[Sentence], *, probabilities: bool) -> list[Parsed]:
-        """Tags sentences where they have no tags, and parses them."""
+    @property
+    def tagger(self) -> object | None:
+        """What tags words."""
+
+    def segment(self, text: str) -> Segmented:
+        """The words of a text."""
+
+    def prepare(self, columns: Columns) -> Columns:
+        """Sentences with tags, where they have none."""
 
 
 @dataclass(frozen=True)
@@ -58,27 +73,32 @@ class Engine:
         self.name = name
         self.parser = model if isinstance(model, Parser) else model.parser
         self.pipeline = None if isinstance(model, Parser) else model
+        self.segments = self.pipeline is not None and self.pipeline.segmenter is not None
+        self.tags = self.pipeline is not None and self.pipeline.tagger is not None
 
     @property
     def ranks(self) -> bool:
         """Whether the k best trees are known."""
         return self.parser.settings.order == 1 or self.parser.settings.trees == "projective"
 
-    def split(self, text: str) -> tuple[list[Sentence], list[str]]:
-        """The sentences of a text, tagged where the model can, without trees; and notes on how."""
-        if self.pipeline is None:
-            return list(split_plainly(text)), [NO_SEGMENTER]
-        return [without_tree(parsed.sentence) for parsed in self.pipeline(text)], []
+    def split(self, text: str, most: int) -> tuple[list[Sentence], list[str]]:
+        """The first sentences of a text, not tagged yet, and notes on what the model lacks. O(length)."""
+        notes = [] if self.tags else [NO_TAGGER]
+        if self.segments and self.pipeline is not None:
+            return list(islice(self.pipeline.segment(text).columns.sentences(), most)), notes
+        return list(islice(split_plainly(text), most)), [NO_SEGMENTER, *notes]
 
     def tagged(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Sentences with tags: their own, or the model's for those that have none."""
         bare = [i for i, s in enumerate(sentences) if all(tag == "_" for tag in s.upos)]
         result = list(sentences)
-        if self.pipeline is not None and bare:
-            parsed = self.pipeline.parse([without_tree(sentences[i]) for i in bare], probabilities=True)
-            for i, each in zip(bare, parsed, strict=True):
-                own = sentences[i]
-                result[i] = replace(each.sentence, heads=own.heads, deprels=own.deprels)
+        if self.pipeline is None or not self.tags or not bare:
+            return result
+        found = self.pipeline.prepare(columns_of(without_tree(sentences[i]) for i in bare))
+        for i, tags in zip(bare, found.sentences(), strict=True):
+            result[i] = replace(
+                sentences[i], lemmas=tags.lemmas, upos=tags.upos, xpos=tags.xpos, feats=tags.feats
+            )
         return result
 
     def judge(self, sentences: Sequence[Sentence], *, k: int, marginals: bool) -> list[Judged]:
@@ -110,7 +130,8 @@ class Engine:
             "order": settings.order,
             "labels": list(self.parser.names.labels),
             "is_calibrated": self.parser.is_calibrated,
-            "reads_text": self.pipeline is not None,
+            "reads_text": self.segments,
+            "tags_words": self.tags,
         }
 
 

@@ -1,6 +1,6 @@
 // The page: what is typed goes to the server, what comes back is drawn. Text is only ever set as text.
 
-import { TreeView, percent, runsToLeft } from "./tree.js";
+import { TreeView, finePercent, percent, runsToLeft } from "./tree.js";
 
 const TREES = 8;
 const at = (id) => document.getElementById(id);
@@ -119,7 +119,7 @@ function listSentences() {
     button.type = "button";
     const text = make("span", sentence.text, "what");
     text.dir = "auto";
-    button.append(text, make("span", percent(sentence.trees[0].probability), "share"));
+    button.append(text, make("span", finePercent(sentence.trees[0].probability), "share"));
     button.addEventListener("click", () => busily(() => select(i)));
     return button;
   }));
@@ -179,7 +179,7 @@ function listChoices(sentence) {
     button.setAttribute("role", "radio");
     button.setAttribute("aria-checked", String(i === sentence.choice));
     button.tabIndex = i === sentence.choice ? 0 : -1;
-    if (share !== null) button.append(make("span", percent(share), "share"));
+    if (share !== null) button.append(make("span", finePercent(share), "share"));
     button.addEventListener("click", () => { sentence.choice = i; show(); });
     return button;
   }));
@@ -271,7 +271,7 @@ function mapRow(sentence, tree, row, from) {
   const line = make("tr"), name = make("th", nameOf(sentence, from));
   name.scope = "row";
   line.append(name, ...sentence.words.map((word, i) => {
-    const share = row[i + 1], cell = make("td", share >= 0.005 && share < 0.995 ? String(Math.round(100 * share)) : "");
+    const share = row[i + 1], cell = make("td", share >= 0.005 ? String(Math.round(100 * share)) : "");
     cell.style.setProperty("--share", share);
     cell.classList.toggle("strong", share > 0.55);
     cell.classList.toggle("chosen", tree.heads[i] === from);

@@ -19,6 +19,12 @@ export function percent(share) {
   return value > 99.5 && value < 100 ? ">99%" : value > 0 && value < 0.5 ? "<1%" : `${Math.round(value)}%`;
 }
 
+// Of whole trees, which are seldom probable: two digits at least.
+export function finePercent(share) {
+  if (share === null || share === undefined || share >= 0.0995) return percent(share);
+  return share < 0.0001 ? "<0.01%" : `${Number((100 * share).toPrecision(2))}%`;
+}
+
 const canvas = document.createElement("canvas").getContext("2d");
 function widthOf(text, size) {
   canvas.font = `${size}px ${FONT}`;
