@@ -119,7 +119,7 @@ def parse_file(
         OutputFormat,
         typer.Option(
             help="What to write: CoNLL-U, CoNLL-X, JSON (an object per line), drawn trees, an SVG picture, "
-            "or a web page. auto: what the name of OUT says (.conllu, .conllx, .json, .svg, .html, .parquet), "
+            "or a web page. auto: what the name of OUT says (.conllu, .json, .svg, .html, .parquet), "
             "else what was read; on a terminal, drawn trees."
         ),
     ] = OutputFormat.AUTO,

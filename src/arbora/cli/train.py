@@ -165,9 +165,9 @@ def train_files(
     """Train a model on a treebank: segmenter, tagger, lemmatizer and parser, as far as it can teach them.
 
     The parser learns from tags like those that it will meet: each part of TRAIN is tagged by what the
-    others teach. After each epoch the parser is judged on DEV, and a checkpoint is written beside the model. Training
-    stops when DEV has not improved for a while; the best epoch is kept. Ctrl-C does the same at once, and
-    --resume then goes on, to the same bytes as if nothing had happened.
+    others teach. After each epoch the parser is judged on DEV, and a checkpoint is written beside the
+    model. Training stops when DEV has not improved for a while; the best epoch is kept. Ctrl-C does the
+    same at once, and --resume then goes on, to the same bytes as if nothing had happened.
 
     Examples:
 
