@@ -83,7 +83,7 @@ def check_trees(columns, made, encoded, learned, shape):
         labels = np.ascontiguousarray(labels)
     staged = "labels" in learned
     heads, names = made.native.parse(
-        encoded, np.ascontiguousarray(tree), labels, staged, None, None, 0, 0.0, 1
+        encoded, np.ascontiguousarray(tree), labels, staged, None, None, 0, 0.0, False, 1
     )
     assert (names == -1).all() if labels is None else (names >= 0).all()
     for first, last in pairwise(columns.offsets.tolist()):
