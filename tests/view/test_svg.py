@@ -3,6 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 from itertools import combinations
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,14 @@ CROSSING = Sentence.from_lists(
     ["A", "letter", "came", "today", "lost"], None, [2, 3, 0, 3, 2], ["det", "nsubj", "root", "advmod", "acl"]
 )
 HEBREW = Sentence.from_lists(["הילדה", "קוראת", "ספר"], None, [2, 0, 2], ["nsubj", "root", "obj"])
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+LETTER = Sentence.from_lists(
+    ["A", "letter", "arrived", "yesterday", "that", "nobody", "could", "read", "."],
+    ["DET", "NOUN", "VERB", "ADV", "PRON", "PRON", "AUX", "VERB", "PUNCT"],
+    [2, 3, 0, 3, 8, 8, 8, 2, 3],
+    ["det", "nsubj", "root", "advmod", "obj", "nsubj", "aux", "acl:relcl", "punct"],
+)
+SURE = [0.99, 0.98, 0.99, 0.93, 0.95, 0.99, 0.99, 0.64, 0.97]
 SLACK = 0.11  # numbers are rounded to one decimal
 
 
@@ -201,6 +210,11 @@ def test_an_accessible_name_and_the_same_bytes():
     )
     assert drawn == draw_svg(SHORT)
     assert "prefers-color-scheme:dark" in drawn
+
+
+def test_the_picture_in_the_guide_is_what_is_drawn():
+    """If pictures are meant to change, write docs/letter.svg anew."""
+    assert (DOCS / "letter.svg").read_text(encoding="utf-8") == draw_svg(LETTER, probabilities=SURE)
 
 
 def test_tags_labels_and_heads_that_are_missing():

@@ -1,3 +1,5 @@
+import xml.etree.ElementTree as ET
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,4 +78,6 @@ def test_nothing_harmful_is_left(text):
     marked = safe_in_xml(text)
     assert not set(marked) & set("<>\"'")
     assert not any(ord(c) < 32 or 127 <= ord(c) < 160 or c in "\ufffe\uffff" for c in marked)
-    marked.encode()
+    assert ET.fromstring(f"<a b='{marked}'>{marked}</a>").text == (
+        ET.fromstring(f"<a b='{marked}'/>").get("b") or None
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -24,7 +25,7 @@ class DrawnTrees:
     def __init__(self, wanted: Wanted, *, to_terminal: bool) -> None:
         self._every = wanted.probabilities
         self._width = shutil.get_terminal_size().columns if to_terminal else None
-        self._colour = to_terminal and wants_codes()
+        self._colour = to_terminal and wants_codes() and os.environ.get("TERM") != "dumb"
         encoding = (sys.stdout.encoding or "").lower().replace("-", "") if to_terminal else "utf8"
         self._ascii_only = not encoding.startswith("utf")
 

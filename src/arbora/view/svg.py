@@ -31,7 +31,7 @@ TAG_LINE = 15.0
 ARROW_LENGTH, ARROW_WIDTH = 6.0, 6.4
 MARGIN, ROW_GAP, PICTURE_GAP = 8.0, 16.0, 30.0
 BEZIER = 0.5523  # of a cubic curve that is nearly a quarter of a circle
-LONGEST_WORD, LONGEST_LABEL = 60, 40
+LONGEST_WORD, LONGEST_LABEL, LONGEST_TITLE = 60, 40, 300
 INK, CROSSING = "#1b1f24", "#b3400a"
 FONTS = "'Helvetica Neue', Helvetica, Arial, 'Noto Sans', 'Liberation Sans', sans-serif"
 STYLE = (
@@ -181,9 +181,9 @@ def draw_picture(
     if probabilities is not None and len(probabilities) != len(sentence):
         count = len(probabilities)
         raise InputError(f"probabilities: expected one per word ({len(sentence)}), got {count}")
-    direction = direction_of(sentence.forms) if look.direction == "auto" else look.direction
-    arcs = _arcs(sentence, probabilities, look)
     forms = [clipped(form, LONGEST_WORD) for form in sentence.forms]
+    direction = direction_of(forms) if look.direction == "auto" else look.direction
+    arcs = _arcs(sentence, forms, probabilities, look)
     has_tags = look.tags and any(tag != "_" for tag in sentence.upos)
     tags = [clipped(tag, LONGEST_LABEL) for tag in sentence.upos] if has_tags else None
     widths = _widths(forms, tags)
@@ -199,16 +199,17 @@ def draw_picture(
         "".join(painter.parts),
         width,
         painter.y,
-        f"Dependency tree: {sentence.text}",
+        f"Dependency tree: {clipped(sentence.text, LONGEST_TITLE)}",
         _described(arcs, forms),
         direction,
     )
 
 
-def _arcs(sentence: Sentence, probabilities: Sequence[float] | None, look: Look) -> list[_Arc]:
+def _arcs(
+    sentence: Sentence, forms: Sequence[str], probabilities: Sequence[float] | None, look: Look
+) -> list[_Arc]:
     heads = [NO_HEAD, *(max(head, 0) for head in sentence.heads)]
     masks = subtree_masks(heads)
-    forms = [clipped(form, LONGEST_WORD) for form in sentence.forms]
     arcs = []
     for dep, (head, label) in enumerate(zip(sentence.heads, sentence.deprels, strict=True), start=1):
         if head == NO_HEAD:

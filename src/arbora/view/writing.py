@@ -41,16 +41,18 @@ ASCII_EMS = {
     )
     for character in characters
 }
-WIDE_EMS, EMOJI_EMS = 1.0, 1.35
+WIDE_EMS, EMOJI_EMS, SPACING_MARK_EMS = 1.0, 1.35, 0.45
 # Where most letters of a script are alike.
 SCRIPT_EMS = (
     (range(0x0370, 0x0400), 0.62),  # Greek
     (range(0x0400, 0x0530), 0.66),  # Cyrillic
-    (range(0x0530, 0x0590), 0.66),  # Armenian
+    (range(0x0530, 0x0590), 0.72),  # Armenian
     (range(0x0590, 0x0600), 0.60),  # Hebrew
     (range(0x0600, 0x0900), 0.58),  # Arabic, Syriac
-    (range(0x0900, 0x0E00), 0.70),  # scripts of India
+    (range(0x0900, 0x0B80), 0.70),  # scripts of northern India
+    (range(0x0B80, 0x0E00), 0.95),  # of southern India and Sri Lanka
     (range(0x0E00, 0x0F00), 0.60),  # Thai, Lao
+    (range(0x1000, 0x10A0), 0.95),  # Myanmar
 )
 OTHER_EMS = 0.72
 
@@ -122,7 +124,7 @@ def _cluster_ems(cluster: str) -> float:
     if _is_emoji(cluster):
         return EMOJI_EMS
     width = _character_ems(cluster[0])
-    return width + 0.35 * sum(unicodedata.category(mark) == "Mc" for mark in cluster[1:])
+    return width + SPACING_MARK_EMS * sum(unicodedata.category(mark) == "Mc" for mark in cluster[1:])
 
 
 def _character_ems(character: str) -> float:
