@@ -233,6 +233,7 @@ class Parser:
         `decode`: the tree with the best score, or the one with the most expected correct heads.
         `keep_heads`: heads that a sentence has are kept, with their labels; the best tree that agrees with
         them is found, and its probabilities are given them. NoTreeError where no tree of this parser does.
+        A `Parsed` does not remember which heads were given: its next-best trees are `Parser.kbest`'s.
         """
         check_decode(decode)
         given = [as_sentence(sentence) for sentence in several(sentences)]
