@@ -51,7 +51,7 @@ VERBS: Sequence[Verb] = (
         "stats.stats",
         "Count what is in treebanks: sentences, words, labels, lengths, crossing arcs, roots, depth.",
     ),
-    Verb("convert", "convert.convert", "Convert a treebank between CoNLL-U and CoNLL-X."),
+    Verb("convert", "convert.convert", "Convert a treebank between CoNLL-U, CoNLL-X and Parquet."),
     Verb(
         "eval",
         "eval.evaluate_files",
