@@ -1,4 +1,4 @@
-"""Files of whole models that are damaged or made to mislead: each is a ModelError at once, or a sound model."""
+"""Files of whole models that are damaged or mislead: each is a ModelError at once, or a sound model."""
 
 import random
 
