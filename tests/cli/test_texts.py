@@ -150,6 +150,13 @@ def test_options_that_would_do_nothing_are_refused(parse, tmp_path, model):
         assert f"{option} is about raw text, but b.conllu is a treebank" in result.stderr
         assert parse("-", option, stdin=conllu(2).encode()).status == 2
         assert parse("-", option, stdin=b"").status == 0
+    for option in ("--retag", "--keep-heads", "--lenient"):
+        for given, name, stdin in ((TEXT, "<text>", b""), ("-", "<stdin>", TEXT.encode())):
+            result = parse(given, option, "-o", "out.conllu", stdin=stdin)
+            assert result.status == 2
+            assert f"{option} is about treebanks, but {name} is raw text; leave it out" in result.stderr
+        assert parse("-", option, stdin=b"").status == 0
+        assert parse("b.conllu", option).status == 0
     result = parse("b.conllu", "--retag", model=model)
     assert result.status == 1
     assert "no tagger" in result.stderr

@@ -62,8 +62,11 @@ class TextReader:
     format: Format = "conllu"
     skipped = 0
 
-    def __init__(self, source: Source, pipeline: Pipeline, *, offsets: bool, lines: bool) -> None:
+    def __init__(
+        self, source: Source, pipeline: Pipeline, *, offsets: bool, lines: bool, is_blank: bool = False
+    ) -> None:
         self.source = name_of(source)
+        self.is_blank = is_blank
         self._stream = open_input(source)
         self._segmenter = pipeline.require_segmenter()
         self._offsets, self._lines = offsets, lines
@@ -125,13 +128,15 @@ def open_reader(
         stream.name = THE_TEXT
         return TextReader(stream, pipeline, offsets=offsets, lines=lines)
     source: Source = given
+    is_blank = False
     if format is InputFormat.AUTO:
         start, source = _looked_into(given)
-        if not start.strip() and (offsets or lines or pipeline.segmenter is not None):
+        is_blank = not start.strip()
+        if is_blank and (offsets or lines or pipeline.segmenter is not None):
             start = b"text"  # nothing is a text without words
         format = InputFormat.AUTO if is_treebank(given, start) else InputFormat.TEXT  # noqa: A001
     if format is InputFormat.TEXT:
-        return TextReader(source, pipeline, offsets=offsets, lines=lines)
+        return TextReader(source, pipeline, offsets=offsets, lines=lines, is_blank=is_blank)
     as_given = cast("FormatOrAuto", format.value)
     return ColumnReader(source, format=as_given, lenient=lenient)
 
