@@ -41,10 +41,14 @@ def text_or_file(given: str) -> str:
     if not given.strip():
         raise typer.BadParameter("expected a text, the name of a file, or - for stdin, got nothing")
     if given != "-" and not Path(given).exists():
-        raise typer.BadParameter(
-            f"{given}: no such file; a text to parse has a space in it, or comes by a pipe: "
-            "echo ... | arbora parse -"
-        )
+        from arbora.cli.named import advice, part_file  # most names are those of files
+
+        if part_file(given) is None:
+            hint = advice(given)
+            raise typer.BadParameter(
+                f"{given}: no such file{f', and {hint}' if hint else ''}; a text to parse has a space in it, "
+                "or comes by a pipe: echo ... | arbora parse -"
+            )
     return existing(given)
 
 
@@ -67,8 +71,8 @@ class TextReader:
     ) -> None:
         self.source = name_of(source)
         self.is_blank = is_blank
-        self._stream = open_input(source)
         self._segmenter = pipeline.require_segmenter()
+        self._stream = open_input(source)
         self._offsets, self._lines = offsets, lines
 
     def __iter__(self) -> Iterator[Columns]:
