@@ -37,12 +37,13 @@ def text_or_file(given: str) -> str:
     """`given` if it is `-`, a file that can be read, or a text; the command line is at fault otherwise."""
     if is_text(given):
         return given
-    if given != "-" and not Path(given).exists():
-        raise typer.BadParameter(
-            f"{given}: no such file; a text to parse has a space in it, or comes by a pipe: "
-            "echo ... | arbora parse -"
-        )
-    return existing(given)
+    try:
+        return existing(given)
+    except typer.BadParameter as error:
+        if "no such file" not in error.message:
+            raise
+        advice = "a text to parse has a space in it, or comes by a pipe: echo ... | arbora parse -"
+        raise typer.BadParameter(f"{error.message}; {advice}") from None
 
 
 def is_text(given: str) -> bool:
@@ -61,8 +62,8 @@ class TextReader:
 
     def __init__(self, source: Source, pipeline: Pipeline, *, offsets: bool, lines: bool) -> None:
         self.source = name_of(source)
-        self._stream = open_input(source)
         self._segmenter = pipeline.require_segmenter()
+        self._stream = open_input(source)
         self._offsets, self._lines = offsets, lines
 
     def __iter__(self) -> Iterator[Columns]:
