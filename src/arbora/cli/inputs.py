@@ -37,6 +37,8 @@ def text_or_file(given: str) -> str:
     """`given` if it is `-`, a file that can be read, or a text; the command line is at fault otherwise."""
     if is_text(given):
         return given
+    if not given.strip():
+        raise typer.BadParameter("expected a text, the name of a file, or - for stdin, got nothing")
     try:
         return existing(given)
     except typer.BadParameter as error:
@@ -113,12 +115,18 @@ def open_reader(
 ) -> ColumnReader | TextReader:
     """What reads the input piece by piece; raw text needs a segmenter."""
     if is_text(given):
+        if format not in (InputFormat.AUTO, InputFormat.TEXT):
+            raise typer.BadParameter(
+                f"--input-format {format.value}: expected the name of a file or -, got a text"
+            )
         stream = io.BytesIO(given.encode(errors="surrogateescape"))
         stream.name = THE_TEXT
         return TextReader(stream, pipeline, offsets=offsets, lines=lines)
     source: Source = given
     if format is InputFormat.AUTO:
         start, source = _looked_into(given)
+        if (offsets or lines) and not start.strip():
+            start = b"text"  # what is said about raw text is true of none, too
         format = InputFormat.AUTO if is_treebank(given, start) else InputFormat.TEXT  # noqa: A001
     if format is InputFormat.TEXT:
         return TextReader(source, pipeline, offsets=offsets, lines=lines)
