@@ -34,7 +34,7 @@ class InputFormat(StrEnum):
 
 
 def text_or_file(given: str) -> str:
-    """`given` if it is `-`, a file that can be read, or a text; the command line is at fault otherwise."""
+    """`given` if it is `-` or a text, else the file that it names; the command line is at fault otherwise."""
     if is_text(given):
         return given
     if not given.strip():
