@@ -249,6 +249,8 @@ def test_words_in_messages(arbora, model, tmp_path):
     (tmp_path / "text").write_text("A letter arrived yesterday.\n")
     result = arbora("parse", tmp_path / "text", "-m", model)
     assert (result.status, "has no segmenter, so it cannot read raw text" in result.stderr) == (1, True)
+    result = arbora("parse", tmp_path / "text", "-m", model, "--input-format", "conllu")
+    assert (result.status, "this does not look like CoNLL-U or CoNLL-X" in result.stderr) == (1, True)
     for arguments in (("-h",), ("parse", "-h"), ("info", "-h"), ("info", "learner", "-h")):
         assert (arbora(*arguments).status, "Usage" in arbora(*arguments).stdout) == (0, True)
     cut = tmp_path / "cut.arbora"

@@ -15,6 +15,7 @@ from unittest import mock
 
 import pytest
 
+from arbora import registry
 from arbora.cli.main import run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,6 +116,8 @@ def run_in_shell(command: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    for each in (registry.families, registry.learners, registry.features):
+        monkeypatch.setattr(each, "_factories", dict(each._factories))  # what a page registers is its own
     logger = logging.getLogger("arbora")
     level = logger.level
     missing: set[str] = set()
@@ -142,6 +145,10 @@ def test_examples_run(example, tmp_path):
 def test_the_guide_has_pages_that_run_and_examples():
     assert len(EXAMPLES) >= 3
     for page in (
+        "start",
+        "pipeline",
+        "extending",
+        "papers",
         "data",
         "own-language",
         "training",

@@ -35,21 +35,18 @@ class InputFormat(StrEnum):
 
 
 def text_or_file(given: str) -> str:
-    """`given` if it is `-`, a file that can be read, or a text; the command line is at fault otherwise."""
+    """`given` if it is `-` or a text, else the file that it names; the command line is at fault otherwise."""
     if is_text(given):
         return given
     if not given.strip():
         raise typer.BadParameter("expected a text, the name of a file, or - for stdin, got nothing")
-    if given != "-" and not Path(given).exists():
-        from arbora.cli.named import advice, part_file  # most names are those of files
-
-        if part_file(given) is None:
-            hint = advice(given)
-            raise typer.BadParameter(
-                f"{given}: no such file{f', and {hint}' if hint else ''}; a text to parse has a space in it, "
-                "or comes by a pipe: echo ... | arbora parse -"
-            )
-    return existing(given)
+    try:
+        return existing(given)
+    except typer.BadParameter as error:
+        if "no such file" not in error.message:
+            raise
+        advice = "a text to parse has a space in it, or comes by a pipe: echo ... | arbora parse -"
+        raise typer.BadParameter(f"{error.message}; {advice}") from None
 
 
 def is_text(given: str) -> bool:

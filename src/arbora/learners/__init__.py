@@ -1,9 +1,11 @@
 """Learners, one per file; `arbora.registry.learners` knows them by name.
 
 A learner is an immutable set of parameters with `fit(problem)`, which asks the problem for trees and returns
-weights.
+weights. `OnlineTrainer` and `parameter` are what a learner of one's own is made with (docs/extending.md).
 """
 
+from arbora.learners._online import OnlineTrainer
+from arbora.learners._parameters import parameter
 from arbora.learners.adagrad import Adagrad
 from arbora.learners.exponentiated_gradient import ExponentiatedGradient
 from arbora.learners.log_linear import LogLinear
@@ -19,7 +21,9 @@ __all__ = [
     "LogLinear",
     "Mira",
     "OneSlack",
+    "OnlineTrainer",
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
+    "parameter",
 ]
