@@ -253,3 +253,22 @@ def test_toml_looks_as_one_would_write_it():
         to_toml(Train(comment="\ud800"))
     with pytest.raises(InputError, match="rate: expected"):
         to_toml(Train(rate=float("nan")))
+
+
+def test_tables_keep_the_defaults_of_their_own_field():
+    """Not those of their class, which may be others."""
+
+    @dataclass(frozen=True)
+    class Inner:
+        size: int = 1
+        rate: float = 0.5
+
+    @dataclass(frozen=True)
+    class Outer:
+        plain: Inner = field(default_factory=Inner)
+        large: Inner = field(default_factory=lambda: Inner(size=9, rate=2.0))
+        fixed: Inner = Inner(rate=3.0)
+
+    given = {"plain": {"size": 4}, "large": {"size": 5}, "fixed": {"size": 6}}
+    assert from_dict(Outer, given) == Outer(Inner(4, 0.5), Inner(5, 2.0), Inner(6, 3.0))
+    assert from_dict(Outer, to_dict(from_dict(Outer, given))) == from_dict(Outer, given)

@@ -152,8 +152,11 @@ def _described(kind: Any) -> str:
 # ---------------------------------------------------------------- reading
 
 
-def _build(cls: type[Any], values: Mapping[str, Any], source: str, prefix: str) -> Any:
-    """An instance of a dataclass from a table; `prefix` is the table's name with a dot."""
+def _build(cls: type[Any], values: Mapping[str, Any], source: str, prefix: str, base: Any = None) -> Any:
+    """An instance of a dataclass from a table; `prefix` is the table's name with a dot.
+
+    What the table does not name is as in `base`, where there is one: a field may have defaults of its own.
+    """
     fields, hints = _fields(cls), get_type_hints(cls)
     arguments = {}
     for name, value in values.items():
@@ -163,12 +166,12 @@ def _build(cls: type[Any], values: Mapping[str, Any], source: str, prefix: str) 
                 raise InputError(f"{source}: unknown setting {prefix + name!r}; did you mean {elsewhere}?")
             raise InputError(f"{source}: {unknown('setting', prefix + name, [prefix + n for n in fields])}")
         field = fields[name]
-        arguments[field.name] = _converted(value, hints[field.name], source, prefix + name)
+        arguments[field.name] = _converted(value, hints[field.name], source, prefix + name, _default(field))
     missing = [name for name, field in fields.items() if field.name not in arguments and _is_required(field)]
-    if missing:
+    if missing and base is None:
         raise InputError(f"{source}: expected a value for {prefix}{missing[0]}, got none; add it")
     try:
-        return cls(**arguments)
+        return cls(**arguments) if base is None else dataclasses.replace(base, **arguments)
     except InputError as error:
         table = f"{prefix[:-1]}: " if prefix else ""
         raise InputError(f"{source}: {table}{error}") from None
@@ -178,11 +181,19 @@ def _is_required(field: Field[Any]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def _converted(value: Any, kind: Any, source: str, name: str) -> Any:
+def _default(field: Field[Any]) -> Any:
+    """What a field is where it is not given; None where it must be."""
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return None if field.default is MISSING else field.default
+
+
+def _converted(value: Any, kind: Any, source: str, name: str, default: Any = None) -> Any:
     """A TOML or JSON value as its field's type."""
     for member in _members(kind):
         if dataclasses.is_dataclass(member) and isinstance(member, type) and isinstance(value, Mapping):
-            return _build(member, value, source, f"{name}.")
+            base = default if type(default) is member else None
+            return _build(member, value, source, f"{name}.", base)
     try:
         return _as(value, kind)
     except _MismatchError as error:

@@ -1,6 +1,7 @@
 """Training of whole models: which parts they get, the tags that the parser sees, and sameness of bytes."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -311,6 +312,14 @@ def test_any_learner_teaches_words(name):
     assert max(report["dev"]["upos"] for report in reports if report["stage"] == "tags") > 90
     has_seed = any(parameter.name == "seed" for parameter in learners.factory(name).parameters())
     assert settings.create(5).settings().get("seed", None) == (5 if has_seed else None)
+
+
+def test_settings_of_one_part_leave_its_others_alone():
+    changed = train_all.make_config({"lemmatizer": {"bits": 18}, "tagger": {"morphology": {"bits": 18}}})
+    usual = train_all.make_config(None)
+    assert changed.lemmatizer == replace(usual.lemmatizer, bits=18)
+    assert changed.tagger.morphology == replace(usual.tagger.morphology, bits=18)
+    assert changed.tagger.upos == usual.tagger.upos
 
 
 def test_nothing_to_learn_from_is_told():
