@@ -9,7 +9,7 @@ CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCM
 export PIP_NO_COMPILE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-torch bench-serve lint docs api stubs clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve lint docs api stubs model clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -45,9 +45,9 @@ fuzz-conll: build/sanitize/fuzz_conll
 fuzz-inference: .venv/built
 	$(BIN)/python tests/fuzz/fuzz_inference.py --seconds $(FUZZ_SECONDS)
 
-bench: bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-torch bench-serve
+bench: bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve
 
-bench-io bench-segmenting: bench-%: .venv/bench
+bench-io bench-segmenting bench-pipeline: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py
 
 # Losses and gradients of neural scores; without PyTorch there is nothing to measure.
@@ -69,6 +69,11 @@ lint: .venv/lint
 	@mkdir -p build
 	$(BIN)/python -m nanobind.stubgen -q -m arbora._core -o build/_core.pyi
 	diff -u src/arbora/_core.pyi build/_core.pyi
+
+# The model that comes with Arbora, from UD_English-EWT in $ARBORA_DATA (or `arbora data get UD_English-EWT`); three CPU minutes.
+model: .venv/built
+	$(BIN)/python -m arbora train UD_English-EWT -o src/arbora/models/english.arbora --compact --licence 'CC BY-SA 4.0' \
+	  --attribution 'UD_English-EWT, Universal Dependencies: Natalia Silveira, Timothy Dozat, Christopher Manning, Sebastian Schuster, Ethan Chi, John Bauer, Miriam Connor, Marie-Catherine de Marneffe, Nathan Schneider, Sam Bowman, Hanzhi Zhu, Daniel Galbraith and others'
 
 # Regenerates the committed stub of the native module; `make lint` fails when it is out of date.
 stubs: .venv/built

@@ -4,6 +4,7 @@
     python benchmarks/parsing_peers.py --only spacy
     python benchmarks/parsing_peers.py --quick                 # two CPU minutes; same networks, worse trees
     python benchmarks/parsing_peers.py --only udpipe --iterations 3
+    python benchmarks/parsing_peers.py --only udpipe_text      # from raw text, for benchmarks/pipeline.py
 
 Trained models are kept outside the repository (parsing_systems.py says where), and training is skipped where
 there is one. A peer that is not installed is named, and the tables then show recorded figures alone.
@@ -18,7 +19,7 @@ import argparse
 import importlib.util
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import islice
@@ -95,6 +96,52 @@ class UDPipe:
             if error.occurred():
                 raise MissingError(f"UDPipe: {error.message}")
             target.write_text(text, encoding="utf-8")
+
+        return convert
+
+
+@dataclass(frozen=True)
+class UDPipeText(UDPipe):
+    """UDPipe 1 from raw text: its tokenizer, tagger and lemmatizer, too, with their default settings."""
+
+    @property
+    def name(self) -> str:
+        return super().name.replace("udpipe", "udpipe_text")
+
+    @property
+    def minutes(self) -> float:
+        return 40 + 13.0 * self.iterations
+
+    def train(self, files: Files, folder: Path, *, quick: bool) -> dict[str, Any]:
+        from ufal import udpipe
+
+        train = self._sentences(files.train, self.QUICK_SENTENCES if quick else None)
+        dev = self._sentences(files.dev, None)
+        parser = f"iterations={1 if quick else self.iterations}"
+        tokenizer = "epochs=5" if quick else ""
+        error = udpipe.ProcessingError()
+        model = udpipe.Trainer.train("morphodita_parsito", train, dev, tokenizer, "", parser, error)
+        if error.occurred():
+            raise MissingError(f"UDPipe: {error.message}")
+        (folder / "model").write_bytes(model)
+        return {"settings": parser}
+
+    def load_text(self, model: Path) -> Callable[[str], str]:
+        """A trained model, ready for raw text."""
+        from ufal import udpipe
+
+        loaded = udpipe.Model.load(str(model))
+        if loaded is None:
+            raise MissingError(f"UDPipe cannot load {model}")
+        default = udpipe.Pipeline.DEFAULT
+        pipeline = udpipe.Pipeline(loaded, "tokenize", default, default, "conllu")
+
+        def convert(text: str, _model: Any = loaded) -> str:
+            error = udpipe.ProcessingError()
+            found = pipeline.process(text, error)
+            if error.occurred():
+                raise MissingError(f"UDPipe: {error.message}")
+            return str(found)
 
         return convert
 
@@ -196,9 +243,16 @@ def peers(iterations: int | None = None) -> dict[str, System]:
     return {"udpipe": udpipe, "spacy": SpaCy()}
 
 
+def text_peers(iterations: int | None = None) -> dict[str, System]:
+    """Peers of benchmarks/pipeline.py."""
+    return {"udpipe_text": UDPipeText() if iterations is None else UDPipeText(iterations)}
+
+
 def system_of(name: str) -> System:
     """The system of that name, peer or ours."""
     kind, _, detail = name.partition("-")
+    if kind in text_peers():
+        return text_peers(int(detail) if detail else None)[kind]
     if kind == "arbora":
         return Arbora.named(name)
     return peers(int(detail) if detail else None)[kind]
@@ -229,7 +283,7 @@ def positive(text: str) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="short trainings: same networks, worse trees")
-    parser.add_argument("--only", choices=sorted(peers()), help="one of the peers")
+    parser.add_argument("--only", choices=sorted({**peers(), **text_peers()}), help="one of the peers")
     parser.add_argument("--iterations", type=positive, help="UDPipe's, some 13 CPU minutes each (default 10)")
     arguments = parser.parse_args()
     try:
@@ -238,8 +292,9 @@ def main() -> int:
         say(f"skipped: {missing}")
         return 0
     failed = False
-    for name, system in peers(arguments.iterations).items():
-        if arguments.only not in (None, name):
+    known = {**peers(arguments.iterations), **text_peers(arguments.iterations)}
+    for name, system in known.items():
+        if name not in ([arguments.only] if arguments.only else peers()):
             continue
         try:
             trained = obtain_peer(system, files, quick=arguments.quick)

@@ -83,6 +83,7 @@ void bind_tag(nb::module_& m) {
           "The features of all words, as a tagger or lemmatizer sees them.");
     m.def("edit_script", [](const std::string& form, const std::string& lemma) { return tag::edit_script(form, lemma); }, "form"_a, "lemma"_a,
           "How the word becomes its lemma.");
+    m.def("check_script", [](const std::string& text) { tag::Script{text}; }, "text"_a, "InputError where a text is no edit script.");
     m.def("apply_scripts", &apply_scripts, "columns"_a, "scripts"_a, "chosen"_a,
           nb::sig("def apply_scripts(columns: ConllColumns, scripts: collections.abc.Sequence[str], "
                   "chosen: numpy.typing.NDArray[numpy.int32]) -> ConllColumns"),

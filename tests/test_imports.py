@@ -101,6 +101,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
         "data",
         "distribution",
         "errors",
+        "interfaces",
         "model_file",
         "parser",
         "problems",

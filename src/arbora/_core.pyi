@@ -470,6 +470,9 @@ def tag_features(columns: ConllColumns, set: str, lexicon: TagLexicon, bits: int
 def edit_script(form: str, lemma: str) -> str:
     """How the word becomes its lemma."""
 
+def check_script(text: str) -> None:
+    """InputError where a text is no edit script."""
+
 def apply_scripts(columns: ConllColumns, scripts: Sequence[str], chosen: numpy.typing.NDArray[numpy.int32]) -> ConllColumns:
     """
     The same sentences with the lemmas that scripts make; the word in small letters where one does not fit.

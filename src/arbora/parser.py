@@ -465,9 +465,14 @@ def _load_pruner(file: ModelFile) -> Pruner | None:
 
 def _names(file: ModelFile, name: str) -> tuple[str, ...]:
     found = file.entry(name, list)
-    if not all(isinstance(each, str) for each in found) or len(set(found)) < len(found):
+    if not all(map(_is_name, found)) or len(set(found)) < len(found):
         raise InputError(f"{name}: expected texts that are all different, got others")
     return tuple(found)
+
+
+def _is_name(found: object) -> bool:
+    """Whether it is a text that a column of a treebank can hold."""
+    return isinstance(found, str) and found != "" and not any(c in found for c in "\t\n\r")
 
 
 def _input_columns(file: ModelFile) -> tuple[InputColumn, ...] | None:

@@ -211,7 +211,7 @@ def test_models_without_the_names_of_columns(arbora, parser, invented, tmp_path)
     """Older versions did not store them."""
     old = replace(parser, names=replace(parser.names, columns=None))
     old.save(tmp_path / "old.arbora")
-    assert package.load(tmp_path / "old.arbora").names.columns is None
+    assert package.load(tmp_path / "old.arbora").parser.names.columns is None
     out = tmp_path / "o.conllu"
     result = arbora("parse", invented[1], "-m", tmp_path / "old.arbora", "-o", out)
     assert (result.status, "warning" in result.stderr) == (0, False)
@@ -248,6 +248,8 @@ def test_words_in_messages(arbora, model, tmp_path):
     assert (result.status, "parse takes one file at a time" in result.stderr) == (2, True)
     (tmp_path / "text").write_text("A letter arrived yesterday.\n")
     result = arbora("parse", tmp_path / "text", "-m", model)
+    assert (result.status, "has no segmenter, so it cannot read raw text" in result.stderr) == (1, True)
+    result = arbora("parse", tmp_path / "text", "-m", model, "--input-format", "conllu")
     assert (result.status, "this does not look like CoNLL-U or CoNLL-X" in result.stderr) == (1, True)
     for arguments in (("-h",), ("parse", "-h"), ("info", "-h"), ("info", "learner", "-h")):
         assert (arbora(*arguments).status, "Usage" in arbora(*arguments).stdout) == (0, True)

@@ -88,7 +88,6 @@ def test_what_it_refuses(arbora, model, tmp_path):
     assert "in use" in result.stderr
     assert arbora("serve", "-m", tmp_path / "none").status == 2
     assert arbora("serve", "-m", model, "--port", "70000").status == 2
-    assert arbora("serve").status == 2
 
 
 def test_without_uvicorn(arbora, model, monkeypatch):

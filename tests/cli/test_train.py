@@ -72,7 +72,7 @@ def test_a_model_with_its_table_of_epochs(train, invented, tmp_path):
     parsed = parser.parse(gold)
     assert package.evaluate(gold, parsed, subtypes=True).las == pytest.approx(parser.about["dev"]["las"])
     assert parser.about["dev"]["las"] > 80
-    assert parser.about["config"]["trees"] == "nonprojective"  # resolved
+    assert parser.parser.about["config"]["trees"] == "nonprojective"  # resolved
 
 
 def test_quiet_and_json(train):

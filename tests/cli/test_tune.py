@@ -27,7 +27,19 @@ def test_a_table_and_a_file_to_train_with(arbora, invented, tmp_path):
     config = load_config(best, TrainConfig)
     assert config.parameters == {"epochs": 2, "C": 0.1}
     model = tmp_path / "m.arbora"
-    trained = arbora("train", invented[0], "--dev", invented[1], "--config", best, "-o", model, "--json")
+    trained = arbora(
+        "train",
+        invented[0],
+        "--dev",
+        invented[1],
+        "--config",
+        best,
+        "-o",
+        model,
+        "--only",
+        "parser",
+        "--json",
+    )
     assert json.loads(trained.stdout)["dev"]["las"] == pytest.approx(float(rows[0][2]), abs=0.005)
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from typer.core import TyperGroup
 
-from arbora.cli.files import existing, session
+from arbora.cli.files import counted, existing, session
 from arbora.cli.list import describe_family, describe_features, describe_learner, describe_study, print_rows
 from arbora.cli.texts import show_scores
 from arbora.errors import InputError
@@ -23,6 +23,23 @@ from arbora.ud.manifest import clean
 
 Rows: TypeAlias = Sequence[Sequence[str]]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="JSON on stdout: one object.")]
+
+
+SCORES = {
+    "segmenter": ("words", "sentences"),
+    "tagger": ("upos", "morphology"),
+    "lemmatizer": ("lemmas",),
+    "parser": ("las", "uas"),
+}
+"""Whose the scores on dev are, in the order in which parts are used."""
+COUNTED = {
+    "rules": (0, "rule"),
+    "tags": (0, "tag"),
+    "analyses": (1, "XPOS/FEATS pair"),
+    "scripts": (1, "script"),
+    "labels": (0, "label"),
+}
+"""Lists in the metadata of parts: how deep they are, and what is in them."""
 
 
 class ThingOrModel(TyperGroup):
@@ -199,30 +216,78 @@ def model(
             answer = {**head, **file.metadata, "tensors": tables}
             print(json.dumps(answer, ensure_ascii=False, indent=1))
             return
-        rows = [("version", file.arbora_version), ("format", str(file.format)), ("bytes", f"{size:,}")]
-        print_rows(("model", path), [("kind", str(file.metadata.get("kind"))), *rows, *_about(file)])
-        print()
-        print_rows(
-            ("array", "type", "entries", "bytes"),
-            [
-                (name, str(array.dtype), f"{array.size:,}", f"{array.nbytes:,}")
-                for name, array in sorted(file.tensors.items())
-            ],
-        )
+        for number, (header, rows) in enumerate(_tables(path, file, size)):
+            if number:
+                print()
+            print_rows(header, [[_printable(cell) for cell in row] for row in rows])
 
 
-def _about(file: ModelFile) -> Iterator[tuple[str, str]]:
-    """What the metadata of a parser says, row by row; of another kind of file, nothing."""
-    metadata = file.metadata
+def _tables(path: str, file: ModelFile, size: int) -> Iterator[tuple[Sequence[str], Rows]]:
+    """What people read of a model file: headings and rows."""
+    rows = [("version", file.arbora_version), ("format", str(file.format)), ("bytes", f"{size:,}")]
+    known = [("kind", str(file.metadata.get("kind"))), *rows, *_about(file.metadata)]
+    yield ("model", path), known
+    parts = file.metadata.get("parts")
+    if isinstance(parts, Mapping):
+        yield ("part", "bytes", "dev", "what"), list(_parts(file, parts))
+        if isinstance(parts.get("parser"), Mapping):
+            yield ("parser", ""), [row for row in _about(parts["parser"]) if row not in known]
+    arrays = [
+        (name, str(array.dtype), f"{array.size:,}", f"{array.nbytes:,}")
+        for name, array in sorted(file.tensors.items())
+    ]
+    yield ("array", "type", "entries", "bytes"), arrays
+
+
+def _parts(file: ModelFile, parts: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """Of each part: its name, how large its arrays are, its scores on dev, and what it knows."""
+    about = file.metadata.get("about")
+    scores = about.get("dev") if isinstance(about, Mapping) else None
+    for name in [*(n for n in SCORES if n in parts), *(n for n in parts if n not in SCORES)]:
+        size = sum(array.nbytes for key, array in file.tensors.items() if key.startswith(f"{name}/"))
+        own = {
+            each: scores[each]
+            for each in SCORES.get(name, ())
+            if isinstance(scores, Mapping) and each in scores
+        }
+        found = parts[name]
+        counts = [
+            counted(_leaves(found[entry], depth), what)
+            for entry, (depth, what) in COUNTED.items()
+            if isinstance(found, Mapping) and isinstance(found.get(entry), list)
+        ]
+        yield name, f"{size:,}", _scores(own) or "none", ", ".join(counts)
+
+
+def _printable(text: str) -> str:
+    """A file's words are shown, not obeyed: a terminal has codes that move and hide things."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _leaves(found: object, depth: int) -> int:
+    """How many entries there are in lists of lists."""
+    if not isinstance(found, list):
+        return 0
+    return len(found) if depth == 0 else sum(_leaves(each, depth - 1) for each in found)
+
+
+def _scores(scores: object) -> str:
+    """Scores as people read them; of what is none, nothing."""
+    numbers = scores.items() if isinstance(scores, Mapping) else ()
+    return show_scores({str(name): value for name, value in numbers if isinstance(value, int | float)})
+
+
+def _about(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the metadata of a model or of its parser says, row by row; of another kind of file, nothing."""
     yield from _flat(metadata.get("settings"), "settings")
     about = metadata.get("about")
     if isinstance(about, Mapping):
         scores = about.get("dev")
-        if isinstance(scores, Mapping):
-            yield "dev", show_scores(scores) or "none"
+        if isinstance(scores, Mapping) and "parts" not in metadata:
+            yield "dev", _scores(scores) or "none"
         if isinstance(about.get("compact"), Mapping):
-            before = about["compact"].get("before")
-            yield "compact", f"yes; {show_scores(before)} on dev before" if before else "yes"
+            before = _scores(about["compact"].get("before"))
+            yield "compact", f"yes; {before} on dev before" if before else "yes"
         epochs = about.get("epochs")
         if isinstance(epochs, list):
             yield "epochs", _epochs(epochs)
@@ -241,6 +306,8 @@ def _epochs(reports: list[Any]) -> str:
     last: dict[str, int] = {}
     kept: dict[str, int] = {}
     for report in reports:
+        if not isinstance(report, Mapping) or not {"stage", "epoch", "best"} <= report.keys():
+            continue
         last[report["stage"]] = report["epoch"]
         if report["best"]:
             kept[report["stage"]] = report["epoch"]

@@ -37,16 +37,15 @@ def text_or_file(given: str) -> str:
     """`given` if it is `-` or a text, else the file that it names; the command line is at fault otherwise."""
     if is_text(given):
         return given
-    if given != "-" and not Path(given).exists():
-        from arbora.cli.named import advice, part_file  # most names are those of files
-
-        if part_file(given) is None:
-            hint = advice(given)
-            raise typer.BadParameter(
-                f"{given}: no such file{f', and {hint}' if hint else ''}; a text to parse has a space in it, "
-                "or comes by a pipe: echo ... | arbora parse -"
-            )
-    return existing(given)
+    if not given.strip():
+        raise typer.BadParameter("expected a text, the name of a file, or - for stdin, got nothing")
+    try:
+        return existing(given)
+    except typer.BadParameter as error:
+        if "no such file" not in error.message:
+            raise
+        advice = "a text to parse has a space in it, or comes by a pipe: echo ... | arbora parse -"
+        raise typer.BadParameter(f"{error.message}; {advice}") from None
 
 
 def is_text(given: str) -> bool:
@@ -65,8 +64,8 @@ class TextReader:
 
     def __init__(self, source: Source, pipeline: Pipeline, *, offsets: bool, lines: bool) -> None:
         self.source = name_of(source)
-        self._stream = open_input(source)
         self._segmenter = pipeline.require_segmenter()
+        self._stream = open_input(source)
         self._offsets, self._lines = offsets, lines
 
     def __iter__(self) -> Iterator[Columns]:
@@ -116,12 +115,18 @@ def open_reader(
 ) -> ColumnReader | TextReader:
     """What reads the input piece by piece; raw text needs a segmenter."""
     if is_text(given):
+        if format not in (InputFormat.AUTO, InputFormat.TEXT):
+            raise typer.BadParameter(
+                f"--input-format {format.value}: expected the name of a file or -, got a text"
+            )
         stream = io.BytesIO(given.encode(errors="surrogateescape"))
         stream.name = THE_TEXT
         return TextReader(stream, pipeline, offsets=offsets, lines=lines)
     source: Source = given
     if format is InputFormat.AUTO:
         start, source = _looked_into(given)
+        if (offsets or lines) and not start.strip():
+            start = b"text"  # what is said about raw text is true of none, too
         format = InputFormat.AUTO if is_treebank(given, start) else InputFormat.TEXT  # noqa: A001
     if format is InputFormat.TEXT:
         return TextReader(source, pipeline, offsets=offsets, lines=lines)

@@ -45,7 +45,7 @@ VERBS: Sequence[Verb] = (
         "tune.tune_files",
         "Try settings: train with every combination, compare on DEV or by cross-validation.",
     ),
-    Verb("demo", "demo.demo", "Decode a small built-in example and draw its tree."),
+    Verb("demo", "demo.demo", "Parse a text with the model that comes with Arbora, and draw its trees."),
     Verb(
         "stats",
         "stats.stats",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._core import TagLexicon, apply_scripts, edit_script
+from arbora._core import TagLexicon, apply_scripts, check_script, edit_script
 from arbora._stages import Floats, Observer, Scores, Silent
 from arbora.data.columns import Columns
 from arbora.data.encode import NOTHING, filled, used
@@ -78,7 +78,7 @@ class Lemmatizer:
         if metadata.get("features") != FEATURES or type(bits) is not int or not 8 <= bits <= 26:
             raise ModelError("lemmatizer: features of another version, or a damaged file", source=source)
         model = _model(scripts, bits)
-        weights = read_weights(tensors, "scripts", model.native, source)
+        weights = read_weights(tensors, "scripts", model, source)
         return cls(tags, scripts, read_lexicon(tensors, source), replace(model, weights=weights))
 
 
@@ -174,7 +174,11 @@ def _read_scripts(found: Any, count: int, source: str) -> tuple[tuple[str, ...],
 
 
 def _is_script(text: Any) -> bool:
-    """Whether it can be one; the core checks the rest."""
-    return (
-        isinstance(text, str) and text.isprintable() | ("\t" in text) and not any(c in text for c in "\n\r")
-    )
+    """Whether it is one, and makes lemmas that a line of a treebank can hold."""
+    if not isinstance(text, str) or any(c in text for c in "\n\r"):
+        return False
+    try:
+        check_script(text)
+    except InputError:
+        return False
+    return True

@@ -173,11 +173,10 @@ class Pipeline:
 
     def rounded(self) -> Pipeline:
         """The pipeline that a file saved with `quantized` holds: to judge what is lost before saving."""
-        parts: dict[str, Any] = {
-            name: type(part).from_parts(*part.to_parts(quantized=True), self.source)
-            for name, part in (("tagger", self.tagger), ("lemmatizer", self.lemmatizer))
-            if part is not None
-        }
+        parts: dict[str, Any] = {}
+        for name in self.parts[:-1]:  # the parser comes last
+            part = getattr(self, name)
+            parts[name] = type(part).from_parts(*_to_parts(part, quantized=True), self.source)
         return replace(self, parser=self.parser.rounded(), **parts)
 
     def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:

@@ -117,8 +117,8 @@ class Tagger:
             tags,
             analyses,
             read_lexicon(tensors, source),
-            replace(upos, weights=read_weights(tensors, "upos", upos.native, source)),
-            replace(morphology, weights=read_weights(tensors, "morphology", morphology.native, source)),
+            replace(upos, weights=read_weights(tensors, "upos", upos, source)),
+            replace(morphology, weights=read_weights(tensors, "morphology", morphology, source)),
         )
 
 

@@ -19,6 +19,7 @@ from arbora._stages import Floats, Observer, Scores, Stage
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
 from arbora.errors import InputError, ModelError
+from arbora.interfaces import Learner
 from arbora.problems import SequenceProblem
 from arbora.registry import learners
 
@@ -39,6 +40,13 @@ class WordSettings:
     def __post_init__(self) -> None:
         if not 8 <= self.bits <= 26:
             raise InputError(f"bits: expected 8 to 26, got {self.bits!r}")
+        self.create(0)  # InputError before anything takes long
+
+    def create(self, seed: int) -> Learner:
+        """The learner, with this seed where it has one and is not given another."""
+        factory: type[Learner] = learners.factory(self.learner)  # type: ignore[assignment]
+        has_seed = any(parameter.name == "seed" for parameter in factory.parameters())
+        return learners.create(self.learner, **{**({"seed": seed} if has_seed else {}), **self.parameters})
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +89,12 @@ class WordModel:
         return compact.quantize(self.weights, name) if quantized else {name: self.weights}
 
 
-def read_weights(tensors: Tensors, name: str, model: SequenceModel, source: str) -> Floats:
+def read_weights(tensors: Tensors, name: str, model: WordModel, source: str) -> Floats:
     """The weights that `to_tensors` gave; ModelError where they do not fit the model."""
+    try:
+        count = model.native.weight_count
+    except InputError as error:
+        raise ModelError(f"{error}; the file is damaged", source=source) from None
     if compact.is_quantized(tensors, name):
         weights = compact.dequantize(tensors, name, source=source).reshape(-1)
     elif name in tensors and tensors[name].dtype == np.float32:
@@ -91,10 +103,10 @@ def read_weights(tensors: Tensors, name: str, model: SequenceModel, source: str)
         raise ModelError(
             f"expected a tensor {name!r} of float32, got none; the file is damaged", source=source
         )
-    if weights.size != model.weight_count:
-        raise ModelError(
-            f"tensor {name!r}: expected {model.weight_count} weights, got {weights.size}", source=source
-        )
+    if weights.size != count:
+        raise ModelError(f"tensor {name!r}: expected {count} weights, got {weights.size}", source=source)
+    if not np.isfinite(weights).all():
+        raise ModelError(f"tensor {name!r}: expected finite numbers, got others", source=source)
     return in_memory(np.ascontiguousarray(weights))
 
 
@@ -124,6 +136,7 @@ def read_texts(metadata: Mapping[str, Any], name: str, source: str) -> tuple[str
     found: Any = metadata.get(name)
     if (
         not isinstance(found, list)
+        or not found
         or not all(is_text(text) for text in found)
         or len(set(found)) < len(found)
     ):
@@ -149,8 +162,7 @@ def train_words(
 ) -> tuple[Floats, list[dict[str, Any]]]:
     """The weights of the best epoch, and a report of each."""
     problem = SequenceProblem(model.native, batch, threads=threads)
-    learner = learners.create(settings.learner, **{"seed": seed, **settings.parameters})
-    run = Stage(name=stage, learner=learner, problem=problem, judge=judge, patience=0)
+    run = Stage(name=stage, learner=settings.create(seed), problem=problem, judge=judge, patience=0)
     best, interrupted = run.run(observer, lambda progress, so_far: None)
     if interrupted or best.weights is None:
         raise KeyboardInterrupt

@@ -1,0 +1,359 @@
+"""Training of whole models: which parts they get, the tags that the parser sees, and sameness of bytes."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from pipeline_toys import SMALL, TAGGER, WORDS, columns, conllu, texts, trained, without
+
+from arbora import train_all
+from arbora._stages import Silent
+from arbora.data.columns import parse_text
+from arbora.data.synthetic import generate
+from arbora.errors import ArboraError, InputError
+from arbora.pipeline.lemmatizer import train_lemmatizer
+from arbora.pipeline.pipeline import FILLED, Pipeline
+from arbora.pipeline.tagger import train_tagger
+from arbora.pipeline.words import WordSettings
+from arbora.registry import learners
+from arbora.train_all import BLOCK, fold_sentences, jackknifed, train
+
+
+class Listening(Silent):
+    """Keeps what it is told."""
+
+    def __init__(self):
+        self.notes, self.stages, self.reports = [], [], []
+
+    def note(self, text):
+        self.notes.append(text)
+
+    def stage_begins(self, stage, examples, epochs, done):
+        self.stages.append(stage)
+
+    def epoch_ends(self, report):
+        self.reports.append(report)
+
+
+class StopAfter(Silent):
+    """Ctrl-C after an epoch of a stage."""
+
+    def __init__(self, stage, epoch):
+        self.at = stage, epoch
+
+    def epoch_ends(self, report):
+        if (report.stage, report.epoch.number) == self.at:
+            raise KeyboardInterrupt
+
+
+def parsed(text):
+    return parse_text(text, "conllu")
+
+
+def saved(found, path, **options):
+    found.save(path, **options)
+    return path.read_bytes()
+
+
+# ---------------------------------------------------------------- the parts
+
+
+def test_a_treebank_with_everything_teaches_everything():
+    heard = Listening()
+    found = train(columns(40), columns(20, 1), config=SMALL, observer=heard)
+    assert found.pipeline.parts == ("segmenter", "tagger", "lemmatizer", "parser")
+    assert heard.stages == ["segmenter", "tags", "morphology", "lemmas", "labels", "pruner", "tree"]
+    assert [r["stage"] for r in found.reports] == [r.stage for r in heard.reports]
+    wanted = {"words", "sentences", "upos", "morphology", "lemmas", "las", "uas"}
+    assert found.pipeline.about["dev"].keys() == wanted
+    assert found.scores.keys() == {"las", "uas"}
+    for stage in heard.stages:
+        assert sum(r["best"] for r in found.reports if r["stage"] == stage) >= 1
+    assert found.retagged
+    assert [note for note in heard.notes if "jackknifing" in note] == [
+        f"jackknifing: tags of part {i} of 2 by what the others teach" for i in (1, 2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("places", "parts", "notes"),
+    [
+        ((3,), ("segmenter", "parser"), ["tagger: none", "lemmatizer: none"]),
+        ((2,), ("segmenter", "tagger", "parser"), ["lemmatizer: none"]),
+        (("text",), ("tagger", "lemmatizer", "parser"), ["segmenter: none"]),
+        (("text", 2, 3), ("parser",), ["segmenter: none", "tagger: none", "lemmatizer: none"]),
+        ((4, 5), ("segmenter", "tagger", "lemmatizer", "parser"), []),
+    ],
+    ids=str,
+)
+def test_a_part_is_left_out_where_the_treebank_cannot_teach_it(places, parts, notes, tmp_path):
+    heard = Listening()
+    bank = parsed(without(conllu(30), *places))
+    found = train(bank, parsed(without(conllu(10, 1), *places)), config=SMALL, observer=heard)
+    assert found.pipeline.parts == parts
+    for note in notes:
+        assert sum(each.startswith(note) for each in heard.notes) == 1
+    assert sum(": none, since" in each for each in heard.notes) == len(notes)
+    assert found.retagged == ("tagger" in parts)
+    found.save(tmp_path / "m")
+    again = Pipeline.load(tmp_path / "m")
+    assert again.parts == parts
+    words = [["Ann", "calls", "the", "dog", "."]]
+    assert again.parse(words) == found.pipeline.parse(words)
+
+
+def test_few_lemmas_are_none():
+    half = conllu(30).split("\n\n")
+    for share, has in ((10, True), (20, False)):
+        text = "\n\n".join([without(s, 2) for s in half[:share]] + half[share:])
+        assert ("lemmatizer" in train(parsed(text), config=SMALL).pipeline.parts) == has
+
+
+def test_a_parser_alone_is_what_it_was(tmp_path):
+    found = train(columns(30), config={**SMALL, "only": "parser"})
+    assert found.pipeline.parts == ("parser",)
+    assert not found.retagged
+    assert saved(found, tmp_path / "a") == saved(found.parser, tmp_path / "b")
+
+
+def test_small_treebanks(small_treebank):
+    # Some of its heads are not known.
+    found = train(small_treebank, config={**SMALL, "learner": "adagrad"})
+    assert found.pipeline.parts == ("segmenter", "tagger", "lemmatizer", "parser")
+    one = train(columns(1), config=SMALL)  # nothing to jackknife
+    assert one.pipeline.tagger is not None
+    assert not one.retagged
+    assert train(columns(3), config={**SMALL, "folds": 50}).retagged
+
+
+def test_an_invented_treebank_of_tags_alone():
+    found = train(generate(60, seed=1), generate(30, seed=2), config=SMALL)
+    assert found.pipeline.about["dev"]["upos"] > 75
+    assert "morphology" not in found.pipeline.about["dev"]
+
+
+def test_a_dev_set_without_what_is_learned():
+    heard = Listening()
+    found = train(columns(30), parsed(without(conllu(10, 1), "text")), config=SMALL, observer=heard)
+    assert "words" not in found.pipeline.about["dev"]
+    assert found.pipeline.segmenter is not None
+
+
+# ---------------------------------------------------------------- the same bytes
+
+
+@pytest.mark.parametrize("quantized", [False, True])
+def test_seeds_and_threads(tmp_path, quantized):
+    bank, dev = columns(30), columns(10, 1)
+    first = saved(train(bank, dev, config=SMALL), tmp_path / "a", quantized=quantized)
+    assert saved(train(bank, dev, config=SMALL, threads=2), tmp_path / "b", quantized=quantized) == first
+    other = saved(train(bank, dev, config={**SMALL, "seed": 1}), tmp_path / "c", quantized=quantized)
+    assert other != first
+
+
+@pytest.mark.parametrize("at", [("labels", 2), ("tree", 2)])
+def test_resuming_gives_the_same_bytes(tmp_path, at):
+    bank, dev = columns(30), columns(10, 1)
+    config = {**SMALL, "parameters": {"epochs": 3}}
+    whole = saved(train(bank, dev, config=config), tmp_path / "whole")
+    kept = tmp_path / "m.checkpoint"
+    try:
+        train(bank, dev, config=config, observer=StopAfter(*at), checkpoint=kept)
+    except KeyboardInterrupt:
+        assert at[0] != "tree"
+    assert kept.exists()
+    again = train(bank, dev, config=config, checkpoint=kept, resume=True)
+    assert not again.interrupted
+    assert saved(again, tmp_path / "again") == whole
+
+
+@pytest.mark.parametrize("stage", ["tags", "morphology", "lemmas", "segmenter"])
+def test_ctrl_c_before_the_parser_leaves_nothing(tmp_path, stage):
+    with pytest.raises(KeyboardInterrupt):
+        train(columns(30), config=SMALL, observer=StopAfter(stage, 1), checkpoint=tmp_path / "c")
+    assert not list(tmp_path.iterdir())
+
+
+# ---------------------------------------------------------------- jackknifing
+
+
+def test_no_sentence_is_tagged_by_what_has_seen_it(monkeypatch):
+    seen, calls = [], []
+
+    def watching(which, real):
+        def call(given, dev, *arguments, **options):
+            assert dev is None
+            calls.append(which)
+            seen.append(set(given.native.extra_texts()))
+            return real(given, dev, *arguments, **options)
+
+        return call
+
+    tools = train_all.Tools.of(columns(40), None, train_all.make_config(SMALL), 1, Silent())
+    monkeypatch.setattr(train_all, "train_tagger", watching("tagger", train_tagger))
+    monkeypatch.setattr(train_all, "train_lemmatizer", watching("lemmatizer", train_lemmatizer))
+    applied = []
+    real_apply = train_all.Tools.apply
+
+    def apply(self, given, threads=1):
+        applied.append(set(given.native.extra_texts()))
+        return real_apply(self, given, threads)
+
+    monkeypatch.setattr(train_all.Tools, "apply", apply)
+    config = train_all.make_config({**SMALL, "folds": 4})
+    bank = unique_ids(40)
+    found = jackknifed(bank, config, tools, 1, Silent())
+    assert calls == ["tagger", "lemmatizer"] * 4
+    ids = {text for text in bank.native.extra_texts() if "sent_id" in text}
+    held = [{text for text in each if "sent_id" in text} for each in applied]
+    assert sum(map(len, held)) == 40
+    assert set().union(*held) == ids
+    for fold, (tagger_saw, lemmatizer_saw) in enumerate(zip(seen[::2], seen[1::2], strict=True)):
+        assert not held[fold] & tagger_saw
+        assert not held[fold] & lemmatizer_saw
+        assert held[fold] | {t for t in tagger_saw if "sent_id" in t} == ids
+    assert texts(found, "form") == texts(bank, "form")
+    assert np.array_equal(found.heads, bank.heads)
+
+
+def unique_ids(sentences):
+    return parsed(conllu(sentences))
+
+
+def test_every_word_gets_its_own_parts_tags():
+    bank = columns(40)
+    shuffled = np.random.default_rng(3).permutation(40)
+    parts = []
+    for number, held in enumerate((shuffled[:7], np.sort(shuffled[7:30]), shuffled[30:])):
+        part = bank.select(held)
+        for column in FILLED:
+            named = [f"{column}{number}-{s}-{w}" for s in held for w in range(5)]
+            part = part.with_column(column, np.arange(part.words, dtype=np.int32), named)
+        parts.append((held, part))
+    found = train_all._put_together(bank, parts)
+    number_of = {int(s): number for number, (held, _) in enumerate(parts) for s in held}
+    for column in FILLED:
+        assert texts(found, column) == [f"{column}{number_of[s]}-{s}-{w}" for s in range(40) for w in range(5)]
+    for column in ("form", "deprel", "misc"):
+        assert texts(found, column) == texts(bank, column)
+
+
+@pytest.mark.parametrize(("sentences", "folds"), [(3, 3), (10, 4), (BLOCK * 5, 5), (BLOCK * 5 + 3, 5)])
+def test_folds_share_all_sentences(sentences, folds):
+    found = list(fold_sentences(columns(sentences), folds))
+    assert len(found) == folds
+    assert all(len(each) for each in found)
+    assert sorted(np.concatenate(found).tolist()) == list(range(sentences))
+    assert max(map(len, found)) - min(map(len, found)) <= BLOCK
+
+
+def test_gold_tags(monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("nothing is jackknifed")
+
+    monkeypatch.setattr(train_all, "jackknifed", never)
+    found = train(columns(30), columns(10, 1), config={**SMALL, "tags": "gold"})
+    assert found.pipeline.tagger is not None
+    assert not found.retagged
+
+
+def test_scores_of_another_state_are_on_the_same_tags():
+    found = trained()
+    assert found.scores_of(found.pipeline, columns(20, seed=1)) == found.scores
+    rounded = found.scores_of(found.pipeline.rounded(), columns(20, seed=1), threads=2)
+    assert rounded.keys() == found.scores.keys()
+
+
+# ---------------------------------------------------------------- settings
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"only": "tagger"},
+        {"tags": "silver"},
+        {"folds": 1},
+        {"folds": 101},
+        {"tagger": {"upos": {"bits": 7}}},
+        {"tagger": {"upos": {"bits": 27}}},
+        {"tagger": {"upos": {"learner": "pegasus"}}},
+        {"tagger": {"morphology": {"parameters": {"epoch": 2}}}},
+        {"lemmatizer": {"parameters": {"C": -1.0}}},
+        {"lemmatizer": {"learners": "mira"}},
+        {"segmenter": {"epochs": 0}},
+    ],
+    ids=str,
+)
+def test_wrong_settings_are_told_before_anything_is_trained(wrong, monkeypatch):
+    monkeypatch.setattr(train_all, "_segmenter", None)
+    with pytest.raises(InputError):
+        train(columns(10), config={**SMALL, **wrong})
+
+
+@pytest.mark.parametrize("name", ["perceptron", "mira", "pegasos", "one_slack", "log_linear", "adagrad"])
+def test_any_learner_teaches_words(name):
+    parameters = {"epochs": 3 if name == "log_linear" else 8}
+    parameters |= {"lam": 0.01} if name == "pegasos" else {}
+    settings = WordSettings(bits=10, learner=name, parameters=parameters)
+    tagger, reports = train_tagger(columns(30), columns(10, 1), type(TAGGER)(upos=settings, morphology=WORDS))
+    assert max(report["dev"]["upos"] for report in reports if report["stage"] == "tags") > 90
+    has_seed = any(parameter.name == "seed" for parameter in learners.factory(name).parameters())
+    assert settings.create(5).settings().get("seed", None) == (5 if has_seed else None)
+
+
+def test_nothing_to_learn_from_is_told():
+    with pytest.raises(InputError, match="UPOS is `_` everywhere"):
+        train_tagger(parsed(without(conllu(5), 3)))
+    with pytest.raises(InputError, match="LEMMA is `_` everywhere"):
+        train_lemmatizer(parsed(without(conllu(5), 2)))
+    with pytest.raises(ArboraError):
+        train(parsed(""), config=SMALL)
+    with pytest.raises(ArboraError):
+        train(columns(5), parsed(""), config=SMALL)
+
+
+# ---------------------------------------------------------------- tagger and lemmatizer alone
+
+
+def test_tags_and_lemmas_of_new_sentences():
+    tagger, reports = train_tagger(columns(60), columns(20, 1), TAGGER)
+    lemmatizer, more = train_lemmatizer(columns(60), columns(20, 1), WORDS)
+    gold = columns(30, seed=5)
+    bare = parsed(without(conllu(30, seed=5), 2, 3, 4, 5))
+    found = lemmatizer.lemmatize(tagger.tag(bare))
+    for column in FILLED:
+        assert texts(found, column) == texts(gold, column)
+    for column in ("form", "deprel", "misc"):
+        assert texts(found, column) == texts(bare, column)
+    assert np.array_equal(found.heads, bare.heads)
+    assert Counter(report["stage"] for report in reports + more) == {"tags": 3, "morphology": 3, "lemmas": 3}
+    two = lemmatizer.lemmatize(tagger.tag(bare, threads=2), threads=2)
+    assert two.to_bytes() == found.to_bytes()
+
+
+def test_analyses_fit_their_tag():
+    tagger = trained().pipeline.tagger
+    noise = "".join(f"1\t{word}" + "\t_" * 8 + "\n\n" for word in ("x", "🌳", "3.5", "ﷺ", "e\u0301" * 50))
+    found = tagger.tag(parsed(noise))
+    for upos, xpos, feats in zip(*(texts(found, c) for c in ("upos", "xpos", "feats")), strict=True):
+        assert (xpos, feats) in tagger.analyses[tagger.tags.index(upos)]
+
+
+def test_tags_that_were_not_in_training_are_analysed_all_the_same():
+    pipeline = trained().pipeline
+    odd = parsed("1\tdogs\t_\tMOOD\t_\t_\t_\t_\t_\t_\n\n")
+    found = pipeline.lemmatizer.lemmatize(pipeline.tagger.analyse(odd))
+    assert texts(found, "upos") == ["MOOD"]
+    assert texts(found, "lemma") != ["_"]
+
+
+def test_some_words_without_tags_or_lemmas_teach_nothing():
+    lines = conllu(40).split("\n")
+    holes = "\n".join(without(line, 2, 3) if i % 5 == 0 else line for i, line in enumerate(lines))
+    tagger, _ = train_tagger(parsed(holes), None, TAGGER)
+    lemmatizer, _ = train_lemmatizer(parsed(holes), None, WORDS)
+    assert "_" not in tagger.tags
+    found = lemmatizer.lemmatize(tagger.tag(columns(20, 2)))
+    same = [a == b for a, b in zip(texts(found, "lemma"), texts(columns(20, 2), "lemma"), strict=True)]
+    assert np.mean(same) > 0.9
+    assert "_" not in texts(found, "lemma")
