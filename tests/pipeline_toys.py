@@ -66,7 +66,9 @@ def without(text, *places):
             continue
         fields = line.split("\t")
         if len(fields) == 10:
-            fields = ["_" if i in places or (i == 9 and "text" in places) else f for i, f in enumerate(fields)]
+            fields = [
+                "_" if i in places or (i == 9 and "text" in places) else f for i, f in enumerate(fields)
+            ]
         lines.append("\t".join(fields))
     return "\n".join(lines)
 

@@ -233,7 +233,9 @@ def test_every_word_gets_its_own_parts_tags():
     found = train_all._put_together(bank, parts)
     number_of = {int(s): number for number, (held, _) in enumerate(parts) for s in held}
     for column in FILLED:
-        assert texts(found, column) == [f"{column}{number_of[s]}-{s}-{w}" for s in range(40) for w in range(5)]
+        assert texts(found, column) == [
+            f"{column}{number_of[s]}-{s}-{w}" for s in range(40) for w in range(5)
+        ]
     for column in ("form", "deprel", "misc"):
         assert texts(found, column) == texts(bank, column)
 
@@ -295,7 +297,7 @@ def test_any_learner_teaches_words(name):
     parameters = {"epochs": 3 if name == "log_linear" else 8}
     parameters |= {"lam": 0.01} if name == "pegasos" else {}
     settings = WordSettings(bits=10, learner=name, parameters=parameters)
-    tagger, reports = train_tagger(columns(30), columns(10, 1), type(TAGGER)(upos=settings, morphology=WORDS))
+    _, reports = train_tagger(columns(30), columns(10, 1), type(TAGGER)(upos=settings, morphology=WORDS))
     assert max(report["dev"]["upos"] for report in reports if report["stage"] == "tags") > 90
     has_seed = any(parameter.name == "seed" for parameter in learners.factory(name).parameters())
     assert settings.create(5).settings().get("seed", None) == (5 if has_seed else None)
