@@ -162,6 +162,13 @@ def test_the_guide_has_pages_that_run_and_examples():
         assert BLOCK.search((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=lambda page: page.name)
+def test_links_of_the_first_pages_lead_somewhere(page):
+    """Those of the guide are checked by `make docs`."""
+    links = re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == []
+
+
 def test_the_api_reference_is_up_to_date_and_true():
     script = ROOT / "scripts" / "api_reference.py"
     result = subprocess.run(
