@@ -419,7 +419,8 @@ class Parser:
         if file.entry("kind", str) != KIND or file.entry("hash", int) != HASH_VERSION:
             raise ModelError(
                 f"expected a model of kind {KIND!r} with hash version {HASH_VERSION}, got "
-                f"{file.metadata.get('kind')!r} with {file.metadata.get('hash')!r}; it is of another version",
+                f"{str(file.metadata['kind'])[:40]!r} with {str(file.metadata.get('hash'))[:40]}; it is of "
+                "another version",
                 source=file.source,
             )
         try:

@@ -8,8 +8,9 @@ of words with predicted tags. With `tags = "gold"` it is trained and judged on t
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from numpy.typing import NDArray
 from arbora._annotation import check_dev, check_treebank
 from arbora._stages import EpochReport, Observer, Scores, Silent
 from arbora._train_config import TrainConfig, learns_from_parts, make_config
-from arbora.data.columns import COMMENT, Columns
-from arbora.data.encode import filled
+from arbora.data.columns import COMMENT, Columns, TextColumn
+from arbora.data.encode import filled, numbers_of
 from arbora.data.treebank import Treebank, gather
 from arbora.errors import require_threads
 from arbora.interfaces import Epoch
@@ -32,6 +33,8 @@ from arbora.train import Dev
 from arbora.train import Trained as TrainedParser
 from arbora.train import train as train_parser
 
+SEGMENTED = ("words", "sentences")
+"""The scores that decide about a segmenter's epoch."""
 BLOCK = 16
 """Sentences that stay together in jackknifing, since what stands together is alike."""
 
@@ -50,9 +53,30 @@ class Trained(TrainedParser):
             dev = pipeline.prepare(dev, retag=True, threads=threads)
         return Dev(dev, pipeline.parser.names).scores(pipeline.parser, threads)
 
+    def scores_before(self, pipeline: Pipeline, dev: Columns, threads: int = 1) -> Scores:
+        """Likewise, those of tags and lemmas that the training had: each with the right ones before it."""
+        found: Scores = {}
+        if pipeline.tagger is not None:
+            found["upos"] = _agreement(pipeline.tagger.tag(dev, threads=threads), dev, "upos")
+            found["morphology"] = _agreement(
+                pipeline.tagger.analyse(dev, threads=threads), dev, "xpos", "feats"
+            )
+        if pipeline.lemmatizer is not None:
+            found["lemmas"] = _agreement(pipeline.lemmatizer.lemmatize(dev, threads=threads), dev, "lemma")
+        return {name: score for name, score in found.items() if name in self.pipeline.about["dev"]}
+
     def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
         """Write the model file with all parts."""
         self.pipeline.save(path, quantized=quantized)
+
+
+def _agreement(found: Columns, dev: Columns, *columns: TextColumn) -> float:
+    """In how many percent of words all of these columns are the same."""
+    same = np.ones(dev.words, np.bool_)
+    for column in columns:
+        names = found.strings(column)
+        same &= found.ids(column) == numbers_of(dev.strings(column), names)[dev.ids(column)]
+    return 100 * float(np.mean(same))
 
 
 def train(
@@ -164,21 +188,25 @@ def _segmenter(
     if not _has_text(train):
         observer.note("segmenter: none, since the treebank says nothing of spaces (`# text`, SpaceAfter=No)")
         return None, []
-    reports: list[EpochReport] = []
+    reports: list[dict[str, Any]] = []
     observer.stage_begins("segmenter", 1, settings.epochs, 0)
+    begun, highest = time.perf_counter(), -1.0
 
     def told(epoch: int, loss: float, scores: dict[str, float]) -> None:
-        ordered: Scores = {name: scores[name] for name in ("words", "sentences") if name in scores}
-        reports.append(EpochReport("segmenter", Epoch(epoch, loss, loss, 1, 0.0, {}), ordered, best=False))
+        nonlocal begun, highest
+        ordered: Scores = {name: scores[name] for name in SEGMENTED if name in scores}
+        # As train_segmenter chooses.
+        best = not ordered or sum(ordered.values()) > highest
+        highest = sum(ordered.values()) if best else highest
+        seconds = time.perf_counter() - begun
+        report = EpochReport("segmenter", Epoch(epoch, loss, loss, 1, seconds, {}), ordered, best)
+        reports.append(report.to_json())
         observer.asked(1)
-        observer.epoch_ends(reports[-1])
+        observer.epoch_ends(report)
+        begun = time.perf_counter()
 
     judged = dev if dev is not None and _has_text(dev) else None
-    segmenter = train_segmenter(train, dev=judged, settings=settings, observer=told)
-    kept = {name: segmenter.scores[name] for name in ("words", "sentences") if name in segmenter.scores}
-    last = len(reports) - 1
-    best = next((i for i, report in enumerate(reports) if kept and report.scores == kept), last)
-    return segmenter, [replace(report, best=i == best).to_json() for i, report in enumerate(reports)]
+    return train_segmenter(train, dev=judged, settings=settings, observer=told), reports
 
 
 def _has_text(columns: Columns) -> bool:

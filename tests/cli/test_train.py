@@ -9,6 +9,7 @@ import subprocess
 import sys
 from xml.etree import ElementTree
 
+import pipeline_toys
 import pytest
 
 import arbora as package
@@ -475,3 +476,98 @@ def test_numbers_out_of_range_are_told_with_what_was_given(arbora, invented):
             "invalid value for '--epochs': expected a number greater than or equal to 1, got 0"
             in result.stderr
         )
+
+
+# ---------------------------------------------------------------- all parts
+
+
+@pytest.fixture
+def train_all(arbora, tmp_path, monkeypatch):
+    """`arbora train` of all parts on small treebanks, to m.arbora in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.conllu").write_text(pipeline_toys.conllu(40))
+    (tmp_path / "dev.conllu").write_text(pipeline_toys.conllu(15, 1))
+    (tmp_path / "small.toml").write_text(
+        "tree_bits = 10\nlabel_bits = 10\norder = 1\nfolds = 2\nsegmenter = {bits = 10, epochs = 3}\n"
+        "lemmatizer = {bits = 10, parameters = {C = 0.1, epochs = 3}}\n"
+        "tagger.upos = {bits = 10, parameters = {C = 0.1, epochs = 3}}\n"
+        "tagger.morphology = {bits = 10, parameters = {C = 0.1, epochs = 2}}\n"
+    )
+    given = ("train", "train.conllu", "--dev", "dev.conllu", "-o", "m.arbora", "--config", "small.toml")
+    return lambda *more: arbora(*given, *more)
+
+
+STAGES = ["segmenter", "tags", "morphology", "lemmas", "labels", "pruner", "tree"]
+
+
+def test_the_report_of_all_parts(train_all, tmp_path):
+    result = train_all("--epochs", 3, "--plot", "curve.svg", "--licence", "CC0-1.0")
+    assert result.status == 0
+    header, *rows = (line.split() for line in result.stdout.partition("\n\n")[0].splitlines())
+    scores = ["WORDS", "SENTENCES", "UPOS", "MORPHOLOGY", "LEMMAS", "LAS", "UAS"]
+    assert header == ["stage", "epoch", "loss", "updates", "seconds", *scores]
+    assert list(dict.fromkeys(row[0] for row in rows)) == STAGES
+    assert [row[0] for row in rows if row[-1] == "*"] == STAGES
+    assert "before it: WORDS 100.00, SENTENCES 100.00, UPOS " in result.stdout
+    assert "on dev with tags of its own" in result.stdout
+    assert "data: train.conllu (CC0-1.0)" in result.stdout
+    for stage in STAGES:
+        assert f"{stage} epoch 1/" in result.stderr
+    assert re.search(r"segmenter epoch 1/3: loss 0\.0\d+, WORDS .* \*\n", result.stderr)
+    drawn = "".join(ElementTree.parse(tmp_path / "curve.svg").getroot().itertext())
+    assert "LAS" in drawn
+    assert "UPOS" not in drawn
+    found = package.load("m.arbora")
+    assert found.parts == ("segmenter", "tagger", "lemmatizer", "parser")
+    assert found.about["data"][0]["licence"] == "CC0-1.0"
+
+
+def test_the_json_of_all_parts(train_all):
+    found = json.loads(train_all("--epochs", 3, "--json", "-q", "--compact").stdout)
+    tree = [epoch for epoch in found["epochs"] if epoch["stage"] == "tree"]
+    best = max(tree, key=lambda epoch: (epoch["dev"]["las"], -epoch["epoch"]))
+    assert found["best_epoch"] == best["epoch"]
+    assert found["parts"]["names"] == ["segmenter", "tagger", "lemmatizer", "parser"]
+    assert found["parts"]["dev"].keys() == {
+        "words",
+        "sentences",
+        "upos",
+        "morphology",
+        "lemmas",
+        "las",
+        "uas",
+    }
+    assert found["dev"] == found["compact"]["after"]
+    assert all(epoch["seconds"] >= 0 for epoch in found["epochs"])
+    stored = package.load("m.arbora").about["dev"]
+    assert stored == found["parts"]["dev"]
+
+
+def test_only_the_parser_and_gold_tags(train_all):
+    assert train_all("--only", "parser", "-q", "--epochs", 1).status == 0
+    assert package.load("m.arbora").parts == ("parser",)
+    result = train_all("--tags", "gold", "--epochs", 1)
+    assert "jackknifing" not in result.stderr
+    assert "tags of its own" not in result.stdout
+    assert "tagger" in package.load("m.arbora").parts
+
+
+def test_going_on_with_all_parts_gives_the_same_bytes(train_all, tmp_path, monkeypatch):
+    assert train_all("--epochs", 4, "-q").status == 0
+    whole = (tmp_path / "m.arbora").read_bytes()
+    with monkeypatch.context() as patch:
+        stop_at(patch, "tree", 2)
+        assert train_all("--epochs", 4, "-q").status == 130
+    assert (tmp_path / "m.arbora.checkpoint").exists()
+    assert train_all("--epochs", 4, "-q", "--resume").status == 0
+    assert (tmp_path / "m.arbora").read_bytes() == whole
+    assert not (tmp_path / "m.arbora.checkpoint").exists()
+
+
+@pytest.mark.parametrize("stage", ["segmenter", "tags", "lemmas"])
+def test_ctrl_c_before_the_parser(train_all, tmp_path, monkeypatch, stage):
+    stop_at(monkeypatch, stage, 1)
+    result = train_all("--epochs", 2, "-q")
+    assert result.status == 130
+    assert "there is no model" in result.stderr
+    assert not (tmp_path / "m.arbora").exists()

@@ -8,7 +8,7 @@ from pipeline_toys import SMALL, TAGGER, WORDS, columns, conllu, texts, trained,
 
 from arbora import train_all
 from arbora._stages import Silent
-from arbora.data.columns import parse_text
+from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
 from arbora.errors import ArboraError, InputError
 from arbora.pipeline.lemmatizer import train_lemmatizer
@@ -130,6 +130,14 @@ def test_an_invented_treebank_of_tags_alone():
     found = train(generate(60, seed=1), generate(30, seed=2), config=SMALL)
     assert found.pipeline.about["dev"]["upos"] > 75
     assert "morphology" not in found.pipeline.about["dev"]
+
+
+def test_scores_of_parts_are_those_of_their_training():
+    dev = list(generate(30, seed=2))
+    found = train(generate(40, seed=1), dev, config=SMALL)
+    before = found.scores_before(found.pipeline, columns_of(dev))
+    assert before == {name: found.pipeline.about["dev"][name] for name in ("upos", "lemmas")}
+    assert before["upos"] < 100
 
 
 def test_a_dev_set_without_what_is_learned():
@@ -262,6 +270,8 @@ def test_gold_tags(monkeypatch):
 def test_scores_of_another_state_are_on_the_same_tags():
     found = trained()
     assert found.scores_of(found.pipeline, columns(20, seed=1)) == found.scores
+    before = found.scores_before(found.pipeline, columns(20, seed=1), threads=2)
+    assert before == {name: found.pipeline.about["dev"][name] for name in ("upos", "morphology", "lemmas")}
     rounded = found.scores_of(found.pipeline.rounded(), columns(20, seed=1), threads=2)
     assert rounded.keys() == found.scores.keys()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 from collections.abc import Iterator
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, cast
@@ -14,7 +15,7 @@ import typer
 
 from arbora.cli.files import existing
 from arbora.data.columns import Columns, Format
-from arbora.data.files import Source, name_of, open_input
+from arbora.data.files import Source, name_of, open_input, read_bytes
 from arbora.data.treebank import ColumnReader, FormatOrAuto, is_treebank
 from arbora.errors import DataError
 from arbora.pipeline.pipeline import Pipeline
@@ -62,8 +63,11 @@ class TextReader:
     format: Format = "conllu"
     skipped = 0
 
-    def __init__(self, source: Source, pipeline: Pipeline, *, offsets: bool, lines: bool) -> None:
+    def __init__(
+        self, source: Source, pipeline: Pipeline, *, offsets: bool, lines: bool, is_blank: bool = False
+    ) -> None:
         self.source = name_of(source)
+        self.is_blank = is_blank
         self._segmenter = pipeline.require_segmenter()
         self._stream = open_input(source)
         self._offsets, self._lines = offsets, lines
@@ -76,21 +80,23 @@ class TextReader:
         """The text, decoded; DataError where it is not UTF-8."""
         decoder = codecs.getincrementaldecoder("utf-8")("strict")
         read = 0
-        while True:
-            data = self._stream.read(PIECE)
-            try:
-                yield decoder.decode(data, final=not data)
-            except UnicodeDecodeError as error:
-                pending = len(error.object) - len(data)
-                raise DataError(
-                    f"expected UTF-8, got byte 0x{error.object[error.start]:02x} at byte "
-                    f"{read - pending + error.start}; convert the text first, with iconv say",
-                    source=self.source,
-                ) from None
-            read += len(data)
-            if not data:
-                self._stream.close()
-                return
+        with closing(self._stream):
+            while data := read_bytes(self._stream, PIECE, self.source):
+                yield self._decoded(decoder, data, read)
+                read += len(data)
+            yield self._decoded(decoder, b"", read)
+
+    def _decoded(self, decoder: codecs.IncrementalDecoder, data: bytes, before: int) -> str:
+        """The text of the next bytes, none at the end; `before` is how many there were already."""
+        try:
+            return decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            pending = len(error.object) - len(data)
+            raise DataError(
+                f"expected UTF-8, got byte 0x{error.object[error.start]:02x} at byte "
+                f"{before - pending + error.start}; convert the text first, with iconv say",
+                source=self.source,
+            ) from None
 
 
 def with_offsets(found: Segmented) -> Columns:
@@ -123,13 +129,15 @@ def open_reader(
         stream.name = THE_TEXT
         return TextReader(stream, pipeline, offsets=offsets, lines=lines)
     source: Source = given
+    is_blank = False
     if format is InputFormat.AUTO:
         start, source = _looked_into(given)
-        if (offsets or lines) and not start.strip():
-            start = b"text"  # what is said about raw text is true of none, too
+        is_blank = not start.strip()
+        if is_blank and (offsets or lines or pipeline.segmenter is not None):
+            start = b"text"  # nothing is a text without words
         format = InputFormat.AUTO if is_treebank(given, start) else InputFormat.TEXT  # noqa: A001
     if format is InputFormat.TEXT:
-        return TextReader(source, pipeline, offsets=offsets, lines=lines)
+        return TextReader(source, pipeline, offsets=offsets, lines=lines, is_blank=is_blank)
     as_given = cast("FormatOrAuto", format.value)
     return ColumnReader(source, format=as_given, lenient=lenient)
 
@@ -137,7 +145,7 @@ def open_reader(
 def _looked_into(given: str) -> tuple[bytes, Source]:
     """The first bytes of a file or of stdin, and what can still be read from its beginning."""
     stream = open_input(given)
-    start = stream.read(PIECE)
+    start = read_bytes(stream, PIECE, name_of(given))
     if given != "-":
         stream.close()
         return start, given

@@ -202,7 +202,9 @@ def parse_file(
         reader = open_reader(
             source, pipelines[0], input_format, lenient=lenient, offsets=offsets, lines=lines
         )
-        _refuse_options_of_text(reader, offsets=offsets, lines=lines)
+        about_text = {"--offsets": offsets, "--lines": lines}
+        about_treebanks = {"--retag": retag, "--keep-heads": keep_heads, "--lenient": lenient}
+        _refuse_what_does_nothing(reader, about_text, about_treebanks)
         gains = None if quiet or len(models) < 2 else Gains(models)
         chosen = _chosen(format, output, reader)
         drawn = _drawn(chosen, output, reader.source, wanted)
@@ -268,13 +270,19 @@ def _refuse_what_does_not_fit(
         raise typer.BadParameter("-m: expected models that are all different, got one twice")
 
 
-def _refuse_options_of_text(reader: ColumnReader | TextReader, *, offsets: bool, lines: bool) -> None:
-    """The command line is at fault where it says something about raw text, and there is none."""
-    if isinstance(reader, ColumnReader) and (offsets or lines):
-        option = "--offsets" if offsets else "--lines"
-        raise typer.BadParameter(
-            f"{option} is about raw text, but {reader.source} is a treebank; leave it out"
-        )
+def _refuse_what_does_nothing(
+    reader: ColumnReader | TextReader, about_text: dict[str, bool], about_treebanks: dict[str, bool]
+) -> None:
+    """The command line is at fault where it says something about raw text or treebanks that are none."""
+    is_text = isinstance(reader, TextReader)
+    if isinstance(reader, TextReader) and reader.is_blank:
+        return
+    for option, is_given in (about_treebanks if is_text else about_text).items():
+        if is_given:
+            what, found = ("treebanks", "raw text") if is_text else ("raw text", "a treebank")
+            raise typer.BadParameter(
+                f"{option} is about {what}, but {reader.source} is {found}; leave it out"
+            )
 
 
 class Tally:

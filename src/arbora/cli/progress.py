@@ -21,7 +21,7 @@ from rich.text import Text
 from arbora._stages import EpochReport
 from arbora.cli.console import draws_bars, make_console
 from arbora.cli.files import say
-from arbora.cli.texts import show_scores, show_seconds
+from arbora.cli.texts import show_loss, show_scores, show_seconds
 
 REFRESH_SECONDS = 0.1
 
@@ -140,7 +140,7 @@ class TrainingProgress:
             self._best = f"best: {scores} (epoch {epoch.number})"
         if self._all is not None:
             self._bars.update(self._all, completed=self._examples * epoch.number, scores=self._best)
-            self._begin_epoch(report.stage, epoch.number + 1, scores or f"loss {epoch.loss:,.0f}")
+            self._begin_epoch(report.stage, epoch.number + 1, scores or f"loss {show_loss(epoch.loss)}")
         if self.mode is Mode.LINES:
             self._say_epoch(report, scores)
 
@@ -171,7 +171,7 @@ class TrainingProgress:
     def _say_epoch(self, report: EpochReport, scores: str) -> None:
         number = report.epoch.number
         spent = (time.monotonic() - self._begun) / (number - self._done)
-        parts = [f"loss {report.epoch.loss:,.0f}", *([scores] if scores else [])]
+        parts = [f"loss {show_loss(report.epoch.loss)}", *([scores] if scores else [])]
         parts.append(show_seconds(report.epoch.seconds))
         if number < self._epochs:
             parts.append(f"at most {show_seconds(spent * (self._epochs - number))} left")

@@ -10,6 +10,11 @@ def show_scores(scores: Mapping[str, float]) -> str:
     return ", ".join(f"{name.upper()} {value:.2f}" for name, value in scores.items())
 
 
+def show_loss(loss: float) -> str:
+    """A number of mistakes, `1,204`, or a mean, `0.0312`."""
+    return f"{loss:,.0f}" if loss >= 1 or loss == 0 else f"{loss:.2g}"
+
+
 def show_seconds(seconds: float) -> str:
     """`4.2 s`, `3:05 min`, `1:02:03 h`."""
     if seconds < 60:

@@ -42,7 +42,7 @@ from arbora.cli.settings import (
     told_as_usage,
 )
 from arbora.cli.tables import Table, show
-from arbora.cli.texts import show_scores, show_seconds
+from arbora.cli.texts import show_loss, show_scores, show_seconds
 from arbora.cli.treebanks import read_treebanks
 from arbora.data.columns import Columns
 from arbora.train_all import Trained, train
@@ -270,10 +270,11 @@ def _compact(trained: Trained, dev: Columns | None, threads: int) -> dict[str, S
     if dev is None:
         parser.about["compact"] = {}
         return {}
-    after = trained.scores_of(trained.pipeline.rounded(), dev, threads)
+    rounded = trained.pipeline.rounded()
+    after = trained.scores_of(rounded, dev, threads)
     parser.about["compact"] = {"before": trained.scores}
     parser.about["dev"] = after
-    trained.pipeline.about["dev"] |= after
+    trained.pipeline.about["dev"] |= {**trained.scores_before(rounded, dev, threads), **after}
     return {"before": dict(trained.scores), "after": after}
 
 
@@ -296,6 +297,7 @@ class Report:
             "model": self.model,
             "bytes": self._bytes(),
             "dev": self._scores(),
+            "parts": {"names": list(trained.pipeline.parts), "dev": trained.pipeline.about["dev"]},
             "best_epoch": trained.best_epoch,
             "interrupted": trained.interrupted,
             "seconds": self.seconds,
@@ -317,7 +319,7 @@ class Report:
                 [
                     report["stage"],
                     str(report["epoch"]),
-                    f"{report['loss']:,.0f}",
+                    show_loss(report["loss"]),
                     f"{report['updates']:,}",
                     *(_number(report["measures"].get(name), ".4g") for name in measures),
                     _number(seconds, ".1f"),
@@ -333,6 +335,8 @@ class Report:
         config = self.trained.parser.about["config"]
         scores = self._scores()
         on_dev = f"{show_scores(scores)} on dev" if scores else "not judged, since there is no --dev"
+        if scores and self.trained.retagged:
+            on_dev += " with tags of its own"
         if "las" in scores and any(":" in label for label in self.trained.parser.names.labels):
             on_dev += " (LAS with subtypes, as of `arbora eval --subtypes`)"
         lines = [
@@ -341,6 +345,9 @@ class Report:
             f"{config['trees']} trees, {config['roots']} root, order {config['order']}, "
             f"labels {config['labels']}, {config['learner']}",
         ]
+        of_parts = self.trained.pipeline.about["dev"]
+        if before := {name: value for name, value in of_parts.items() if name not in scores}:
+            lines.insert(1, f"before it: {show_scores(before)} on dev")
         if self.compact:
             lines.append(
                 f"compact: before {show_scores(self.compact['before'])}, "

@@ -9,13 +9,14 @@ import gzip
 import io
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Protocol, TypeAlias, cast
 
-from arbora._replace import is_special, replacing
-from arbora.errors import InputError
+from arbora._replace import is_special, naming_errors, replacing
+from arbora.errors import DataError, InputError
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes] | IO[str]"
 
@@ -103,6 +104,15 @@ def _unzipped(stream: io.BufferedReader | _Borrowed) -> ByteReader:
         stream.close()
         raise
     return _Unzipping(stream) if first == GZIP_MAGIC else stream
+
+
+def read_bytes(stream: ByteReader, size: int, source: str) -> bytes:
+    """The next bytes of what `open_input` opened; faults are told with the name of the source."""
+    try:
+        with naming_errors(source):
+            return stream.read(size)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"damaged gzip file: {error}", source=source) from error
 
 
 class _Unzipping(gzip.GzipFile):

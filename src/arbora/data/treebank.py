@@ -6,10 +6,8 @@ was read is written back byte for byte, since every sentence remembers its layou
 
 from __future__ import annotations
 
-import gzip
 import logging
 import os
-import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -18,7 +16,7 @@ from typing import Literal, Protocol, TypeAlias, TypeVar, cast
 from arbora._replace import naming_errors
 from arbora.data import conllu, conllx
 from arbora.data.columns import Columns, Format, Roots, columns_of, data_error, native_reader
-from arbora.data.files import Source, name_of, open_input, open_output
+from arbora.data.files import Source, name_of, open_input, open_output, read_bytes
 from arbora.data.sentence import Origin, Sentence
 from arbora.errors import DataError, InputError
 
@@ -60,7 +58,7 @@ class ColumnReader:
         with naming_errors(self.source):
             self._stream = open_input(source)
         try:
-            self._ahead = self._read(PIECE)
+            self._ahead = read_bytes(self._stream, PIECE, self.source)
             path = self.source if isinstance(source, str | os.PathLike) else ""
             self.format = detect_format(path, self._ahead) if format == "auto" else format
             self._native = native_reader(self.format, roots, lenient=lenient)
@@ -123,15 +121,8 @@ class ColumnReader:
                     source=self.source,
                 )
             # After a sentence longer than the piece read twice as much: time stays linear.
-            data = self._read(max(PIECE, len(pending)))
+            data = read_bytes(self._stream, max(PIECE, len(pending)), self.source)
         self._stream.close()
-
-    def _read(self, size: int) -> bytes:
-        try:
-            with naming_errors(self.source):
-                return self._stream.read(size)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise DataError(f"damaged gzip file: {error}", source=self.source) from error
 
     def _log_problems(self) -> None:
         if self._native.failed:

@@ -203,7 +203,8 @@ class Pipeline:
             return cls(parser=parser, about=about, source=file.source)
         if file.entry("kind", str) != KIND:
             raise ModelError(
-                f"expected a model of kind {KIND!r}, got {file.metadata['kind']!r}; it is of another version",
+                f"expected a model of kind {KIND!r}, got {str(file.metadata['kind'])[:40]!r}; it is of "
+                "another version",
                 source=file.source,
             )
         return cls(

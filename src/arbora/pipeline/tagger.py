@@ -102,7 +102,7 @@ class Tagger:
         analyses = _read_analyses(metadata.get("analyses"), len(tags), source)
         if metadata.get("features") != [UPOS_FEATURES, MORPH_FEATURES]:
             raise ModelError(
-                f"tagger: features of another version: {metadata.get('features')!r}", source=source
+                f"tagger: features of another version: {str(metadata.get('features'))[:80]}", source=source
             )
         bits = metadata.get("bits")
         if (
@@ -110,7 +110,7 @@ class Tagger:
             or len(bits) != 2
             or not all(type(b) is int and 8 <= b <= 26 for b in bits)
         ):
-            raise ModelError(f"tagger: expected two sizes of tables, got {bits!r}", source=source)
+            raise ModelError(f"tagger: expected two sizes of tables, got {str(bits)[:80]}", source=source)
         upos = _upos_model(len(tags), bits[0])
         morphology = _morph_model(analyses, bits[1])
         return cls(
