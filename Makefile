@@ -9,7 +9,7 @@ CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCM
 export PIP_NO_COMPILE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve lint docs stubs model clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve lint docs api stubs model clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -78,6 +78,10 @@ model: .venv/built
 # Regenerates the committed stub of the native module; `make lint` fails when it is out of date.
 stubs: .venv/built
 	$(BIN)/python -m nanobind.stubgen -q -m arbora._core -o src/arbora/_core.pyi
+
+# Regenerates docs/api.md, the list of public names; a test fails when it is out of date.
+api: .venv/tools
+	$(BIN)/python scripts/api_reference.py
 
 docs: .venv/built
 	$(BIN)/python -m pip install -q 'mkdocs>=1.6'

@@ -1,6 +1,7 @@
 """The README, the guide pages and the examples run; every paper that is cited is in the bibliography."""
 
 import doctest
+import importlib
 import importlib.util
 import io
 import logging
@@ -159,6 +160,31 @@ def test_the_guide_has_pages_that_run_and_examples():
         "evaluation",
     ):
         assert BLOCK.search((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=lambda page: page.name)
+def test_links_of_the_first_pages_lead_somewhere(page):
+    """Those of the guide are checked by `make docs`."""
+    links = re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == []
+
+
+def test_the_api_reference_is_up_to_date_and_true():
+    script = ROOT / "scripts" / "api_reference.py"
+    result = subprocess.run(
+        [sys.executable, str(script), "--check"], capture_output=True, text=True, timeout=60
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    optional = {"arbora.torch"}
+    page, modules = (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), 0
+    for match in re.finditer(r"^\*\*`([\w.]+)`\*\*(.*?)(?=^\*\*|\Z)", page, re.DOTALL | re.MULTILINE):
+        if match[1] in optional:
+            continue
+        modules += 1
+        module = importlib.import_module(match[1])
+        for name in re.findall(r"^- `(?:class )?(\w+)", match[2], re.MULTILINE):
+            assert hasattr(module, name), (match[1], name)
+    assert modules > 20
 
 
 def citations() -> dict[str, str]:

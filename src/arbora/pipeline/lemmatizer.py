@@ -98,7 +98,7 @@ def train_lemmatizer(
     numbers = known_tags(columns, tags)
     scripts, gold = _scripts_of(columns, numbers, len(tags))
     lexicon = TagLexicon(columns.native, list(tags))
-    model = _model(scripts, settings.bits)
+    model = _model(scripts, settings.bits_for(columns))
     batch = model.encode(columns, lexicon, numbers, gold, numbers)
     judge = None
     if dev is not None:

@@ -163,7 +163,7 @@ class Training:
         return Tagger(self.tags, self.analyses, self.lexicon, upos, morphology), reports + more
 
     def _upos_stage(self) -> tuple[WordModel, list[dict[str, Any]]]:
-        model = _upos_model(len(self.tags), self.settings.upos.bits)
+        model = _upos_model(len(self.tags), self.settings.upos.bits_for(self.train))
         everything = np.zeros(self.train.words, np.int32)
         batch = model.encode(self.train, self.lexicon, everything, self.gold, self.gold)
         weights, reports = train_words(
@@ -185,7 +185,7 @@ class Training:
         return judge
 
     def _morphology_stage(self) -> tuple[WordModel, list[dict[str, Any]]]:
-        model = _morph_model(self.analyses, self.settings.morphology.bits)
+        model = _morph_model(self.analyses, self.settings.morphology.bits_for(self.train))
         if model.groups.max() == 1:  # neither XPOS nor FEATS, or what UPOS says already
             return replace(model, weights=np.zeros(model.native.weight_count, np.float32)), []
         batch = model.encode(

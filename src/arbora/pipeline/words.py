@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,20 +27,31 @@ Ints: TypeAlias = NDArray[np.int32]
 Tensors: TypeAlias = Mapping[str, NDArray[Any]]
 
 
+SMALLEST_TABLE, LARGEST_TABLE = 8, 26  # bits
+SMALLEST_AUTO, LARGEST_AUTO = 12, 20
+WEIGHTS_PER_WORD = 8
+
+
 @dataclass(frozen=True, kw_only=True)
 class WordSettings:
     """How labels of words are learned."""
 
-    bits: int = 20
-    """The table of weights has 2^bits of them."""
+    bits: int | Literal["auto"] = "auto"
+    """The table of weights has 2^bits of them; auto: about eight per word of the treebank, 2^20 at most."""
     learner: str = "passive_aggressive"
     parameters: dict[str, int | float | str] = field(default_factory=lambda: {"C": 0.02, "epochs": 8})
     """Of the learner; `arbora info learner NAME` lists them."""
 
     def __post_init__(self) -> None:
-        if not 8 <= self.bits <= 26:
-            raise InputError(f"bits: expected 8 to 26, got {self.bits!r}")
+        if isinstance(self.bits, int) and not SMALLEST_TABLE <= self.bits <= LARGEST_TABLE:
+            raise InputError(f"bits: expected {SMALLEST_TABLE} to {LARGEST_TABLE}, got {self.bits!r}")
         self.create(0)  # InputError before anything takes long
+
+    def bits_for(self, columns: Columns) -> int:
+        """The size of the table for this treebank."""
+        if isinstance(self.bits, int):
+            return self.bits
+        return min(max((WEIGHTS_PER_WORD * columns.words).bit_length(), SMALLEST_AUTO), LARGEST_AUTO)
 
     def create(self, seed: int) -> Learner:
         """The learner, with this seed where it has one and is not given another."""

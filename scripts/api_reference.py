@@ -1,0 +1,332 @@
+"""Writes docs/api.md, the list of public names: python scripts/api_reference.py [--check]
+
+Each name has its signature and the first line of its docstring. With --check nothing is written, and the exit
+status is 1 where the page is not up to date. Names that need an optional package are read from the source, so
+that the page is the same wherever it is made.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "api.md"
+
+# Heading, what is said below it, and modules with their names.
+SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
+    (
+        "Models",
+        "See [From raw text](pipeline.md), [Parsing](parsing.md) and [Training](training.md).",
+        [
+            ("arbora.pipeline.pipeline", ("load", "Pipeline")),
+            ("arbora.train_all", ("train", "Trained")),
+            ("arbora.train", ("Trained",)),
+            ("arbora._train_config", ("TrainConfig",)),
+            ("arbora.confidence", ("Parsed", "ParsedWord")),
+            ("arbora.parser", ("Parser",)),
+            ("arbora.ensemble", ("Ensemble",)),
+            ("arbora.tune", ("tune", "Tuned", "Trial")),
+        ],
+    ),
+    (
+        "Parts of a pipeline",
+        "See [From raw text](pipeline.md).",
+        [
+            ("arbora.pipeline.segmenter", ("Segmenter", "Segmented")),
+            ("arbora.pipeline.train_segmenter", ("train_segmenter", "SegmenterSettings")),
+            ("arbora.pipeline.tagger", ("Tagger", "train_tagger", "TaggerSettings")),
+            ("arbora.pipeline.lemmatizer", ("Lemmatizer", "train_lemmatizer")),
+            ("arbora.pipeline.words", ("WordSettings",)),
+        ],
+    ),
+    (
+        "Inference over trees",
+        "See [Inference](inference.md). One array is a sentence, a list of arrays a batch, and the answer is "
+        "one or a list accordingly. `options` are the entries of `Options`, or of `FirstOrder` where there "
+        "can be no higher-order parts.",
+        [
+            (
+                "arbora.inference",
+                (
+                    "argmax",
+                    "kbest",
+                    "log_partition",
+                    "marginals",
+                    "marginals_along",
+                    "log_prob",
+                    "entropy",
+                    "kl_divergence",
+                    "expected_wrong_heads",
+                    "sample",
+                    "minimum_risk",
+                    "arc_marginals",
+                ),
+            ),
+            ("arbora._parts", ("FirstOrder", "Options")),
+            ("arbora._native", ("Best", "Marginals")),
+            ("arbora.distribution", ("TreeDistribution",)),
+            ("arbora.torch", ("TreeDistribution", "Drawn")),
+        ],
+    ),
+    (
+        "Treebanks",
+        "See [Treebanks](treebanks.md) and [Projectivity](projectivity.md).",
+        [
+            ("arbora.data.treebank", ("read", "write", "read_columns", "convert")),
+            ("arbora.data.sentence", ("Sentence", "Word", "MultiwordToken", "EmptyNode")),
+            ("arbora.data.tree", ("Tree",)),
+            ("arbora.data.columns", ("Columns", "columns_of")),
+            ("arbora.data.projectivize", ("projectivize", "deprojectivize")),
+            ("arbora.data.statistics", ("statistics",)),
+            ("arbora.data.raw_text", ("raw_text",)),
+            ("arbora.data.synthetic", ("generate",)),
+            (
+                "arbora.table",
+                ("to_arrow", "to_pandas", "to_polars", "write_parquet", "from_table", "read_parquet"),
+            ),
+        ],
+    ),
+    (
+        "Evaluation",
+        "See [Evaluation](evaluation.md) and [Confidence](confidence.md).",
+        [
+            ("arbora.evaluate", ("evaluate",)),
+            ("arbora.scores", ("Evaluation",)),
+            (
+                "arbora.significance",
+                ("compare", "sign_test", "paired_bootstrap", "approximate_randomization", "Comparison"),
+            ),
+            ("arbora.calibration", ("calibration", "Calibration")),
+        ],
+    ),
+    (
+        "Pictures",
+        "See [Pictures](pictures.md).",
+        [
+            ("arbora.view.terminal", ("draw",)),
+            ("arbora.view.svg", ("draw_svg", "draw_svgs", "Look")),
+            ("arbora.view.html", ("draw_html",)),
+        ],
+    ),
+    (
+        "Extending",
+        "See [Extending](extending.md) and [Learners](learners.md).",
+        [
+            ("arbora.registry", ("Registry",)),
+            (
+                "arbora.interfaces",
+                (
+                    "Query",
+                    "PartKind",
+                    "Family",
+                    "Problem",
+                    "Answer",
+                    "Learner",
+                    "Learned",
+                    "Epoch",
+                    "Parameter",
+                ),
+            ),
+            ("arbora.learners._online", ("OnlineTrainer",)),
+            ("arbora.learners._parameters", ("parameter",)),
+            ("arbora.features._templates", ("TemplateSet",)),
+        ],
+    ),
+    (
+        "Model files and settings",
+        "See [Model files](model-file.md).",
+        [
+            ("arbora.model_file", ("read_model", "write_model", "ModelFile")),
+            ("arbora.compact", ("quantize", "dequantize")),
+            ("arbora.config", ("load_config", "from_dict", "to_dict", "to_toml", "merge")),
+        ],
+    ),
+    (
+        "Errors",
+        "",
+        [("arbora.errors", ("ArboraError", "InputError", "NoTreeError", "DataError", "ModelError"))],
+    ),
+]
+
+# Where a name is imported from, if not from the module that defines it.
+IMPORTED_FROM = {
+    "arbora._train_config": "arbora.train",
+    "arbora._parts": "arbora.inference",
+    "arbora._native": "arbora.inference",
+    "arbora.learners._online": "arbora.learners",
+    "arbora.learners._parameters": "arbora.learners",
+    "arbora.features._templates": "arbora.features",
+}
+ENUMS = {"Enum", "StrEnum"}
+FIELDS = {"NamedTuple", "TypedDict"}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def public_names() -> dict[str, str]:
+    """What `arbora` itself gives, by the module that defines it."""
+    tree = ast.parse((ROOT / "src/arbora/__init__.py").read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_MODULES":
+            found: dict[str, str] = ast.literal_eval(node.value)
+            return found
+    raise SystemExit("src/arbora/__init__.py: expected _MODULES, got none")
+
+
+def parsed(module: str) -> ast.Module:
+    """The source of a module."""
+    path = ROOT / "src" / Path(*module.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+def definition(module: str, name: str) -> ast.ClassDef | Function:
+    """The class or function of that name; of an overloaded one the last, which has the body."""
+    found = [
+        node
+        for node in parsed(module).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
+    ]
+    if not found:
+        raise SystemExit(f"{module}: expected a class or function {name}, got none; correct SECTIONS")
+    return found[-1]
+
+
+def summary(node: ast.ClassDef | Function) -> str:
+    """The first paragraph's first line; a docstring's first line is a sentence here."""
+    return (ast.get_docstring(node) or "").partition("\n")[0]
+
+
+def signature(node: Function, *, method: bool = False) -> str:
+    """Parameters and result as written, on one line; `self` and `cls` left out."""
+    shown = list(parameters(node.args))
+    if method and not is_decorated(node, "staticmethod"):
+        shown = shown[1:]
+    result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    return f"({', '.join(shown)}){result}"
+
+
+def parameters(arguments: ast.arguments) -> Iterator[str]:
+    """Each parameter as written, with the marks `/` and `*` between them."""
+    plain = [*arguments.posonlyargs, *arguments.args]
+    defaults = [None] * (len(plain) - len(arguments.defaults)) + list(arguments.defaults)
+    for place, (each, default) in enumerate(zip(plain, defaults, strict=True), start=1):
+        yield parameter(each, default)
+        if place == len(arguments.posonlyargs):
+            yield "/"
+    if arguments.vararg is not None:
+        yield "*" + parameter(arguments.vararg)
+    elif arguments.kwonlyargs:
+        yield "*"
+    for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        yield parameter(each, default)
+    if arguments.kwarg is not None:
+        yield "**" + parameter(arguments.kwarg)
+
+
+def parameter(argument: ast.arg, default: ast.expr | None = None) -> str:
+    """One parameter: `k: int = 1`."""
+    kind = f": {ast.unparse(argument.annotation)}" if argument.annotation else ""
+    equal = " = " if kind else "="
+    return f"{argument.arg}{kind}" + (f"{equal}{ast.unparse(default)}" if default is not None else "")
+
+
+def is_decorated(node: Function | ast.ClassDef, *names: str) -> bool:
+    """Whether one of these decorators stands above it."""
+    return any(ast.unparse(decorator).partition("(")[0] in names for decorator in node.decorator_list)
+
+
+def fields_of(node: ast.ClassDef) -> str | None:
+    """The fields of a dataclass, named tuple or typed dictionary as a signature; None where it is none."""
+    bases = {ast.unparse(base) for base in node.bases}
+    if not (is_decorated(node, "dataclass") or bases & FIELDS):
+        return None
+    fields = [
+        f"{ast.unparse(each.target)}: {ast.unparse(each.annotation)}"
+        for each in node.body
+        if isinstance(each, ast.AnnAssign)
+        and not ast.unparse(each.annotation).startswith("ClassVar")
+        and not ast.unparse(each.target).startswith("_")
+    ]
+    return f"({', '.join(fields)})"
+
+
+def members(node: ast.ClassDef) -> Iterator[str]:
+    """A line for each public method and property."""
+    methods: dict[str, Function] = {}
+    for each in node.body:
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and not is_decorated(each, "overload"):
+            methods[each.name] = each
+    for name, method in methods.items():
+        if name.startswith("_") and name != "__call__":
+            continue
+        text = summary(method)
+        said = f": {text}" if text else ""
+        if is_decorated(method, "property", "cached_property"):
+            result = f": {ast.unparse(method.returns)}" if method.returns else ""
+            yield f"    - `.{name}{result}`{said}"
+        else:
+            yield f"    - `.{name}{signature(method, method=True)}`{said}"
+
+
+def entry(module: str, name: str) -> Iterator[str]:
+    """The lines of one name."""
+    node = definition(module, name)
+    said = f": {summary(node)}" if summary(node) else ""
+    if not isinstance(node, ast.ClassDef):
+        yield f"- `{name}{signature(node)}`{said}"
+        return
+    made = fields_of(node)
+    for each in node.body:
+        if isinstance(each, ast.FunctionDef) and each.name == "__init__":
+            made = signature(each, method=True).removesuffix(" -> None")
+    yield f"- `class {name}{made or ''}`{said}"
+    if ENUMS & {ast.unparse(base) for base in node.bases}:
+        values = [ast.unparse(each.targets[0]) for each in node.body if isinstance(each, ast.Assign)]
+        yield f"    - {', '.join(f'`{value}`' for value in values)}"
+        return
+    yield from members(node)
+
+
+def page() -> str:
+    """The whole page."""
+    public = public_names()
+    lines = [
+        "# API reference",
+        "",
+        "The public names of the package, each with its signature and what it is for; docstrings say more",
+        "(`help(arbora.load)`). Modules are in bold, with what `arbora` itself gives of them in brackets.",
+        "This page is written by `make api`, and a test fails where it is not up to date.",
+    ]
+    for heading, text, modules in SECTIONS:
+        lines += ["", f"## {heading}", *(["", text] if text else [])]
+        before = ""
+        for module, names in modules:
+            here = [name for name in names if public.get(name) == module]
+            place = IMPORTED_FROM.get(module, module)
+            also = f" ({', '.join(f'`arbora.{name}`' for name in here)})" if here else ""
+            if place != before:
+                lines += ["", f"**`{place}`**{also}", ""]
+            before = place
+            for name in names:
+                lines += entry(module, name)
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Write the page, or say whether it is up to date."""
+    text = page()
+    if sys.argv[1:] == ["--check"]:
+        current = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+        if current != text:
+            print(f"{PAGE.name} is out of date; `make api` writes it anew", file=sys.stderr)
+        return int(current != text)
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
