@@ -102,7 +102,7 @@ class Pipeline:
         found = self.tagger.tag(columns, threads=threads)
         if self.lemmatizer is not None:
             found = self.lemmatizer.lemmatize(found, threads=threads)
-        if retag:
+        if retag or not any(filled(columns, column) for column in FILLED):
             return found
         return _filled_in(columns, found)
 
