@@ -6,7 +6,7 @@ from itertools import product
 from arbora.data.columns import parse_text
 from arbora.data.encode import Names
 from arbora.data.synthetic import generate
-from arbora.parser import PrunerSettings
+from arbora.pruner import PrunerSettings
 from arbora.registry import features
 from arbora.scorers import GraphSettings, LinearScorer
 from arbora.train import TrainConfig

@@ -9,14 +9,14 @@ from graph_toys import SHAPES, config, name_of, treebank
 from oracle.enumerate_trees import enumerate_forest
 
 from arbora._core import Weights
-from arbora.confidence import with_probabilities
+from arbora.confidence import Temperatures, with_probabilities
 from arbora.data.columns import columns_of
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.errors import InputError, ModelError
 from arbora.interfaces import PartKind
 from arbora.model_file import read_model, write_model
-from arbora.parser import Parser, Temperatures
+from arbora.parser import Parser
 from arbora.train import train
 
 TRAIN, DEV = treebank(40, seed=1, nonprojective=0.2), treebank(15, seed=2, nonprojective=0.2)

@@ -7,9 +7,9 @@ import pytest
 from graph_toys import config, treebank
 
 from arbora.calibration import measure
+from arbora.confidence import Temperatures
 from arbora.config import to_dict
 from arbora.data.columns import columns_of, parse_text
-from arbora.parser import Temperatures
 from arbora.temperature import fit_temperatures, minimize
 from arbora.train import train
 

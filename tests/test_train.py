@@ -15,7 +15,8 @@ from arbora.data.synthetic import generate
 from arbora.data.tree import Tree
 from arbora.data.treebank import write
 from arbora.errors import DataError, InputError, ModelError
-from arbora.parser import Parser, PrunerSettings
+from arbora.parser import Parser
+from arbora.pruner import PrunerSettings
 from arbora.registry import learners
 from arbora.train import TrainConfig, train
 

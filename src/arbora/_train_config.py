@@ -17,11 +17,11 @@ from arbora.config import from_dict, load_config, to_dict
 from arbora.data.columns import Columns
 from arbora.errors import InputError
 from arbora.interfaces import Learner, Query, Roots, Trees
-from arbora.parser import PrunerSettings
 from arbora.pipeline.lemmatizer import SETTINGS as LEMMATIZER_SETTINGS
 from arbora.pipeline.tagger import TaggerSettings
 from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.pipeline.words import WordSettings
+from arbora.pruner import PrunerSettings
 from arbora.registry import learners
 from arbora.scorers.linear import Labels
 

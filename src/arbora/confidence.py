@@ -12,6 +12,7 @@ the rest of the tree as it was parsed, and their trees have no probability (None
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
@@ -32,6 +33,31 @@ Decode: TypeAlias = Literal["argmax", "minimum-risk"]
 HEAD, LABEL = "HeadProb", "DeprelProb"
 TREE, RANK = "tree_probability", "kbest"
 MOST_TREES = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Temperatures:
+    """What scores are divided by before they become probabilities; see `arbora.temperature`."""
+
+    trees: float = 1.0
+    labels: float = 1.0
+    missed: float = 0.0
+    """The share of words whose right head is none of those considered; P(head) is smaller by it."""
+    risk: float = 0.5
+    """Minimum-risk decoding takes P(head) at this share of the temperature of trees: below 1, because what
+    foretells best how often a parser errs is too flat to choose between trees (see docs/confidence.md)."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("trees", self.trees), ("labels", self.labels), ("risk", self.risk)):
+            if not 0.0 < value < math.inf:
+                raise InputError(f"temperature of {name}: expected a finite number above 0, got {value!r}")
+        if not 0.0 <= self.missed < 1.0:
+            raise InputError(f"missed: expected a share from 0 to below 1, got {self.missed!r}")
+
+    @property
+    def at_risk(self) -> Temperatures:
+        """Those of the distribution that minimum-risk decoding looks at, as if it were the trees' own."""
+        return replace(self, trees=self.risk * self.trees, risk=1.0)
 
 
 class ParsedWord(NamedTuple):

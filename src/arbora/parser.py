@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import compact
-from arbora._core import Encoded, GraphConfidence, GraphJudge, KeptArcs, in_memory
+from arbora._core import Encoded, GraphConfidence, GraphJudge, in_memory
 from arbora.confidence import (
     Decode,
     Parsed,
+    Temperatures,
     check_count,
     check_decode,
     keep_labels,
@@ -32,11 +32,10 @@ from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, FormatOrAuto
 from arbora.distribution import TreeDistribution
 from arbora.errors import InputError, ModelError, require_threads
-from arbora.interfaces import Roots
 from arbora.model_file import ModelFile, read_model, write_model
+from arbora.pruner import Pruner, PrunerSettings, pruner_scorer
 from arbora.registry import features
 from arbora.scorers import GraphSettings, LinearScorer
-from arbora.scorers.linear import LARGEST_TABLE, SMALLEST_TABLE
 
 logger = logging.getLogger("arbora")
 
@@ -45,79 +44,6 @@ Ints: TypeAlias = NDArray[np.int32]
 
 KIND = "graph-parser"
 HASH_VERSION = 1
-MOST_KEPT = 1_000_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class PrunerSettings:
-    """A small first-order model that leaves each word a few heads."""
-
-    features: str = "pruner-v1"
-    bits: int = 18
-    keep: int = 12
-    """Heads per word at most, besides the word before it."""
-    within: float = 2.5
-    """Only heads whose score is this near to the best one's."""
-
-    def __post_init__(self) -> None:
-        if not SMALLEST_TABLE <= self.bits <= LARGEST_TABLE:
-            raise InputError(f"bits: expected {SMALLEST_TABLE} to {LARGEST_TABLE}, got {self.bits!r}")
-        if not 1 <= self.keep <= MOST_KEPT:
-            raise InputError(f"keep: expected 1 to {MOST_KEPT} heads per word, got {self.keep!r}")
-        if not 0 <= self.within < math.inf:
-            raise InputError(f"within: expected a finite number of at least 0, got {self.within!r}")
-
-
-class Pruner:
-    """Leaves each word a few heads; O(n²) per sentence, at a fraction of a parser's cost per arc."""
-
-    def __init__(self, settings: PrunerSettings, weights: Floats) -> None:
-        self.settings = settings
-        self.weights = weights
-        self.scorer = pruner_scorer(settings)
-
-    def prune(self, sentences: Encoded, threads: int = 1) -> KeptArcs:
-        """The arcs that are kept of every sentence."""
-        s = self.settings
-        return self.scorer.native.prune(sentences, self.weights, s.keep, s.within, threads)
-
-
-def pruner_scorer(settings: PrunerSettings, roots: Roots = "single") -> LinearScorer:
-    """The scorer of a pruner: arcs alone, any tree. `roots` matters only while it learns."""
-    shape = GraphSettings(
-        trees="nonprojective",
-        roots=roots,
-        order=1,
-        labels="none",
-        features=settings.features,
-        tree_bits=settings.bits,
-    )
-    return LinearScorer(shape, features.create(settings.features))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Temperatures:
-    """What scores are divided by before they become probabilities; see `arbora.temperature`."""
-
-    trees: float = 1.0
-    labels: float = 1.0
-    missed: float = 0.0
-    """The share of words whose right head is none of those considered; P(head) is smaller by it."""
-    risk: float = 0.5
-    """Minimum-risk decoding takes P(head) at this share of the temperature of trees: below 1, because what
-    foretells best how often a parser errs is too flat to choose between trees (see docs/confidence.md)."""
-
-    def __post_init__(self) -> None:
-        for name, value in (("trees", self.trees), ("labels", self.labels), ("risk", self.risk)):
-            if not 0.0 < value < math.inf:
-                raise InputError(f"temperature of {name}: expected a finite number above 0, got {value!r}")
-        if not 0.0 <= self.missed < 1.0:
-            raise InputError(f"missed: expected a share from 0 to below 1, got {self.missed!r}")
-
-    @property
-    def at_risk(self) -> Temperatures:
-        """Those of the distribution that minimum-risk decoding looks at, as if it were the trees' own."""
-        return replace(self, trees=self.risk * self.trees, risk=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)

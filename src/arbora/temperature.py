@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._brent import minimize_between
+from arbora.confidence import Temperatures
 from arbora.data.columns import Columns
-from arbora.parser import Parser, Temperatures
+from arbora.parser import Parser
 
 LOWEST, HIGHEST = 0.02, 50.0
 PRECISION = 0.02

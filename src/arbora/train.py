@@ -49,8 +49,9 @@ from arbora.errors import InputError, ModelError, require_threads
 from arbora.interfaces import Learner, Progress, Query
 from arbora.learners import Adagrad, PassiveAggressive
 from arbora.learners._online import require_answers
-from arbora.parser import Parser, Pruner, pruner_scorer
+from arbora.parser import Parser
 from arbora.problems import GraphProblem
+from arbora.pruner import Pruner, pruner_scorer
 from arbora.scorers import GraphSettings
 from arbora.scorers.linear import Task
 from arbora.temperature import fit_temperatures

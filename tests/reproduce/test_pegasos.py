@@ -15,7 +15,7 @@ from arbora.data.synthetic import generate
 from arbora.errors import DataError, InputError
 from arbora.evaluate import evaluate
 from arbora.learners import PassiveAggressive
-from arbora.parser import PrunerSettings
+from arbora.pruner import PrunerSettings
 from arbora.reproduce import Options, pegasos, studies
 from arbora.reproduce.contest import Contest, Rules, System
 from arbora.reproduce.courses import Course, as_columns, hold_out

@@ -27,8 +27,9 @@ from arbora.data.encode import Names
 from arbora.data.sentence import Sentence
 from arbora.evaluate import is_punctuation
 from arbora.interfaces import Learner, Progress, Trees
-from arbora.parser import Parser, Pruner, PrunerSettings, pruner_scorer
+from arbora.parser import Parser
 from arbora.problems import GraphProblem, Watched
+from arbora.pruner import Pruner, PrunerSettings, pruner_scorer
 from arbora.registry import features
 from arbora.scorers import GraphSettings
 from arbora.train import PRUNER_LEARNER

@@ -16,7 +16,7 @@ from typing import Any
 
 from arbora.data.columns import Columns
 from arbora.interfaces import Learner, Progress, Trees
-from arbora.parser import PrunerSettings
+from arbora.pruner import PrunerSettings
 from arbora.reproduce.courses import Course, Floats, as_columns, inputs
 from arbora.reproduce.languages import Limits, Material, Tested
 from arbora.reproduce.search import Parameters, Search, in_words, make_learner, points_needed

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from arbora.interfaces import Trees
-from arbora.parser import PrunerSettings
+from arbora.pruner import PrunerSettings
 from arbora.reproduce.families_contest import FamiliesContest, FamilyRules
 from arbora.reproduce.languages import INVENTED, Material, languages
 from arbora.reproduce.matrix_tree_report import MatrixTreeReport

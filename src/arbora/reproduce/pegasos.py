@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from arbora.parser import PrunerSettings
+from arbora.pruner import PrunerSettings
 from arbora.reproduce.contest import Contest, Rules, System
 from arbora.reproduce.languages import INVENTED, Material, languages
 from arbora.reproduce.pegasos_report import PegasosReport, Result
