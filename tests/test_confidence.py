@@ -365,3 +365,10 @@ def test_what_is_certain_can_be_kept(parsers):
     for threshold in (-0.1, 1.1, float("nan")):
         with pytest.raises(InputError, match=r"within \[0, 1\]"):
             parsed[0].certain(threshold)
+
+
+def test_words_have_their_features_as_a_dictionary(parsers):
+    parser = next(iter(parsers.values()))
+    tagged = Sentence.from_lists(["a", "b"], upos=["N", "V"], feats=["Number=Sing|Person=3", "_"])
+    (parsed,) = parser.parse([tagged], probabilities=True)
+    assert [word.features for word in parsed] == [{"Number": "Sing", "Person": "3"}, {}]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from arbora._core import GraphConfidence
 from arbora.data.interchange import to_displacy
-from arbora.data.sentence import NO_HEAD, Sentence
+from arbora.data.sentence import NO_HEAD, Sentence, split_features
 from arbora.data.tree import Tree
 from arbora.distribution import TreeDistribution
 from arbora.errors import InputError
@@ -78,6 +78,11 @@ class ParsedWord(NamedTuple):
     """None where the parser gives no labels."""
     entropy: float
     """Of the word's distribution over heads, in nats."""
+
+    @property
+    def features(self) -> dict[str, str]:
+        """FEATS as a dictionary, as of `Word`."""
+        return split_features(self.feats)
 
 
 class Asked(Protocol):

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 NO_HEAD = -1
 
 
+def split_features(feats: str) -> dict[str, str]:
+    """FEATS as a dictionary; a feature without `=` maps to the empty string."""
+    if feats == "_":
+        return {}
+    pairs = (part.partition("=") for part in feats.split("|"))
+    return {name: value for name, _, value in pairs}
+
+
 class Word(NamedTuple):
     """One syntactic word: its line, with ID and HEAD as numbers (head -1: not given)."""
 
@@ -38,10 +46,7 @@ class Word(NamedTuple):
     @property
     def features(self) -> dict[str, str]:
         """FEATS as a dictionary; a feature without `=` maps to the empty string."""
-        if self.feats == "_":
-            return {}
-        pairs = (part.partition("=") for part in self.feats.split("|"))
-        return {name: value for name, _, value in pairs}
+        return split_features(self.feats)
 
 
 class MultiwordToken(NamedTuple):
