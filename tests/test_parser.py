@@ -364,7 +364,7 @@ def test_what_is_no_list_of_sentences():
     for given, told in (
         ("file.conllu", "got 'file.conllu'; read a file with arbora.read first"),
         (sentence, r"got one Sentence; put it in \[ \]"),
-        (["some", "words"], r"got a list of words \('some', ...\); put it in \[ \]"),
+        (["some", "words"], r"got the text 'some'; .* put the list in \[ \]"),
         (None, "expected a list of sentences, got None"),
         ([None], "expected a Sentence or a list of words, got None"),
     ):

@@ -115,3 +115,9 @@ def test_treebanks_that_are_known_in_part(columns):
         tune(with_gaps(columns), grid={"C": [0.1]}, config=probable)
     with pytest.raises(DataError, match="HEAD: expected a head for every word"):
         tune(with_gaps(columns), dev, grid={"learner": ["adagrad", "mira"]}, config=probable)
+
+
+@pytest.mark.parametrize("name", ["tags", "only", "tagger.upos.bits"])
+def test_settings_that_trials_do_not_look_at_are_refused(name):
+    with pytest.raises(InputError, match=f"grid: {name}: trials train the parser alone"):
+        [*combinations({name: ["gold"]}, TrainConfig())]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +10,6 @@ from arbora._train_config import TrainConfig
 from arbora.config import merge, to_dict
 from arbora.errors import InputError, unknown
 from arbora.registry import learners
-
-TABLES = ("parameters", "pruner_settings")
 
 
 def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p") -> TrainConfig:
@@ -67,8 +65,14 @@ def say_lost(config: TrainConfig, name: str) -> str:
 
 
 def _field_names(config: TrainConfig) -> list[str]:
-    values = to_dict(config)
-    return [
-        *(name for name in values if name not in TABLES),
-        *(f"pruner_settings.{name}" for name in values["pruner_settings"]),
-    ]
+    return [*_flat_names(to_dict(config))]
+
+
+def _flat_names(values: Mapping[str, Any]) -> Iterator[str]:
+    """Names of settings, in tables with the names of those before them; learners' tables are their own."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            if name != "parameters":
+                yield from (f"{name}.{inner}" for inner in _flat_names(value))
+        else:
+            yield name

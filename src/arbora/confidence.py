@@ -121,6 +121,25 @@ class Parsed:
         numbers = (self.head_probabilities, self.label_probabilities, self.entropies)
         return ParsedWord(*self.sentence[index], *(column[index] for column in numbers))  # type: ignore[arg-type]
 
+    def __repr__(self) -> str:
+        sure = "" if self.probability is None else f", probability {self.probability:.4g}"
+        return f"<Parsed {self.text!r}{sure}>"
+
+    @property
+    def text(self) -> str:
+        """The sentence's text."""
+        return self.sentence.text
+
+    @property
+    def heads(self) -> tuple[int, ...]:
+        """The head of each word, 0 for the root, as in CoNLL-U; `tree.heads` begins with the root's -1."""
+        return self.sentence.heads
+
+    @property
+    def deprels(self) -> tuple[str, ...]:
+        """The label of each word."""
+        return self.sentence.deprels
+
     @property
     def tree(self) -> Tree:
         """The sentence's tree."""

@@ -63,6 +63,10 @@ class Parser:
     about: dict[str, Any] = field(default_factory=dict)
     """How it was made: the resolved configuration, scores on dev, epochs."""
 
+    def __repr__(self) -> str:
+        s = self.settings
+        return f"<Parser: {s.trees} trees, order {s.order}, {len(self.names.labels)} labels>"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "_scorer", self.make_scorer(self.settings, self.names, self.seen))
 
@@ -432,11 +436,12 @@ def several(given: object) -> Iterable[Any]:
 
 def as_sentence(given: Sentence | Sequence[str]) -> Sentence:
     """A sentence, or one of the words given; InputError for anything else."""
-    if isinstance(given, Sentence):
-        return given
+    if isinstance(given, Sentence | Parsed):
+        return given if isinstance(given, Sentence) else given.sentence
     if isinstance(given, str):
         raise InputError(
-            f"parse: expected a list of sentences, got a list of words ({given[:80]!r}, ...); put it in [ ]"
+            f"expected a Sentence or a list of words, got the text {given[:80]!r}; for raw text call the "
+            "model itself: nlp(text); for one sentence of words put the list in [ ]"
         )
     if not isinstance(given, Iterable) or not all(isinstance(word, str) for word in given):
         raise InputError(f"parse: expected a Sentence or a list of words, got {repr(given)[:80]}")

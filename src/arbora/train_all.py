@@ -185,8 +185,11 @@ class Tools:
 def _segmenter(
     train: Columns, dev: Columns | None, settings: SegmenterSettings, observer: Observer
 ) -> tuple[Segmenter | None, list[dict[str, Any]]]:
-    if not _has_text(train):
-        observer.note("segmenter: none, since the treebank says nothing of spaces (`# text`, SpaceAfter=No)")
+    if settings.spaces != "guessed" and not _has_text(train):
+        observer.note(
+            "segmenter: none, since the treebank says nothing of spaces (`# text`, SpaceAfter=No); "
+            'segmenter.spaces = "guessed" learns from likely ones'
+        )
         return None, []
     reports: list[dict[str, Any]] = []
     observer.stage_begins("segmenter", 1, settings.epochs, 0)
@@ -205,7 +208,7 @@ def _segmenter(
         observer.epoch_ends(report)
         begun = time.perf_counter()
 
-    judged = dev if dev is not None and _has_text(dev) else None
+    judged = dev if dev is not None and (settings.spaces == "guessed" or _has_text(dev)) else None
     return train_segmenter(train, dev=judged, settings=settings, observer=told), reports
 
 

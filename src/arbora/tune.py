@@ -111,6 +111,10 @@ class SilentTuning(Silent):
         """Nothing."""
 
 
+NOT_TUNED = ("only", "tags", "folds", "segmenter", "tagger", "lemmatizer")
+"""Settings of what leads from text to tagged words."""
+
+
 def tune(
     treebank: Treebank,
     dev: Treebank | None = None,
@@ -123,7 +127,8 @@ def tune(
 ) -> Tuned:
     """Train with every combination of the grid's values; compare on `dev`, or by `folds` where there is none.
 
-    `grid`: values by name, e.g. `{"C": [0.01, 0.1], "order": [1, 2]}`; names are the learner's parameters and
+    Trials train the parser alone, and are compared by trees of words with the treebank's own tags. `grid`:
+    values by name, e.g. `{"C": [0.01, 0.1], "order": [1, 2]}`; names are the learner's parameters and
     the fields of TrainConfig. Where every learner can learn from parts of trees, some heads of `treebank` may
     be unknown, but none of `dev`. All combinations are checked before the first training. Ctrl-C ends the
     search and keeps the trials that are complete.
@@ -168,6 +173,11 @@ def combinations(
     for name, given in grid.items():
         if isinstance(given, str) or not given:
             raise InputError(f"grid: {name}: expected a list of at least one value, got {given!r}")
+        if name.partition(".")[0] in NOT_TUNED:
+            raise InputError(
+                f"grid: {name}: trials train the parser alone, on the tags that the treebank has, so this "
+                "setting would change nothing"
+            )
     for chosen in itertools.product(*grid.values()):
         values = {name: str(value) for name, value in zip(grid, chosen, strict=True)}
         point = override(config, values, option="grid")

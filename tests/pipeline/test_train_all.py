@@ -378,3 +378,11 @@ def test_some_words_without_tags_or_lemmas_teach_nothing():
     same = [a == b for a, b in zip(texts(found, "lemma"), texts(columns(20, 2), "lemma"), strict=True)]
     assert np.mean(same) > 0.9
     assert "_" not in texts(found, "lemma")
+
+
+def test_spaces_may_be_guessed_where_a_treebank_says_nothing_of_them():
+    sentences = columns(40).sentences()
+    bare = columns_of(replace(each, comments=(), misc=("_",) * len(each)) for each in sentences)
+    assert train(bare, config=SMALL).pipeline.segmenter is None
+    guessed = {**SMALL, "segmenter": {"spaces": "guessed", "epochs": 2}}
+    assert train(bare, config=guessed).pipeline.segmenter is not None

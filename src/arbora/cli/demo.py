@@ -12,7 +12,7 @@ from arbora.confidence import Parsed
 from arbora.pipeline.pipeline import Pipeline, load
 from arbora.view.terminal import draw
 
-TEXT = "She saw the man with the telescope. Nobody's read it yet!"
+TEXT = "She saw the man with the telescope. Nobody has read it yet!"
 BEST_TREES = 3
 NARROWEST = 40
 
@@ -45,7 +45,7 @@ def report(nlp: Pipeline, *, width: int | None = None, ascii_only: bool = False,
             ascii_only=ascii_only,
             colour=colour,
         )
-        lines += [f"{parsed.sentence.text}  ({_percent(parsed)} sure of the whole tree)", "", drawn, ""]
+        lines += [f"{parsed.sentence.text}  ({_percent(parsed)} sure of all its heads)", "", drawn, ""]
     first = sentences[0]
     lines += [
         f"The {BEST_TREES} most probable trees of the first sentence:",

@@ -11,6 +11,7 @@ import typer
 
 import arbora
 from arbora.cli.files import existing_if_given, say, session
+from arbora.errors import InputError
 from arbora.view.api import Limits
 
 DEFAULTS = Limits()
@@ -72,7 +73,12 @@ def serve_model(
     with session():
         engine = make_engine(arbora.load(model), "English" if model is None else Path(model).name)
         application = Application(engine, limits, hosts=(host, *(allow_host or ())), quiet=quiet)
-        bound = listen(host, port)
+        try:
+            bound = listen(host, port)
+        except OSError as error:
+            raise InputError(
+                f"{host}, port {port}: cannot be listened on ({error.strerror or error}); try another --port"
+            ) from None
         shown = f"[{host}]" if ":" in host else host
         say(f"serving {engine.name} on http://{shown}:{bound.getsockname()[1]}/ (Ctrl-C ends it)")
         if not _is_local(host):

@@ -52,6 +52,9 @@ class Pipeline:
     source: str = "the model"
     """What messages call it."""
 
+    def __repr__(self) -> str:
+        return f"<Pipeline of {self.source}: {', '.join(self.parts)}>"
+
     @cached_property
     def parts(self) -> tuple[str, ...]:
         """The names of those that it has."""
