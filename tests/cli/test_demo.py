@@ -2,6 +2,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -46,3 +47,12 @@ def test_a_terminal_gets_colour_and_nothing_else(run_in_terminal, nlp):
     drawn = run_in_terminal(COMMAND, COLUMNS="100")
     assert "\x1b[" in drawn
     assert re.sub(r"\x1b\[[0-9;]*m", "", drawn) == report(nlp, width=100)
+
+
+def test_the_first_tree_of_the_readme_is_the_model_s(arbora):
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    text = "She saw the man with the telescope."
+    shown = readme.partition(f'$ arbora parse "{text}" --probabilities\n')[2].partition("```")[0]
+    assert (
+        arbora("parse", text, "--probabilities", "--format", "tree", "-q").stdout.rstrip() == shown.rstrip()
+    )
