@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from graph_toys import config, treebank
 
-from arbora._annotation import filled_heads, single_root_heads, training_heads
+from arbora._annotation import crossing_arcs, filled_heads, single_root_heads, training_heads
 from arbora._stages import Silent
-from arbora._train_config import resolve
+from arbora._train_config import CROSSING_SHARE, TreebankShape, resolve
 from arbora.data.columns import columns_of, parse_text
+from arbora.data.sentence import Sentence
 from arbora.data.synthetic import generate
 from arbora.data.tree import Tree
 from arbora.data.treebank import write
@@ -607,3 +608,17 @@ def test_a_few_trees_with_several_roots_do_not_change_the_rule(tmp_path):
             plan = config(trees=trees, roots="single", **options)
             trained = train([*one, *TRAIN.sentences()], config=plan)
             assert [sentence.heads.count(0) for sentence in trained.parser.parse(one)] == [1]
+
+
+def test_crossing_arcs_are_seen_where_only_some_heads_are_known():
+    whole = columns_of(generate(200, seed=4, nonprojective=0.5))
+    assert TreebankShape.of(whole).crossing_share > CROSSING_SHARE
+    kept = np.random.default_rng(0).random(whole.words) < 0.7
+    heads = iter(np.where(kept, whole.heads, -1).tolist())
+    half = columns_of(replace(s, heads=tuple(next(heads) for _ in s.heads)) for s in whole.sentences())
+    shape = TreebankShape.of(half)
+    assert shape.crossing_share > CROSSING_SHARE
+    assert 0 < shape.crossing_trees < TreebankShape.of(whole).crossing_trees
+    for heads, arcs in (([0, None, None, 2], 0), ([3, 4, None, None], 1), ([None, 0, 1, None], 1)):
+        made = columns_of([Sentence.from_lists(["w"] * 4, heads=heads)])
+        assert np.count_nonzero(crossing_arcs(made)) == arcs

@@ -92,6 +92,24 @@ def check_dev(dev: Columns, train: Columns, observer: Observer, *, labelled: boo
         observer.note(f"{dev.source}: labels that training never shows count as wrong: {', '.join(new)}")
 
 
+def crossing_arcs(columns: Columns) -> NDArray[np.bool_]:
+    """Which words' arcs cross others: in whole trees the non-projective ones. Shape (W,), O(W).
+
+    Where some heads are unknown there is no tree to say who dominates whom: of two known arcs that cross, the
+    one that begins later counts. O(n²) for each such sentence.
+    """
+    marks, depths, _ = measure_trees(columns.heads, columns.offsets)
+    crossing = np.array(marks, dtype=np.bool_)
+    for s in np.flatnonzero(depths < 0).tolist():
+        first, last = columns.offsets[s], columns.offsets[s + 1]
+        heads = columns.heads[first:last]
+        known = np.flatnonzero(heads >= 0)
+        left, right = np.minimum(heads[known], known + 1), np.maximum(heads[known], known + 1)
+        inside = (left[:, None] > left) & (left[:, None] < right) & (right[:, None] > right)
+        crossing[first + known[inside.any(axis=1)]] = True
+    return crossing
+
+
 def single_root_heads(columns: Columns) -> Heads:
     """The heads of all words; of several roots, the later ones depend on the first. Shape (W,).
 

@@ -10,8 +10,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from arbora._annotation import Projectivize
-from arbora._core import measure_trees
+from arbora._annotation import Projectivize, crossing_arcs
 from arbora._stages import Which
 from arbora.config import from_dict, load_config, to_dict
 from arbora.data.columns import Columns
@@ -148,16 +147,20 @@ class TreebankShape:
     sentences: int
     crossing_trees: int
     crossing_share: float
-    """Of arcs."""
+    """Of arcs that are known."""
     several_roots: int
     """Sentences that have more than one."""
 
     @classmethod
     def of(cls, columns: Columns) -> TreebankShape:
         """Counted in a treebank."""
-        crossing, _, roots = measure_trees(columns.heads, columns.offsets)
+        crossing = crossing_arcs(columns)
         trees = np.unique(np.searchsorted(columns.offsets, np.flatnonzero(crossing), side="right"))
-        return cls(len(columns), len(trees), float(np.mean(crossing)), int(np.count_nonzero(roots > 1)))
+        known = int(np.count_nonzero(columns.heads >= 0))
+        share = np.count_nonzero(crossing) / max(1, known)
+        at_root = np.concatenate([[0], np.cumsum(columns.heads == 0)])
+        several = int(np.count_nonzero(np.diff(at_root[columns.offsets]) > 1))
+        return cls(len(columns), len(trees), share, several)
 
     def decisions(self, asked: TrainConfig, chosen: TrainConfig) -> Iterator[str]:
         """A line for each thing that was left to the treebank."""
