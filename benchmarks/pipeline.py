@@ -83,9 +83,10 @@ class Ours:
     """A model, and what it makes of texts."""
 
     def __init__(self, path: Path | None) -> None:
-        from arbora.pipeline.pipeline import BUNDLED, load
+        from arbora.bundled import find_model
+        from arbora.pipeline.pipeline import load
 
-        self.path = path or BUNDLED
+        self.path = find_model(path)
         self.nlp = load(path)
 
     def convert(self, text: str) -> bytes:

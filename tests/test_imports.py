@@ -20,6 +20,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "_version": set(),
     "_replace": set(),
     "_brent": set(),
+    "bundled": {"errors"},
     "_safetensors": {"errors"},
     "model_file": {"_replace", "_safetensors", "_version", "errors"},
     "compact": {"errors"},
@@ -100,6 +101,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "pipeline": {
         "_core",
         "_stages",
+        "bundled",
         "compact",
         "confidence",
         "data",

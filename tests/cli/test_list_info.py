@@ -125,6 +125,16 @@ def test_what_is_no_model(arbora, small_treebank):
     assert "no.arbora: no such file, and no kind of thing" in result.stderr
 
 
+def test_the_bundled_model_by_name(arbora, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert arbora("info", "english").stdout.startswith("model\tenglish\nkind\tpipeline\n")
+    by_name = arbora("parse", "She reads books.", "-m", "english", "-q")
+    assert by_name == arbora("parse", "She reads books.", "-q")
+    result = arbora("parse", "She reads books.", "-m", "danish")
+    assert result.status == 2
+    assert "danish: no such file, and no model that comes with Arbora (english)" in result.stderr
+
+
 def test_what_mira_needs_with_more_trees(arbora):
     assert "argmax; kbest where k > 1" in arbora("list", "learners").stdout
     assert "argmax; kbest where k > 1" in arbora("info", "learner", "mira").stdout

@@ -15,6 +15,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from arbora._replace import is_special
+from arbora.bundled import NO_MODEL, is_bundled
 from arbora.errors import DataError
 
 
@@ -59,6 +60,20 @@ def existing(name: str) -> str:
     if not os.access(path, os.R_OK):
         raise typer.BadParameter(f"{name}: not allowed to read it")
     return name
+
+
+def existing_model(name: str) -> str:
+    """The same for a model, which may be one that comes with Arbora; its name stays as it is."""
+    if is_bundled(name):
+        return name
+    if name != "-" and not Path(name).exists():
+        raise typer.BadParameter(f"{name}: {NO_MODEL}")
+    return existing(name)
+
+
+def existing_model_if_given(name: str | None) -> str | None:
+    """The same for an option that may be left out."""
+    return None if name is None else existing_model(name)
 
 
 def existing_if_given(name: str | None) -> str | None:

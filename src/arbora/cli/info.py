@@ -12,7 +12,8 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from typer.core import TyperGroup
 
-from arbora.cli.files import counted, existing, session
+from arbora.bundled import BUNDLED, find_model, is_bundled
+from arbora.cli.files import counted, existing_model, session
 from arbora.cli.list import describe_family, describe_features, describe_learner, describe_study, print_rows
 from arbora.cli.texts import show_scores
 from arbora.errors import InputError
@@ -48,11 +49,11 @@ class ThingOrModel(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command for these arguments."""
         if args[0] not in self.commands and not args[0].startswith("-"):
-            if not Path(args[0]).exists():
+            if not is_bundled(args[0]) and not Path(args[0]).exists():
                 kinds = [name for name in self.commands if name != "model"]
                 raise typer.BadParameter(
-                    f"{args[0]}: no such file, and no kind of thing; expected a model or one of "
-                    f"{', '.join(kinds)}",
+                    f"{args[0]}: no such file, and no kind of thing; expected a model ({', '.join(BUNDLED)} "
+                    f"comes with Arbora) or one of {', '.join(kinds)}",
                     ctx=ctx,
                 )
             args = ["model", *args]
@@ -195,7 +196,7 @@ def _study(name: str) -> Described:
 
 @info.command("model")
 def model(
-    path: Annotated[str, typer.Argument(metavar="MODEL", callback=existing, help="A model file.")],
+    path: Annotated[str, typer.Argument(metavar="MODEL", callback=existing_model, help="A model file.")],
     as_json: Annotated[
         bool, typer.Option("--json", help="JSON on stdout: all that the file says of itself.")
     ] = False,
@@ -205,12 +206,12 @@ def model(
     Examples: arbora info da.arbora; arbora info da.arbora --json
     """
     with session():
-        file = read_model(path)
+        file = read_model(find_model(path))
         tables = {
             name: {"type": str(array.dtype), "shape": list(array.shape), "bytes": array.nbytes}
             for name, array in sorted(file.tensors.items())
         }
-        size = Path(path).stat().st_size
+        size = Path(find_model(path)).stat().st_size
         if as_json:
             head = {"arbora_version": file.arbora_version, "format": file.format, "bytes": size}
             answer = {**head, **file.metadata, "tensors": tables}

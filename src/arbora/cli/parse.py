@@ -14,12 +14,13 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from arbora.bundled import DEFAULT
 from arbora.cli.console import draws_bars, make_console
 from arbora.cli.drawn import DrawnPage, DrawnPicture, DrawnTrees, drawing
 from arbora.cli.files import (
     ThreadsOption,
     counted,
-    existing,
+    existing_model,
     not_an_input,
     say,
     say_skipped,
@@ -57,7 +58,6 @@ from arbora.table import is_parquet
 
 Trees = tuple[NDArray[np.int32], NDArray[np.int32]]
 """Heads and labels of a piece's words."""
-BUNDLED_NAME = "the bundled model"
 ALWAYS = ("id", "form", "head", "deprel")
 
 
@@ -83,9 +83,9 @@ BY_NAME = {
 """What else than treebanks the name of an output can say."""
 
 
-def all_existing(names: list[str] | None) -> list[str]:
-    """The same names, if each is a file that can be read."""
-    return [existing(name) for name in names or []]
+def all_models(names: list[str] | None) -> list[str]:
+    """The same names, if each is that of a model."""
+    return [existing_model(name) for name in names or []]
 
 
 def parse_file(
@@ -104,7 +104,7 @@ def parse_file(
             "--model",
             "-m",
             metavar="MODEL",
-            callback=all_existing,
+            callback=all_models,
             help="From `arbora train`; without it, the English model that comes with Arbora. Several: their "
             "probabilities are averaged, and decoded once.",
         ),
@@ -228,7 +228,7 @@ def parse_file(
                 tally.count(columns)
                 tell(tally)
         say_skipped(reader.skipped, reader.source)
-        for model, each in zip(models or [BUNDLED_NAME], parsers, strict=True):
+        for model, each in zip(models or [DEFAULT], parsers, strict=True):
             for warning in misfits(each.names, tally, model):
                 say(f"warning: {reader.source}: {warning}")
             if wanted.is_more_than_trees and not each.is_calibrated and not quiet:

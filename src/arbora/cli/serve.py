@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 import arbora
-from arbora.cli.files import existing_if_given, say, session
+from arbora.bundled import DEFAULT, is_bundled
+from arbora.cli.files import existing_model_if_given, say, session
 from arbora.errors import InputError
 from arbora.view.api import Limits
 
@@ -24,7 +25,7 @@ def serve_model(
             "--model",
             "-m",
             metavar="MODEL",
-            callback=existing_if_given,
+            callback=existing_model_if_given,
             help="From `arbora train`; without it, the English model that comes with Arbora.",
         ),
     ] = None,
@@ -71,7 +72,8 @@ def serve_model(
         seconds=timeout,
     )
     with session():
-        engine = make_engine(arbora.load(model), "English" if model is None else Path(model).name)
+        name = DEFAULT.title() if model is None or is_bundled(model) else Path(model).name
+        engine = make_engine(arbora.load(model), name)
         application = Application(engine, limits, hosts=(host, *(allow_host or ())), quiet=quiet)
         try:
             bound = listen(host, port)

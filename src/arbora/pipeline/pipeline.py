@@ -11,12 +11,12 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora.bundled import find_model
 from arbora.confidence import Decode, Parsed, make_parsed
 from arbora.data.columns import Columns, TextColumn, columns_of
 from arbora.data.encode import filled
@@ -31,7 +31,6 @@ from arbora.pipeline.tagger import Tagger
 
 KIND = "pipeline"
 PARTS = ("segmenter", "tagger", "lemmatizer", "parser")
-BUNDLED = Path(__file__).parents[1] / "models" / "english.arbora"
 TAGGED: tuple[TextColumn, ...] = ("upos", "xpos", "feats")
 FILLED: tuple[TextColumn, ...] = (*TAGGED, "lemma")
 
@@ -221,10 +220,11 @@ class Pipeline:
 
 
 def load(path: str | os.PathLike[str] | None = None) -> Pipeline:
-    """The model in a file, `arbora.load("da.arbora")`, or the English one that comes with Arbora."""
-    if path is None and not BUNDLED.exists():
-        raise ModelError("no bundled model is installed; name a model file", source=str(BUNDLED.name))
-    return Pipeline.load(BUNDLED if path is None else path)
+    """The model in a file, `arbora.load("da.arbora")`, or the English one that comes with Arbora.
+
+    The latter's name is `"english"`; a file that is called so goes first.
+    """
+    return Pipeline.load(find_model(path))
 
 
 def _to_parts(part: Any, *, quantized: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
