@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import GraphConfidence
-from arbora.data.interchange import to_displacy
-from arbora.data.sentence import NO_HEAD, Sentence, split_features
+from arbora.data.interchange import to_displacy, to_json
+from arbora.data.sentence import NO_HEAD, Sentence, Word, split_features
 from arbora.data.tree import Tree
 from arbora.distribution import TreeDistribution
 from arbora.errors import InputError
@@ -78,6 +78,10 @@ class ParsedWord(NamedTuple):
     """None where the parser gives no labels."""
     entropy: float
     """Of the word's distribution over heads, in nats."""
+    start: int | None = None
+    """Where it begins in the text, in characters; None where that is not known, as of `Word`."""
+    end: int | None = None
+    """Where it ends."""
 
     @property
     def features(self) -> dict[str, str]:
@@ -115,11 +119,11 @@ class Parsed:
     def __iter__(self) -> Iterator[ParsedWord]:
         numbers = zip(self.head_probabilities, self.label_probabilities, self.entropies, strict=True)
         for word, of_word in zip(self.sentence, numbers, strict=True):
-            yield ParsedWord(*word, *of_word)
+            yield _parsed_word(word, *of_word)
 
     def __getitem__(self, index: int) -> ParsedWord:
         numbers = (self.head_probabilities, self.label_probabilities, self.entropies)
-        return ParsedWord(*self.sentence[index], *(column[index] for column in numbers))  # type: ignore[arg-type]
+        return _parsed_word(self.sentence[index], *(column[index] for column in numbers))  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         sure = "" if self.probability is None else f", probability {self.probability:.4g}"
@@ -196,16 +200,13 @@ class Parsed:
         return to_displacy(self.sentence, lemmas=lemmas, head_probabilities=sure)
 
     def to_json(self) -> dict[str, Any]:
-        """One object of plain values; columns with `_` are left out."""
-        always = ("id", "form", "head", "deprel")
-        words = [
-            {name: value for name, value in w._asdict().items() if name in always or value not in ("_", None)}
-            for w in self
-        ]
-        about: dict[str, Any] = {"comments": self.sentence.comments}
-        if self.probability is not None:
-            about |= {TREE: self.probability, "entropy": self.entropy}
-        return {**about, "words": words}
+        """One object of plain values, that of `Sentence.to_json` with probabilities and entropies."""
+        about = {} if self.probability is None else {TREE: self.probability, "entropy": self.entropy}
+        return to_json(self.sentence, words=self, about=about)
+
+
+def _parsed_word(word: Word, head: float, label: float | None, entropy: float) -> ParsedWord:
+    return ParsedWord(*word[:10], head, label, entropy, word.start, word.end)
 
 
 def with_probabilities(misc: str, head: float, label: float | None) -> str:

@@ -1,5 +1,8 @@
 """Objects of other packages: pyconll both ways, dictionaries for displaCy."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
 import arbora
@@ -10,6 +13,31 @@ from arbora.errors import DataError, InputError
 @pytest.fixture
 def sentences(small_treebank):
     return list(arbora.read(small_treebank))
+
+
+def test_plain_values_for_json(sentences):
+    told = sentences[1].to_json()
+    assert told["text"] == sentences[1].text
+    assert told["comments"] == list(sentences[1].comments)
+    (token,) = sentences[1].multiword_tokens
+    (shown,) = told["multiword_tokens"]
+    assert {"first": token.first, "last": token.last, "form": token.form}.items() <= shown.items()
+    assert "start" not in shown
+    assert [word["form"] for word in told["words"]] == list(sentences[1].forms)
+    assert "multiword_tokens" not in sentences[0].to_json()
+    assert json.loads(json.dumps(told)) == told
+    n = len(sentences[1])
+    placed = replace(sentences[1], spans=tuple((i, i + 1) for i in range(n))).to_json()
+    assert (placed["words"][0]["start"], placed["words"][-1]["end"]) == (0, n)
+    (shown,) = placed["multiword_tokens"]
+    assert (shown["start"], shown["end"]) == (token.first - 1, token.last)
+
+
+def test_json_says_places_once():
+    given = Sentence.from_lists(["a", "b"], misc=["SpaceAfter=No|TokenRange=0:1", "TokenRange=1:2|X=y"])
+    first, second = given.to_json()["words"]
+    assert (first["misc"], first["start"], first["end"]) == ("SpaceAfter=No", 0, 1)
+    assert (second["misc"], second["start"], second["end"]) == ("X=y", 1, 2)
 
 
 def test_pyconll_both_ways(sentences):

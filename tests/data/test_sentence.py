@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 
 import conllu as conllu_package
 import pytest
@@ -37,6 +38,20 @@ def test_columns_and_words(sentences):
     assert first[4].features == {}
     with pytest.raises(IndexError):
         first[5]
+
+
+def test_places_of_words():
+    bare = Sentence.from_lists(["a", "b"])
+    assert bare[0].start is bare[0].end is None
+    assert [word.start for word in replace(bare, spans=((3, 4), (5, 6)))] == [3, 5]
+    assert replace(bare, spans=((3, 4), (5, 6))) == bare
+    with pytest.raises(InputError, match="spans: expected 2, one per word, got 1"):
+        replace(bare, spans=((3, 4),))
+    told = Sentence.from_lists(["a", "b"], misc=["SpaceAfter=No|TokenRange=0:1", "TokenRange=1:2|X=y"])
+    assert [(word.start, word.end) for word in told] == [(0, 1), (1, 2)]
+    assert (told[1].start, told[1].end) == (1, 2)
+    for odd in ("TokenRange=1", "TokenRange=a:b", "XTokenRange=0:1", f"TokenRange=0:{'9' * 5000}"):
+        assert Sentence.from_lists(["a"], misc=[odd])[0].end is None
 
 
 def test_comments_multiword_tokens_and_empty_nodes(sentences):

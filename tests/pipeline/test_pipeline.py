@@ -50,6 +50,17 @@ def test_a_text_becomes_trees(pipeline):
     assert pipeline(TEXT, decode="minimum-risk")[0].sentence.heads == (2, 0, 4, 2, 2)
 
 
+def test_words_say_where_they_stand(pipeline):
+    text = f"\n  {TEXT.replace(' ', '   ')}"
+    for sentence in pipeline(text):
+        assert [text[word.start : word.end] for word in sentence] == [word.form for word in sentence]
+        assert sentence[1].start == list(sentence)[1].start == sentence.sentence[1].start
+        assert sentence.kbest(2)[-1][0].end == sentence[0].end
+        assert "TokenRange" not in sentence.to_conllu()
+    assert pipeline.parse([WORDS])[0][0].start is None
+    assert pipeline.parse([WORDS], probabilities=True)[0][0].end is None
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n\n \t\r\n", "\x00\x01", "\ufeff"])
 def test_nothing_gives_nothing(pipeline, text):
     assert pipeline(text) == []

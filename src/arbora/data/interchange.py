@@ -6,17 +6,52 @@ it documents; displaCy draws plain dictionaries.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arbora.data import conllu as own_format
+from arbora.data.sentence import TOKEN_RANGE, span_in
 from arbora.errors import InputError
 
 if TYPE_CHECKING:
     import conllu
     from pyconll.unit.sentence import Sentence as PyconllSentence
 
-    from arbora.data.sentence import Sentence
+    from arbora.data.sentence import MultiwordToken, Sentence
+
+ALWAYS_TOLD = ("id", "first", "last", "form", "head", "deprel")
+
+
+def to_json(
+    sentence: Sentence, *, words: Iterable[Any] | None = None, about: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A sentence as JSON can hold it: `text`, `comments`, `multiword_tokens` if there are some, `words`.
+
+    Columns with `_` are left out. Where it is known, words and multiword tokens have `start` and `end`, in
+    characters of the text; MISC then does not say it once more. `words` are those of the sentence with more
+    fields, `about` is what else there is to say about it.
+    """
+    told = [_fields(word._asdict()) for word in (sentence if words is None else words)]
+    tokens = [_fields(_token(token, told)) for token in sentence.multiword_tokens]
+    known = {"text": sentence.text, "comments": list(sentence.comments), **(about or {})}
+    return {**known, **({"multiword_tokens": tokens} if tokens else {}), "words": told}
+
+
+def _token(token: MultiwordToken, words: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """It stands where its words do, unless it says so itself."""
+    start, end = span_in(token.misc)
+    if start is None:
+        start, end = words[token.first - 1].get("start"), words[token.last - 1].get("end")
+    known = {"first": token.first, "last": token.last, "form": token.form, "misc": token.misc}
+    return {**known, "start": start, "end": end}
+
+
+def _fields(of_word: dict[str, Any]) -> dict[str, Any]:
+    """What is known of a word or token; some columns always are there, even if as `_`."""
+    if of_word["start"] is not None:
+        kept = TOKEN_RANGE.sub("", of_word["misc"]).removeprefix("|")
+        of_word = {**of_word, "misc": kept or "_"}
+    return {name: value for name, value in of_word.items() if name in ALWAYS_TOLD or value not in ("_", None)}
 
 
 def to_token_list(sentence: Sentence) -> conllu.TokenList:

@@ -6,10 +6,11 @@ In CoNLL-X, CPOSTAG is `upos`, POSTAG is `xpos`, PHEAD and PDEPREL are `deps` an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from arbora.data.tree import Tree
 from arbora.errors import DataError, InputError
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from pyconll.unit.sentence import Sentence as PyconllSentence
 
 NO_HEAD = -1
+Span: TypeAlias = tuple[int, int]
+"""Where something begins and ends in a text, in characters."""
+TOKEN_RANGE = re.compile(r"(?:^|\|)TokenRange=([0-9]{1,18}):([0-9]{1,18})(?=\||$)")
+"""What MISC may say about where a word stands."""
 
 
 def split_features(feats: str) -> dict[str, str]:
@@ -42,6 +47,10 @@ class Word(NamedTuple):
     deprel: str
     deps: str
     misc: str
+    start: int | None = None
+    """Where it begins in the text that it was found in, in characters; None where that is not known."""
+    end: int | None = None
+    """Where it ends."""
 
     @property
     def features(self) -> dict[str, str]:
@@ -131,12 +140,16 @@ class Sentence:
     multiword_tokens: tuple[MultiwordToken, ...] = ()
     empty_nodes: tuple[EmptyNode, ...] = ()
     origin: Origin = field(default=STANDARD, compare=False, repr=False)
+    spans: tuple[Span, ...] | None = field(default=None, compare=False, repr=False)
+    """Where words stand in the text that they were found in; None: only MISC may say it (`TokenRange`)."""
     _tree: Tree | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         lengths = list(map(len, self._columns()))
         if lengths.count(lengths[0]) != len(lengths):
             raise InputError(f"columns of a sentence: expected equal lengths, got {lengths}")
+        if self.spans is not None and len(self.spans) != lengths[0]:
+            raise InputError(f"spans: expected {lengths[0]}, one per word, got {len(self.spans)}")
 
     def _columns(self) -> tuple[tuple[str, ...] | tuple[int, ...], ...]:
         texts = (self.forms, self.lemmas, self.upos, self.xpos, self.feats)
@@ -224,15 +237,24 @@ class Sentence:
 
         return interchange.to_displacy(self, lemmas=lemmas)
 
+    def to_json(self) -> dict[str, Any]:
+        """One object of plain values, as `arbora parse --format json` writes it; `_` is left out."""
+        from arbora.data import interchange
+
+        return interchange.to_json(self)
+
     def __len__(self) -> int:
         return len(self.forms)
 
     def __iter__(self) -> Iterator[Word]:
-        return map(Word._make, zip(range(1, len(self) + 1), *self._columns(), strict=True))
+        spans = self.spans if self.spans is not None else map(span_in, self.misc)
+        rows = zip(range(1, len(self) + 1), *self._columns(), spans, strict=True)
+        return (Word._make((*row, *span)) for *row, span in rows)
 
     def __getitem__(self, index: int) -> Word:
         position = range(len(self))[index]
-        return Word._make((position + 1, *(column[position] for column in self._columns())))
+        span = self.spans[position] if self.spans is not None else span_in(self.misc[position])
+        return Word._make((position + 1, *(column[position] for column in self._columns()), *span))
 
     @property
     def tree(self) -> Tree:
@@ -304,6 +326,12 @@ class Sentence:
     def to_conllu(self) -> str:
         """The sentence as text in the standard layout: LF, one blank line at the end."""
         return "\n".join(self.lines()) + "\n\n"
+
+
+def span_in(misc: str) -> Span | tuple[None, None]:
+    """What `TokenRange` in MISC says."""
+    found = TOKEN_RANGE.search(misc) if "TokenRange=" in misc else None
+    return (None, None) if found is None else (int(found[1]), int(found[2]))
 
 
 def _check_texts(name: str, texts: tuple[str, ...], n: int) -> None:

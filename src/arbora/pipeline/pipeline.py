@@ -62,14 +62,17 @@ class Pipeline:
     # From text
 
     def __call__(self, text: str, *, decode: Decode = "argmax", threads: int = 1) -> list[Parsed]:
-        """The sentences of a text with their trees, and how sure these are. O(length), as the parser is."""
-        columns = self.prepare(self.segment(text).columns, threads=threads)
+        """The sentences of a text with their trees, and how sure these are. O(length), as the parser is.
+
+        Words say where they stand: `text[word.start : word.end]`.
+        """
+        segmented = self.segment(text)
+        columns = self.prepare(segmented.columns, threads=threads)
         if not len(columns):
             return []
         found = self.parser.judge(columns, decode=decode, threads=threads)
-        return [
-            tree for (tree,) in make_parsed(columns.sentences(), found, self.parser.names.labels, self.parser)
-        ]
+        sentences = segmented.placed(columns.sentences())
+        return [tree for (tree,) in make_parsed(sentences, found, self.parser.names.labels, self.parser)]
 
     def segment(self, text: str) -> Segmented:
         """The words of a text, without annotation, and where they stand in it."""

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from arbora.errors import InputError, ModelError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from arbora.data.sentence import Sentence
 
 FORMAT = 1
 PIECE = 1 << 20
@@ -53,6 +56,12 @@ class Segmented:
     """Shape (W,)."""
     sentences: NDArray[np.int64]
     """Shape (S, 2): where each sentence begins and ends."""
+
+    def placed(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """The sentences of these columns, whatever was added to them, with the places of their words."""
+        spans = list(zip(self.starts.tolist(), self.ends.tolist(), strict=True))
+        for sentence, (first, last) in zip(sentences, pairwise(self.columns.offsets.tolist()), strict=True):
+            yield replace(sentence, spans=tuple(spans[first:last]))
 
 
 @dataclass(frozen=True, eq=False)
