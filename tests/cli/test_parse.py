@@ -241,6 +241,54 @@ def test_the_name_of_the_output_says_its_format(arbora, model, invented, tmp_pat
     assert read(tmp_path / "x.conllu").format == "conllu"
 
 
+@pytest.mark.parametrize("name", ["x.png", "x.txt", "x.png.gz", "x.parquet.gz"])
+def test_endings_that_are_not_written(arbora, model, invented, tmp_path, name):
+    result = arbora("parse", invented[1], "-m", model, "-o", tmp_path / name)
+    assert (result.status, result.stdout, (tmp_path / name).exists()) == (2, "", False)
+    ending = ".parquet" if "parquet" in name else name[1:5]
+    assert f"{name}: no {ending} is written; expected a name that ends in .conllu," in result.stderr
+    assert arbora("parse", invented[1], "-m", model, "-o", tmp_path / name, "--format", "json").status == 0
+    assert (tmp_path / name).stat().st_size
+
+
+def test_conllx_holds_no_probabilities(arbora, model, invented, tmp_path):
+    arbora("convert", invented[1], "-o", tmp_path / "in.conllx")
+    for source in (invented[1], tmp_path / "in.conllx"):
+        for output in (
+            ("--format", "conllx"),
+            ("-o", tmp_path / "o.conllx"),
+            ("-o", tmp_path / "o.conll.gz"),
+        ):
+            for option in (("--probabilities",), ("--kbest", 2)):
+                result = arbora("parse", source, "-m", model, *output, *option)
+                assert (result.status, result.stdout) == (2, "")
+                assert f"{option[0]}: CoNLL-X has no place for it" in result.stderr
+    assert "HeadProb" in arbora("parse", tmp_path / "in.conllx", "-m", model, "--probabilities").stdout
+    written = arbora("parse", invented[1], "-m", model, "--format", "conllx", "-q")
+    assert (written.status, "#" in written.stdout) == (0, False)
+
+
+def test_json_has_text_tokens_and_places(arbora, tmp_path):
+    text = "\n She can't   sleep. Why?\n"
+    (tmp_path / "text.txt").write_text(text)
+    for options in ((), ("--probabilities",), ("--offsets",)):
+        result = arbora("parse", tmp_path / "text.txt", "-o", tmp_path / "o.json", *options)
+        assert result.status == 0
+        first, second = map(json.loads, (tmp_path / "o.json").read_text().splitlines())
+        assert (first["text"], second["text"]) == ("She can't sleep.", "Why?")
+        (token,) = first["multiword_tokens"]
+        assert (token["first"], token["last"], token["form"]) == (2, 3, "can't")
+        assert text[token["start"] : token["end"]] == "can't"
+        for word in [*first["words"], *second["words"]]:
+            assert text[word["start"] : word["end"]] == word["form"]
+            assert "TokenRange" not in word.get("misc", "")
+    told = arbora("parse", tmp_path / "text.txt", "--offsets", "-q").stdout
+    assert "TokenRange=2:5" in told
+    (tmp_path / "told.conllu").write_text(told)
+    again = json.loads(arbora("parse", tmp_path / "told.conllu", "--format", "json").stdout.split("\n")[0])
+    assert [word["start"] for word in again["words"]] == [word["start"] for word in first["words"]]
+
+
 def test_words_in_messages(arbora, model, tmp_path):
     write([Sentence.from_lists(["a"], upos=["NOUN"])], tmp_path / "one.conllu")
     assert "1 sentence, 1 word in" in arbora("parse", tmp_path / "one.conllu", "-m", model).stderr

@@ -70,11 +70,13 @@ class TextReader:
         self.is_blank = is_blank
         self._segmenter = pipeline.require_segmenter()
         self._stream = open_input(source)
-        self._offsets, self._lines = offsets, lines
+        self._lines = lines
+        self.offsets = offsets
+        """Whether MISC says where words stand."""
 
     def __iter__(self) -> Iterator[Columns]:
         for found in self._segmenter.segment_stream(self._pieces(), lines=self._lines):
-            yield with_offsets(found) if self._offsets else found.columns
+            yield with_offsets(found) if self.offsets else found.columns
 
     def _pieces(self) -> Iterator[str]:
         """The text, decoded; DataError where it is not UTF-8."""

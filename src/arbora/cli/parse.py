@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from enum import StrEnum
 from typing import Annotated
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from arbora.bundled import DEFAULT
-from arbora.cli.console import draws_bars, make_console
-from arbora.cli.drawn import DrawnPage, DrawnPicture, DrawnTrees, drawing
 from arbora.cli.files import (
     ThreadsOption,
-    counted,
     existing_model,
     not_an_input,
     say,
@@ -28,59 +17,15 @@ from arbora.cli.files import (
     writable,
 )
 from arbora.cli.inputs import InputFormat, TextReader, is_text, open_reader, text_or_file
-from arbora.cli.probabilities import (
-    DecodeChoice,
-    Gains,
-    Show,
-    Wanted,
-    find_parsed,
-    kept_labels,
-    labels_of,
-    show_conllu,
-    show_conllx,
-    show_json,
-    tree_arrays,
-)
+from arbora.cli.outputs import OutputFormat, asked_for, chosen, draws, open_sink
+from arbora.cli.probabilities import DecodeChoice, Gains, Wanted
 from arbora.cli.table_sink import table_sink
-from arbora.cli.texts import show_seconds
+from arbora.cli.tally import Tally, misfits, shown
 from arbora.confidence import MOST_TREES
-from arbora.data import conllu, conllx
-from arbora.data.columns import Columns
-from arbora.data.encode import INPUT_COLUMNS, NOTHING, InputColumn, Names, filled, numbers_of
-from arbora.data.files import open_output
-from arbora.data.sentence import Sentence
-from arbora.data.tree import Tree
-from arbora.data.treebank import ColumnReader, format_by_name
+from arbora.data.treebank import ColumnReader
 from arbora.ensemble import Ensemble
-from arbora.parser import Parser
 from arbora.pipeline.pipeline import load
 from arbora.table import is_parquet
-
-Trees = tuple[NDArray[np.int32], NDArray[np.int32]]
-"""Heads and labels of a piece's words."""
-ALWAYS = ("id", "form", "head", "deprel")
-
-
-class OutputFormat(StrEnum):
-    """What parses can be written as."""
-
-    AUTO = "auto"
-    CONLLU = "conllu"
-    CONLLX = "conllx"
-    JSON = "json"
-    TREE = "tree"
-    SVG = "svg"
-    HTML = "html"
-
-
-BY_NAME = {
-    ".json": OutputFormat.JSON,
-    ".jsonl": OutputFormat.JSON,
-    ".svg": OutputFormat.SVG,
-    ".html": OutputFormat.HTML,
-    ".htm": OutputFormat.HTML,
-}
-"""What else than treebanks the name of an output can say."""
 
 
 def all_models(names: list[str] | None) -> list[str]:
@@ -119,8 +64,8 @@ def parse_file(
         OutputFormat,
         typer.Option(
             help="What to write: CoNLL-U, CoNLL-X, JSON (an object per line), drawn trees, an SVG picture, "
-            "or a web page. auto: what the name of OUT says (.conllu, .json, .svg, .html, .parquet), "
-            "else what was read; on a terminal, drawn trees."
+            "or a web page. auto: what the name of OUT says (.conllu, .conllx, .json, .svg, .html, "
+            ".parquet), without an ending what was read; on a terminal, drawn trees."
         ),
     ] = OutputFormat.AUTO,
     probabilities: Annotated[
@@ -195,6 +140,7 @@ def parse_file(
         raise typer.BadParameter("--keep-heads needs one model, got several")
     wanted = Wanted(decode, probabilities, kbest or 0, threads, keep_heads)
     not_an_input(output, models if is_text(source) else [source, *models])
+    asked = asked_for(format, output)
     with session(lenient=lenient):
         pipelines = [load(model) for model in models] or [load()]
         parsers = [pipeline.parser for pipeline in pipelines]
@@ -206,22 +152,17 @@ def parse_file(
         about_treebanks = {"--retag": retag, "--keep-heads": keep_heads, "--lenient": lenient}
         _refuse_what_does_nothing(reader, about_text, about_treebanks)
         gains = None if quiet or len(models) < 2 else Gains(models)
-        chosen = _chosen(format, output, reader)
-        drawn = _drawn(chosen, output, reader.source, wanted)
-        render = (
-            _renderer(parser, chosen, reader.format, wanted, gains)
-            if drawn is None
-            else drawing(parser, drawn, wanted, gains)
-        )
+        form = chosen(asked, output, reader, wanted)
+        if isinstance(reader, TextReader) and form is OutputFormat.JSON:
+            reader.offsets = True  # as numbers of their own
         tally = Tally(parsers[0].names)
-        table = is_parquet(output) and format is OutputFormat.AUTO
-        finish = (lambda: "") if drawn is None else drawn.finish
+        is_table = asked is OutputFormat.AUTO and is_parquet(output)
         sink = (
             table_sink(parser, output, reader.format, wanted, gains)
-            if table
-            else _sink(output, render, finish)
+            if is_table
+            else open_sink(parser, form, output, reader, wanted, gains)
         )
-        with sink as put, _shown(quiet=quiet or _draws(output)) as tell:
+        with sink as put, shown(quiet=quiet or draws(output)) as tell:
             for read in reader:
                 columns = pipelines[0].prepare(read, retag=retag, threads=threads)
                 put(columns)
@@ -240,16 +181,6 @@ def parse_file(
             say(f"{reader.source}: {tally.summary()}")
             for line in [] if gains is None else gains.lines():
                 say(line)
-
-
-@contextmanager
-def _sink(
-    output: str, render: Callable[[Columns], bytes], finish: Callable[[], str]
-) -> Iterator[Callable[[Columns], object]]:
-    """What writes each piece as text, and what comes at the end."""
-    with open_output(output) as stream:
-        yield lambda columns: stream.write(render(columns))
-        stream.write(finish().encode())
 
 
 def _refuse_what_does_not_fit(
@@ -283,169 +214,3 @@ def _refuse_what_does_nothing(
             raise typer.BadParameter(
                 f"{option} is about {what}, but {reader.source} is {found}; leave it out"
             )
-
-
-class Tally:
-    """How much was parsed, and how fast."""
-
-    def __init__(self, names: Names) -> None:
-        self.sentences = self.words = self.unknown_tags = 0
-        self.filled = dict.fromkeys(INPUT_COLUMNS, 0)
-        self._names = names
-        self._begun = time.monotonic()
-
-    def count(self, columns: Columns) -> None:
-        """One more piece."""
-        self.sentences += len(columns)
-        self.words += columns.words
-        for column in INPUT_COLUMNS:
-            self.filled[column] += filled(columns, column)
-        unknown = numbers_of(columns.strings("upos"), self._names.tags)[columns.ids("upos")] < 0
-        self.unknown_tags += int(np.count_nonzero(unknown & (columns.ids("upos") != 0)))
-
-    def summary(self) -> str:
-        """One line."""
-        seconds = max(time.monotonic() - self._begun, 1e-9)
-        speed = f"{self.sentences / seconds:,.0f} sentences/s, {self.words / seconds:,.0f} words/s"
-        done = f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}"
-        return f"{done} in {show_seconds(seconds)} ({speed})"
-
-
-def misfits(names: Names, tally: Tally, model: str) -> Iterator[str]:
-    """What the input lacks that the model was trained with: trees are then worse than they could be."""
-    tagged: tuple[InputColumn, ...] = ("upos",) if names.tags != (NOTHING,) else ()
-    trained = tagged if names.columns is None else names.columns  # which older versions did not store
-    for column in trained:
-        if tally.words and not tally.filled[column]:
-            advice = "tag the words first, or the trees will be poor"
-            advice = advice if column == "upos" else "fill it, or the trees will be worse than on dev"
-            yield f"{column.upper()} is `_` everywhere, but {model} was trained with it; {advice}"
-    if "upos" in trained and 2 * tally.unknown_tags > tally.filled["upos"]:
-        yield (
-            f"{tally.unknown_tags:,} of {tally.filled['upos']:,} UPOS tags were not in the training of "
-            f"{model}; is it a model for these tags?"
-        )
-
-
-def _draws(output: str) -> bool:
-    """Whether the output goes to a terminal."""
-    return output == "-" and sys.stdout.isatty()
-
-
-def _chosen(format: OutputFormat, output: str, reader: ColumnReader | TextReader) -> OutputFormat:  # noqa: A002
-    """The format that `auto` means; AUTO where what was read is written as it is."""
-    if format is OutputFormat.AUTO and _draws(output):
-        return OutputFormat.TREE
-    name = output.lower().removesuffix(".gz")
-    for suffix, named in BY_NAME.items() if format is OutputFormat.AUTO else ():
-        if name.endswith(suffix):
-            return named
-    if format is OutputFormat.AUTO and format_by_name(reader, output) != "same":
-        return OutputFormat(format_by_name(reader, output))
-    return OutputFormat.AUTO if format.value == reader.format else format
-
-
-def _drawn(
-    format: OutputFormat,  # noqa: A002
-    output: str,
-    source: str,
-    wanted: Wanted,
-) -> DrawnTrees | DrawnPicture | DrawnPage | None:
-    """What draws trees, where that is asked for."""
-    if format is OutputFormat.TREE:
-        return DrawnTrees(wanted, to_terminal=_draws(output))
-    if format is OutputFormat.SVG:
-        return DrawnPicture(wanted)
-    return DrawnPage(wanted, title=source) if format is OutputFormat.HTML else None
-
-
-def _renderer(
-    source: Parser | Ensemble,
-    format: OutputFormat,  # noqa: A002
-    read_as: str,
-    wanted: Wanted,
-    gains: Gains | None,
-) -> Callable[[Columns], bytes]:
-    """What makes bytes of a piece: trees, or what is to be said about them."""
-    labels = labels_of(source)
-    if wanted.is_more_than_trees:
-        show_sure = _sure_show(format, read_as)
-
-        def render_sure(columns: Columns) -> bytes:
-            trees = find_parsed(source, columns, wanted, gains)
-            return "".join(show_sure(each, wanted) for each in trees).encode()
-
-        return render_sure
-
-    def find(columns: Columns) -> tuple[NDArray[np.int32], NDArray[np.int32], Sequence[str]]:
-        heads, numbers = tree_arrays(source, columns, wanted, gains)
-        return (
-            (heads, *kept_labels(columns, numbers, labels)) if wanted.keep_heads else (heads, numbers, labels)
-        )
-
-    if format is OutputFormat.AUTO:
-        return lambda columns: columns.to_bytes_with(*find(columns))
-    show = {
-        OutputFormat.CONLLU: _as_conllu,
-        OutputFormat.CONLLX: _as_conllx,
-        OutputFormat.JSON: _as_json,
-    }[format]
-
-    def render(columns: Columns) -> bytes:
-        heads, numbers, names = find(columns)
-        return "".join(map(show, _parsed(names, columns, (heads, numbers)))).encode()
-
-    return render
-
-
-def _sure_show(format: OutputFormat, read_as: str) -> Show:  # noqa: A002
-    """What shows trees with probabilities: only CoNLL-U has room for them."""
-    if format is OutputFormat.JSON:
-        return show_json
-    return show_conllu if read_as == "conllu" else show_conllx
-
-
-def _parsed(names: Sequence[str], columns: Columns, trees: Trees) -> Iterator[Sentence]:
-    heads, labels = (part.tolist() for part in trees)
-    at = 0
-    for sentence in columns.sentences():
-        end = at + len(sentence)
-        of_words = [names[label] if label >= 0 else NOTHING for label in labels[at:end]]
-        yield sentence.with_tree(Tree.from_heads(heads[at:end], labels=of_words))
-        at = end
-
-
-def _as_conllu(sentence: Sentence) -> str:
-    return conllu.from_conllx(sentence).to_conllu()
-
-
-def _as_conllx(sentence: Sentence) -> str:
-    return "\n".join([*conllx.from_conllu(sentence).lines(), "", ""])
-
-
-def _as_json(sentence: Sentence) -> str:
-    words = [
-        {name: value for name, value in word._asdict().items() if name in ALWAYS or value != NOTHING}
-        for word in sentence
-    ]
-    return json.dumps({"comments": sentence.comments, "words": words}, ensure_ascii=False) + "\n"
-
-
-@contextmanager
-def _shown(*, quiet: bool) -> Iterator[Callable[[Tally], None]]:
-    """What shows the tally so far, on stderr where that is a terminal."""
-    if quiet or not draws_bars():
-        yield lambda tally: None
-        return
-    from rich.progress import Progress, SpinnerColumn, TextColumn
-
-    bars = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        console=make_console(stderr=True),
-        transient=True,
-        refresh_per_second=4,
-    )
-    task = bars.add_task("", total=None)
-    with bars:
-        yield lambda tally: bars.update(task, description=tally.summary())

@@ -336,10 +336,10 @@ class HasFormat(Protocol):
 
 def format_by_name(reader: HasFormat, target: Source) -> Literal["same", "conllu", "conllx"]:
     """What the target's path asks for, as long as it differs from what is read."""
-    ending = _ending(os.fspath(target)) if isinstance(target, str | os.PathLike) else ""
+    ending = ending_of(os.fspath(target)) if isinstance(target, str | os.PathLike) else ""
     wanted = FORMAT_OF_ENDING.get(ending, reader.format)
     # A file named .conll may well be CoNLL-U: a copy under the same ending must not lose half of it.
-    copied = ending == ".conll" == _ending(reader.source)
+    copied = ending == ".conll" == ending_of(reader.source)
     return "same" if copied or wanted == reader.format else wanted
 
 
@@ -356,7 +356,7 @@ def _unless_all_bad(parts: Iterable[Part], reader: SentenceReader) -> Iterator[P
         )
 
 
-def _ending(path: str) -> str:
+def ending_of(path: str) -> str:
     """The last suffix of a name before .gz, such as `.conllu`; empty where there is none."""
     return Path(path.lower().removesuffix(".gz")).suffix
 
@@ -366,7 +366,7 @@ def is_treebank(path: str, start: bytes) -> bool:
 
     A file of nothing but space is as good a treebank as any.
     """
-    ending = _ending(path)
+    ending = ending_of(path)
     if ending in FORMAT_OF_ENDING or ending == ".txt":
         return ending != ".txt"
     return not start.strip() or any(line.count(b"\t") == 9 for line in start.split(b"\n"))
@@ -379,7 +379,7 @@ def detect_format(path: str, start: bytes) -> Format:
     DEPS such as `2:obj` are CoNLL-U; a bare number in column 9 (PHEAD) is CoNLL-X; when neither
     shows, .conll is CoNLL-X and anything else CoNLL-U.
     """
-    ending = _ending(path)
+    ending = ending_of(path)
     if ending in (".conllu", ".conllx"):
         return FORMAT_OF_ENDING[ending]
     for line in start.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:-1]:
