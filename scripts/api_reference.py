@@ -93,6 +93,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
         "Evaluation",
         "See [Evaluation](evaluation.md) and [Confidence](confidence.md).",
         [
+            ("arbora.aligned", ("evaluate_aligned", "AlignedAgreement")),
             ("arbora.evaluate", ("evaluate",)),
             ("arbora.scores", ("Evaluation",)),
             (

@@ -126,6 +126,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "ud": {"_replace", "_version", "errors"},
     "scores": {"errors"},
     "evaluate": {"data", "errors", "scores"},
+    "aligned": {"data", "errors", "evaluate", "scores"},
     "significance": {"errors", "scores"},
     "view": {"_replace", "_version", "calibration", "confidence", "data", "errors", "parser"},
     "reproduce": {

@@ -60,6 +60,7 @@ CONTENT_RELATIONS = frozenset({
 # Lower edges of the groups; the last group is open.
 ARC_LENGTHS = (1, 2, 3, 4, 5, 6, 11, 21, 41)
 SENTENCE_LENGTHS = (1, 11, 21, 31, 41, 51)
+DIFFERENT = "words that differ are scored by evaluate_aligned (arbora eval --aligned)"
 
 
 def evaluate(
@@ -180,13 +181,14 @@ def pairs(
     gold_name, predicted_name = names
     for number, (one, other) in enumerate(zip_longest(gold, predicted), start=1):
         if other is None:
+            place = place_of(one, gold_name)
             raise DataError(
-                f"too few sentences: expected sentence {number} as at {_place(one, gold_name)}, got the end",
+                f"too few sentences: expected sentence {number} as at {place}, got the end; {DIFFERENT}",
                 source=predicted_name,
             )
         if one is None:
             raise error_at(
-                f"too many sentences: expected {number - 1} as in {gold_name}, got more",
+                f"too many sentences: expected {number - 1} as in {gold_name}, got more; {DIFFERENT}",
                 other,
                 predicted_name,
             )
@@ -204,10 +206,11 @@ def _difference(gold: Sentence, predicted: Sentence, number: int, names: tuple[s
     """The error for two sentences with different words."""
     for word, (one, other) in enumerate(zip(gold.forms, predicted.forms, strict=False), start=1):
         if one != other:
-            what = f"expected {one!r} as at {_place(gold, names[0], word)}, got {other!r}"
-            return error_at(f"sentence {number}, word {word}: {what}", predicted, names[1], word)
-    what = f"expected {len(gold)} words as at {_place(gold, names[0])}, got {len(predicted)}"
-    return error_at(f"sentence {number}: {what}", predicted, names[1])
+            what = f"expected {one!r} as at {place_of(gold, names[0], word)}, got {other!r}"
+            text = f"sentence {number}, word {word}: {what}; {DIFFERENT}"
+            return error_at(text, predicted, names[1], word)
+    what = f"expected {len(gold)} words as at {place_of(gold, names[0])}, got {len(predicted)}"
+    return error_at(f"sentence {number}: {what}; {DIFFERENT}", predicted, names[1])
 
 
 def error_at(what: str, sentence: Sentence, name: str, word: int | None = None) -> DataError:
@@ -216,7 +219,8 @@ def error_at(what: str, sentence: Sentence, name: str, word: int | None = None) 
     return DataError(what, source=source, line=line)
 
 
-def _place(sentence: Sentence, name: str, word: int | None = None) -> str:
+def place_of(sentence: Sentence, name: str, word: int | None = None) -> str:
+    """File and line of a sentence, or of one of its words, as messages say it."""
     source, line = _where(sentence, name, word)
     return source if line is None else f"{source}:{line}"
 

@@ -184,3 +184,26 @@ def test_a_reader_that_goes_away_is_no_fault(files):
         ended = subprocess.run([*command, output], stdout=writing, stderr=subprocess.PIPE, check=False)
         os.close(writing)
         assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def test_aligned(arbora, tmp_path):
+    (tmp_path / "gold.conllu").write_text(
+        "1\tab\t_\tX\t_\t_\t0\troot\t_\t_\n2\tc\t_\tX\t_\t_\t1\tdep\t_\t_\n\n"
+    )
+    (tmp_path / "mine.conllu").write_text(
+        "1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n2\tb\t_\tX\t_\t_\t1\tdep\t_\t_\n\n1\tc\t_\tX\t_\t_\t0\troot\t_\t_\n\n"
+    )
+    pair = (tmp_path / "gold.conllu", tmp_path / "mine.conllu")
+    result = arbora("eval", *pair)
+    assert (result.status, "(arbora eval --aligned)" in result.stderr) == (1, True)
+    result = arbora("eval", *pair, "--aligned")
+    assert (result.status, result.stderr) == (0, "")
+    rows = {row[0]: row[1:] for line in result.stdout.splitlines() if (row := line.split())}
+    assert rows["words"] == ["33.33", "50.00", "40.00", "100.00"]
+    assert rows["LAS"] == ["0.00", "0.00", "0.00", "0.00"]
+    assert rows["sentences"] == ["0.00", "0.00", "0.00"]
+    found = json.loads(arbora("eval", *pair, "--aligned", "--json").stdout)
+    assert (found["upos"]["f1"], found["words"]["aligned"], found["tokens"]["gold"]) == (40, 1, 2)
+    for options in (("--by", "label"), ("--calibration",), ("--compare", pair[1]), ("--nopunct",)):
+        result = arbora("eval", *pair, "--aligned", *options)
+        assert (result.status, f"{options[0]} needs" in result.stderr) == (2, True)

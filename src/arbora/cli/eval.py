@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from arbora.aligned import AlignedAgreement, evaluate_aligned
 from arbora.calibration import BINS, SHARES, Calibration, calibration
 from arbora.cli.files import FormatOption, at_most_one_stdin, existing, existing_if_given, session
 from arbora.cli.pictures import plot_name
@@ -47,6 +48,21 @@ BREAKDOWN_HEADINGS: dict[Breakdown, tuple[str, tuple[str, ...]]] = {
         "attachment by words in the sentence",
         ("sentences", "words", "UAS", "LAS", "exact"),
     ),
+}
+ALIGNED_HEADINGS = {
+    "tokens": "tokens",
+    "sentences": "sentences",
+    "words": "words",
+    "upos": "UPOS",
+    "xpos": "XPOS",
+    "ufeats": "UFeats",
+    "alltags": "AllTags",
+    "lemmas": "lemmas",
+    "uas": "UAS",
+    "las": "LAS",
+    "clas": "CLAS",
+    "mlas": "MLAS",
+    "blex": "BLEX",
 }
 METRICS: tuple[Literal["uas", "las"], ...] = ("uas", "las")
 
@@ -90,6 +106,10 @@ def _refuse_idle_options(context: typer.Context) -> None:
             "--nopunct needs --by GROUPS or --compare OTHER, which it narrows; "
             "the scores without punctuation are always there"
         )
+    others = sorted(given - {"gold", "predicted", "aligned", "as_json", "format"})
+    if "aligned" in given and others:
+        option = {"other": "compare", "with_calibration": "calibration"}.get(others[0], others[0])
+        raise typer.BadParameter(f"--{option} needs the same words on both sides; leave it or --aligned out")
     if "plot" in given and "with_calibration" not in given:
         raise typer.BadParameter("--plot needs --calibration, which it draws")
 
@@ -161,6 +181,14 @@ def evaluate_files(
             help=f"Draw the reliability diagram of --calibration: {' or '.join(SUFFIXES)}.",
         ),
     ] = None,
+    aligned: Annotated[
+        bool,
+        typer.Option(
+            "--aligned",
+            help="For parses of raw text, whose words and sentences may differ from the gold ones: F1 by "
+            "characters, as in CoNLL 2018.",
+        ),
+    ] = False,
     format: Annotated[  # noqa: A002
         FormatOption, typer.Option(help="What the files are; auto looks at name and first lines.")
     ] = FormatOption.AUTO,
@@ -178,6 +206,7 @@ def evaluate_files(
     - `arbora eval gold.conllu parsed.conllu --json | jq .las`
     - `arbora eval gold.conllu new.conllu --compare old.conllu --test bootstrap`
     - `arbora eval gold.conllu parsed.conllu --calibration --plot reliability.svg`
+    - `arbora eval gold.conllu from_text.conllu --aligned`
     """
     at_most_one_stdin([gold, predicted, other])
     _refuse_idle_options(context)
@@ -194,6 +223,12 @@ def evaluate_files(
             names=(gold, path),
         )
 
+    if aligned:
+        with session():
+            _tell_aligned(
+                evaluate_aligned(read(gold), read(predicted), names=(gold, predicted)), predicted, as_json
+            )
+        return
     with session():
         # What is needed twice is kept, since stdin can be read only once.
         reference = read(gold) if other is None and not with_calibration else list(read(gold))
@@ -215,6 +250,18 @@ def evaluate_files(
             print(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
         else:
             show(report.tables(predicted, other))
+
+
+def _tell_aligned(found: dict[str, AlignedAgreement], name: str, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({measure: each.to_json() for measure, each in found.items()}, indent=2))
+        return
+    rows = []
+    for measure, each in found.items():
+        exact = each.aligned_accuracy
+        percents = [f"{value:.2f}" for value in (each.precision, each.recall, each.f1)]
+        rows.append([ALIGNED_HEADINGS[measure], *percents, "" if exact is None else f"{exact:.2f}"])
+    show([Table(f"{name}: aligned", ["", "precision", "recall", "F1", "of aligned"], rows)])
 
 
 @dataclass(slots=True)
