@@ -71,7 +71,7 @@ class Checkpoint:
     def load(self) -> Saved:
         """What the file holds; ModelError where it is of another training."""
         assert self.path is not None
-        file = read_model(self.path)
+        file = read_model(self.path, verify=True)
         if file.entry("kind", str) != KIND:
             raise ModelError(
                 "expected a checkpoint of a training, got another kind of file", source=file.source

@@ -140,8 +140,9 @@ def write_model(
 def read_model(path: str | os.PathLike[str], *, verify: bool = False) -> ModelFile:
     """Open a model file: O(header), the arrays are mapped and read only when used.
 
-    The header is checked in full, checksum included. `verify` also reads all data and compares
-    its checksum. ModelError where the file is missing, damaged, something else, or from a newer version.
+    The header is checked in full, checksum included. `verify` also reads all data and compares its checksum,
+    which takes less time than using it all: those who do should.
+    ModelError where the file is missing, damaged, something else, or from a newer version.
 
     Do not overwrite a file in place while it is open (`write_model` does not); its arrays would change.
     """

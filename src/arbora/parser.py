@@ -339,8 +339,8 @@ class Parser:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Parser:
-        """The parser in a model file; weights are memory-mapped, so this takes milliseconds."""
-        file = read_model(path)
+        """The parser in a model file; its data is held against its checksum."""
+        file = read_model(path, verify=True)
         return cls.from_file(file.part("parser") if "parts" in file.metadata else file)
 
     @classmethod

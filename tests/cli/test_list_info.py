@@ -125,6 +125,18 @@ def test_what_is_no_model(arbora, small_treebank):
     assert "no.arbora: no such file, and no kind of thing" in result.stderr
 
 
+def test_data_is_checked_when_asked(arbora, model, tmp_path):
+    assert "checksum\tright\n" in arbora("info", model, "--check").stdout
+    assert json.loads(arbora("info", model, "--check", "--json").stdout)["checked"] is True
+    data = bytearray(model.read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "bad.arbora").write_bytes(data)
+    assert arbora("info", tmp_path / "bad.arbora").status == 0
+    result = arbora("info", tmp_path / "bad.arbora", "--check")
+    assert (result.status, result.stdout) == (1, "")
+    assert "data: expected the checksum" in result.stderr
+
+
 def test_the_bundled_model_by_name(arbora, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert arbora("info", "english").stdout.startswith("model\tenglish\nkind\tpipeline\n")

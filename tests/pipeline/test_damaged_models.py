@@ -9,6 +9,7 @@ from pipeline_toys import trained
 from arbora.data.columns import parse_sentence
 from arbora.errors import ModelError
 from arbora.model_file import ModelFile, read_model
+from arbora.parser import Parser
 from arbora.pipeline.pipeline import Pipeline
 
 TEXT = "Ann calls the dogs. Bob helped the tree!"
@@ -40,7 +41,7 @@ def load(monkeypatch):
 
     def call(tensors, metadata):
         file = ModelFile("m.arbora", 1, "1", metadata, tensors)
-        monkeypatch.setattr("arbora.pipeline.pipeline.read_model", lambda _: file)
+        monkeypatch.setattr("arbora.pipeline.pipeline.read_model", lambda _, verify: file)
         return Pipeline.load("m.arbora")
 
     return call
@@ -204,6 +205,20 @@ def test_flipped_bytes_give_an_error_or_a_sound_pipeline(stored, load):
             written = each.sentence.to_conllu()
             assert parse_sentence(written, "conllu").to_conllu() == written
     assert refusals > 5
+
+
+@pytest.mark.parametrize("load", [Pipeline.load, Parser.load])
+def test_a_flipped_bit_in_the_weights_is_noticed(pipeline, tmp_path, load):
+    pipeline.save(tmp_path / "m")
+    data = bytearray((tmp_path / "m").read_bytes())
+    for place in (len(data) // 2, len(data) - 1):
+        data[place] ^= 4
+        (tmp_path / "m").write_bytes(data)
+        with pytest.raises(
+            ModelError, match=r"data: expected the checksum \d+, got \d+; the file is damaged"
+        ):
+            load(tmp_path / "m")
+        data[place] ^= 4
 
 
 def test_truncated_files(pipeline, tmp_path):

@@ -200,32 +200,41 @@ def model(
     as_json: Annotated[
         bool, typer.Option("--json", help="JSON on stdout: all that the file says of itself.")
     ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Read all data, and see that it is what was written.")
+    ] = False,
 ) -> None:
     """Say what a model is: its settings, how and on what it was trained, its scores, labels, tags and sizes.
 
     Examples: arbora info da.arbora; arbora info da.arbora --json
     """
     with session():
-        file = read_model(find_model(path))
+        file = read_model(find_model(path), verify=check)
         tables = {
             name: {"type": str(array.dtype), "shape": list(array.shape), "bytes": array.nbytes}
             for name, array in sorted(file.tensors.items())
         }
         size = Path(find_model(path)).stat().st_size
         if as_json:
-            head = {"arbora_version": file.arbora_version, "format": file.format, "bytes": size}
+            head: dict[str, Any] = {
+                "arbora_version": file.arbora_version,
+                "format": file.format,
+                "bytes": size,
+            }
+            head |= {"checked": True} if check else {}
             answer = {**head, **file.metadata, "tensors": tables}
             print(json.dumps(answer, ensure_ascii=False, indent=1))
             return
-        for number, (header, rows) in enumerate(_tables(path, file, size)):
+        for number, (header, rows) in enumerate(_tables(path, file, size, check)):
             if number:
                 print()
             print_rows(header, [[_printable(cell) for cell in row] for row in rows])
 
 
-def _tables(path: str, file: ModelFile, size: int) -> Iterator[tuple[Sequence[str], Rows]]:
+def _tables(path: str, file: ModelFile, size: int, checked: bool) -> Iterator[tuple[Sequence[str], Rows]]:
     """What people read of a model file: headings and rows."""
     rows = [("version", file.arbora_version), ("format", str(file.format)), ("bytes", f"{size:,}")]
+    rows += [("checksum", "right")] if checked else []
     known = [("kind", str(file.metadata.get("kind"))), *rows, *_about(file.metadata)]
     yield ("model", path), known
     parts = file.metadata.get("parts")

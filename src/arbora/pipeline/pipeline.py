@@ -198,8 +198,8 @@ class Pipeline:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Pipeline:
-        """What a model file holds, a parser alone or more; weights are memory-mapped."""
-        file = read_model(path)
+        """What a model file holds, a parser alone or more; its data is held against its checksum."""
+        file = read_model(path, verify=True)
         if "parts" not in file.metadata:
             parser = Parser.from_file(file)
             about: dict[str, Any] = {
