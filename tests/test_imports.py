@@ -23,6 +23,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "bundled": {"errors"},
     "_safetensors": {"errors"},
     "model_file": {"_replace", "_safetensors", "_version", "errors"},
+    "_reloaded": {"errors", "model_file"},
     "compact": {"errors"},
     "config": {"errors"},
     "interfaces": {"_core", "errors"},
@@ -43,6 +44,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "pruner": {"_core", "errors", "interfaces", "registry", "scorers"},
     "parser": {
         "_core",
+        "_reloaded",
         "compact",
         "confidence",
         "config",
@@ -100,6 +102,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "data": {"_core", "_replace", "errors", "interfaces"},
     "pipeline": {
         "_core",
+        "_reloaded",
         "_stages",
         "bundled",
         "compact",

@@ -196,8 +196,8 @@ def parsed(text: str | bytes, part: str, source: str) -> dict[str, Any]:
     return value
 
 
-def check_header(header: bytes, source: str) -> None:
-    """ModelError unless the header is byte for byte the one that was written; O(header)."""
+def check_header(header: bytes, source: str) -> str:
+    """Its checksum; ModelError unless it is byte for byte the one that was written. O(header)."""
     match = _CHECKSUM_TEXT.search(header)
     if match is None:
         raise ModelError(
@@ -207,6 +207,7 @@ def check_header(header: bytes, source: str) -> None:
     found, stated = f"{zlib.crc32(blank):08x}", match[1].decode()
     if found != stated:
         raise ModelError(f"header: expected the checksum {stated}, got {found}; {AGAIN}", source=source)
+    return found
 
 
 def tensors_in(entries: Mapping[str, Any], size: int, source: str) -> dict[str, Tensor]:

@@ -17,7 +17,7 @@ import os
 import stat
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -56,6 +56,8 @@ class ModelFile:
     arbora_version: str
     metadata: Mapping[str, Any]
     tensors: Mapping[str, NDArray[Any]]
+    checksum: str | None = None
+    """Of the whole file: that of its header, in which that of its data is; None where it is no file."""
 
     def entry(self, name: str, kind: type[T]) -> T:
         """`metadata[name]`; ModelError where it is missing or is no `kind` (bool is no int here)."""
@@ -80,7 +82,7 @@ class ModelFile:
         tensors = {
             key.removeprefix(prefix): array for key, array in self.tensors.items() if key.startswith(prefix)
         }
-        return ModelFile(self.source, self.format, self.arbora_version, metadata, tensors)
+        return replace(self, metadata=metadata, tensors=tensors)
 
     def tensor(self, name: str, dtype: DTypeLike, shape: Sequence[int | None]) -> NDArray[Any]:
         """`tensors[name]`; ModelError where it is missing or not of this dtype and shape (None: any)."""
@@ -151,7 +153,7 @@ def read_model(path: str | os.PathLike[str], *, verify: bool = False) -> ModelFi
     header, data = header_in(memoryview(mapped), source)
     entries = parsed(header, "header", source)
     document = _document(entries, source)
-    check_header(header, source)
+    checksum = check_header(header, source)
     places = tensors_in(entries, len(data), source)
     if verify and zlib.crc32(data) != document["data_crc32"]:
         raise ModelError(
@@ -164,7 +166,9 @@ def read_model(path: str | os.PathLike[str], *, verify: bool = False) -> ModelFi
         for name, place in places.items()
         if not name.startswith(PADDING)
     }
-    return ModelFile(source, document["format"], document["arbora_version"], document["metadata"], tensors)
+    return ModelFile(
+        source, document["format"], document["arbora_version"], document["metadata"], tensors, checksum
+    )
 
 
 # ---------------------------------------------------------------- writing

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from arbora import compact
 from arbora._core import Encoded, GraphConfidence, GraphJudge, in_memory
+from arbora._reloaded import Reloaded
 from arbora.confidence import (
     Decode,
     Parsed,
@@ -47,10 +48,10 @@ HASH_VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parser:
+class Parser(Reloaded):
     """Trees for tagged words: `Parser.load("da.arbora").parse(sentences)`.
 
-    Immutable; may be used from several threads.
+    Immutable; may be used from several threads, and sent to other processes.
     """
 
     settings: GraphSettings
@@ -364,7 +365,7 @@ class Parser:
             raise ModelError(what, source=file.source) from None
         count = 64 * 64 * len(names.labels)
         seen = np.unpackbits(file.tensor("seen", np.uint8, [(count + 7) // 8]), count=count)
-        return cls(
+        parser = cls(
             settings=settings,
             names=names,
             seen=seen,
@@ -373,6 +374,7 @@ class Parser:
             pruner=pruner,
             about=file.entry("about", dict),
         )
+        return parser.remember(file)
 
 
 def _temperatures(about: dict[str, Any]) -> Temperatures:

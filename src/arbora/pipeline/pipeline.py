@@ -16,6 +16,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._reloaded import Reloaded
 from arbora.bundled import find_model
 from arbora.confidence import Decode, Parsed, make_parsed
 from arbora.data.columns import Columns, TextColumn, columns_of
@@ -36,10 +37,10 @@ FILLED: tuple[TextColumn, ...] = (*TAGGED, "lemma")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Pipeline:
+class Pipeline(Reloaded):
     """Trees of texts: `arbora.load()("She reads books.")`, or of words and of tagged sentences: `parse`.
 
-    Immutable; may be used from several threads.
+    Immutable; may be used from several threads, and sent to other processes.
     """
 
     parser: Parser
@@ -186,33 +187,40 @@ class Pipeline:
 
     def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
         """Write the model file; `quantized` stores weights in one byte each, at a small loss of accuracy."""
+        write_model(path, *self.to_parts(quantized=quantized))
+
+    def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Tensors and metadata for a model file."""
         if self.parts == ("parser",):
-            self.parser.save(path, quantized=quantized)
-            return
+            return self.parser.to_parts(quantized=quantized)
         tensors: dict[str, NDArray[Any]] = {}
         metadata: dict[str, Any] = {}
         for name in self.parts:
             arrays, metadata[name] = _to_parts(getattr(self, name), quantized=quantized)
             tensors |= {f"{name}/{key}": array for key, array in arrays.items()}
-        write_model(path, tensors, {"kind": KIND, "parts": metadata, "about": self.about})
+        return tensors, {"kind": KIND, "parts": metadata, "about": self.about}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Pipeline:
         """What a model file holds, a parser alone or more; its data is held against its checksum."""
-        file = read_model(path, verify=True)
+        return cls.from_file(read_model(path, verify=True))
+
+    @classmethod
+    def from_file(cls, file: ModelFile) -> Pipeline:
+        """The same of a file that is read already."""
         if "parts" not in file.metadata:
             parser = Parser.from_file(file)
             about: dict[str, Any] = {
                 name: parser.about[name] for name in ("dev", "data") if name in parser.about
             }
-            return cls(parser=parser, about=about, source=file.source)
+            return cls(parser=parser, about=about, source=file.source).remember(file)
         if file.entry("kind", str) != KIND:
             raise ModelError(
                 f"expected a model of kind {KIND!r}, got {str(file.metadata['kind'])[:40]!r}; it is of "
                 "another version",
                 source=file.source,
             )
-        return cls(
+        pipeline = cls(
             parser=Parser.from_file(file.part("parser")),
             segmenter=_read_part(file, "segmenter", Segmenter.from_parts),
             tagger=_read_part(file, "tagger", Tagger.from_parts),
@@ -220,6 +228,7 @@ class Pipeline:
             about=file.entry("about", dict),
             source=file.source,
         )
+        return pipeline.remember(file)
 
 
 def load(path: str | os.PathLike[str] | None = None) -> Pipeline:
