@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -10,8 +11,8 @@ from numpy.typing import NDArray
 
 from arbora._core import measure_trees
 from arbora._stages import Observer
-from arbora.data.columns import Columns
-from arbora.data.encode import INPUT_COLUMNS, Names, filled
+from arbora.data.columns import Columns, TextColumn
+from arbora.data.encode import INPUT_COLUMNS, Names, filled, numbers_of
 from arbora.data.projectivize import projectivize
 from arbora.data.tree import Tree
 from arbora.errors import DataError
@@ -20,6 +21,16 @@ from arbora.interfaces import Roots, Trees
 
 Projectivize: TypeAlias = Literal["flatten", "minimum-loss"]
 Heads: TypeAlias = NDArray[np.int32]
+
+logger = logging.getLogger("arbora")
+
+STRANGE: tuple[tuple[TextColumn, str, float, int], ...] = (
+    ("upos", "UPOS tags", 0.5, 1),
+    ("deprel", "labels", 0.5, 1),
+    ("form", "words", 0.65, 5000),
+)
+"""Of each column: what is in it, which share of unknown ones in dev is strange, and in how many words of
+train. Of a large treebank's own language, five words in ten are known at the least."""
 
 
 def check_treebank(
@@ -90,6 +101,20 @@ def check_dev(dev: Columns, train: Columns, observer: Observer, *, labelled: boo
     new = sorted(set(Names.of(dev).labels) - set(Names.of(train).labels))
     if new:
         observer.note(f"{dev.source}: labels that training never shows count as wrong: {', '.join(new)}")
+
+
+def warn_of_strange_dev(dev: Columns, train: Columns) -> None:
+    """A warning where dev looks like a treebank of another language, or of another way to annotate."""
+    for column, what, share, words in STRANGE:
+        known = numbers_of(dev.strings(column), train.strings(column))[dev.ids(column)] >= 0
+        given = dev.ids(column) != 0
+        unknown, count = int(np.count_nonzero(given & ~known)), int(np.count_nonzero(given))
+        if train.words >= words and unknown > share * count:
+            logger.warning(
+                f"{dev.source}: {unknown:,} of {count:,} {what} of dev are never in train; is it a "
+                "treebank of the same language, annotated in the same way?"
+            )
+            return
 
 
 def crossing_arcs(columns: Columns) -> NDArray[np.bool_]:

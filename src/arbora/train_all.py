@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._annotation import check_dev, check_treebank
+from arbora._annotation import check_dev, check_treebank, warn_of_strange_dev
 from arbora._stages import EpochReport, Observer, Scores, Silent
 from arbora._train_config import TrainConfig, learns_from_parts, make_config
 from arbora.data.columns import COMMENT, Columns, TextColumn
@@ -107,6 +107,7 @@ def train(
     check_treebank(columns, labelled=settings.labels != "none", partial=learns_from_parts(settings))
     if judged is not None:
         check_dev(judged, columns, Silent(), labelled=settings.labels != "none")
+        warn_of_strange_dev(judged, columns)
     tools = Tools.of(columns, judged, settings, threads, told) if settings.only == "all" else Tools()
     retagged = tools.tagger is not None and settings.tags != "gold" and len(columns) > 1
     if retagged:

@@ -324,6 +324,23 @@ def test_bytes_that_are_no_text(parse, tmp_path, monkeypatch, data, at):
     assert {path.name for path in tmp_path.iterdir()} == {"t.txt", "x.conllu"}
 
 
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"%PDF-1.7\n%\xe2\xe3", "a PDF; save it as plain text"),
+        (b"PK\x03\x04\x14", "a zip archive (as .docx and .odt files are); save"),
+        ("Ann calls.".encode("utf-16"), "UTF-16; convert it to UTF-8 first: iconv"),
+        (b"\x7fELF\x02\x00\x00\xd0a" + b"\t" * 9 + b"\n", "a binary file; is it the right one?"),
+    ],
+)
+def test_files_that_are_no_text_at_all(parse, tmp_path, data, told):
+    for name in ("t.txt", "t"):
+        (tmp_path / name).write_bytes(data)
+        result = parse(name)
+        assert (result.status, result.stdout) == (1, "")
+        assert f"{name}: expected a text or a treebank, got {told}" in result.stderr
+
+
 def test_bytes_that_are_no_text_on_the_command_line(parse):
     result = parse("Ann calls \udcff the dog.")
     assert result.status == 1

@@ -60,10 +60,11 @@ def test_a_model_with_its_table_of_epochs(train, invented, tmp_path):
     result = train("--epochs", 3)
     assert result.status == 0
     rows = [line.split() for line in result.stdout.splitlines()]
-    assert rows[0] == ["stage", "epoch", "loss", "updates", "seconds", "LAS", "UAS"]
+    assert rows[0] == ["stage", "epoch", "loss", "updates", "seconds", "dev"]
     assert [row[0] for row in rows[1:12]] == ["labels"] * 5 + ["pruner"] * 3 + ["tree"] * 3
     assert [row[-1] for row in rows[1:12]].count("*") == 3
     assert "on dev" in result.stdout
+    assert "calibrated" not in result.stdout
     assert "tree epoch 2/3: loss" in result.stderr
     assert "left" in result.stderr
     assert "\x1b" not in result.stdout + result.stderr
@@ -93,6 +94,7 @@ def test_without_dev_the_last_epoch_is_kept(train):
     result = train("--order", 1, "--epochs", 3, "--labels", "none", dev=False)
     assert result.status == 0
     assert "epoch 3 of the tree stage: not judged, since there is no --dev" in result.stdout
+    assert result.stdout.count("probabilities: not calibrated; with --dev") == 1
     assert read_model("m.arbora").metadata["about"]["dev"] == {}
 
 
@@ -376,6 +378,24 @@ def test_bars_on_a_terminal(invented, tmp_path, run_in_terminal):
     assert "tree epoch 2/2: loss" in plain
 
 
+def test_eighty_columns_show_everything(train_all, invented, tmp_path, run_in_terminal):
+    """Bars and tables of a training of all parts, and a table that is too wide for any line."""
+    assert train_all("--epochs", 2).status == 0  # writes the treebanks
+    files = ["train", "train.conllu", "--dev", "dev.conllu", "-o", "m", "--config", "small.toml"]
+    shown = run_in_terminal([sys.executable, "-m", "arbora", *files, "--epochs", "2"], COLUMNS="80")
+    assert "…" not in shown
+    assert "best 1" in shown or "best 9" in shown
+    lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in re.split(r"[\r\n]+", shown)]
+    (header,) = (line for line in lines if line.startswith("stage "))
+    assert header.split() == ["stage", "epoch", "loss", "updates", "seconds", "dev"]
+    assert [
+        line for line in lines if line.startswith("tree ") and "UAS" in line and line.rstrip().endswith("*")
+    ]
+    many = [*files, "--only", "parser", "--order", "1", "--learner", "log_linear", "--epochs", "2"]
+    wide = run_in_terminal([sys.executable, "-m", "arbora", *many], COLUMNS="60")
+    assert re.search(r"stage +epoch +loss +updates +objective +gradient +passes +seconds +dev\n", wide)
+
+
 # Models as files
 
 
@@ -504,8 +524,10 @@ def test_the_report_of_all_parts(train_all, tmp_path):
     result = train_all("--epochs", 3, "--plot", "curve.svg", "--licence", "CC0-1.0")
     assert result.status == 0
     header, *rows = (line.split() for line in result.stdout.partition("\n\n")[0].splitlines())
-    scores = ["WORDS", "SENTENCES", "UPOS", "MORPHOLOGY", "LEMMAS", "LAS", "UAS"]
-    assert header == ["stage", "epoch", "loss", "updates", "seconds", *scores]
+    assert header == ["stage", "epoch", "loss", "updates", "seconds", "dev"]
+    scores = [" ".join(row[5:]).rstrip(" *") for row in rows]
+    for stage, first in {"segmenter": "WORDS", "morphology": "MORPHOLOGY", "tree": "LAS"}.items():
+        assert next(text for row, text in zip(rows, scores, strict=True) if row[0] == stage).startswith(first)
     assert list(dict.fromkeys(row[0] for row in rows)) == STAGES
     assert [row[0] for row in rows if row[-1] == "*"] == STAGES
     assert "before it: WORDS 100.00, SENTENCES 100.00, UPOS " in result.stdout

@@ -6,14 +6,12 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import (
     BarColumn,
     DownloadColumn,
-    Progress,
     TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
@@ -21,7 +19,7 @@ from rich.progress import (
 
 from arbora.cli.console import make_console
 from arbora.cli.files import complain, counted, say, session
-from arbora.cli.progress import Mode, choose_mode
+from arbora.cli.progress import Bars, Mode, choose_mode
 from arbora.cli.tables import Table, show
 from arbora.errors import DataError, DownloadError, InputError
 from arbora.ud import folders
@@ -304,34 +302,22 @@ def check_treebanks(
             raise typer.Exit(1)
 
 
-class DownloadProgress:
+class DownloadProgress(Bars):
     """How a download goes, on stderr: a bar on a terminal, a line per file elsewhere."""
 
     def __init__(self, mode: Mode) -> None:
-        self.mode = mode
-        self._bars = Progress(
+        super().__init__(
+            mode,
+            make_console(stderr=True),
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             DownloadColumn(),
             TransferSpeedColumn(),
             TimeRemainingColumn(compact=True),
-            console=make_console(stderr=True),
-            transient=True,
-            disable=mode is not Mode.BARS,
-            refresh_per_second=4,
         )
         self._task = self._bars.add_task("", total=None)
         self._sizes: dict[str, int] = {}
         self._begun = time.monotonic()
-
-    def __enter__(self) -> DownloadProgress:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
 
     def begins(self, release: Release, files: Sequence[RemoteFile]) -> None:
         """One bar for all files."""
@@ -349,8 +335,3 @@ class DownloadProgress:
         self._bars.update(self._task, completed=sum(self._sizes.values()))
         if self.mode is Mode.LINES and size == file.size and is_new:
             say(f"{file.name}: {file.size:,} bytes, after {time.monotonic() - self._begun:.1f} s")
-
-    def note(self, text: str) -> None:
-        """Something to know, above the bar."""
-        if self.mode is not Mode.NOTHING:
-            self._bars.console.print(f"note: {text}", markup=False, soft_wrap=True)

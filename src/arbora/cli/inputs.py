@@ -23,6 +23,16 @@ from arbora.pipeline.segmenter import Segmented
 
 PIECE = 1 << 20
 THE_TEXT = "<text>"
+PLAIN = "save it as plain text first"
+UTF_8 = "convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8"
+BINARY = {
+    b"%PDF-": ("a PDF", PLAIN),
+    b"PK\x03\x04": ("a zip archive (as .docx and .odt files are)", PLAIN),
+    b"PAR1": ("a Parquet table", "make a treebank of it first: arbora convert"),
+    b"\xff\xfe": ("UTF-16", UTF_8),
+    b"\xfe\xff": ("UTF-16", UTF_8),
+}
+"""How files begin that are neither text nor a treebank, what they are, and what to do."""
 
 
 class InputFormat(StrEnum):
@@ -134,6 +144,7 @@ def open_reader(
     is_blank = False
     if format is InputFormat.AUTO:
         start, source = _looked_into(given)
+        refuse_binary(start, name_of(source))
         is_blank = not start.strip()
         if is_blank and (offsets or lines or pipeline.segmenter is not None):
             start = b"text"  # nothing is a text without words
@@ -142,6 +153,25 @@ def open_reader(
         return TextReader(source, pipeline, offsets=offsets, lines=lines, is_blank=is_blank)
     as_given = cast("FormatOrAuto", format.value)
     return ColumnReader(source, format=as_given, lenient=lenient)
+
+
+def refuse_binary(start: bytes, source: str) -> None:
+    """DataError where a file begins like one that is no text: the first bad byte of it says little."""
+    found = next((told for mark, told in BINARY.items() if start.startswith(mark)), None)
+    if found is None and b"\0" in start and not _is_utf8(start):
+        found = "a binary file", "is it the right one?"
+    if found is not None:
+        what, advice = found
+        raise DataError(f"expected a text or a treebank, got {what}; {advice}", source=source)
+
+
+def _is_utf8(start: bytes) -> bool:
+    """Whether it is, as far as it goes."""
+    try:
+        codecs.getincrementaldecoder("utf-8")("strict").decode(start)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _looked_into(given: str) -> tuple[bytes, Source]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from enum import Enum, auto
 from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from rich.progress import (
     BarColumn,
@@ -16,6 +17,7 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
 from rich.text import Text
 
 from arbora._stages import EpochReport
@@ -23,7 +25,12 @@ from arbora.cli.console import draws_bars, make_console
 from arbora.cli.files import say
 from arbora.cli.texts import show_loss, show_scores, show_seconds
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 REFRESH_SECONDS = 0.1
+WIDE = 120
+"""Characters that bars with all scores fit into."""
 
 
 class Mode(Enum):
@@ -50,28 +57,66 @@ class SpeedColumn(ProgressColumn):
         return Text("" if speed is None else f"{speed:,.0f}/s", style="progress.data.speed")
 
 
-class TrainingProgress:
+class ScoresColumn(ProgressColumn):
+    """The text that gives way where a terminal is narrow."""
+
+    def __init__(self) -> None:
+        super().__init__(Column(no_wrap=False, overflow="ellipsis"))
+
+    def render(self, task: Task) -> Text:
+        """One line of it."""
+        return Text(task.fields["scores"], no_wrap=True, overflow="ellipsis")
+
+
+class Bars:
+    """Bars on stderr while a block runs, where the mode says so; what they leave is gone with them."""
+
+    def __init__(self, mode: Mode, console: Console, *columns: ProgressColumn) -> None:
+        self.mode = mode
+        self._bars = Progress(
+            *columns,
+            console=console,
+            transient=True,
+            disable=mode is not Mode.BARS,
+            refresh_per_second=4,
+        )
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def note(self, text: str) -> None:
+        """Something that the user should know: above the bars."""
+        if self.mode is not Mode.NOTHING:
+            self._bars.console.print(f"note: {text}", markup=False, soft_wrap=True)
+
+
+class TrainingProgress(Bars):
     """An observer of training that shows how far it is, how long it will take, and the scores so far.
 
     Also keeps what reports leave out: the seconds of each epoch that was trained here.
     """
 
     def __init__(self, mode: Mode) -> None:
-        self.mode = mode
-        self.seconds: dict[tuple[str, int], float] = {}
-        self._bars = Progress(
+        console = make_console(stderr=True)
+        self._is_narrow = console.width < WIDE
+        super().__init__(
+            mode,
+            console,
             TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=10 if self._is_narrow else 24),
             MofNCompleteColumn(),
             SpeedColumn(),
             TextColumn("ETA"),
             TimeRemainingColumn(compact=True),
-            TextColumn("{task.fields[scores]}"),
-            console=make_console(stderr=True),
-            transient=True,
-            disable=mode is not Mode.BARS,
-            refresh_per_second=4,
+            ScoresColumn(),
         )
+        self.seconds: dict[tuple[str, int], float] = {}
         self._trials: TaskID | None = None
         self._epoch: TaskID | None = None
         self._all: TaskID | None = None
@@ -82,15 +127,6 @@ class TrainingProgress:
         self._begun = 0.0
         self._done = 0
         self._best = ""
-
-    def __enter__(self) -> TrainingProgress:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
 
     # Several trainings, one after the other
 
@@ -137,23 +173,26 @@ class TrainingProgress:
         self._flush(time.monotonic())
         scores = show_scores(report.scores)
         if report.best and scores:
-            self._best = f"best: {scores} (epoch {epoch.number})"
+            first = next(iter(report.scores.values()))
+            self._best = f"best {first:.2f}" if self._is_narrow else f"best: {scores} (epoch {epoch.number})"
         if self._all is not None:
             self._bars.update(self._all, completed=self._examples * epoch.number, scores=self._best)
-            self._begin_epoch(report.stage, epoch.number + 1, scores or f"loss {show_loss(epoch.loss)}")
+            self._begin_epoch(report.stage, epoch.number + 1, self._came_to(report))
         if self.mode is Mode.LINES:
             self._say_epoch(report, scores)
 
-    def note(self, text: str) -> None:
-        """Something that the user should know: above the bars."""
-        if self.mode is not Mode.NOTHING:
-            self._bars.console.print(f"note: {text}", markup=False, soft_wrap=True)
+    def _came_to(self, report: EpochReport) -> str:
+        """What an epoch came to, in few words; a narrow terminal gets the score that decides."""
+        if report.scores and self._is_narrow:
+            return f"last {next(iter(report.scores.values())):.2f}"
+        what = show_scores(report.scores) or f"loss {show_loss(report.epoch.loss)}"
+        return what if self._is_narrow else f"last: {what}"
 
     def _begin_epoch(self, stage: str, number: int, before: str = "") -> None:
         """The epoch's bar from its start, with what the epoch before came to."""
         if self._epoch is not None and number <= self._epochs:
             name = f"{stage:<6} epoch {number}/{self._epochs}"
-            self._bars.reset(self._epoch, description=name, scores=before and f"last: {before}")
+            self._bars.reset(self._epoch, description=name, scores=before)
 
     def _flush(self, now: float) -> None:
         self._shown = now

@@ -39,7 +39,16 @@ def show(tables: Sequence[Table], console: Console | None = None) -> None:
             console.print()
         if table.title:
             console.print(Text(table.title, style="bold"))
-        console.print(_drawn(table))
+        if _least_width(table) <= console.width:
+            console.print(_drawn(table))
+        else:  # lines that go on below are better than numbers that are not there
+            console.print(Text(plain(Table("", table.headings, table.rows))), soft_wrap=True, end="")
+
+
+def _least_width(table: Table) -> int:
+    """How wide it is with headings folded, but no number."""
+    columns = zip(*table.rows, strict=True)
+    return sum(max(map(len, column)) for column in columns) + 2 * (len(table.headings) - 1)
 
 
 def plain(table: Table) -> str:

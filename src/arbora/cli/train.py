@@ -310,7 +310,6 @@ class Report:
     def table(self) -> Table:
         """A row per epoch; the kept one of each stage has a star."""
         measures = _keys(report["measures"] for report in self.trained.reports)
-        scores = _keys(report["dev"] for report in self.trained.reports)
         kept = {report["stage"]: report["epoch"] for report in self.trained.reports if report["best"]}
         rows = []
         for report in self.trained.reports:
@@ -323,11 +322,11 @@ class Report:
                     f"{report['updates']:,}",
                     *(_number(report["measures"].get(name), ".4g") for name in measures),
                     _number(seconds, ".1f"),
-                    *(_number(report["dev"].get(name), ".2f") for name in scores),
+                    show_scores(report["dev"]),
                     "*" if kept[report["stage"]] == report["epoch"] else "",
                 ]
             )
-        headings = ["stage", "epoch", "loss", "updates", *measures, "seconds", *map(str.upper, scores), ""]
+        headings = ["stage", "epoch", "loss", "updates", *measures, "seconds", "dev", ""]
         return Table("", headings, rows)
 
     def lines(self) -> list[str]:
@@ -355,6 +354,11 @@ class Report:
             )
         elif self.compact is not None:
             lines.append("compact: there is no --dev to tell what it costs")
+        if not self.trained.parser.is_calibrated and not scores:
+            lines.append(
+                "probabilities: not calibrated; with --dev they say how often an arc is right, "
+                "not only which is surer"
+            )
         data = self.trained.parser.about.get("data", [])
         return [
             *lines,
