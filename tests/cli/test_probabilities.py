@@ -180,4 +180,14 @@ def test_heads_that_are_kept(arbora, model, parser, invented, tmp_path):
         line = sum(len(s.lines()) + 1 for s in given) + 1
         assert refused.status == 1
         assert f"half.conllu:{line}: words 1 and 3 are both given as roots" in refused.stderr
+        assert "(--lenient skips such sentences)" in refused.stderr
+        lenient = arbora("parse", half, "-m", model, "--keep-heads", "-q", "--lenient", *more)
+        assert (lenient.status, lenient.stdout) == (0, sure if more else plain.stdout)
+        assert f"half.conllu:{line}: words 1 and 3 are both given as roots" in lenient.stderr
+        assert f"{half}: 1 sentence skipped" in lenient.stderr
+    write([two_roots], half)
+    for form in ("conllu", "json", "svg", "html", "tree"):
+        none = arbora("parse", half, "-m", model, "--keep-heads", "--lenient", "--format", form)
+        assert (none.status, "two_roots" in none.stdout) == (0, False)
+        assert "0 sentences, 0 words" in none.stderr
     assert arbora("parse", half, "-m", model, "-m", half, "--keep-heads").status == 2

@@ -41,6 +41,14 @@ def test_stats_as_json(arbora, small_treebank):
     assert found["files"][0]["file"] == str(small_treebank)
 
 
+def test_stats_count_missing_heads(arbora, tmp_path):
+    path = tmp_path / "half.conllu"
+    path.write_text("1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n2\tb\t_\tX\t_\t_\t_\t_\t_\t_\n\n" * 2)
+    assert re.search(rb"\nwords without a head +2 \(50.00%\)\n", arbora("stats", path).stdout)
+    found = json.loads(arbora("stats", path, "--json").stdout)
+    assert (found["missing_heads"], found["trees"], found["sentences"]) == (2, 0, 2)
+
+
 def test_stats_from_a_pipe_and_of_several_files(arbora, small_treebank):
     data = small_treebank.read_bytes()
     result = arbora("stats", "-", small_treebank, "--json", stdin=data)

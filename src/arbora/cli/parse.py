@@ -18,12 +18,13 @@ from arbora.cli.files import (
 )
 from arbora.cli.inputs import InputFormat, TextReader, is_text, open_reader, text_or_file
 from arbora.cli.outputs import OutputFormat, asked_for, chosen, draws, open_sink
-from arbora.cli.probabilities import DecodeChoice, Gains, Wanted
+from arbora.cli.probabilities import DecodeChoice, Gains, Wanted, with_trees
 from arbora.cli.table_sink import table_sink
 from arbora.cli.tally import Tally, misfits, shown
 from arbora.confidence import MOST_TREES
 from arbora.data.treebank import ColumnReader
 from arbora.ensemble import Ensemble
+from arbora.errors import NoTreeError
 from arbora.pipeline.pipeline import load
 from arbora.table import is_parquet
 
@@ -165,10 +166,17 @@ def parse_file(
         with sink as put, shown(quiet=quiet or draws(output)) as tell:
             for read in reader:
                 columns = pipelines[0].prepare(read, retag=retag, threads=threads)
-                put(columns)
+                try:
+                    put(columns)
+                except NoTreeError:
+                    if not lenient:
+                        raise
+                    columns = with_trees(parsers[0], columns)
+                    put(columns)
+                    tally.skipped += len(read) - len(columns)
                 tally.count(columns)
                 tell(tally)
-        say_skipped(reader.skipped, reader.source)
+        say_skipped(reader.skipped + tally.skipped, reader.source)
         for model, each in zip(models or [DEFAULT], parsers, strict=True):
             for warning in misfits(each.names, tally, model):
                 say(f"warning: {reader.source}: {warning}")

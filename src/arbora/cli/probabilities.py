@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,6 +19,8 @@ from arbora.data.encode import numbers_of
 from arbora.ensemble import Combined, Ensemble
 from arbora.errors import NoTreeError
 from arbora.parser import Parser
+
+logger = logging.getLogger("arbora")
 
 
 class DecodeChoice(StrEnum):
@@ -108,13 +111,27 @@ def no_tree_located(parser: Parser, columns: Columns) -> Iterator[None]:
     try:
         yield
     except NoTreeError:
-        for sentence in columns.sentences():
-            try:
-                parser.parse([sentence], keep_heads=True)
-            except NoTreeError as error:
-                origin = sentence.origin
-                raise NoTreeError(f"{origin.source}:{origin.line}: {error}") from None
+        for _, told in _without_trees(parser, columns):
+            raise NoTreeError(f"{told} (--lenient skips such sentences)") from None
         raise
+
+
+def with_trees(parser: Parser, columns: Columns) -> Columns:
+    """Those sentences whose heads are in a tree; each other one is warned of."""
+    bad = []
+    for number, told in _without_trees(parser, columns):
+        logger.warning("%s (sentence skipped)", told)
+        bad.append(number)
+    return columns.select(np.setdiff1d(np.arange(len(columns)), bad))
+
+
+def _without_trees(parser: Parser, columns: Columns) -> Iterator[tuple[int, str]]:
+    """The sentences whose heads are in no tree: their numbers, and what is wrong on which line."""
+    for number, sentence in enumerate(columns.sentences()):
+        try:
+            parser.parse([sentence], keep_heads=True)
+        except NoTreeError as error:
+            yield number, f"{sentence.origin.source}:{sentence.origin.line}: {error}"
 
 
 def show_conllu(trees: list[Parsed], wanted: Wanted) -> str:

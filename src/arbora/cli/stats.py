@@ -90,11 +90,15 @@ def _summary(columns: list[Statistics]) -> Rows:
     def count_and_share(count: int, share: float) -> str:
         return f"{count:,} ({100 * share:.2f}%)"
 
+    missing = [
+        ("words without a head", *(count_and_share(c.missing_heads, c.missing_head_share) for c in columns))
+    ]
     return [
         ("sentences", *(f"{c.sentences:,}" for c in columns)),
         ("words", *(f"{c.words:,}" for c in columns)),
         ("multiword tokens", *(f"{c.multiword_tokens:,}" for c in columns)),
         ("empty nodes", *(f"{c.empty_nodes:,}" for c in columns)),
+        *(missing if any(c.missing_heads for c in columns) else ()),
         ("labels", *(f"{len(c.labels):,}" for c in columns)),
         ("words per sentence", *(f"{c.mean_length:.1f}" for c in columns)),
         ("longest sentence", *(f"{max(c.lengths, default=0):,}" for c in columns)),

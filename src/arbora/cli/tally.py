@@ -20,6 +20,8 @@ class Tally:
 
     def __init__(self, names: Names) -> None:
         self.sentences = self.words = self.unknown_tags = 0
+        self.skipped = 0
+        """Sentences whose heads are in no tree."""
         self.filled = dict.fromkeys(INPUT_COLUMNS, 0)
         self._names = names
         self._begun = time.monotonic()

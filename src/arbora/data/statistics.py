@@ -29,6 +29,7 @@ class Statistics:
     words: int = 0
     multiword_tokens: int = 0
     empty_nodes: int = 0
+    missing_heads: int = 0  # words whose head is not given
     trees: int = 0  # sentences in which every head is given
     arcs: int = 0  # words of those
     nonprojective_arcs: int = 0
@@ -49,6 +50,7 @@ class Statistics:
         self.labels.update(_counts(columns, "deprel"))
         self.upos.update(_counts(columns, "upos"))
         self.xpos.update(_counts(columns, "xpos"))
+        self.missing_heads += int(np.count_nonzero(columns.heads < 0))
         lengths = np.diff(columns.offsets)
         self.lengths.update(Counter(lengths.tolist()))
         crossed, depths, roots = _core.measure_trees(columns.heads, columns.offsets)
@@ -82,6 +84,11 @@ class Statistics:
         return self.multiroot_trees / self.trees if self.trees else 0.0
 
     @property
+    def missing_head_share(self) -> float:
+        """Words without a head, of all words; 0 without words."""
+        return self.missing_heads / self.words if self.words else 0.0
+
+    @property
     def mean_length(self) -> float:
         """Words per sentence."""
         return self.words / self.sentences if self.sentences else 0.0
@@ -103,7 +110,7 @@ class Statistics:
 
     def as_dict(self) -> dict[str, object]:
         """Plain values for JSON; shares are fractions of 1, counters fall from the commonest."""
-        names = ("sentences", "words", "multiword_tokens", "empty_nodes", "trees", "arcs")
+        names = ("sentences", "words", "multiword_tokens", "empty_nodes", "missing_heads", "trees", "arcs")
         shapes = ("nonprojective_arcs", "nonprojective_trees", "multiroot_trees")
         shares = ("nonprojective_arc_share", "nonprojective_tree_share", "multiroot_share")
         means = ("mean_length", "mean_depth")
