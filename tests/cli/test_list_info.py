@@ -99,7 +99,7 @@ def test_features():
 
 
 def test_a_model(arbora, model, parser):
-    for arguments in (("info", model), ("info", "model", model)):
+    for arguments in (("info", model, "--all"), ("info", "model", model, "--all")):
         result = arbora(*arguments)
         assert (result.status, result.stderr) == (0, "")
         rows = dict(line.split("\t", 1) for line in result.stdout.splitlines() if line)
@@ -123,6 +123,18 @@ def test_what_is_no_model(arbora, small_treebank):
     result = arbora("info", "no.arbora")
     assert (result.status, result.stdout) == (2, "")
     assert "no.arbora: no such file, and no kind of thing" in result.stderr
+
+
+def test_a_model_on_one_screen(arbora, model, tmp_path, run_in_terminal):
+    assert len(arbora("info", "english").stdout.splitlines()) < 28
+    shown = run_in_terminal([sys.executable, "-m", "arbora", "info", "english"], COLUMNS="80")
+    assert len(shown.splitlines()) < 45
+    rows = dict(line.split("\t", 1) for line in arbora("info", model).stdout.splitlines() if line)
+    assert rows["settings"].startswith("trees nonprojective, roots single, order 1, labels staged, features ")
+    assert rows["settings"].endswith(", learner passive_aggressive")
+    assert rows["more"].startswith("--all: every setting, all labels, ")
+    assert not any(name.startswith("config.") for name in rows)
+    assert len(arbora("info", "english", "--all").stdout.splitlines()) > 100
 
 
 def test_data_is_checked_when_asked(arbora, model, tmp_path):

@@ -384,7 +384,7 @@ def test_damaged_models(parse, whole, tmp_path):
 
 
 def test_info_about_a_whole_model(arbora, whole):
-    lines = [line.split("\t") for line in arbora("info", whole).stdout.splitlines()]
+    lines = [line.split("\t") for line in arbora("info", whole, "--all").stdout.splitlines()]
     start = lines.index(["part", "bytes", "dev", "what"])
     rows = {row[0]: row[1:] for row in lines[start + 1 : start + 5]}
     assert list(rows) == ["segmenter", "tagger", "lemmatizer", "parser"]
@@ -413,10 +413,11 @@ def test_info_shows_codes_and_obeys_none(arbora, whole, tmp_path):
     metadata["parts"]["odd"] = 5
     metadata["about"] = {"dev": {"las": "x", "upos": 1}, "data": [5, {"name": "a\nb"}]}
     write_model(tmp_path / "m", file.tensors, metadata)
-    result = arbora("info", tmp_path / "m")
-    assert result.status == 0
-    assert "\x1b" not in result.stdout
-    assert "data\ta b\nlicence\tnot known\n" in result.stdout
+    for more in ((), ("--all",)):
+        result = arbora("info", tmp_path / "m", *more)
+        assert result.status == 0
+        assert "\x1b" not in result.stdout
+        assert "data\ta b\nlicence\tnot known\n" in result.stdout
 
 
 def test_the_licence_of_the_data_is_shown_once(arbora, tmp_path):

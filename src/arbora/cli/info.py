@@ -43,6 +43,10 @@ COUNTED = {
 """Lists in the metadata of parts: how deep they are, and what is in them."""
 
 
+MAIN_SETTINGS = ("trees", "roots", "order", "labels", "features", "learner")
+MOST_NAMES = 20
+
+
 class ThingOrModel(TyperGroup):
     """Whatever is no kind of thing is the name of a model file: `arbora info da.arbora`."""
 
@@ -200,13 +204,16 @@ def model(
     as_json: Annotated[
         bool, typer.Option("--json", help="JSON on stdout: all that the file says of itself.")
     ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every setting of the training, all labels, and every array, too.")
+    ] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Read all data, and see that it is what was written.")
     ] = False,
 ) -> None:
-    """Say what a model is: its settings, how and on what it was trained, its scores, labels, tags and sizes.
+    """Say what a model is: how and on what it was trained, its scores, labels, tags and sizes.
 
-    Examples: arbora info da.arbora; arbora info da.arbora --json
+    Examples: arbora info english; arbora info da.arbora --all; arbora info da.arbora --json
     """
     with session():
         file = read_model(find_model(path), verify=check)
@@ -225,23 +232,28 @@ def model(
             answer = {**head, **file.metadata, "tensors": tables}
             print(json.dumps(answer, ensure_ascii=False, indent=1))
             return
-        for number, (header, rows) in enumerate(_tables(path, file, size, check)):
+        for number, (header, rows) in enumerate(_tables(path, file, size, check, everything)):
             if number:
                 print()
             print_rows(header, [[_printable(cell) for cell in row] for row in rows])
 
 
-def _tables(path: str, file: ModelFile, size: int, checked: bool) -> Iterator[tuple[Sequence[str], Rows]]:
+def _tables(
+    path: str, file: ModelFile, size: int, checked: bool, everything: bool
+) -> Iterator[tuple[Sequence[str], Rows]]:
     """What people read of a model file: headings and rows."""
     rows = [("version", file.arbora_version), ("format", str(file.format)), ("bytes", f"{size:,}")]
     rows += [("checksum", "right")] if checked else []
-    known = [("kind", str(file.metadata.get("kind"))), *rows, *_about(file.metadata)]
+    known = [("kind", str(file.metadata.get("kind"))), *rows, *_about(file.metadata, everything)]
     yield ("model", path), known
     parts = file.metadata.get("parts")
     if isinstance(parts, Mapping):
         yield ("part", "bytes", "dev", "what"), list(_parts(file, parts))
         if isinstance(parts.get("parser"), Mapping):
-            yield ("parser", ""), [row for row in _about(parts["parser"]) if row not in known]
+            yield ("parser", ""), [row for row in _about(parts["parser"], everything) if row not in known]
+    if not everything:
+        yield ("more", f"--all: every setting, all labels, {counted(len(file.tensors), 'array')}"), []
+        return
     arrays = [
         (name, str(array.dtype), f"{array.size:,}", f"{array.nbytes:,}")
         for name, array in sorted(file.tensors.items())
@@ -287,10 +299,15 @@ def _scores(scores: object) -> str:
     return show_scores({str(name): value for name, value in numbers if isinstance(value, int | float)})
 
 
-def _about(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str, str]]:
     """What the metadata of a model or of its parser says, row by row; of another kind of file, nothing."""
-    yield from _flat(metadata.get("settings"), "settings")
     about = metadata.get("about")
+    config = about.get("config") if isinstance(about, Mapping) else None
+    if everything:
+        yield from _flat(metadata.get("settings"), "settings")
+    elif isinstance(metadata.get("settings"), Mapping):
+        chosen = {**(config if isinstance(config, Mapping) else {}), **metadata["settings"]}
+        yield "settings", ", ".join(f"{name} {chosen[name]}" for name in MAIN_SETTINGS if name in chosen)
     if isinstance(about, Mapping):
         scores = about.get("dev")
         if isinstance(scores, Mapping) and "parts" not in metadata:
@@ -302,13 +319,15 @@ def _about(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if isinstance(epochs, list):
             yield "epochs", _epochs(epochs)
         yield from _data(about.get("data"))
-        yield from _flat(about.get("config"), "config")
+        if everything:
+            yield from _flat(config, "config")
     if isinstance(metadata.get("columns"), list):
         yield "columns", " ".join(["form", *map(str, metadata["columns"])])
     for name in ("tags", "labels"):
         names = metadata.get(name)
         if isinstance(names, list):
-            yield name, f"{len(names)}: {' '.join(map(str, names))}"
+            shown = names if everything or len(names) <= MOST_NAMES else [*names[:MOST_NAMES], "..."]
+            yield name, f"{len(names)}: {' '.join(map(str, shown))}"
 
 
 def _epochs(reports: list[Any]) -> str:
