@@ -10,6 +10,8 @@ from arbora.errors import ModelError
 DEFAULT = "english"
 BUNDLED = {DEFAULT: Path(__file__).parent / "models" / "english.arbora"}
 
+EXAMPLES = {DEFAULT: "She saw the man with the telescope. Nobody has read it yet!"}
+"""Texts to begin with; the first sentence can be read in two ways."""
 NO_MODEL = f"no such file, and no model that comes with Arbora ({', '.join(BUNDLED)})"
 
 

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 from serving_toys import parser
@@ -107,12 +108,23 @@ class Page:
         chain.perform()
 
 
+@contextmanager
+def serving(*options):
+    """The address of a server that ends with the block."""
+    command = [sys.executable, "-m", "arbora", "serve", *map(str, options), "--port", "0", "-q"]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        yield re.search(r"http://\S+", server.stderr.readline())[0]
+    finally:
+        server.terminate()
+        server.wait(20)
+        server.stderr.close()
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     parser().save(folder / "toy.arbora")
-    command = [sys.executable, "-m", "arbora", "serve", "-m", str(folder / "toy.arbora"), "--port", "0", "-q"]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     options = webdriver.ChromeOptions()
     options.binary_location = BROWSER
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1200,900"):
@@ -121,15 +133,12 @@ def page(tmp_path_factory):
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
     try:
-        address = re.search(r"http://\S+", server.stderr.readline())[0]
-        made = Page(driver, address, folder / "downloads")
-        made.open()
-        yield made
+        with serving("-m", folder / "toy.arbora") as address:
+            made = Page(driver, address, folder / "downloads")
+            made.open()
+            yield made
     finally:
         driver.quit()
-        server.terminate()
-        server.wait(20)
-        server.stderr.close()
 
 
 @pytest.fixture(autouse=True)
@@ -156,6 +165,26 @@ def test_typing_shows_a_tree(page):
     assert "1 sentence, 5 words" in page.status
     assert "no segmenter" in page.status
     assert "%" in page.labels[0]
+
+
+def test_the_english_model_comes_with_an_example(page):
+    assert (
+        page.one("#text").get_attribute("value") == "tafo zondos kunzangu nultorpel."
+    )  # no other model does
+    with serving() as address:
+        other = Page(page.driver, address, page.downloads)
+        other.open()
+        other.wait(lambda: other.one("#text").get_attribute("value"))
+        assert "English" in other.one("#model").text
+        assert other.status.startswith("Press Parse")
+        other.one("#parse").click()
+        other.wait(lambda: other.status.startswith("Parsed"))
+        other.settle()
+        assert other.forms == ["She", "saw", "the", "man", "with", "the", "telescope", "."]
+        other.type("Who is it?")  # in place of the example
+        assert other.forms == ["Who", "is", "it", "?"]
+    page.open()
+    assert page.one("#text").get_attribute("value") == ""
 
 
 def test_nothing_typed_is_markup(page):

@@ -178,6 +178,8 @@ class Pipeline:
 def test_a_model_with_segmenter_and_tagger():
     client = Client(model=Engine(Pipeline(), "whole"))
     assert client("GET", "/api/info").json["reads_text"]
+    assert client("GET", "/api/info").json["example"] == ""
+    assert Client(model=Engine(Pipeline(), "whole", "a <b>"))("GET", "/api/info").json["example"] == "a <b>"
     reply = client.post("/api/parse", {"text": "a b\nc", "k": 2})
     assert reply.json["notes"] == []
     assert [[w["upos"] for w in s["words"]] for s in reply.json["sentences"]] == [["NOUN", "NOUN"], ["NOUN"]]

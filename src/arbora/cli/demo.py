@@ -6,13 +6,14 @@ import math
 import shutil
 import sys
 
+from arbora.bundled import DEFAULT, EXAMPLES
 from arbora.cli.console import make_console, wants_codes
 from arbora.cli.files import session
 from arbora.confidence import Parsed
 from arbora.pipeline.pipeline import Pipeline, load
 from arbora.view.terminal import draw
 
-TEXT = "She saw the man with the telescope. Nobody has read it yet!"
+TEXT = EXAMPLES[DEFAULT]
 BEST_TREES = 3
 NARROWEST = 40
 

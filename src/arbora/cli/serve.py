@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import arbora
-from arbora.bundled import DEFAULT, is_bundled
+from arbora.bundled import DEFAULT, EXAMPLES, is_bundled
 from arbora.cli.files import existing_model_if_given, say, session
 from arbora.errors import InputError
 from arbora.view.api import Limits
@@ -72,8 +72,9 @@ def serve_model(
         seconds=timeout,
     )
     with session():
-        name = DEFAULT.title() if model is None or is_bundled(model) else Path(model).name
-        engine = make_engine(arbora.load(model), name)
+        bundled = DEFAULT if model is None else model if is_bundled(model) else None
+        name = Path(model or DEFAULT).name if bundled is None else bundled.title()
+        engine = make_engine(arbora.load(model), name, EXAMPLES.get(bundled or "", ""))
         application = Application(engine, limits, hosts=(host, *(allow_host or ())), quiet=quiet)
         try:
             bound = listen(host, port)

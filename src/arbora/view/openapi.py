@@ -109,7 +109,17 @@ def _schemas(limits: Limits) -> Schema:
     shares = _list(SHARE)
     words = dict.fromkeys(("form", "lemma", "upos", "xpos", "feats"), TEXT)
     limit_names = list(vars(limits))
-    about = ["name", "trees", "roots", "order", "labels", "is_calibrated", "reads_text", "tags_words"]
+    about = [
+        "name",
+        "trees",
+        "roots",
+        "order",
+        "labels",
+        "is_calibrated",
+        "reads_text",
+        "tags_words",
+        "example",
+    ]
     return {
         "Question": _object(
             [],
@@ -152,6 +162,7 @@ def _schemas(limits: Limits) -> Schema:
             is_calibrated=BOOLEAN,
             reads_text=_about(BOOLEAN, "Whether the model has a segmenter."),
             tags_words=_about(BOOLEAN, "Whether the model has a tagger."),
+            example=_about(TEXT, "A text to begin with; empty where none is known."),
             version=TEXT,
             limits=_object(limit_names, **{name: {"type": "number"} for name in limit_names}),
         ),

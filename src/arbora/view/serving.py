@@ -69,8 +69,9 @@ class Judged:
 class Engine:
     """A model as the server uses it; may be asked from several threads."""
 
-    def __init__(self, model: Parser | Pipeline, name: str = "model") -> None:
+    def __init__(self, model: Parser | Pipeline, name: str = "model", example: str = "") -> None:
         self.name = name
+        self.example = example
         self.parser = model if isinstance(model, Parser) else model.parser
         self.pipeline = None if isinstance(model, Parser) else model
         self.segments = self.pipeline is not None and self.pipeline.segmenter is not None
@@ -132,12 +133,13 @@ class Engine:
             "is_calibrated": self.parser.is_calibrated,
             "reads_text": self.segments,
             "tags_words": self.tags,
+            "example": self.example,
         }
 
 
-def make_engine(model: object, name: str = "model") -> Engine:
-    """An engine of what `arbora.load` gave."""
-    return Engine(cast("Parser | Pipeline", model), name)
+def make_engine(model: object, name: str = "model", example: str = "") -> Engine:
+    """An engine of what `arbora.load` gave; `example` is a text for the page to begin with."""
+    return Engine(cast("Parser | Pipeline", model), name, example)
 
 
 def without_tree(sentence: Sentence) -> Sentence:

@@ -380,5 +380,10 @@ at("theme").addEventListener("click", turnTheme);
 fetch("/api/info").then((response) => response.json()).then((info) => {
   state.info = info;
   at("model").textContent = `${info.name} · ${info.trees} trees${info.is_calibrated ? "" : " · probabilities not calibrated"}`;
+  if (info.example && !at("text").value) {
+    at("text").value = info.example;
+    say("Press Parse to see the trees of this text, or type your own.");
+  }
   at("text").focus();
+  at("text").select();
 }).catch(() => say("The server does not answer. Is it still running?", true));
