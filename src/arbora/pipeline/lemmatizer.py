@@ -25,6 +25,7 @@ from arbora.pipeline.words import (
     Tensors,
     WordModel,
     WordSettings,
+    group_starts,
     known_tags,
     lexicon_tensors,
     read_lexicon,
@@ -54,9 +55,10 @@ class Lemmatizer:
         """The same sentences with lemmas that fit their tags; all else stays."""
         tags = known_tags(columns, self.tags)
         chosen = self.model.predict(columns, self.lexicon, tags, threads)
-        starts = np.cumsum([0, *map(len, self.scripts[:-1])], dtype=np.int32)
         flat = [script for group in self.scripts for script in group]
-        return Columns(apply_scripts(columns.native, flat, chosen + starts[tags]), columns.source)
+        return Columns(
+            apply_scripts(columns.native, flat, chosen + group_starts(self.scripts)[tags]), columns.source
+        )
 
     def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Tensors and metadata for a model file."""

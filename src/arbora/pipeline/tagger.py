@@ -28,6 +28,7 @@ from arbora.pipeline.words import (
     Tensors,
     WordModel,
     WordSettings,
+    group_starts,
     is_text,
     known_tags,
     lexicon_tensors,
@@ -74,7 +75,9 @@ class Tagger:
     def analyse(self, columns: Columns, *, threads: int = 1) -> Columns:
         """The same sentences with XPOS and FEATS that fit their UPOS."""
         tags = known_tags(columns, self.tags)
-        chosen = self.morphology.predict(columns, self.lexicon, tags, threads) + _starts(self.analyses)[tags]
+        chosen = (
+            self.morphology.predict(columns, self.lexicon, tags, threads) + group_starts(self.analyses)[tags]
+        )
         flat = [analysis for group in self.analyses for analysis in group]
         for place, column in enumerate(("xpos", "feats")):
             columns = columns.with_column(column, chosen, [analysis[place] for analysis in flat])  # type: ignore[arg-type]
@@ -228,11 +231,6 @@ def _upos_model(tags: int, bits: int) -> WordModel:
 def _morph_model(analyses: tuple[tuple[Analysis, ...], ...], bits: int) -> WordModel:
     groups = np.array([len(group) for group in analyses], np.int32)
     return WordModel(MORPH_FEATURES, bits, groups, False, np.empty(0, np.float32))
-
-
-def _starts(analyses: tuple[tuple[Analysis, ...], ...]) -> Ints:
-    """Where each tag's analyses begin when all stand in a row."""
-    return np.cumsum([0, *map(len, analyses[:-1])], dtype=np.int32)
 
 
 def _analyses_of(columns: Columns, tags: Ints, count: int) -> tuple[tuple[tuple[Analysis, ...], ...], Ints]:

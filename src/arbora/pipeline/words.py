@@ -188,3 +188,8 @@ def numbers(columns: Columns, column: Any, names: Sequence[str]) -> Ints:
 def known_tags(columns: Columns, tags: Sequence[str]) -> Ints:
     """The number of each word's UPOS; a tag that is not known counts as the most common one."""
     return np.maximum(numbers(columns, "upos", tags), 0)
+
+
+def group_starts(groups: Sequence[Sequence[object]]) -> Ints:
+    """Where each tag's classes begin when those of all tags stand in a row."""
+    return np.cumsum([0, *map(len, groups[:-1])], dtype=np.int32)
