@@ -40,8 +40,10 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "registry": {"errors", "families", "features", "interfaces", "learners"},
     "confidence": {"_core", "data", "distribution", "errors"},
     "pruner": {"_core", "errors", "interfaces", "registry", "scorers"},
+    "_lifts": {"_core", "confidence", "config", "data", "errors"},
     "parser": {
         "_core",
+        "_lifts",
         "compact",
         "confidence",
         "config",
@@ -81,6 +83,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
         "_annotation",
         "_checkpoint",
         "_core",
+        "_lifts",
         "_stages",
         "_train_config",
         "config",

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import compact
-from arbora._core import Encoded, GraphConfidence, GraphJudge, in_memory
+from arbora._core import Encoded, GraphJudge, in_memory
+from arbora._lifts import load_lifts, restored_judgement, restored_trees
 from arbora.confidence import (
     Decode,
+    Judgement,
     Parsed,
     Temperatures,
     check_count,
@@ -27,6 +29,7 @@ from arbora.config import from_dict, to_dict
 from arbora.data.columns import Columns, parse_text
 from arbora.data.encode import INPUT_COLUMNS, InputColumn, Names
 from arbora.data.files import Source, open_output
+from arbora.data.pseudo_projective import PseudoProjective, Restorer
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, FormatOrAuto
@@ -60,15 +63,20 @@ class Parser:
     tree: Floats
     labels: Floats | None = None
     pruner: Pruner | None = None
+    lifts: PseudoProjective | None = None
+    """How marks in labels tell of arcs that cross; None: there are none."""
     about: dict[str, Any] = field(default_factory=dict)
     """How it was made: the resolved configuration, scores on dev, epochs."""
 
     def __repr__(self) -> str:
         s = self.settings
-        return f"<Parser: {s.trees} trees, order {s.order}, {len(self.names.labels)} labels>"
+        trees = s.trees if self.lifts is None else f"pseudo-projective ({self.lifts.encoding})"
+        return f"<Parser: {trees} trees, order {s.order}, {len(self.plain_labels)} labels>"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_scorer", self.make_scorer(self.settings, self.names, self.seen))
+        restorer = None if self.lifts is None else Restorer(self.lifts, self.names.labels)
+        object.__setattr__(self, "_restorer", restorer)
 
     @staticmethod
     def make_scorer(settings: GraphSettings, names: Names, seen: NDArray[np.uint8]) -> LinearScorer:
@@ -80,6 +88,19 @@ class Parser:
         """Scores of parts by these settings."""
         scorer: LinearScorer = self._scorer  # type: ignore[attr-defined]
         return scorer
+
+    @property
+    def restorer(self) -> Restorer | None:
+        """What puts words back that were lifted so that no arcs cross; None where none were."""
+        restorer: Restorer | None = self._restorer  # type: ignore[attr-defined]
+        return restorer
+
+    @property
+    def plain_labels(self) -> tuple[str, ...]:
+        """The labels that trees may have: all of `names.labels` that have no marks."""
+        if self.lifts is None:
+            return self.names.labels
+        return tuple(filter(self.lifts.is_free_of_marks, self.names.labels))
 
     # Parsing
 
@@ -115,7 +136,7 @@ class Parser:
         require_threads(threads)
         pruner = self.pruner
         shape = None if pruner is None else pruner.settings
-        return self.scorer.native.parse(
+        heads, labels = self.scorer.native.parse(
             sentences,
             self.tree,
             self.labels,
@@ -127,6 +148,9 @@ class Parser:
             keep_heads,
             threads,
         )
+        if self.restorer is None:
+            return heads, labels
+        return restored_trees(self.restorer, heads, labels, sentences, keep_heads=keep_heads)
 
     @overload
     def parse(
@@ -242,16 +266,19 @@ class Parser:
         label_table: bool = False,
         keep_heads: bool = False,
         threads: int = 1,
-    ) -> GraphConfidence:
+    ) -> Judgement:
         """Trees and probabilities of all words of a treebank in one native call, as arrays.
 
         `decode="given"` takes the trees that the sentences have; `k` > 0 the k most probable ones. The tables
         hold the probabilities of all arcs, (n+1)² per sentence, and of all labels, (W, labels). First order
         takes O(n³) per sentence, second order with a pruner that keeps k heads O(n² k²).
+
+        Where marks in labels tell of crossing arcs, P(head) and P(tree) are those of lifted trees, P(label)
+        that of the label with any mark. Of k trees some may become the same with words put back; all stay.
         """
         t = self.temperatures if temperatures is None else temperatures
         encoded = sentences if isinstance(sentences, Encoded) else self.names.encode(sentences)
-        return self._judge.judge(
+        found = self._judge.judge(
             encoded,
             decode=decode,
             k=k,
@@ -260,9 +287,15 @@ class Parser:
             label_temperature=t.labels,
             missed=t.missed,
             arc_table=arc_table,
-            label_table=label_table,
+            label_table=label_table or self.restorer is not None,
             keep_heads=keep_heads,
             threads=threads,
+        )
+        judged = Judgement.of(found)
+        if self.restorer is None:
+            return judged
+        return restored_judgement(
+            self.restorer, judged, encoded, keep_heads=keep_heads, given=decode == "given" and not k
         )
 
     @property
@@ -330,6 +363,7 @@ class Parser:
             "hash": HASH_VERSION,
             "settings": to_dict(self.settings),
             "pruner": None if self.pruner is None else to_dict(self.pruner.settings),
+            **({} if self.lifts is None else {"lifts": to_dict(self.lifts)}),
             "tags": list(self.names.tags),
             "labels": list(self.names.labels),
             "columns": None if self.names.columns is None else list(self.names.columns),
@@ -358,6 +392,7 @@ class Parser:
             names = Names(_names(file, "tags"), _names(file, "labels"), _input_columns(file))
             scorer = LinearScorer(settings, features.create(settings.features), labels=len(names.labels))
             pruner = _load_pruner(file)
+            lifts = load_lifts(file.metadata.get("lifts"), names)
             _temperatures(file.entry("about", dict))
         except InputError as error:
             what = f"{error}; the file is damaged or from another version"
@@ -371,6 +406,7 @@ class Parser:
             tree=_table(file, "tree", scorer.size("tree")),
             labels=None if settings.labels == "none" else _table(file, "labels", scorer.size("labels")),
             pruner=pruner,
+            lifts=lifts,
             about=file.entry("about", dict),
         )
 

@@ -280,6 +280,7 @@ def _scores(scores: object) -> str:
 def _about(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What the metadata of a model or of its parser says, row by row; of another kind of file, nothing."""
     yield from _flat(metadata.get("settings"), "settings")
+    yield from _flat(metadata.get("lifts"), "lifts")
     about = metadata.get("about")
     if isinstance(about, Mapping):
         scores = about.get("dev")
