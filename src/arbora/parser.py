@@ -294,9 +294,9 @@ class Parser:
         judged = Judgement.of(found)
         if self.restorer is None:
             return judged
-        return restored_judgement(
-            self.restorer, judged, encoded, keep_heads=keep_heads, given=decode == "given" and not k
-        )
+        is_given = decode == "given" and not k
+        judged = restored_judgement(self.restorer, judged, encoded, keep_heads=keep_heads, given=is_given)
+        return judged if label_table else replace(judged, label_table=np.zeros(0))
 
     @property
     def _judge(self) -> GraphJudge:
