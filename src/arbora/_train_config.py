@@ -53,7 +53,7 @@ class TrainConfig:
     projectivize: Projectivize = "flatten"
     """How crossing arcs of the treebank are changed where trees are projective. pseudo-projective: lifted,
     with marks in labels by which they are found again after parsing; `trees = "auto"` is projective then."""
-    encoding: Encoding = "head+path"
+    encoding: Encoding = "head"
     """What the marks of pseudo-projective trees tell."""
     decode: Literal["same", "projective", "auto"] = "same"
     """Trees when parsing, where training is over first-order non-projective ones; auto: the better on dev."""

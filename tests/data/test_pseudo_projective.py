@@ -12,7 +12,7 @@ from arbora.data.tree import Tree
 from arbora.errors import InputError
 
 ENCODINGS = ("head", "path", "head+path")
-BOTH = PseudoProjective()
+BOTH = PseudoProjective(encoding="head+path")
 
 # "A hearing is scheduled on the issue today": on -> hearing crosses today -> scheduled.
 HEARING = ([-1, 2, 4, 4, 0, 2, 7, 5, 4], ["det", "nsubj", "aux", "root", "nmod", "det", "pobj", "advmod"])
@@ -52,7 +52,7 @@ def test_heads_whose_arc_would_not_cross_are_left_out():
 
 def test_marks_are_such_as_no_label_contains():
     assert PseudoProjective.for_labels(["obj", "nsubj:pass"]) == PseudoProjective()
-    how = PseudoProjective.for_labels(["obj", "a^b", "x~"], "head")
+    how = PseudoProjective.for_labels(["obj", "a^b", "x~"])
     assert (how.encoding, how.lifted, how.on_path) == ("head", "↑", "↓")
     heads, labels = HEARING[0], ["a^b" if label == "nsubj" else label for label in HEARING[1]]
     assert how.encode(heads, labels)[1][4] == "nmod↑a^b"

@@ -73,7 +73,7 @@ class Read(NamedTuple):
 class PseudoProjective:
     """How labels are marked; stored with the models that use it."""
 
-    encoding: Encoding = "head+path"
+    encoding: Encoding = "head"
     lifted: str = LIFTED[0]
     on_path: str = ON_PATH[0]
 
@@ -87,7 +87,7 @@ class PseudoProjective:
             )
 
     @classmethod
-    def for_labels(cls, labels: Iterable[str], encoding: Encoding = "head+path") -> PseudoProjective:
+    def for_labels(cls, labels: Iterable[str], encoding: Encoding = "head") -> PseudoProjective:
         """With marks that none of the labels contains; InputError where each is in use."""
         used = "\n".join(labels)
 
