@@ -97,6 +97,20 @@ void bind_encoded(nb::module_& m) {
                 if (s >= self.size()) throw nb::index_error("sentence out of range");
                 return self.sentence(s).n;
             }, "sentence"_a)
+        .def_prop_ro("lengths", [](const Encoded& self) {
+                Output<std::int64_t> output(self.size());
+                for (std::size_t s = 0; s < self.size(); ++s) output.data()[s] = self.sentence(s).n;
+                return output.numpy({self.size()});
+            }, nb::sig("def lengths(self) -> numpy.typing.NDArray[numpy.int64]"))
+        .def_prop_ro("heads", [](const Encoded& self) {
+                Output<std::int32_t> output(self.words());
+                std::int32_t* next = output.data();
+                for (std::size_t s = 0; s < self.size(); ++s) {
+                    const auto sentence = self.sentence(s);
+                    next = std::copy(sentence.heads + 1, sentence.heads + sentence.n + 1, next);
+                }
+                return output.numpy({self.words()});
+            }, nb::sig("def heads(self) -> numpy.typing.NDArray[numpy.int32]"))
         .def("set_heads", [](Encoded& self, const Line<std::int32_t>& heads) {
                 if (heads.size() != self.words()) throw InputError("heads: expected one per word");
                 self.set_heads(heads.data());

@@ -80,6 +80,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
             ("arbora.data.tree", ("Tree",)),
             ("arbora.data.columns", ("Columns", "columns_of")),
             ("arbora.data.projectivize", ("projectivize", "deprojectivize")),
+            ("arbora.data.pseudo_projective", ("PseudoProjective", "Restorer")),
             ("arbora.data.statistics", ("statistics",)),
             ("arbora.data.raw_text", ("raw_text",)),
             ("arbora.data.synthetic", ("generate",)),

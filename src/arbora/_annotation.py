@@ -19,7 +19,7 @@ from arbora.errors import DataError
 from arbora.inference import argmax
 from arbora.interfaces import Roots, Trees
 
-Projectivize: TypeAlias = Literal["flatten", "minimum-loss"]
+Projectivize: TypeAlias = Literal["flatten", "minimum-loss", "pseudo-projective"]
 Heads: TypeAlias = NDArray[np.int32]
 
 logger = logging.getLogger("arbora")
@@ -154,10 +154,11 @@ def single_root_heads(columns: Columns) -> Heads:
 def training_heads(columns: Columns, trees: Trees, roots: Roots, how: Projectivize) -> Heads:
     """The heads of all words, changed where crossing arcs or several roots may not be. Shape (W,).
 
-    Sentences that are known in part stay as they are; see `filled_heads`.
+    Sentences that are known in part stay as they are; see `filled_heads`. Arcs that are to be lifted with
+    marks in labels still cross; see `_lifts.lift`.
     """
     heads = single_root_heads(columns) if roots == "single" else np.array(columns.heads)
-    if trees == "nonprojective":
+    if trees == "nonprojective" or how == "pseudo-projective":
         return heads
     crossing, _, _ = measure_trees(heads, columns.offsets)
     offsets = columns.offsets

@@ -14,6 +14,7 @@ from arbora._annotation import Projectivize, crossing_arcs
 from arbora._stages import Which
 from arbora.config import from_dict, load_config, to_dict
 from arbora.data.columns import Columns
+from arbora.data.pseudo_projective import Encoding
 from arbora.errors import InputError
 from arbora.interfaces import Learner, Query, Roots, Trees
 from arbora.pipeline.lemmatizer import SETTINGS as LEMMATIZER_SETTINGS
@@ -50,7 +51,10 @@ class TrainConfig:
     """Of the learner, by name; `arbora info learner NAME` lists them."""
     weights: Which = "averaged"
     projectivize: Projectivize = "flatten"
-    """How crossing arcs of the treebank are changed where trees are projective."""
+    """How crossing arcs of the treebank are changed where trees are projective. pseudo-projective: lifted,
+    with marks in labels by which they are found again after parsing; `trees = "auto"` is projective then."""
+    encoding: Encoding = "head"
+    """What the marks of pseudo-projective trees tell."""
     decode: Literal["same", "projective", "auto"] = "same"
     """Trees when parsing, where training is over first-order non-projective ones; auto: the better on dev."""
     patience: int = 4
@@ -78,6 +82,21 @@ class TrainConfig:
             raise InputError(
                 f"decode: expected same with order = {self.order}, got {self.decode!r}; second-order scores "
                 "belong to the trees they were trained with"
+            )
+
+        if self.projectivize == "pseudo-projective":
+            self._check_marks()
+
+    def _check_marks(self) -> None:
+        if self.trees == "nonprojective":
+            raise InputError(
+                "projectivize: expected flatten or minimum-loss with trees = nonprojective, got "
+                "'pseudo-projective'; crossing arcs are found by one or the other"
+            )
+        if self.labels == "none":
+            raise InputError(
+                "projectivize: expected flatten or minimum-loss with labels = none, got 'pseudo-projective'; "
+                "its marks stand in labels"
             )
 
     @staticmethod
@@ -121,7 +140,8 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     shape = TreebankShape.of(columns)
     pick: dict[str, Any] = {}
     if config.trees == "auto":
-        pick["trees"] = "nonprojective" if shape.crossing_share > CROSSING_SHARE else "projective"
+        may_cross = shape.crossing_share > CROSSING_SHARE and config.projectivize != "pseudo-projective"
+        pick["trees"] = "nonprojective" if may_cross else "projective"
     if config.roots == "auto":
         pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
     if config.pruner == "auto":
@@ -167,7 +187,8 @@ class TreebankShape:
         whole = f"{self.sentences:,}"
         if asked.trees == "auto":
             share = f"{100 * self.crossing_share:.2g}% of arcs"
-            yield f"trees: {self.crossing_trees:,} of {whole} have crossing arcs ({share}): {chosen.trees}"
+            what = chosen.trees if chosen.projectivize != "pseudo-projective" else chosen.projectivize
+            yield f"trees: {self.crossing_trees:,} of {whole} have crossing arcs ({share}): {what}"
         if asked.roots == "auto":
             yield f"roots: {self.several_roots:,} of {whole} trees have several: {chosen.roots}"
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 import numpy as np
@@ -33,6 +33,38 @@ Decode: TypeAlias = Literal["argmax", "minimum-risk"]
 HEAD, LABEL = "HeadProb", "DeprelProb"
 TREE, RANK = "tree_probability", "kbest"
 MOST_TREES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Trees of sentences and how sure they are, all in a row; NaN for what is not known.
+
+    Per sentence, per tree (of which a sentence has `counts`), or per word of every tree.
+    """
+
+    counts: NDArray[np.int64]
+    entropies: NDArray[np.float64]
+    """Of the distribution over a sentence's trees, in nats."""
+    log_probabilities: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    """Per tree, divided by the temperature."""
+    heads: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    head_probabilities: NDArray[np.float64]
+    label_probabilities: NDArray[np.float64]
+    head_entropies: NDArray[np.float64]
+    known_head_probabilities: NDArray[np.float64]
+    """Of the head that a sentence came with, given what the parser chose elsewhere."""
+    known_label_probabilities: NDArray[np.float64]
+    arc_table: NDArray[np.float64]
+    """(n+1)² [head, dep] per sentence, where asked for."""
+    label_table: NDArray[np.float64]
+    """[word, label], where asked for; rows of zeros where there is no telling."""
+
+    @classmethod
+    def of(cls, found: GraphConfidence) -> Judgement:
+        """What the core found."""
+        return cls(**{each.name: getattr(found, each.name) for each in fields(cls)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +264,7 @@ def check_count(k: int) -> None:
 
 
 def make_parsed(
-    sentences: Iterable[Sentence], found: GraphConfidence, labels: Sequence[str], parser: Asked
+    sentences: Iterable[Sentence], found: Judgement, labels: Sequence[str], parser: Asked
 ) -> Iterator[list[Parsed]]:
     """The trees of each sentence; `labels` are the names of labels."""
     heads, numbers = found.heads.tolist(), found.labels.tolist()

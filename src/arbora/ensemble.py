@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import inference
-from arbora._core import GraphConfidence
-from arbora.confidence import Parsed, optional
+from arbora.confidence import Judgement, Parsed, optional
 from arbora.data.columns import Columns
 from arbora.data.encode import NOTHING
 from arbora.data.sentence import Sentence
@@ -90,7 +89,7 @@ class Ensemble:
             alone=[(each.heads, self._own_labels(i, each.labels)) for i, each in enumerate(found)],
         )
 
-    def _judge(self, columns: Columns, heads: Ints, threads: int) -> list[GraphConfidence]:
+    def _judge(self, columns: Columns, heads: Ints, threads: int) -> list[Judgement]:
         """What each parser thinks of these trees."""
         found = []
         for parser in self.parsers:
@@ -112,7 +111,7 @@ class Ensemble:
         bests = inference.argmax(tables, trees=trees, roots=roots, threads=threads)  # type: ignore[call-overload]
         return np.concatenate([best.heads[1:] for best in bests]).astype(np.int32)
 
-    def _label(self, columns: Columns, judged: list[GraphConfidence]) -> tuple[Ints, Floats]:
+    def _label(self, columns: Columns, judged: list[Judgement]) -> tuple[Ints, Floats]:
         """The most probable labels on the trees that were judged, and how sure they are."""
         sums = np.zeros((columns.words, len(self.labels)))
         counts = np.zeros(columns.words)

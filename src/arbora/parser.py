@@ -12,10 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import compact
-from arbora._core import Encoded, GraphConfidence, GraphJudge, in_memory
+from arbora._core import Encoded, in_memory
+from arbora._engines import CubeEngine, Engine, GraphEngine, Judge, Question
+from arbora._lifts import load_lifts, restored_judgement, restored_trees
 from arbora._reloaded import Reloaded
 from arbora.confidence import (
     Decode,
+    Judgement,
     Parsed,
     Temperatures,
     check_count,
@@ -28,15 +31,16 @@ from arbora.config import from_dict, to_dict
 from arbora.data.columns import Columns, parse_text
 from arbora.data.encode import INPUT_COLUMNS, InputColumn, Names
 from arbora.data.files import Source, open_output
+from arbora.data.pseudo_projective import PseudoProjective, Restorer
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, FormatOrAuto
 from arbora.distribution import TreeDistribution
 from arbora.errors import InputError, ModelError, require_threads
 from arbora.model_file import ModelFile, read_model, write_model
-from arbora.pruner import Pruner, PrunerSettings, pruner_scorer
+from arbora.pruner import Pruner, PrunerSettings, pruner_scorer, require_rule
 from arbora.registry import features
-from arbora.scorers import GraphSettings, LinearScorer
+from arbora.scorers import CubeScorer, CubeSettings, GraphSettings, LinearScorer
 
 logger = logging.getLogger("arbora")
 
@@ -60,27 +64,68 @@ class Parser(Reloaded):
     """Which labels each pair of tags had in training, (64 * 64 * labels,)."""
     tree: Floats
     labels: Floats | None = None
+    cube: CubeSettings | None = None
+    """How trees are searched by cube pruning; None: exactly."""
+    label_filter: Floats | None = None
+    """Of cube pruning: weights that tell which few labels of an arc to look at."""
     pruner: Pruner | None = None
+    lifts: PseudoProjective | None = None
+    """How marks in labels tell of arcs that cross; None: there are none."""
     about: dict[str, Any] = field(default_factory=dict)
     """How it was made: the resolved configuration, scores on dev, epochs."""
 
     def __repr__(self) -> str:
         s = self.settings
-        return f"<Parser: {s.trees} trees, order {s.order}, {len(self.names.labels)} labels>"
+        trees = s.trees if self.lifts is None else f"pseudo-projective ({self.lifts.encoding})"
+        search = "" if self.cube is None else f" by cube pruning, beam {self.cube.beam}"
+        return f"<Parser: {trees} trees, order {s.order}{search}, {len(self.plain_labels)} labels>"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_scorer", self.make_scorer(self.settings, self.names, self.seen))
+        scorer = self.make_scorer(self.settings, self.names, self.seen, self.cube)
+        object.__setattr__(self, "_scorer", scorer)
+        engine = (
+            CubeEngine(scorer, self.tree, self.labels, self.label_filter, self.pruner)
+            if isinstance(scorer, CubeScorer)
+            else GraphEngine(scorer, self.tree, self.labels, self.pruner)
+        )
+        object.__setattr__(self, "_engine", engine)
+        restorer = None if self.lifts is None else Restorer(self.lifts, self.names.labels)
+        object.__setattr__(self, "_restorer", restorer)
 
     @staticmethod
-    def make_scorer(settings: GraphSettings, names: Names, seen: NDArray[np.uint8]) -> LinearScorer:
+    def make_scorer(
+        settings: GraphSettings, names: Names, seen: NDArray[np.uint8], cube: CubeSettings | None = None
+    ) -> LinearScorer:
         """The scorer for a parser's settings."""
-        return LinearScorer(settings, features.create(settings.features), labels=len(names.labels), seen=seen)
+        templates, labels = features.create(settings.features), len(names.labels)
+        if cube is None:
+            return LinearScorer(settings, templates, labels=labels, seen=seen)
+        return CubeScorer(settings, cube, templates, labels=labels, seen=seen)
 
     @property
     def scorer(self) -> LinearScorer:
         """Scores of parts by these settings."""
         scorer: LinearScorer = self._scorer  # type: ignore[attr-defined]
         return scorer
+
+    @property
+    def engine(self) -> Engine:
+        """What finds trees."""
+        engine: Engine = self._engine  # type: ignore[attr-defined]
+        return engine
+
+    @property
+    def restorer(self) -> Restorer | None:
+        """What puts words back that were lifted so that no arcs cross; None where none were."""
+        restorer: Restorer | None = self._restorer  # type: ignore[attr-defined]
+        return restorer
+
+    @property
+    def plain_labels(self) -> tuple[str, ...]:
+        """The labels that trees may have: all of `names.labels` that have no marks."""
+        if self.lifts is None:
+            return self.names.labels
+        return tuple(filter(self.lifts.is_free_of_marks, self.names.labels))
 
     # Parsing
 
@@ -114,20 +159,10 @@ class Parser(Reloaded):
     ) -> tuple[Ints, Ints]:
         """The same for sentences that are encoded already."""
         require_threads(threads)
-        pruner = self.pruner
-        shape = None if pruner is None else pruner.settings
-        return self.scorer.native.parse(
-            sentences,
-            self.tree,
-            self.labels,
-            self.settings.labels == "staged",
-            None if pruner is None else pruner.scorer.native,
-            None if pruner is None else pruner.weights,
-            0 if shape is None else shape.keep,
-            0.0 if shape is None else shape.within,
-            keep_heads,
-            threads,
-        )
+        heads, labels = self.engine.trees(sentences, keep_heads=keep_heads, threads=threads)
+        if self.restorer is None:
+            return heads, labels
+        return restored_trees(self.restorer, heads, labels, sentences, keep_heads=keep_heads)
 
     @overload
     def parse(
@@ -243,42 +278,43 @@ class Parser(Reloaded):
         label_table: bool = False,
         keep_heads: bool = False,
         threads: int = 1,
-    ) -> GraphConfidence:
+    ) -> Judgement:
         """Trees and probabilities of all words of a treebank in one native call, as arrays.
 
         `decode="given"` takes the trees that the sentences have; `k` > 0 the k most probable ones. The tables
         hold the probabilities of all arcs, (n+1)² per sentence, and of all labels, (W, labels). First order
         takes O(n³) per sentence, second order with a pruner that keeps k heads O(n² k²).
+
+        Where marks in labels tell of crossing arcs, P(head) and P(tree) are those of lifted trees, P(label)
+        that of the label with any mark. Of k trees some may become the same with words put back; all stay.
         """
-        t = self.temperatures if temperatures is None else temperatures
-        encoded = sentences if isinstance(sentences, Encoded) else self.names.encode(sentences)
-        return self._judge.judge(
-            encoded,
+        question = Question(
             decode=decode,
             k=k,
-            tree_temperature=t.trees,
-            risk_temperature=t.risk * t.trees,
-            label_temperature=t.labels,
-            missed=t.missed,
             arc_table=arc_table,
             label_table=label_table,
             keep_heads=keep_heads,
             threads=threads,
         )
+        t = self.temperatures if temperatures is None else temperatures
+        return self.judging(sentences, question)(t)
 
-    @property
-    def _judge(self) -> GraphJudge:
-        pruner = self.pruner
-        return GraphJudge(
-            self.scorer.native,
-            self.tree,
-            self.labels,
-            self.settings.labels == "staged",
-            None if pruner is None else pruner.scorer.native,
-            None if pruner is None else pruner.weights,
-            0 if pruner is None else pruner.settings.keep,
-            0.0 if pruner is None else pruner.settings.within,
-        )
+    def judging(self, sentences: Columns | Encoded, question: Question) -> Judge:
+        """`judge` for several temperatures: what does not depend on these is computed once."""
+        encoded = sentences if isinstance(sentences, Encoded) else self.names.encode(sentences)
+        restorer = self.restorer
+        if restorer is None:
+            return self.engine.judging(encoded, question)
+        judge = self.engine.judging(encoded, replace(question, label_table=True))
+        is_given = question.decode == "given" and not question.k
+
+        def restored(temperatures: Temperatures) -> Judgement:
+            judged = restored_judgement(
+                restorer, judge(temperatures), encoded, keep_heads=question.keep_heads, given=is_given
+            )
+            return judged if question.label_table else replace(judged, label_table=np.zeros(0))
+
+        return restored
 
     def kbest(self, sentence: Sentence | Sequence[str], k: int, *, keep_heads: bool = False) -> list[Parsed]:
         """The k most probable trees (1 <= k <= 1000), best first; all of them where fewer exist.
@@ -294,23 +330,32 @@ class Parser(Reloaded):
 
     def distribution(self, sentence: Sentence | Sequence[str]) -> TreeDistribution:
         """The distribution over a sentence's trees, labels summed out; of first-order parsers."""
-        if self.settings.order != 1:
+        if self.settings.order != 1 or not isinstance(self.engine, GraphEngine):
             raise InputError(
-                "distribution: expected a first-order parser, got one of second order; P(head), P(tree) and "
-                "kbest are there for those, or train with order=1"
+                "distribution: expected a first-order parser with exact search, got another; P(head), "
+                "P(tree) and kbest are there for those, or train with order=1"
             )
         encoded = self.names.encode(_columns([as_sentence(sentence)]))
         t = self.temperatures
-        scores = self._judge.scores(encoded, 0, tree_temperature=t.trees, label_temperature=t.labels)
+        scores = self.engine.judge.scores(encoded, 0, tree_temperature=t.trees, label_temperature=t.labels)
         return TreeDistribution(scores, trees=self.settings.trees, roots=self.settings.roots)
 
     # The model file
 
     def rounded(self) -> Parser:
         """The parser that a file saved with `quantized` holds: to judge what is lost before saving."""
-        pruner = None if self.pruner is None else Pruner(self.pruner.settings, _rounded(self.pruner.weights))
-        labels = None if self.labels is None else _rounded(self.labels)
-        return replace(self, tree=_rounded(self.tree), labels=labels, pruner=pruner, about=dict(self.about))
+        pruner = self.pruner
+        if pruner is not None:
+            pruner = Pruner(pruner.settings, _rounded(pruner.weights), self.settings.roots)
+        labels, label_filter = (None if t is None else _rounded(t) for t in (self.labels, self.label_filter))
+        return replace(
+            self,
+            tree=_rounded(self.tree),
+            labels=labels,
+            label_filter=label_filter,
+            pruner=pruner,
+            about=dict(self.about),
+        )
 
     def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
         """Write the model file; `quantized` stores weights in one byte each, at a small loss of accuracy."""
@@ -321,6 +366,8 @@ class Parser(Reloaded):
         tables: dict[str, Floats] = {"tree": self.tree}
         if self.labels is not None:
             tables["labels"] = self.labels
+        if self.label_filter is not None:
+            tables["label_filter"] = self.label_filter
         if self.pruner is not None:
             tables["pruner"] = self.pruner.weights
         tensors: dict[str, NDArray[Any]] = {"seen": np.packbits(self.seen)}
@@ -331,6 +378,8 @@ class Parser(Reloaded):
             "hash": HASH_VERSION,
             "settings": to_dict(self.settings),
             "pruner": None if self.pruner is None else to_dict(self.pruner.settings),
+            **({} if self.lifts is None else {"lifts": to_dict(self.lifts)}),
+            **({} if self.cube is None else {"cube": to_dict(self.cube)}),
             "tags": list(self.names.tags),
             "labels": list(self.names.labels),
             "columns": None if self.names.columns is None else list(self.names.columns),
@@ -358,7 +407,9 @@ class Parser(Reloaded):
             settings = from_dict(GraphSettings, file.entry("settings", dict))
             names = Names(_names(file, "tags"), _names(file, "labels"), _input_columns(file))
             scorer = LinearScorer(settings, features.create(settings.features), labels=len(names.labels))
-            pruner = _load_pruner(file)
+            cube = _load_cube(file)
+            pruner = _load_pruner(file, settings)
+            lifts = load_lifts(file.metadata.get("lifts"), names)
             _temperatures(file.entry("about", dict))
         except InputError as error:
             what = f"{error}; the file is damaged or from another version"
@@ -371,7 +422,12 @@ class Parser(Reloaded):
             seen=seen,
             tree=_table(file, "tree", scorer.size("tree")),
             labels=None if settings.labels == "none" else _table(file, "labels", scorer.size("labels")),
+            cube=cube,
+            label_filter=None
+            if cube is None or settings.labels == "none"
+            else _table(file, "label_filter", scorer.size("labels")),
             pruner=pruner,
+            lifts=lifts,
             about=file.entry("about", dict),
         )
         return parser.remember(file)
@@ -389,11 +445,18 @@ def _rounded(weights: Floats) -> Floats:
     return compact.dequantize(compact.quantize(weights))
 
 
-def _load_pruner(file: ModelFile) -> Pruner | None:
+def _load_pruner(file: ModelFile, shape: GraphSettings) -> Pruner | None:
     if file.metadata.get("pruner") is None:
         return None
     settings = from_dict(PrunerSettings, file.entry("pruner", dict))
-    return Pruner(settings, _table(file, "pruner", pruner_scorer(settings).size()))
+    require_rule(settings, shape.trees)
+    return Pruner(settings, _table(file, "pruner", pruner_scorer(settings).size()), shape.roots)
+
+
+def _load_cube(file: ModelFile) -> CubeSettings | None:
+    if file.metadata.get("cube") is None:
+        return None
+    return from_dict(CubeSettings, file.entry("cube", dict))
 
 
 def _names(file: ModelFile, name: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +39,10 @@ def fit_temperatures(parser: Parser, dev: Columns, *, threads: int = 1) -> Tempe
     A dozen passes with sums over trees. What dev does not tell is 1.
     """
     encoded = parser.names.encode(dev)
-    heads, _ = parser.trees_of(encoded, threads=threads)
-    encoded.set_heads(heads)
-    right = heads == dev.heads
+    right = parser.trees_of(encoded, threads=threads)[0] == dev.heads
+    # Probabilities are those of lifted trees, with marks in their labels, where a parser has these.
+    parser = replace(parser, lifts=None)
+    encoded.set_heads(parser.trees_of(encoded, threads=threads)[0])
     labels = _label_temperature(parser, dev, threads) if parser.labels is not None else 1.0
 
     def sure(temperature: float) -> NDArray[np.float64]:

@@ -30,6 +30,7 @@ from arbora._annotation import (
 )
 from arbora._checkpoint import Checkpoint, Saved
 from arbora._core import Encoded, KeptArcs
+from arbora._lifts import lift
 from arbora._stages import Best, Floats, Observer, Scores, Silent, Stage
 from arbora._train_config import (
     TrainConfig,
@@ -122,15 +123,17 @@ class Training:
             observer.note(decision)
         self.threads = threads
         self.observer = observer
-        self.names = Names.of(train)
-        self.train = self.names.encode(train)
         self.settings = self._settings()
         if self.sums:
             self._check_order()
         heads = training_heads(train, self.settings.trees, self.settings.roots, self.config.projectivize)
+        marked, self.names, self.lifts = train, Names.of(train), None
+        if self.config.projectivize == "pseudo-projective":
+            heads, marked, self.names, self.lifts = lift(train, heads, self.config.encoding)
         filled = filled_heads(train, heads, self.settings.trees, self.settings.roots)
+        self.train = self.names.encode(marked)
         self.train.set_heads(np.where(heads < 0, heads, filled))
-        self.filled = self.names.encode(train)
+        self.filled = self.names.encode(marked)
         """As `train`, with trees for what is not known: arcs that a pruner must not take away."""
         self.filled.set_heads(filled)
         self.seen = np.asarray(self.train.seen_labels(len(self.names.labels)))
@@ -298,6 +301,7 @@ class Training:
             tree=np.ascontiguousarray(tree),
             labels=labels,
             pruner=self._pruner(done),
+            lifts=self.lifts,
             about=about,
         )
 

@@ -593,3 +593,20 @@ def test_ctrl_c_before_the_parser(train_all, tmp_path, monkeypatch, stage):
     assert result.status == 130
     assert "there is no model" in result.stderr
     assert not (tmp_path / "m.arbora").exists()
+
+
+def test_pseudo_projective_trees(train, arbora, invented, tmp_path):
+    """Marks are told of, and what is parsed has none; trees that may cross as well are refused."""
+    lifted = ("-p", "projectivize=pseudo-projective")
+    result = train("--epochs", 2, *lifted)
+    assert result.status == 0
+    assert "pseudo-projective (head) trees, single root" in result.stdout
+    assert re.search(r"trees: \d+ of 80 have crossing arcs \(.*\): pseudo-projective", result.stderr)
+    assert "lifts.encoding\thead\nlifts.lifted\t^\n" in arbora("info", "m.arbora").stdout
+    parsed = arbora("parse", invented[1], "-m", "m.arbora").stdout
+    assert not any(
+        mark in line.split("\t")[7] for line in parsed.splitlines() if "\t" in line for mark in "^~"
+    )
+    refused = train("--trees", "nonprojective", *lifted)
+    assert refused.status == 2
+    assert "with trees = nonprojective, got 'pseudo-projective'" in " ".join(refused.stderr.split())

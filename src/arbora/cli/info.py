@@ -43,7 +43,7 @@ COUNTED = {
 """Lists in the metadata of parts: how deep they are, and what is in them."""
 
 
-MAIN_SETTINGS = ("trees", "roots", "order", "labels", "features", "learner")
+MAIN_SETTINGS = ("parser", "trees", "roots", "order", "labels", "features", "learner")
 MOST_NAMES = 20
 
 
@@ -308,6 +308,8 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
     elif isinstance(metadata.get("settings"), Mapping):
         chosen = {**(config if isinstance(config, Mapping) else {}), **metadata["settings"]}
         yield "settings", ", ".join(f"{name} {chosen[name]}" for name in MAIN_SETTINGS if name in chosen)
+    yield from _flat(metadata.get("cube"), "cube")
+    yield from _flat(metadata.get("lifts"), "lifts")
     if isinstance(about, Mapping):
         scores = about.get("dev")
         if isinstance(scores, Mapping) and "parts" not in metadata:

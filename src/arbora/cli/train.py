@@ -338,10 +338,12 @@ class Report:
             on_dev += " with tags of its own"
         if "las" in scores and any(":" in label for label in self.trained.parser.names.labels):
             on_dev += " (LAS with subtypes, as of `arbora eval --subtypes`)"
+        lifts = self.trained.parser.lifts
+        trees = config["trees"] if lifts is None else f"pseudo-projective ({lifts.encoding})"
         lines = [
             f"{self.model}: {self._bytes():,} bytes, after {show_seconds(self.seconds)}",
             f"epoch {self.trained.best_epoch} of the tree stage: {on_dev}",
-            f"{config['trees']} trees, {config['roots']} root, order {config['order']}, "
+            f"{trees} trees, {config['roots']} root, order {config['order']}, "
             f"labels {config['labels']}, {config['learner']}",
         ]
         of_parts = self.trained.pipeline.about["dev"]

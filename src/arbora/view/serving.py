@@ -129,7 +129,7 @@ class Engine:
             "trees": settings.trees,
             "roots": settings.roots,
             "order": settings.order,
-            "labels": list(self.parser.names.labels),
+            "labels": list(self.parser.plain_labels),
             "is_calibrated": self.parser.is_calibrated,
             "reads_text": self.segments,
             "tags_words": self.tags,
