@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import compact
-from arbora._core import Encoded, GraphConfidence, GraphJudge, in_memory
+from arbora._core import Encoded, GraphConfidence, GraphJudge, Pruning, in_memory
 from arbora.confidence import (
     Decode,
     Parsed,
@@ -33,7 +33,7 @@ from arbora.data.treebank import ColumnReader, FormatOrAuto
 from arbora.distribution import TreeDistribution
 from arbora.errors import InputError, ModelError, require_threads
 from arbora.model_file import ModelFile, read_model, write_model
-from arbora.pruner import Pruner, PrunerSettings, pruner_scorer
+from arbora.pruner import Pruner, PrunerSettings, pruner_scorer, require_rule
 from arbora.registry import features
 from arbora.scorers import GraphSettings, LinearScorer
 
@@ -114,7 +114,6 @@ class Parser:
         """The same for sentences that are encoded already."""
         require_threads(threads)
         pruner = self.pruner
-        shape = None if pruner is None else pruner.settings
         return self.scorer.native.parse(
             sentences,
             self.tree,
@@ -122,8 +121,7 @@ class Parser:
             self.settings.labels == "staged",
             None if pruner is None else pruner.scorer.native,
             None if pruner is None else pruner.weights,
-            0 if shape is None else shape.keep,
-            0.0 if shape is None else shape.within,
+            Pruning() if pruner is None else pruner.settings.native,
             keep_heads,
             threads,
         )
@@ -275,8 +273,7 @@ class Parser:
             self.settings.labels == "staged",
             None if pruner is None else pruner.scorer.native,
             None if pruner is None else pruner.weights,
-            0 if pruner is None else pruner.settings.keep,
-            0.0 if pruner is None else pruner.settings.within,
+            Pruning() if pruner is None else pruner.settings.native,
         )
 
     def kbest(self, sentence: Sentence | Sequence[str], k: int, *, keep_heads: bool = False) -> list[Parsed]:
@@ -307,7 +304,9 @@ class Parser:
 
     def rounded(self) -> Parser:
         """The parser that a file saved with `quantized` holds: to judge what is lost before saving."""
-        pruner = None if self.pruner is None else Pruner(self.pruner.settings, _rounded(self.pruner.weights))
+        pruner = self.pruner
+        if pruner is not None:
+            pruner = Pruner(pruner.settings, _rounded(pruner.weights), self.settings.roots)
         labels = None if self.labels is None else _rounded(self.labels)
         return replace(self, tree=_rounded(self.tree), labels=labels, pruner=pruner, about=dict(self.about))
 
@@ -357,7 +356,7 @@ class Parser:
             settings = from_dict(GraphSettings, file.entry("settings", dict))
             names = Names(_names(file, "tags"), _names(file, "labels"), _input_columns(file))
             scorer = LinearScorer(settings, features.create(settings.features), labels=len(names.labels))
-            pruner = _load_pruner(file)
+            pruner = _load_pruner(file, settings)
             _temperatures(file.entry("about", dict))
         except InputError as error:
             what = f"{error}; the file is damaged or from another version"
@@ -387,11 +386,12 @@ def _rounded(weights: Floats) -> Floats:
     return compact.dequantize(compact.quantize(weights))
 
 
-def _load_pruner(file: ModelFile) -> Pruner | None:
+def _load_pruner(file: ModelFile, shape: GraphSettings) -> Pruner | None:
     if file.metadata.get("pruner") is None:
         return None
     settings = from_dict(PrunerSettings, file.entry("pruner", dict))
-    return Pruner(settings, _table(file, "pruner", pruner_scorer(settings).size()))
+    require_rule(settings, shape.trees)
+    return Pruner(settings, _table(file, "pruner", pruner_scorer(settings).size()), shape.roots)
 
 
 def _names(file: ModelFile, name: str) -> tuple[str, ...]:
