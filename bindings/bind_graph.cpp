@@ -131,6 +131,7 @@ void bind_arcs(nb::module_& m) {
         .def("__init__", [](PruningSettings* self, const std::string& rule, int keep, double within, double alpha) {
                 if (rule != "margin" && rule != "max-marginal") throw InputError("rule: expected margin or max-marginal, got " + rule);
                 if (keep < 1) throw InputError("keep: expected at least 1 head per word, got " + std::to_string(keep));
+                if (!(within >= 0.0)) throw InputError("within: expected 0 or more, got " + std::to_string(within));
                 if (!(alpha >= 0.0 && alpha <= 1.0)) throw InputError("alpha: expected 0 to 1, got " + std::to_string(alpha));
                 const auto known = rule == "margin" ? graph::PruningRule::margin : graph::PruningRule::max_marginal;
                 new (self) PruningSettings{known, keep, within, alpha};

@@ -193,7 +193,7 @@ void Candidates::prune(const feature::Sentence& sentence, const ArcSet* among) {
 
 void Candidates::filter(const ArcSet& among, const float* scores) {
     if (!filter_.run(among, scores, model_->roots, pruner_->alpha)) throw NoTreeError("the arcs that were looked at hold no projective tree");
-    filter_.keep(kept_);
+    filter_.keep(pruner_->within, kept_);
 }
 
 void Candidates::add_best_tree() {

@@ -26,7 +26,7 @@ struct Pruner {
     const Model* model = nullptr;
     WeightView weights;
     int keep = 0;        // heads per word at most, besides the word before it; max_marginal: those that it looks at
-    double within = 0;   // of the best head's score
+    double within = 0;   // of the best head's score; max_marginal: of the best tree's
     PruningRule rule = PruningRule::margin;
     double alpha = 0;    // max_marginal: see filter.hpp
 };

@@ -28,7 +28,8 @@ bool Filter::run(const ArcSet& arcs, const float* arc_scores, Roots roots, doubl
     return true;
 }
 
-void Filter::keep(ArcSet& kept) const {
+void Filter::keep(double within, ArcSet& kept) const {
+    const double enough = std::min(threshold_, double{marginals_.best()} - within);
     kept.n = arcs_->n;
     kept.first.assign(2, 0);
     kept.heads.clear();
@@ -36,7 +37,7 @@ void Filter::keep(ArcSet& kept) const {
         for (int a = arcs_->first[d]; a < arcs_->first[d + 1]; ++a) {
             // The best tree is named besides: its arcs' max-marginals are sums in another order, and may be rounded below its score.
             const int h = arcs_->heads[a];
-            if (double{marginals_.values()[a]} >= threshold_ || marginals_.best_tree()[d] == h) kept.heads.push_back(h);
+            if (double{marginals_.values()[a]} >= enough || marginals_.best_tree()[d] == h) kept.heads.push_back(h);
         }
         kept.first.push_back(kept.size());
     }

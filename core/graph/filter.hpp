@@ -2,7 +2,7 @@
 //
 // With m the max-marginals of the arcs (max_marginals.hpp), arcs below
 //   t(w) = alpha max m + (1 - alpha) mean m
-// are dropped. max m is the best tree's score, so that tree always stays, and so does every tree that scores t or more. Arcs that
+// are dropped; with a model of probabilities, a plain distance from max m may serve instead: log odds. max m is the best tree's score, so that tree always stays, and so does every tree that scores t or more. Arcs that
 // are in no projective tree are dropped, and do not count for the mean. In long sentences each word brings only its `among` heads of
 // the best scores, and the word before it, so that the time is O(n^2) for the scores and O(n^2 among) for the chart.
 // Filter loss: the gold tree should score above t, by a margin of one per word,
@@ -28,7 +28,9 @@ public:
 
     // After run():
     double threshold() const { return threshold_; }
-    void keep(ArcSet& kept) const;  // another set than the one that was given
+    // Arcs that are above the threshold, or whose max-marginal is `within` of the best tree's score. kept: another set than the
+    // one that was given.
+    void keep(double within, ArcSet& kept) const;
     // The derivative of the threshold by each arc's score.
     void slopes(std::vector<double>& slopes);
     const MaxMarginals& marginals() const { return marginals_; }

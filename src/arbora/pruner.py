@@ -1,8 +1,12 @@
 """A pruner: a small first-order model that leaves each word a few heads, so that a parser has less to do.
 
-Two rules choose by its scores. `margin`: each word keeps its best few heads. `max-marginal`: an arc stays where
-the best projective tree that has it scores at least α of the best tree's score and 1 - α of what such trees
-score on average [rush-2012]; what an arc is worth then depends on what else fits, and the best tree stays.
+Three rules choose by its scores. `margin`: each word keeps its best few heads. The others look at an arc's
+max-marginal, the score of the best projective tree that has it: what an arc is worth then depends on what else
+fits, and the best tree always stays.
+
+    max-marginal    m(arc) >= α max m + (1 - α) mean m, learned by filter loss [rush-2012]
+    tree-odds       m(arc) >= max m - log_odds, learned as a distribution over trees: the arc's best tree is at
+                    most so many times less probable than the best of all
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from arbora.scorers.linear import LARGEST_TABLE, SMALLEST_TABLE
 
 MOST_KEPT = 1_000_000
 
-Rule: TypeAlias = Literal["margin", "max-marginal"]
+Rule: TypeAlias = Literal["margin", "max-marginal", "tree-odds"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,15 +37,17 @@ class PrunerSettings:
     features: str = "pruner-v1"
     bits: int = 18
     rule: Rule = "margin"
-    """max-marginal: for projective trees alone."""
+    """max-marginal and tree-odds are for projective trees alone."""
     keep: int = 12
     """Of the rule margin: heads per word at most, besides the word before it."""
     within: float = 2.5
     """Of the rule margin: only heads whose score is this near to the best one's."""
     alpha: float = 0.5
     """Of the rule max-marginal: 0 keeps what is above the average, 1 the best tree alone."""
+    log_odds: float = 6.0
+    """Of the rule tree-odds: how far an arc's best tree may be below the best one, as the log of a ratio."""
     among: int = 64
-    """Of the rule max-marginal: heads per word that it looks at, those of the best scores."""
+    """Of max-marginal and tree-odds: heads per word that they look at, those of the best scores."""
 
     def __post_init__(self) -> None:
         if not SMALLEST_TABLE <= self.bits <= LARGEST_TABLE:
@@ -54,6 +60,8 @@ class PrunerSettings:
             raise InputError(f"rule: expected {' or '.join(get_args(Rule))}, got {self.rule!r}")
         if not 0 <= self.alpha <= 1:
             raise InputError(f"alpha: expected 0 to 1, got {self.alpha!r}")
+        if not 0 <= self.log_odds < math.inf:
+            raise InputError(f"log_odds: expected a finite number of at least 0, got {self.log_odds!r}")
         if not 1 <= self.among <= MOST_KEPT:
             raise InputError(f"among: expected 1 to {MOST_KEPT} heads per word, got {self.among!r}")
 
@@ -62,7 +70,9 @@ class PrunerSettings:
         """As the core wants it."""
         if self.rule == "margin":
             return Pruning("margin", keep=self.keep, within=self.within)
-        return Pruning("max-marginal", keep=self.among, alpha=self.alpha)
+        if self.rule == "max-marginal":
+            return Pruning("max-marginal", keep=self.among, alpha=self.alpha)
+        return Pruning("max-marginal", keep=self.among, alpha=1.0, within=self.log_odds)
 
 
 class Pruner:
@@ -99,8 +109,8 @@ def pruner_scorer(settings: PrunerSettings, roots: Roots = "single") -> LinearSc
 
 def require_rule(settings: PrunerSettings, trees: Trees) -> None:
     """InputError where the pruner's rule is not for such trees."""
-    if settings.rule == "max-marginal" and trees != "projective":
+    if settings.rule != "margin" and trees != "projective":
         raise InputError(
-            "rule: expected margin for trees that may cross, got max-marginal, which asks for the best "
+            f"rule: expected margin for trees that may cross, got {settings.rule}, which asks for the best "
             'projective trees; choose pruner_settings.rule = "margin", or trees = "projective"'
         )
