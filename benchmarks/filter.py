@@ -26,6 +26,7 @@ from arbora._annotation import check_treebank, training_heads
 from arbora._core import Encoded
 from arbora.data.columns import Columns, columns_of
 from arbora.data.encode import Names
+from arbora.data.sentence import Sentence
 from arbora.data.treebank import gather
 from arbora.interfaces import Learner, Problem
 from arbora.problems import FilterProblem, GraphProblem
@@ -66,7 +67,6 @@ class Line:
     settings: PrunerSettings
     learner: Learner
     thresholds: Sequence[float]
-    train_alpha: float = 0.6
 
     @property
     def field(self) -> str:
@@ -77,7 +77,7 @@ class Line:
         scorer = pruner_scorer(self.settings)
         if self.settings.rule != "max-marginal":
             return GraphProblem(scorer, sentences)
-        return FilterProblem(scorer, sentences, alpha=self.train_alpha, among=self.settings.among)
+        return FilterProblem(scorer, sentences, alpha=self.settings.alpha, among=self.settings.among)
 
 
 def lines(*, quick: bool) -> list[Line]:
@@ -139,18 +139,11 @@ def at_target(rows: Sequence[Row], target: float) -> tuple[float, float] | None:
 
 def long_sentences(columns: Columns, words: int) -> Columns:
     """One sentence of so many words: dev's, one after the other."""
-    found = []
-    for sentence in columns.sentences():
-        found += sentence.words
-        if len(found) >= words:
-            break
-    joined = type(sentence).from_lists(
-        [word.form for word in found[:words]],
-        lemmas=[word.lemma for word in found[:words]],
-        upos=[word.upos for word in found[:words]],
-        xpos=[word.xpos for word in found[:words]],
-    )
-    return columns_of([joined])
+    rows = [
+        row for s in columns.sentences() for row in zip(s.forms, s.upos, s.lemmas, s.xpos, s.feats, strict=True)
+    ]
+    forms, upos, lemmas, xpos, feats = zip(*rows[:words], strict=True)
+    return columns_of([Sentence.from_lists(forms, upos, lemmas=lemmas, xpos=xpos, feats=feats)])
 
 
 def costs(columns: Columns, names: Names, models: dict[str, Pruner]) -> Iterator[str]:
