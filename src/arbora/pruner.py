@@ -1,12 +1,12 @@
 """A pruner: a small first-order model that leaves each word a few heads, so that a parser has less to do.
 
 Three rules choose by its scores. `margin`: each word keeps its best few heads. The others look at an arc's
-max-marginal, the score of the best projective tree that has it: what an arc is worth then depends on what else
-fits, and the best tree always stays.
+max-marginal, the score of the best projective tree that has it: what an arc is worth then depends on what
+else fits, and the best tree always stays.
 
     max-marginal    m(arc) >= α max m + (1 - α) mean m, learned by filter loss [rush-2012]
-    tree-odds       m(arc) >= max m - log_odds, learned as a distribution over trees: the arc's best tree is at
-                    most so many times less probable than the best of all
+    tree-odds       m(arc) >= max m - log_odds, learned as a distribution over trees: the arc's best tree is
+                    at most so many times less probable than the best of all
 """
 
 from __future__ import annotations

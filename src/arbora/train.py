@@ -63,7 +63,8 @@ FILTER_LEARNER = Perceptron(epochs=4)
 LABEL_PROBABILITIES = Adagrad(C=3.0, rate=1.0, floor=3.0, epochs=4)
 PRUNER_PROBABILITIES = Adagrad(C=0.1, rate=1.0, floor=30.0, epochs=3)
 PRUNER_SCALE = 0.25
-"""For the rule margin: of the scores of a pruner of probabilities, which differ more than those of one with margins of 1."""
+"""Of the scores of a pruner of probabilities, which differ more than those of one with margins of 1; for the
+rule margin."""
 
 
 @dataclass(frozen=True)

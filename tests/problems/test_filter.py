@@ -1,4 +1,4 @@
-"""Filters: what they keep against all trees of tiny sentences, their loss by its definition, and learning it."""
+"""Filters: what they keep against all trees of tiny sentences, their loss, and learning it."""
 
 import numpy as np
 import pytest
@@ -94,7 +94,8 @@ def test_the_loss_is_the_gold_tree_below_the_threshold(alpha):
         margin = sum(scores[head, dep] for dep, head in enumerate(sentence.heads, 1)) - threshold
         plain, augmented = (made.answer(s, w, query) for query in (Query.ARGMAX, Query.COST_AUGMENTED))
         assert plain.loss == (n if margin < -1e-4 else plain.loss if margin < 1e-4 else 0)
-        assert augmented.hinge == pytest.approx(max(0, n - margin) if len(augmented.difference) else 0, abs=1e-3)
+        hinge = max(0, n - margin) if len(augmented.difference) else 0
+        assert augmented.hinge == pytest.approx(hinge, abs=1e-3)
         if plain.loss:
             assert plain.margin == pytest.approx(margin, abs=1e-3)
 
@@ -141,7 +142,7 @@ def test_what_a_filter_does_not_answer():
 
 def test_what_is_no_filter_problem():
     crossing = treebank(20, seed=8, nonprojective=1.0)
-    with pytest.raises(InputError, match="sentence .*, word .*: expected an arc that crosses no other"):
+    with pytest.raises(InputError, match=r"sentence .*, word .*: expected an arc that crosses no other"):
         problem(crossing)
     encoded = Names.of(COLUMNS).encode(COLUMNS)
     with pytest.raises(InputError, match="first-order model of projective trees"):

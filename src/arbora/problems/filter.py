@@ -1,17 +1,17 @@
-"""A learner's questions about a filter: does the right tree score above the threshold that arcs are dropped by?
+"""A learner's questions about a filter: does the right tree score above the threshold?
 
 The max-marginal of an arc is the score of the best projective tree that has it. Arcs are dropped whose
 max-marginal is below
 
     t(w) = α max + (1 - α) mean
 
-of all arcs' max-marginals, so that the right tree is left whole where it scores at least t(w). The filter loss
-asks for that, with a margin of one per word [rush-2012, weiss-2010]:
+of all arcs' max-marginals, so that the right tree is left whole where it scores at least t(w). The filter
+loss asks for that, with a margin of one per word [rush-2012, weiss-2010]:
 
     max{0, n + t(w) - <w, f(x, y*)>}
 
-and its negative subgradient is f(x, y*) - α f(x, ŷ) - (1 - α) mean_a f(x, y_a), with ŷ the best tree and y_a the
-best one that has arc a. O(n³) per sentence; O(n²) where it is longer than `among` words.
+and its negative subgradient is f(x, y*) - α f(x, ŷ) - (1 - α) mean_a f(x, y_a), with ŷ the best tree and y_a
+the best one that has arc a. O(n³) per sentence; O(n²) where it is longer than `among` words.
 """
 
 from __future__ import annotations
@@ -101,4 +101,6 @@ def _with_margin(query: Query) -> bool:
 
 
 def _not_answered(what: str) -> InputError:
-    return InputError(f"{what}: a filter answers argmax and cost_augmented; choose a learner that asks no more")
+    return InputError(
+        f"{what}: a filter answers argmax and cost_augmented; choose a learner that asks no more"
+    )
