@@ -86,7 +86,7 @@ def lines(*, quick: bool) -> list[Line]:
     filtered = PrunerSettings(rule="max-marginal")
     odds = PrunerSettings(rule="tree-odds")
     large = replace(odds, features="graph-v1", bits=20)
-    wide, log_odds = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0), (4.0, 5.0, 5.5, 6.0, 6.5, 7.0, 8.0)
+    wide, log_odds = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0), (4.0, 5.0, 5.5, 6.0, 6.5, 7.0, 8.0, 9.0, 10.0)
     alphas = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
     made = [
         Line("margin, passive-aggressive", margin, PRUNER_LEARNER, wide),

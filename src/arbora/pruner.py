@@ -46,7 +46,7 @@ class PrunerSettings:
     """Of the rule max-marginal: 0 keeps what is above the average, 1 the best tree alone."""
     log_odds: float = 6.0
     """Of the rule tree-odds: how far an arc's best tree may be below the best one, as the log of a ratio."""
-    among: int = 64
+    among: int = 32
     """Of max-marginal and tree-odds: heads per word that they look at, those of the best scores."""
 
     def __post_init__(self) -> None:
