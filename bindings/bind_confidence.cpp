@@ -44,11 +44,11 @@ Decode decode_of(const std::string& name) {
 }
 
 void make_judged(Judged* self, const Model& model, Line<float> tree, std::optional<Line<float>> labels, bool staged, const Model* pruner,
-                 std::optional<Line<float>> pruner_weights, int keep, double within) {
+                 std::optional<Line<float>> pruner_weights, const PruningSettings& pruning) {
     check_size(tree.size(), model.tree_size, "tree");
     if (labels) check_size(labels->size(), model.label_size, "labels");
     Pruner used;
-    if (pruner != nullptr && pruner_weights) used = pruner_of(*pruner, *pruner_weights, keep, within);
+    if (pruner != nullptr && pruner_weights) used = pruner_of(*pruner, *pruner_weights, pruning);
     new (self) Judged{&model, std::move(tree), std::move(labels), staged, std::move(pruner_weights), used};
 }
 
@@ -81,11 +81,11 @@ void bind_result(nb::module_& m) {
 void bind_confidence(nb::module_& m) {
     bind_result(m);
     nb::class_<Judged>(m, "GraphJudge", "A graph parser that says how sure it is; see arbora.confidence.")
-        .def("__init__", &make_judged, "model"_a, "tree"_a, "labels"_a.none(), "staged"_a, "pruner"_a.none(), "pruner_weights"_a.none(), "keep"_a,
-             "within"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 6>(),
+        .def("__init__", &make_judged, "model"_a, "tree"_a, "labels"_a.none(), "staged"_a, "pruner"_a.none(), "pruner_weights"_a.none(), "pruning"_a,
+             nb::keep_alive<1, 2>(), nb::keep_alive<1, 6>(),
              nb::sig("def __init__(self, model: GraphModel, tree: numpy.typing.NDArray[numpy.float32], "
                      "labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, "
-                     "pruner_weights: numpy.typing.NDArray[numpy.float32] | None, keep: int, within: float) -> None"))
+                     "pruner_weights: numpy.typing.NDArray[numpy.float32] | None, pruning: Pruning) -> None"))
         .def("judge", [](const Judged& self, const Encoded& sentences, const std::string& decode, int k, double tree_temperature,
                          double risk_temperature, double label_temperature, double missed, bool arc_table, bool label_table, bool keep_heads, int threads) {
                 const Asked asked{decode_of(decode), k,           tree_temperature, risk_temperature, label_temperature,

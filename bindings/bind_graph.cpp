@@ -17,6 +17,7 @@
 #include "errors/errors.hpp"
 #include "graph.hpp"
 #include "graph/batch.hpp"
+#include "graph/filter.hpp"
 #include "graph/likelihood.hpp"
 
 namespace arbora {
@@ -140,6 +141,15 @@ void bind_encoded(nb::module_& m) {
 }
 
 void bind_arcs(nb::module_& m) {
+    nb::class_<PruningSettings>(m, "Pruning", "How a pruner chooses arcs; see arbora.pruner.")
+        .def("__init__", [](PruningSettings* self, const std::string& rule, int keep, double within, double alpha) {
+                if (rule != "margin" && rule != "max-marginal") throw InputError("rule: expected margin or max-marginal, got " + rule);
+                if (keep < 1) throw InputError("keep: expected at least 1 head per word, got " + std::to_string(keep));
+                if (!(within >= 0.0)) throw InputError("within: expected 0 or more, got " + std::to_string(within));
+                if (!(alpha >= 0.0 && alpha <= 1.0)) throw InputError("alpha: expected 0 to 1, got " + std::to_string(alpha));
+                const auto known = rule == "margin" ? graph::PruningRule::margin : graph::PruningRule::max_marginal;
+                new (self) PruningSettings{known, keep, within, alpha};
+            }, "rule"_a = "margin", "keep"_a = 1, "within"_a = 0.0, "alpha"_a = 0.0);
     nb::class_<KeptArcs>(m, "KeptArcs", "The arcs that a pruner left.")
         .def("__len__", [](const KeptArcs& self) { return self.sets.size(); })
         .def_prop_ro("arcs", [](const KeptArcs& self) {
@@ -158,13 +168,13 @@ void bind_arcs(nb::module_& m) {
 }
 
 nb::object parse_batch(const Model& self, const Encoded& sentences, const Line<float>& tree, const std::optional<Line<float>>& labels,
-                       bool staged, const Model* pruner_model, const std::optional<Line<float>>& pruner_weights, int keep, double within,
-                       bool keep_heads, int threads) {
+                       bool staged, const Model* pruner_model, const std::optional<Line<float>>& pruner_weights,
+                       const PruningSettings& pruning, bool keep_heads, int threads) {
     check_size(tree.size(), self.tree_size, "tree");
     if (labels) check_size(labels->size(), self.label_size, "labels");
     const graph::WeightView weights{tree.data(), labels ? labels->data() : nullptr, 1.0};
     Pruner pruner;
-    if (pruner_model != nullptr && pruner_weights) pruner = pruner_of(*pruner_model, *pruner_weights, keep, within);
+    if (pruner_model != nullptr && pruner_weights) pruner = pruner_of(*pruner_model, *pruner_weights, pruning);
     graph::Parsed parsed;
     {
         const nb::gil_scoped_release release;
@@ -257,16 +267,16 @@ void bind_model(nb::module_& m) {
         .def("pull_back", &pull_back, "sentences"_a, "sentence"_a, "arcs"_a, "siblings"_a.none(), "grandparents"_a.none(),
              nb::sig("def pull_back(self, sentences: Encoded, sentence: int, arcs: numpy.typing.NDArray[numpy.float64], "
                      "siblings: numpy.typing.NDArray[numpy.float64] | None, grandparents: numpy.typing.NDArray[numpy.float64] | None) -> SparseVector"))
-        .def("prune", [](const Model& self, const Encoded& sentences, const Line<float>& weights, int keep, double within, int threads) {
-                const Pruner pruner = pruner_of(self, weights, keep, within);
+        .def("prune", [](const Model& self, const Encoded& sentences, const Line<float>& weights, const PruningSettings& pruning, int threads) {
+                const Pruner pruner = pruner_of(self, weights, pruning);
                 const nb::gil_scoped_release release;
                 return KeptArcs{graph::prune(sentences, pruner, threads)};
-            }, "sentences"_a, "weights"_a, "keep"_a, "within"_a, "threads"_a)
+            }, "sentences"_a, "weights"_a, "pruning"_a, "threads"_a)
         .def("parse", &parse_batch, "sentences"_a, "tree"_a, "labels"_a.none(), "staged"_a, "pruner"_a.none(), "pruner_weights"_a.none(),
-             "keep"_a, "within"_a, "keep_heads"_a, "threads"_a,
+             "pruning"_a, "keep_heads"_a, "threads"_a,
              nb::sig("def parse(self, sentences: Encoded, tree: numpy.typing.NDArray[numpy.float32], "
                      "labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, "
-                     "pruner_weights: numpy.typing.NDArray[numpy.float32] | None, keep: int, within: float, keep_heads: bool, threads: int) "
+                     "pruner_weights: numpy.typing.NDArray[numpy.float32] | None, pruning: Pruning, keep_heads: bool, threads: int) "
                      "-> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"));
 }
 
@@ -291,6 +301,28 @@ nb::class_<Asked> bind_treebank(nb::module_& m, const char* name, const char* do
             }, "sentence"_a, "weights"_a, "cost_augmented"_a,
             nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
         .def("total", [](Asked& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
+                const auto chosen = chosen_of(sentences, self.size());
+                return answer([&] { return self.total(chosen, weights, cost_augmented); });
+            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
+            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
+                    "tuple[float, float, SparseVector]"));
+}
+
+void bind_filter(nb::module_& m) {
+    using graph::FilterQuestions;
+    nb::class_<FilterQuestions>(m, "FilterQuestions", "What a learner may ask about the filter loss of a treebank; see arbora.problems.filter.")
+        .def("__init__", [](FilterQuestions* self, const Model& model, const Encoded& sentences, double alpha, int among, int threads) {
+                const nb::gil_scoped_release release;
+                new (self) FilterQuestions(model, sentences, alpha, among, threads);
+            }, "model"_a, "sentences"_a, "alpha"_a, "among"_a, "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def("__len__", &FilterQuestions::size)
+        .def_prop_ro("weight_count", &FilterQuestions::weight_count)
+        .def("ask", [](FilterQuestions& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
+                check_sentence(self, sentence);
+                return answer([&] { return self.ask(sentence, weights, cost_augmented); });
+            }, "sentence"_a, "weights"_a, "cost_augmented"_a,
+            nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
+        .def("total", [](FilterQuestions& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
                 const auto chosen = chosen_of(sentences, self.size());
                 return answer([&] { return self.total(chosen, weights, cost_augmented); });
             }, "sentences"_a, "weights"_a, "cost_augmented"_a,
@@ -364,6 +396,7 @@ void bind_graph(nb::module_& m) {
     bind_encoded(m);
     bind_arcs(m);
     bind_model(m);
+    bind_filter(m);
     bind_questions(m);
     bind_likelihood(m);
 }

@@ -6,11 +6,18 @@
 
 namespace arbora {
 
-inline graph::Pruner pruner_of(const graph::Model& model, const Line<float>& weights, int keep, double within) {
+// How arcs are chosen, as Python gives it.
+struct PruningSettings {
+    graph::PruningRule rule = graph::PruningRule::margin;
+    int keep = 1;
+    double within = 0.0;
+    double alpha = 0.0;
+};
+
+inline graph::Pruner pruner_of(const graph::Model& model, const Line<float>& weights, const PruningSettings& settings) {
     check_size(weights.size(), graph::weight_count(model, graph::Task::tree), "pruner");
     if (model.siblings) throw InputError("pruner: expected a first-order model");
-    if (keep < 1) throw InputError("keep: expected at least 1 head per word, got " + std::to_string(keep));
-    return {&model, {weights.data(), nullptr, 1.0}, keep, within};
+    return {&model, {weights.data(), nullptr, 1.0}, settings.keep, settings.within, settings.rule, settings.alpha};
 }
 
 }  // namespace arbora

@@ -15,6 +15,7 @@ from arbora.data.treebank import read_columns
 from arbora.errors import ArboraError, DataError, InputError, ModelError
 from arbora.model_file import read_model, write_model
 from arbora.parser import Parser
+from arbora.pruner import PrunerSettings
 from arbora.train import train
 
 TRAIN, DEV = treebank(40, seed=1, nonprojective=0.2), treebank(15, seed=2, nonprojective=0.2)
@@ -25,6 +26,15 @@ KINDS = {
     "multi": {"trees": "projective", "roots": "multi"},
     "joint": {"order": 1, "labels": "joint"},
     "no labels": {"labels": "none", "pruner": False},
+    "max-marginal": {
+        "trees": "projective",
+        "pruner_settings": PrunerSettings(rule="max-marginal", bits=10, among=8),
+    },
+    "tree-odds": {
+        "trees": "projective",
+        "roots": "multi",
+        "pruner_settings": PrunerSettings(rule="tree-odds", bits=10, log_odds=4.0),
+    },
 }
 
 
@@ -162,7 +172,7 @@ def test_a_bad_file_leaves_no_half_of_an_output(parser, tmp_path):
     assert (tmp_path / "out.conllu").read_text() == expected_output(DEV.to_bytes().decode(), parser)
 
 
-@pytest.mark.parametrize("kind", ["second order", "crossing"])
+@pytest.mark.parametrize("kind", ["second order", "crossing", "max-marginal"])
 def test_two_thousand_words_are_parsed(kind, parsers):
     words = [f"{form}{i % 7}" for i, form in enumerate(sorted(set(DEV.strings("form"))) * 100)][:2000]
     (sentence,) = parsers[kind].parse([words])

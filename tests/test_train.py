@@ -335,11 +335,38 @@ def test_settings_that_do_not_fit(options, message):
         ({"keep": 0}, "keep: expected"),
         ({"bits": 5}, "bits: expected"),
         ({"within": float("nan")}, "within: expected"),
+        ({"rule": "other"}, "rule: expected margin or max-marginal or tree-odds"),
+        ({"alpha": 1.5}, "alpha: expected 0 to 1"),
+        ({"log_odds": -1.0}, "log_odds: expected"),
+        ({"among": 0}, "among: expected"),
     ],
 )
 def test_pruner_settings_that_do_not_fit(options, message):
     with pytest.raises(InputError, match=message):
         PrunerSettings(**options)
+
+
+@pytest.mark.parametrize("rule", ["max-marginal", "tree-odds"])
+@pytest.mark.parametrize("roots", ["single", "multi"])
+def test_pruners_that_look_at_whole_trees(rule, roots, tmp_path):
+    pruner = PrunerSettings(rule=rule, bits=12, among=10)
+    plan = config(trees="projective", roots=roots, pruner_settings=pruner)
+    observer = Recorder()
+    trained = train(TRAIN, DEV, config=plan, observer=observer)
+    assert trained.parser.pruner.settings == pruner
+    assert trained.parser.pruner.scorer.settings.roots == roots
+    (note,) = [note for note in observer.notes if note.startswith("pruner: keeps")]
+    assert float(note.split()[-1]) > 95
+    again = train(TRAIN, DEV, config=plan, threads=2)
+    assert model_bytes(trained, tmp_path / "1") == model_bytes(again, tmp_path / "2")
+
+
+@pytest.mark.parametrize("rule", ["max-marginal", "tree-odds"])
+def test_pruners_of_projective_trees_where_trees_may_cross(rule):
+    plan = config(trees="nonprojective", pruner_settings=PrunerSettings(rule=rule, bits=10))
+    with pytest.raises(InputError, match=rf'expected margin .* got {rule}.*trees = "projective"'):
+        train(TRAIN, config=plan)
+    train(TRAIN, config=replace(plan, pruner=False))
 
 
 def test_a_checkpoint_of_another_training_is_refused(tmp_path):

@@ -29,10 +29,9 @@ void check_lengths(const feature::Encoded& sentences, const std::vector<ArcSet>&
 
 std::vector<ArcSet> prune(const feature::Encoded& sentences, const Pruner& pruner, int threads) {
     std::vector<ArcSet> kept(sentences.size());
-    auto workers = make_workers(*pruner.model, threads);
-    parallel_for(sentences.size(), threads, [&](int worker, std::size_t s) {
-        workers[worker].prune(sentences.sentence(s), nullptr, pruner.weights, pruner.keep, pruner.within, kept[s]);
-    });
+    std::vector<Candidates> workers;
+    for (int i = 0; i < std::max(threads, 1); ++i) workers.emplace_back(*pruner.model, &pruner, false);
+    parallel_for(sentences.size(), threads, [&](int worker, std::size_t s) { kept[s] = *workers[worker].find(sentences, s); });
     return kept;
 }
 

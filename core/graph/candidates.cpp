@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "errors/errors.hpp"
 #include "inference/queries.hpp"
@@ -11,6 +12,7 @@ namespace arbora::graph {
 
 namespace {
 
+constexpr double kEverything = std::numeric_limits<double>::infinity();
 constexpr const char* kRefusal = ", but the trees of this parser are projective; let go of one of them, or train with trees=nonprojective";
 
 std::string arc_text(int head, int dep) {
@@ -152,6 +154,12 @@ void find_compatible(const feature::Sentence& sentence, Trees trees, Roots roots
     Compatible(sentence, trees, roots).fill(arcs);
 }
 
+Candidates::Candidates(const Model& model, const Pruner* pruner, bool keep_heads)
+    : model_(&model), pruner_(pruner), keep_heads_(keep_heads), worker_(pruner == nullptr ? model : *pruner->model) {
+    if (pruner != nullptr && pruner->rule == PruningRule::max_marginal && model.trees != Trees::projective)
+        throw InputError("pruner: expected the rule margin for trees that may cross, got max-marginal, which is of projective trees");
+}
+
 const ArcSet* Candidates::find(const feature::Encoded& sentences, std::size_t s) {
     const auto sentence = sentences.sentence(s);
     const bool constrained = keep_heads_ && has_given_heads(sentence);
@@ -164,9 +172,28 @@ const ArcSet* Candidates::find(const feature::Encoded& sentences, std::size_t s)
         }
     }
     if (pruner_ == nullptr) return constrained ? &compatible_ : nullptr;
-    worker_.prune(sentence, constrained ? &compatible_ : nullptr, pruner_->weights, pruner_->keep, pruner_->within, kept_);
-    if (constrained) add_best_tree();
+    prune(sentence, constrained ? &compatible_ : nullptr);
     return &kept_;
+}
+
+// among: null for all arcs.
+void Candidates::prune(const feature::Sentence& sentence, const ArcSet* among) {
+    const bool filtered = pruner_->rule == PruningRule::max_marginal;
+    if (filtered && among == nullptr && sentence.n <= pruner_->keep) {
+        worker_.score(sentence, nullptr, pruner_->weights);
+        return filter(worker_.arcs(), worker_.arc_scores().data());
+    }
+    worker_.prune(sentence, among, pruner_->weights, pruner_->keep, filtered ? kEverything : pruner_->within, kept_);
+    if (among != nullptr) add_best_tree();
+    if (!filtered) return;
+    std::swap(kept_, looked_at_);
+    select_scores(worker_, looked_at_, scores_);
+    filter(looked_at_, scores_.data());
+}
+
+void Candidates::filter(const ArcSet& among, const float* scores) {
+    if (!filter_.run(among, scores, model_->roots, pruner_->alpha)) throw NoTreeError("the arcs that were looked at hold no projective tree");
+    filter_.keep(pruner_->within, kept_);
 }
 
 void Candidates::add_best_tree() {

@@ -3,23 +3,32 @@
 // Given heads are kept: such a word has that arc alone. Another word may hang on h unless h is below it by given arcs, h is the root
 // and another word is the only one there, or, in projective trees, the arc crosses a given one: running minima and maxima tell,
 // O(n^2). A pruner then chooses among these arcs, so that a given head leaves room for what goes with it, and its own best tree is
-// added, O(n^3) at most: some tree is always left.
+// added, O(n^3) at most: some tree is always left. Max-marginal filtering (filter.hpp) goes on from there.
 #pragma once
 
 #include <vector>
 
 #include "feature/encoded.hpp"
+#include "graph/filter.hpp"
 #include "graph/sparse_chart.hpp"
 #include "graph/worker.hpp"
 
 namespace arbora::graph {
 
+// How arcs are chosen by their scores.
+enum class PruningRule {
+    margin,        // each word's best heads
+    max_marginal,  // arcs of trees that are good enough; for projective trees
+};
+
 // A small first-order model that leaves each word a few heads.
 struct Pruner {
     const Model* model = nullptr;
     WeightView weights;
-    int keep = 0;        // heads per word at most, besides the word before it
-    double within = 0;   // of the best head's score
+    int keep = 0;        // heads per word at most, besides the word before it; max_marginal: those that it looks at
+    double within = 0;   // of the best head's score; max_marginal: of the best tree's
+    PruningRule rule = PruningRule::margin;
+    double alpha = 0;    // max_marginal: see filter.hpp
 };
 
 bool has_given_heads(const feature::Sentence& sentence);
@@ -30,14 +39,15 @@ void find_compatible(const feature::Sentence& sentence, Trees trees, Roots roots
 // Keeps its memory between sentences. One per thread.
 class Candidates {
 public:
-    // pruner: null for none.
-    Candidates(const Model& model, const Pruner* pruner, bool keep_heads)
-        : model_(&model), pruner_(pruner), keep_heads_(keep_heads), worker_(pruner == nullptr ? model : *pruner->model) {}
+    // pruner: null for none. InputError for max-marginals of trees that may cross.
+    Candidates(const Model& model, const Pruner* pruner, bool keep_heads);
 
     // Null: all arcs. Valid until the next call.
     const ArcSet* find(const feature::Encoded& sentences, std::size_t s);
 
 private:
+    void prune(const feature::Sentence& sentence, const ArcSet* among);
+    void filter(const ArcSet& among, const float* scores);
     void add_best_tree();
 
     const Model* model_;
@@ -47,6 +57,9 @@ private:
     ArcSet compatible_, kept_;
     Sides sides_;
     SparseChart chart_;
+    Filter filter_;
+    ArcSet looked_at_;
+    std::vector<float> scores_;
     Arena arena_;
     std::vector<double> dense_;
     std::vector<int> heads_;

@@ -26,6 +26,11 @@ public:
     // siblings: one score per sibling part, or null for first order.
     bool argmax(const ArcSet& arcs, const Sides& sides, const float* arc_scores, const float* siblings, Roots roots, int* heads);
 
+    // After argmax(): R[h][h..n], L[h][1..h] and I per arc. Those of the root are there only where it may have several dependents.
+    const float* right_half(int h) const { return right_.data() + static_cast<std::size_t>(h) * width_; }
+    const float* left_half(int h) const { return left_.data() + static_cast<std::size_t>(h) * width_; }
+    const float* incomplete() const { return incomplete_.data(); }
+
 private:
     float* right(int h) { return right_.data() + static_cast<std::size_t>(h) * width_; }
     float* left(int h) { return left_.data() + static_cast<std::size_t>(h) * width_; }

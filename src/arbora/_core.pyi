@@ -164,6 +164,11 @@ class Encoded:
 
     def seen_labels(self, labels: int) -> numpy.typing.NDArray[numpy.uint8]: ...
 
+class Pruning:
+    """How a pruner chooses arcs; see arbora.pruner."""
+
+    def __init__(self, rule: str = 'margin', keep: int = 1, within: float = 0.0, alpha: float = 0.0) -> None: ...
+
 class KeptArcs:
     """The arcs that a pruner left."""
 
@@ -190,9 +195,25 @@ class GraphModel:
 
     def pull_back(self, sentences: Encoded, sentence: int, arcs: numpy.typing.NDArray[numpy.float64], siblings: numpy.typing.NDArray[numpy.float64] | None, grandparents: numpy.typing.NDArray[numpy.float64] | None) -> SparseVector: ...
 
-    def prune(self, sentences: Encoded, weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], keep: int, within: float, threads: int) -> KeptArcs: ...
+    def prune(self, sentences: Encoded, weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], pruning: Pruning, threads: int) -> KeptArcs: ...
 
-    def parse(self, sentences: Encoded, tree: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, pruner_weights: numpy.typing.NDArray[numpy.float32] | None, keep: int, within: float, keep_heads: bool, threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]: ...
+    def parse(self, sentences: Encoded, tree: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, pruner_weights: numpy.typing.NDArray[numpy.float32] | None, pruning: Pruning, keep_heads: bool, threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]: ...
+
+class FilterQuestions:
+    """
+    What a learner may ask about the filter loss of a treebank; see arbora.problems.filter.
+    """
+
+    def __init__(self, model: GraphModel, sentences: Encoded, alpha: float, among: int, threads: int) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def weight_count(self) -> int: ...
+
+    def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
+
+    def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
 
 class GraphQuestions:
     """What a learner may ask about a treebank; see arbora.problems.graph."""
@@ -283,7 +304,7 @@ class GraphConfidence:
 class GraphJudge:
     """A graph parser that says how sure it is; see arbora.confidence."""
 
-    def __init__(self, model: GraphModel, tree: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, pruner_weights: numpy.typing.NDArray[numpy.float32] | None, keep: int, within: float) -> None: ...
+    def __init__(self, model: GraphModel, tree: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, pruner_weights: numpy.typing.NDArray[numpy.float32] | None, pruning: Pruning) -> None: ...
 
     def judge(self, sentences: Encoded, *, decode: str, k: int, tree_temperature: float, risk_temperature: float, label_temperature: float, missed: float, arc_table: bool, label_table: bool, keep_heads: bool, threads: int) -> GraphConfidence:
         """

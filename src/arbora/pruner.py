@@ -1,21 +1,33 @@
-"""A pruner: a small first-order model that leaves each word a few heads, so that a parser has less to do."""
+"""A pruner: a small first-order model that leaves each word a few heads, so that a parser has less to do.
+
+Three rules choose by its scores. `margin`: each word keeps its best few heads. The others look at an arc's
+max-marginal, the score of the best projective tree that has it: what an arc is worth then depends on what
+else fits, and the best tree always stays.
+
+    max-marginal    m(arc) >= α max m + (1 - α) mean m, learned by filter loss [rush-2012]
+    tree-odds       m(arc) >= max m - log_odds, learned as a distribution over trees: the arc's best tree is
+                    at most so many times less probable than the best of all
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._core import Encoded, KeptArcs
+from arbora._core import Encoded, KeptArcs, Pruning
 from arbora.errors import InputError
-from arbora.interfaces import Roots
+from arbora.interfaces import Roots, Trees
 from arbora.registry import features
 from arbora.scorers import GraphSettings, LinearScorer
 from arbora.scorers.linear import LARGEST_TABLE, SMALLEST_TABLE
 
 MOST_KEPT = 1_000_000
+
+Rule: TypeAlias = Literal["margin", "max-marginal", "tree-odds"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,10 +36,18 @@ class PrunerSettings:
 
     features: str = "pruner-v1"
     bits: int = 18
+    rule: Rule = "margin"
+    """max-marginal and tree-odds are for projective trees alone."""
     keep: int = 12
-    """Heads per word at most, besides the word before it."""
+    """Of the rule margin: heads per word at most, besides the word before it."""
     within: float = 2.5
-    """Only heads whose score is this near to the best one's."""
+    """Of the rule margin: only heads whose score is this near to the best one's."""
+    alpha: float = 0.5
+    """Of the rule max-marginal: 0 keeps what is above the average, 1 the best tree alone."""
+    log_odds: float = 6.0
+    """Of the rule tree-odds: how far an arc's best tree may be below the best one, as the log of a ratio."""
+    among: int = 32
+    """Of max-marginal and tree-odds: heads per word that they look at, those of the best scores."""
 
     def __post_init__(self) -> None:
         if not SMALLEST_TABLE <= self.bits <= LARGEST_TABLE:
@@ -36,26 +56,48 @@ class PrunerSettings:
             raise InputError(f"keep: expected 1 to {MOST_KEPT} heads per word, got {self.keep!r}")
         if not 0 <= self.within < math.inf:
             raise InputError(f"within: expected a finite number of at least 0, got {self.within!r}")
+        if self.rule not in get_args(Rule):
+            raise InputError(f"rule: expected {' or '.join(get_args(Rule))}, got {self.rule!r}")
+        if not 0 <= self.alpha <= 1:
+            raise InputError(f"alpha: expected 0 to 1, got {self.alpha!r}")
+        if not 0 <= self.log_odds < math.inf:
+            raise InputError(f"log_odds: expected a finite number of at least 0, got {self.log_odds!r}")
+        if not 1 <= self.among <= MOST_KEPT:
+            raise InputError(f"among: expected 1 to {MOST_KEPT} heads per word, got {self.among!r}")
+
+    @property
+    def native(self) -> Pruning:
+        """As the core wants it."""
+        if self.rule == "margin":
+            return Pruning("margin", keep=self.keep, within=self.within)
+        if self.rule == "max-marginal":
+            return Pruning("max-marginal", keep=self.among, alpha=self.alpha)
+        return Pruning("max-marginal", keep=self.among, alpha=1.0, within=self.log_odds)
 
 
 class Pruner:
     """Leaves each word a few heads; O(n²) per sentence, at a fraction of a parser's cost per arc."""
 
-    def __init__(self, settings: PrunerSettings, weights: NDArray[np.float32]) -> None:
+    def __init__(
+        self, settings: PrunerSettings, weights: NDArray[np.float32], roots: Roots = "single"
+    ) -> None:
+        """`roots`: of the trees that max-marginals are of."""
         self.settings = settings
         self.weights = weights
-        self.scorer = pruner_scorer(settings)
+        self.scorer = pruner_scorer(settings, roots)
 
     def prune(self, sentences: Encoded, threads: int = 1) -> KeptArcs:
         """The arcs that are kept of every sentence."""
-        s = self.settings
-        return self.scorer.native.prune(sentences, self.weights, s.keep, s.within, threads)
+        return self.scorer.native.prune(sentences, self.weights, self.settings.native, threads)
 
 
 def pruner_scorer(settings: PrunerSettings, roots: Roots = "single") -> LinearScorer:
-    """The scorer of a pruner: arcs alone, any tree. `roots` matters only while it learns."""
+    """The scorer of a pruner: arcs alone, any tree but for max-marginals.
+
+    For the rule margin, `roots` matters only while it learns.
+    """
     shape = GraphSettings(
-        trees="nonprojective",
+        trees="nonprojective" if settings.rule == "margin" else "projective",
         roots=roots,
         order=1,
         labels="none",
@@ -63,3 +105,12 @@ def pruner_scorer(settings: PrunerSettings, roots: Roots = "single") -> LinearSc
         tree_bits=settings.bits,
     )
     return LinearScorer(shape, features.create(settings.features))
+
+
+def require_rule(settings: PrunerSettings, trees: Trees) -> None:
+    """InputError where the pruner's rule is not for such trees."""
+    if settings.rule != "margin" and trees != "projective":
+        raise InputError(
+            f"rule: expected margin for trees that may cross, got {settings.rule}, which asks for the best "
+            'projective trees; choose pruner_settings.rule = "margin", or trees = "projective"'
+        )

@@ -47,23 +47,25 @@ from arbora.data.columns import Columns
 from arbora.data.encode import Names
 from arbora.data.treebank import Treebank, gather
 from arbora.errors import InputError, ModelError, require_threads
-from arbora.interfaces import Learner, Progress, Query
-from arbora.learners import Adagrad, PassiveAggressive
+from arbora.interfaces import Learner, Problem, Progress, Query
+from arbora.learners import Adagrad, PassiveAggressive, Perceptron
 from arbora.learners._online import require_answers
 from arbora.parser import Parser
-from arbora.problems import GraphProblem
-from arbora.pruner import Pruner, pruner_scorer
+from arbora.problems import FilterProblem, GraphProblem
+from arbora.pruner import Pruner, pruner_scorer, require_rule
 from arbora.scorers import GraphSettings
 from arbora.scorers.linear import Task
 from arbora.temperature import fit_temperatures
 
 LABEL_LEARNER = PassiveAggressive(C=0.01, epochs=5)
 PRUNER_LEARNER = PassiveAggressive(C=0.01, epochs=3)
+FILTER_LEARNER = Perceptron(epochs=4)
 # For learners of probabilities, and for what is known in part.
 LABEL_PROBABILITIES = Adagrad(C=3.0, rate=1.0, floor=3.0, epochs=4)
 PRUNER_PROBABILITIES = Adagrad(C=0.1, rate=1.0, floor=30.0, epochs=3)
 PRUNER_SCALE = 0.25
-"""Of the scores of a pruner of probabilities, which differ more than those of one with margins of 1."""
+"""Of the scores of a pruner of probabilities, which differ more than those of one with margins of 1; for the
+rule margin."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,8 @@ class Training:
         self.threads = threads
         self.observer = observer
         self.settings = self._settings()
+        if self.config.pruner:
+            require_rule(self.config.pruner_settings, self.settings.trees)
         if self.sums:
             self._check_order()
         heads = training_heads(train, self.settings.trees, self.settings.roots, self.config.projectivize)
@@ -237,11 +241,18 @@ class Training:
         return Stage(name="labels", learner=learner, problem=problem, judge=None, patience=0)
 
     def _pruner_stage(self, done: dict[str, Floats]) -> Stage:
-        scorer = pruner_scorer(self.config.pruner_settings, self.settings.roots)
-        problem = GraphProblem(scorer, self.train, threads=self.threads)
-        learner = replace(
-            PRUNER_LEARNER if self._is_complete else PRUNER_PROBABILITIES, seed=self.config.seed
-        )
+        settings = self.config.pruner_settings
+        scorer = pruner_scorer(settings, self.settings.roots)
+        learner: Adagrad | PassiveAggressive | Perceptron = PRUNER_LEARNER
+        problem: Problem = GraphProblem(scorer, self.train, threads=self.threads)
+        if settings.rule == "tree-odds" or not self._is_complete:
+            learner = PRUNER_PROBABILITIES
+        elif settings.rule == "max-marginal":
+            learner = FILTER_LEARNER
+            problem = FilterProblem(
+                scorer, self.train, alpha=settings.alpha, among=settings.among, threads=self.threads
+            )
+        learner = replace(learner, seed=self.config.seed)
         return Stage(name="pruner", learner=learner, problem=problem, judge=None, patience=0)
 
     @property
@@ -251,8 +262,9 @@ class Training:
     def _pruner(self, done: dict[str, Floats]) -> Pruner | None:
         if "pruner" not in done:
             return None
-        scale = np.float32(1.0 if self._is_complete else PRUNER_SCALE)
-        return Pruner(self.config.pruner_settings, done["pruner"] * scale)
+        by_head = self.config.pruner_settings.rule == "margin"
+        scale = np.float32(PRUNER_SCALE if by_head and not self._is_complete else 1.0)
+        return Pruner(self.config.pruner_settings, done["pruner"] * scale, self.settings.roots)
 
     def _tree_stage(self, done: dict[str, Floats]) -> Stage:
         config = self.config

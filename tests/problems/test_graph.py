@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from graph_toys import BITS, SHAPES, name_of, scorer, treebank
 
-from arbora._core import Encoded, GraphQuestions, SparseVector, Weights
+from arbora._core import Encoded, GraphQuestions, Pruning, SparseVector, Weights
 from arbora.data.tree import Tree
 from arbora.errors import InputError
 from arbora.interfaces import Query
@@ -83,7 +83,7 @@ def check_trees(columns, made, encoded, learned, shape):
         labels = np.ascontiguousarray(labels)
     staged = "labels" in learned
     heads, names = made.native.parse(
-        encoded, np.ascontiguousarray(tree), labels, staged, None, None, 0, 0.0, False, 1
+        encoded, np.ascontiguousarray(tree), labels, staged, None, None, Pruning(), False, 1
     )
     assert (names == -1).all() if labels is None else (names >= 0).all()
     for first, last in pairwise(columns.offsets.tolist()):
@@ -236,7 +236,7 @@ def test_arcs_of_other_sentences_are_refused():
     made, encoded = scorer(first, order=1, labels="none")
     other = scorer(second, order=1, labels="none")[1]
     weights = np.zeros(made.size(), dtype=np.float32)
-    kept = made.native.prune(encoded, weights, 3, 1e9, 1)
+    kept = made.native.prune(encoded, weights, Pruning(keep=3, within=1e9), 1)
     with pytest.raises(InputError, match="sentence"):
         kept.restore_gold(other)
     kept.restore_gold(encoded)

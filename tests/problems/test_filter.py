@@ -1,0 +1,159 @@
+"""Filters: what they keep against all trees of tiny sentences, their loss, and learning it."""
+
+import numpy as np
+import pytest
+from graph_toys import treebank
+from oracle.enumerate_trees import head_matrix
+
+from arbora._core import SparseVector, Weights
+from arbora.data.encode import Names
+from arbora.errors import InputError
+from arbora.interfaces import Query
+from arbora.problems import FilterProblem, GraphProblem
+from arbora.pruner import Pruner, PrunerSettings, pruner_scorer
+from arbora.registry import learners
+
+COLUMNS = treebank(25, seed=5)
+TINY = treebank(90, seed=6, longest=8)
+SETTINGS = PrunerSettings(rule="max-marginal", bits=12)
+ROOTS = ("single", "multi")
+LEARNERS = {
+    "perceptron": {},
+    "passive_aggressive": {"C": 0.1},
+    "mira": {"C": 0.1},
+    "pegasos": {"lam": 0.01, "k": 2},
+}
+
+
+def weights_of(values):
+    w = Weights(len(values))
+    w.add(SparseVector(np.arange(len(values)), np.asarray(values, dtype=np.float32)), 1.0)
+    return w
+
+
+def problem(columns=COLUMNS, alpha=0.5, roots="single", among=64, threads=1):
+    scorer = pruner_scorer(SETTINGS, roots)
+    encoded = Names.of(columns).encode(columns)
+    return FilterProblem(scorer, encoded, alpha=alpha, among=among, threads=threads)
+
+
+def max_marginals(scores, roots):
+    """Of each arc, (n+1, n+1), by listing all trees; NaN where there is no arc."""
+    n = len(scores) - 1
+    found = np.full(scores.shape, -np.inf)
+    deps = np.arange(1, n + 1)
+    for heads in head_matrix(n, "projective", roots):
+        arcs = (heads[1:], deps)
+        found[arcs] = np.maximum(found[arcs], scores[arcs].sum())
+    found[:, 0] = np.nan
+    np.fill_diagonal(found, np.nan)
+    return found
+
+
+@pytest.mark.parametrize("roots", ROOTS)
+@pytest.mark.parametrize("rule", ["max-marginal", "tree-odds"])
+def test_what_is_kept_is_above_the_threshold(rule, roots):
+    names = Names.of(TINY)
+    encoded = names.encode(TINY)
+    rng = np.random.default_rng(1)
+    weights = rng.normal(size=1 << 12).astype(np.float32)
+    settings = PrunerSettings(rule=rule, bits=12, alpha=0.4, log_odds=3.0)
+    pruner = Pruner(settings, weights, roots)
+    kept = pruner.prune(encoded)
+    seen = 0
+    for s in range(len(encoded)):
+        n = encoded.length(s)
+        if not 1 <= n <= 5:
+            continue
+        scores, _, _ = pruner.scorer.native.score_parts(encoded, s, weights_of(weights))
+        found = max_marginals(scores, roots)
+        best, mean = np.nanmax(found), np.nanmean(found)
+        enough = 0.4 * best + 0.6 * mean if rule == "max-marginal" else best - 3.0
+        for dep in range(1, n + 1):
+            seen += 1
+            column = found[:, dep]
+            assert set(np.flatnonzero(column > enough + 1e-4)) <= set(kept.heads_of(s, dep))
+            assert set(kept.heads_of(s, dep)) <= set(np.flatnonzero(column > enough - 1e-4))
+    assert seen > 50
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+def test_the_loss_is_the_gold_tree_below_the_threshold(alpha):
+    encoded = Names.of(TINY).encode(TINY)
+    made = problem(TINY, alpha)
+    scorer = pruner_scorer(SETTINGS)
+    rng = np.random.default_rng(2)
+    w = weights_of(rng.normal(size=made.size, scale=0.3))
+    for s, sentence in enumerate(TINY.sentences()):
+        n = len(sentence)
+        if n > 5:
+            continue
+        scores, _, _ = scorer.native.score_parts(encoded, s, w)
+        found = max_marginals(scores, "single")
+        threshold = alpha * np.nanmax(found) + (1 - alpha) * np.nanmean(found)
+        margin = sum(scores[head, dep] for dep, head in enumerate(sentence.heads, 1)) - threshold
+        plain, augmented = (made.answer(s, w, query) for query in (Query.ARGMAX, Query.COST_AUGMENTED))
+        assert plain.loss == (n if margin < -1e-4 else plain.loss if margin < 1e-4 else 0)
+        hinge = max(0, n - margin) if len(augmented.difference) else 0
+        assert augmented.hinge == pytest.approx(hinge, abs=1e-3)
+        if plain.loss:
+            assert plain.margin == pytest.approx(margin, abs=1e-3)
+
+
+@pytest.mark.parametrize("roots", ROOTS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_learners_learn_to_filter(name, roots):
+    made = problem(roots=roots)
+    learned = learners.create(name, epochs=6, **LEARNERS[name]).fit(made)
+    every = np.arange(len(made))
+    before = made.total(every, Weights(made.size), Query.ARGMAX).loss
+    after = made.total(every, weights_of(learned.averaged), Query.ARGMAX).loss
+    assert before > 0.9 * COLUMNS.words
+    assert after < 0.3 * before
+
+
+def test_sums_do_not_depend_on_threads():
+    one, three = (problem(threads=threads, among=4) for threads in (1, 3))
+    w = weights_of(np.random.default_rng(3).normal(size=one.size, scale=0.1))
+    every = np.arange(len(one))
+    sums = [made.total(every, w, Query.COST_AUGMENTED) for made in (one, three)]
+    assert sums[0].loss == sums[1].loss > 0
+    assert np.array_equal(sums[0].difference.values, sums[1].difference.values)
+
+
+def test_what_a_filter_does_not_answer():
+    made = problem()
+    w = Weights(made.size)
+    questions = [
+        lambda: made.answer(0, w, Query.MARGINALS),
+        lambda: made.candidates(0, w, 2),
+        lambda: made.gradient(np.arange(1), w, Query.MARGINALS),
+        lambda: made.arc_scores(0, w),
+        lambda: made.arc_gold(0),
+        lambda: made.arc_marginals(0, np.zeros(1)),
+        lambda: made.arc_features(0, np.zeros(1)),
+    ]
+    for question in questions:
+        with pytest.raises(InputError, match="a filter answers argmax and cost_augmented"):
+            question()
+    with pytest.raises(InputError, match="the learner adagrad needs marginals"):
+        learners.create("adagrad").fit(made)
+
+
+def test_what_is_no_filter_problem():
+    crossing = treebank(20, seed=8, nonprojective=1.0)
+    with pytest.raises(InputError, match=r"sentence .*, word .*: expected an arc that crosses no other"):
+        problem(crossing)
+    encoded = Names.of(COLUMNS).encode(COLUMNS)
+    with pytest.raises(InputError, match="first-order model of projective trees"):
+        FilterProblem(pruner_scorer(PrunerSettings(bits=12)), encoded, alpha=0.5, among=9)
+    with pytest.raises(InputError, match="alpha: expected 0 to 1"):
+        problem(alpha=2.0)
+
+
+def test_the_best_tree_stays_however_little_is_kept():
+    encoded = Names.of(COLUMNS).encode(COLUMNS)
+    scorer = pruner_scorer(SETTINGS)
+    weights = learners.create("perceptron", epochs=1).fit(GraphProblem(scorer, encoded)).averaged
+    kept = Pruner(PrunerSettings(rule="max-marginal", bits=12, alpha=1.0), weights).prune(encoded)
+    assert COLUMNS.words <= kept.arcs < 1.2 * COLUMNS.words
