@@ -21,7 +21,7 @@ test: .venv/tools
 	$(MAKE) --no-print-directory fuzz
 
 test-python: .venv/built
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 # The core's own tests, under address and undefined-behaviour sanitizers.
 test-core: build/sanitize/arbora_core_tests
@@ -99,12 +99,8 @@ docs: .venv/built
 	$(BIN)/python -m pip install -q 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 	@touch $@
 
-.venv/installed: .venv/tools
+.venv/built: .venv/tools $(SOURCES)
 	$(BIN)/python -m pip install -q --no-build-isolation -e '.[test]'
-	@touch $@ .venv/built
-
-.venv/built: .venv/installed $(SOURCES)
-	$(BIN)/python -m pip install -q --no-build-isolation --no-deps -e .
 	@touch $@
 
 .venv/lint: .venv/built pyproject.toml
