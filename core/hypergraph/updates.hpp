@@ -1,0 +1,76 @@
+// Where to update when search is inexact: at which nodes of the right derivation its own subtree is held against the best one found
+// there [zhang-2013].
+//
+// The violation of a node is the score of the best derivation found there minus that of the right one. At the root it may be negative,
+// where search has lost the best tree; then an update moves the weights the wrong way. At leaves it is zero, so the largest of all
+// nodes never is negative. A tie between different trees is a violation, too: at the start, all weights are zero.
+//   standard   the root, whatever its violation
+//   skip       the root, unless its violation is negative
+//   s_max      the node of the largest violation
+//   p_max      a frontier: ft(n) = {n} if no node below n has a larger violation, else the frontiers of its children. Its nodes do not
+//              overlap, and together they cover what the root covers.
+// Each is a function of violations alone and takes O(nodes). Ties go to the larger structure.
+#pragma once
+
+#include <array>
+#include <vector>
+
+namespace arbora::hypergraph {
+
+enum class Update { standard, skip, s_max, p_max };
+
+// A node of the right derivation; children stand before their parents, the root is the last.
+struct GoldNode {
+    std::array<int, 2> children{-1, -1};  // -1: a leaf
+    double violation = 0.0;
+    bool wrong = false;  // whether what was found differs from the right subtree
+
+    // Is there more to mend than at another node? Of equal violations, one between equal trees is none.
+    bool worse_than(const GoldNode& other) const {
+        return violation != other.violation ? violation > other.violation : wrong && !other.wrong;
+    }
+};
+
+inline std::vector<int> update_at_root(const std::vector<GoldNode>& nodes, bool even_if_negative) {
+    const int root = static_cast<int>(nodes.size()) - 1;
+    return even_if_negative || nodes.back().violation >= 0.0 ? std::vector<int>{root} : std::vector<int>{};
+}
+
+inline std::vector<int> update_at_largest(const std::vector<GoldNode>& nodes) {
+    std::size_t largest = 0;
+    for (std::size_t n = 1; n < nodes.size(); ++n)
+        if (!nodes[largest].worse_than(nodes[n])) largest = n;
+    return {static_cast<int>(largest)};
+}
+
+// All of the frontier, nodes without a violation, too.
+inline std::vector<int> update_frontier(const std::vector<GoldNode>& nodes) {
+    std::vector<std::size_t> worst(nodes.size());  // at or below each node
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+        worst[n] = n;
+        for (const int child : nodes[n].children)
+            if (child >= 0 && nodes[worst[static_cast<std::size_t>(child)]].worse_than(nodes[worst[n]])) worst[n] = worst[static_cast<std::size_t>(child)];
+    }
+    std::vector<int> open{static_cast<int>(nodes.size()) - 1}, frontier;
+    while (!open.empty()) {
+        const auto n = static_cast<std::size_t>(open.back());
+        open.pop_back();
+        if (worst[n] == n)
+            frontier.push_back(static_cast<int>(n));
+        else
+            for (const int child : nodes[n].children)
+                if (child >= 0) open.push_back(child);
+    }
+    return frontier;
+}
+
+inline std::vector<int> update_nodes(Update update, const std::vector<GoldNode>& nodes) {
+    switch (update) {
+        case Update::standard: return update_at_root(nodes, true);
+        case Update::skip: return update_at_root(nodes, false);
+        case Update::s_max: return update_at_largest(nodes);
+        default: return update_frontier(nodes);
+    }
+}
+
+}  // namespace arbora::hypergraph
