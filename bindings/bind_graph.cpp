@@ -26,7 +26,6 @@ namespace {
 
 using namespace nb::literals;
 using feature::Encoded;
-using graph::ArcSet;
 using graph::Likelihood;
 using graph::Model;
 using graph::Pruner;
@@ -35,11 +34,6 @@ using graph::Task;
 
 using AtomTuple = std::tuple<int, int, int>;  // role, offset, field
 using TemplateList = std::vector<std::vector<AtomTuple>>;
-
-// The arcs that a pruner left, one set per sentence.
-struct KeptArcs {
-    std::vector<ArcSet> sets;
-};
 
 std::vector<feature::Template> templates(const TemplateList& given) {
     std::vector<feature::Template> result;
@@ -85,6 +79,17 @@ void make_model(Model* self, const TemplateList& arcs, const TemplateList& sibli
     new (self) Model(std::move(model));
 }
 
+// One number per word, all sentences in a row.
+nb::object of_words(const Encoded& sentences, const std::int32_t* feature::Sentence::* column) {
+    Output<std::int32_t> output(sentences.words());
+    std::int32_t* next = output.data();
+    for (std::size_t s = 0; s < sentences.size(); ++s) {
+        const auto sentence = sentences.sentence(s);
+        next = std::copy(sentence.*column + 1, sentence.*column + sentence.n + 1, next);
+    }
+    return output.numpy({sentences.words()});
+}
+
 void bind_encoded(nb::module_& m) {
     nb::class_<Encoded>(m, "Encoded", "Sentences as numbers; see arbora.data.encode.")
         .def("__init__", [](Encoded* self, const conll::Columns& columns, const std::vector<std::string>& tags,
@@ -103,15 +108,10 @@ void bind_encoded(nb::module_& m) {
                 for (std::size_t s = 0; s < self.size(); ++s) output.data()[s] = self.sentence(s).n;
                 return output.numpy({self.size()});
             }, nb::sig("def lengths(self) -> numpy.typing.NDArray[numpy.int64]"))
-        .def_prop_ro("heads", [](const Encoded& self) {
-                Output<std::int32_t> output(self.words());
-                std::int32_t* next = output.data();
-                for (std::size_t s = 0; s < self.size(); ++s) {
-                    const auto sentence = self.sentence(s);
-                    next = std::copy(sentence.heads + 1, sentence.heads + sentence.n + 1, next);
-                }
-                return output.numpy({self.words()});
-            }, nb::sig("def heads(self) -> numpy.typing.NDArray[numpy.int32]"))
+        .def_prop_ro("heads", [](const Encoded& self) { return of_words(self, &feature::Sentence::heads); },
+                     nb::sig("def heads(self) -> numpy.typing.NDArray[numpy.int32]"))
+        .def_prop_ro("labels", [](const Encoded& self) { return of_words(self, &feature::Sentence::labels); },
+                     nb::sig("def labels(self) -> numpy.typing.NDArray[numpy.int32]"))
         .def("set_heads", [](Encoded& self, const Line<std::int32_t>& heads) {
                 if (heads.size() != self.words()) throw InputError("heads: expected one per word");
                 self.set_heads(heads.data());
@@ -334,14 +334,7 @@ void bind_questions(nb::module_& m) {
     bind_treebank<Questions>(m, "GraphQuestions", "What a learner may ask about a treebank; see arbora.problems.graph.")
         .def("candidates", [](Questions& self, std::size_t sentence, const Weights& weights, int k) {
                 check_sentence(self, sentence);
-                std::vector<Questions::Reply> replies;
-                {
-                    const nb::gil_scoped_release release;
-                    replies = self.candidates(sentence, weights, k);
-                }
-                nb::list result;
-                for (const auto& reply : replies) result.append(tuple_of(reply));
-                return result;
+                return answers([&] { return self.candidates(sentence, weights, k); });
             }, "sentence"_a, "weights"_a, "k"_a,
             nb::sig("def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]"));
 }

@@ -6,6 +6,11 @@
 
 namespace arbora {
 
+// The arcs that a pruner left, one set per sentence.
+struct KeptArcs {
+    std::vector<graph::ArcSet> sets;
+};
+
 // How arcs are chosen, as Python gives it.
 struct PruningSettings {
     graph::PruningRule rule = graph::PruningRule::margin;

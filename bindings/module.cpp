@@ -9,6 +9,7 @@ void bind_conll(nb::module_& m);
 
 namespace arbora {
 void bind_confidence(nb::module_& m);
+void bind_cube(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_inference(nb::module_& m);
 void bind_linear(nb::module_& m);
@@ -38,6 +39,7 @@ NB_MODULE(_core, m) {
     arbora::bind_inference(m);
     arbora::bind_graph(m);
     arbora::bind_confidence(m);
+    arbora::bind_cube(m);
     arbora::bind_linear(m);
     arbora::bind_sequence(m);
     arbora::bind_tag(m);

@@ -48,4 +48,17 @@ nb::object answer(Ask&& ask) {
     return tuple_of(reply);
 }
 
+// The same for several replies.
+template <class Ask>
+nb::object answers(Ask&& ask) {
+    std::vector<Reply> replies;
+    {
+        const nb::gil_scoped_release release;
+        replies = ask();
+    }
+    nb::list result;
+    for (const auto& reply : replies) result.append(tuple_of(reply));
+    return result;
+}
+
 }  // namespace arbora

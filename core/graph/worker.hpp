@@ -43,6 +43,8 @@ public:
     const std::vector<float>& sibling_scores() const { return sibling_scores_; }
     const GrandParts& grand_parts() const { return grand_parts_; }
     const std::vector<float>& grand_scores() const { return grand_scores_; }
+    // sides(), which score() makes only where there are siblings.
+    void find_sides() { sides_.build(*arcs_); }
 
     // Calls visit.arc(head, dep, score), visit.sibling(head, dep, inner, score) and visit.grandparent(grandparent, head, dep, score)
     // for every part that score() scored.

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "feature/contexts.hpp"
 #include "feature/templates.hpp"
 
 namespace slow {
@@ -228,6 +229,72 @@ inline Nodes around(const std::vector<int>& heads, int dep) {
     for (int k = 1; k < static_cast<int>(heads.size()); ++k)
         if (heads[static_cast<std::size_t>(k)] == dep) nodes.right_child = k;
     return nodes;
+}
+
+// What a context looks at, read off a finished tree; kNobody and 0 where there is nothing.
+struct Around {
+    int nodes[4] = {kNobody, kNobody, kNobody, kNobody};
+    int labels[4] = {-1, -1, -1, -1};
+    int counts[4] = {0, 0, 0, 0};
+    std::uint32_t turns = 0;
+};
+
+using ContextTemplate = std::vector<arbora::feature::ContextAtom>;
+
+inline Places context_places(const Sentence& s, const std::vector<ContextTemplate>& templates, int kind, const Around& around, std::uint32_t size) {
+    Places places;
+    for (std::size_t t = 0; t < templates.size(); ++t) {
+        const std::uint64_t base = (static_cast<std::uint64_t>(kind + 16) << 40) + t * 256;
+        auto total = static_cast<std::uint32_t>(mix(base)) + around.turns;
+        for (std::size_t a = 0; a < templates[t].size(); ++a) {
+            const auto& atom = templates[t][a];
+            std::uint32_t value = 0;
+            if (atom.field == 9)
+                value = static_cast<std::uint32_t>(mix(0x6c6162656cULL + static_cast<std::uint64_t>(around.labels[atom.slot] + 1) * 2654435761ULL));
+            else if (atom.field == 10)
+                value = static_cast<std::uint32_t>(mix(0x636f756e74ULL + static_cast<std::uint64_t>(std::min(around.counts[atom.slot], 6)) * 2654435761ULL));
+            else
+                value = s.value(around.nodes[atom.slot], atom.offset, static_cast<Field>(atom.field));
+            total += value * (static_cast<std::uint32_t>(mix(base + a + 1)) | 1U);
+        }
+        places.push_back(total % size);
+    }
+    return places;
+}
+
+// All contexts of a tree: those of a word's chain, lineage (below the root's dependents) and closing.
+inline Places all_context_places(const Sentence& s, const arbora::feature::ContextSpec& spec, const std::vector<int>& heads,
+                                 const std::vector<int>& labels, std::uint32_t size) {
+    const int n = static_cast<int>(heads.size()) - 1;
+    const auto head = [&](int w) { return heads[static_cast<std::size_t>(w)]; };
+    const auto label = [&](int w) { return w < 1 ? -1 : labels[static_cast<std::size_t>(w)]; };
+    // The next dependent of h from d towards h.
+    const auto inner = [&](int h, int d) {
+        if (d == kNobody) return kNobody;
+        const int step = d < h ? 1 : -1;
+        for (int k = d + step; k != h; k += step)
+            if (head(k) == h) return k;
+        return kNobody;
+    };
+    const auto turn = [](int h, int d) { return d < h ? kLeftArc : 0U; };
+    Places places;
+    const auto add = [&](const Places& more) { places.insert(places.end(), more.begin(), more.end()); };
+    for (int d = 1; d <= n; ++d) {
+        const int h = head(d), sibling = inner(h, d), second = inner(h, sibling);
+        int before = 1, left = kNobody, right = kNobody, lefts = 0, rights = 0;
+        for (int k = inner(h, d); k != kNobody; k = inner(h, k)) ++before;
+        for (int k = 1; k <= n; ++k) {
+            if (head(k) != d) continue;
+            (k < d ? lefts : rights) += 1;
+            if (k < d && left == kNobody) left = k;
+            if (k > d) right = k;
+        }
+        add(context_places(s, spec.chains, 0, {{h, d, sibling, second}, {-1, label(d), label(sibling), -1}, {before, 0, 0, 0}, turn(h, d)}, size));
+        if (h > 0)
+            add(context_places(s, spec.lineages, 1, {{head(h), h, d, sibling}, {-1, label(h), label(d), label(sibling)}, {}, turn(h, d) + 3 * turn(head(h), h)}, size));
+        add(context_places(s, spec.closings, 2, {{h, d, left, right}, {-1, label(d), label(left), label(right)}, {0, 0, lefts, rights}, turn(h, d)}, size));
+    }
+    return places;
 }
 
 }  // namespace slow

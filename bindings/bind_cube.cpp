@@ -1,0 +1,176 @@
+// core/cube for Python: models of higher order, their trees, and a learner's questions.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "arrays.hpp"
+#include "cube/batch.hpp"
+#include "graph.hpp"
+
+namespace arbora {
+
+namespace {
+
+using namespace nb::literals;
+using cube::Model;
+using cube::Questions;
+using feature::Encoded;
+using hypergraph::Update;
+
+using AtomTuple = std::tuple<int, int, int>;  // slot, offset, field
+using TemplateList = std::vector<std::vector<AtomTuple>>;
+
+std::vector<std::vector<feature::ContextAtom>> contexts(const TemplateList& given) {
+    std::vector<std::vector<feature::ContextAtom>> result;
+    for (const auto& atoms : given) {
+        auto& compiled = result.emplace_back();
+        for (const auto& [slot, offset, field] : atoms) compiled.push_back({slot, offset, field});
+    }
+    return result;
+}
+
+Update update_of(const std::string& name) {
+    if (name == "standard") return Update::standard;
+    if (name == "skip") return Update::skip;
+    if (name == "s-max") return Update::s_max;
+    if (name == "p-max") return Update::p_max;
+    throw InputError("update: expected standard, skip, s-max or p-max, got " + name);
+}
+
+void make_model(Model* self, const graph::Model& parts, const TemplateList& chains, const TemplateList& lineages, const TemplateList& closings,
+                int beam, int most_labels, double labels_within) {
+    if (beam < 1 || most_labels < 1) throw InputError("beam, most_labels: expected at least 1, got " + std::to_string(std::min(beam, most_labels)));
+    if (parts.trees != Trees::projective) throw InputError("trees: expected projective ones, got others; cube pruning finds no crossing arcs");
+    Model model(parts, feature::Contexts({contexts(chains), contexts(lineages), contexts(closings)}));
+    model.beam = beam;
+    model.most_labels = most_labels;
+    model.labels_within = labels_within;
+    new (self) Model(std::move(model));
+}
+
+using Floats = std::optional<Line<float>>;
+
+// Weights and pruner of a parser, checked.
+struct Given {
+    cube::WeightView weights;
+    graph::Pruner pruner;
+    bool pruned = false;
+
+    Given(const Model& model, const Line<float>& tree, const Floats& labels, const Floats& label_filter, const graph::Model* pruner_model,
+          const Floats& pruner_weights, const PruningSettings& pruning) {
+        check_size(tree.size(), model.graph.tree_size, "tree");
+        if (model.graph.labels > 0) check_size(labels ? labels->size() : 0, model.graph.label_size, "labels");
+        if (label_filter) check_size(label_filter->size(), model.graph.label_size, "label_filter");
+        weights = {{tree.data(), labels ? labels->data() : nullptr, 1.0}, label_filter ? label_filter->data() : nullptr};
+        pruned = pruner_model != nullptr && pruner_weights;
+        if (pruned) pruner = pruner_of(*pruner_model, *pruner_weights, pruning);
+    }
+    const graph::Pruner* chosen() const { return pruned ? &pruner : nullptr; }
+};
+
+nb::object parse_batch(const Model& self, const Encoded& sentences, const Line<float>& tree, const Floats& labels, const Floats& label_filter,
+                       const graph::Model* pruner_model, const Floats& pruner_weights, const PruningSettings& pruning, bool keep_heads, int threads) {
+    const Given given(self, tree, labels, label_filter, pruner_model, pruner_weights, pruning);
+    graph::Parsed parsed;
+    {
+        const nb::gil_scoped_release release;
+        parsed = cube::parse(sentences, self, given.weights, given.chosen(), threads, keep_heads);
+    }
+    return nb::make_tuple(copied(parsed.heads), copied(parsed.labels));
+}
+
+// How many trees each sentence has, their scores, and heads and labels of all of them in a row.
+nb::object kbest_batch(const Model& self, const Encoded& sentences, const Line<float>& tree, const Floats& labels, const Floats& label_filter,
+                       const graph::Model* pruner_model, const Floats& pruner_weights, const PruningSettings& pruning, int k, bool keep_heads, int threads) {
+    const Given given(self, tree, labels, label_filter, pruner_model, pruner_weights, pruning);
+    if (k < 1) throw InputError("k: expected at least 1, got " + std::to_string(k));
+    std::vector<std::vector<cube::Ranked>> found;
+    {
+        const nb::gil_scoped_release release;
+        found = cube::kbest(sentences, self, given.weights, given.chosen(), k, threads, keep_heads);
+    }
+    std::vector<std::int64_t> counts;
+    std::vector<double> scores;
+    std::vector<std::int32_t> heads, names;
+    for (const auto& trees : found) {
+        counts.push_back(static_cast<std::int64_t>(trees.size()));
+        for (const auto& ranked : trees) {
+            scores.push_back(ranked.score);
+            heads.insert(heads.end(), ranked.heads.begin() + 1, ranked.heads.end());
+            names.insert(names.end(), ranked.labels.begin() + 1, ranked.labels.end());
+        }
+    }
+    return nb::make_tuple(copied(counts), copied(scores), copied(heads), copied(names));
+}
+
+void bind_model(nb::module_& m) {
+    nb::class_<Model>(m, "CubeModel", "A graph model with contexts of higher order, searched by cube pruning; see arbora.scorers.cube.")
+        .def("__init__", &make_model, nb::kw_only(), "parts"_a, "chains"_a, "lineages"_a, "closings"_a, "beam"_a, "most_labels"_a, "labels_within"_a)
+        .def("parse", &parse_batch, "sentences"_a, "tree"_a, "labels"_a.none(), "label_filter"_a.none(), "pruner"_a.none(), "pruner_weights"_a.none(), "pruning"_a,
+             "keep_heads"_a, "threads"_a,
+             nb::sig("def parse(self, sentences: Encoded, tree: numpy.typing.NDArray[numpy.float32], "
+                     "labels: numpy.typing.NDArray[numpy.float32] | None, label_filter: numpy.typing.NDArray[numpy.float32] | None, pruner: GraphModel | None, "
+                     "pruner_weights: numpy.typing.NDArray[numpy.float32] | None, pruning: Pruning, keep_heads: bool, threads: int) "
+                     "-> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]"))
+        .def("kbest", &kbest_batch, "sentences"_a, "tree"_a, "labels"_a.none(), "label_filter"_a.none(), "pruner"_a.none(), "pruner_weights"_a.none(), "pruning"_a,
+             "k"_a, "keep_heads"_a, "threads"_a,
+             nb::sig("def kbest(self, sentences: Encoded, tree: numpy.typing.NDArray[numpy.float32], "
+                     "labels: numpy.typing.NDArray[numpy.float32] | None, label_filter: numpy.typing.NDArray[numpy.float32] | None, pruner: GraphModel | None, "
+                     "pruner_weights: numpy.typing.NDArray[numpy.float32] | None, pruning: Pruning, k: int, keep_heads: bool, threads: int) "
+                     "-> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int32], "
+                     "numpy.typing.NDArray[numpy.int32]]"));
+}
+
+void check_sentence(const Questions& self, std::size_t sentence) {
+    if (sentence >= self.size()) throw nb::index_error("sentence out of range");
+}
+
+void bind_questions(nb::module_& m) {
+    nb::class_<Questions>(m, "CubeQuestions", "What a learner may ask about a treebank; see arbora.problems.cube.")
+        .def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const KeptArcs* arcs, const Floats& label_filter, const std::string& update,
+                            int threads) {
+                if (label_filter) check_size(label_filter->size(), model.graph.label_size, "label_filter");
+                new (self) Questions(model, sentences, arcs == nullptr ? nullptr : &arcs->sets, update_of(update),
+                                     label_filter ? label_filter->data() : nullptr, threads);
+            }, "model"_a, "sentences"_a, "arcs"_a.none(), "label_filter"_a.none().noconvert(), "update"_a, "threads"_a, nb::keep_alive<1, 2>(),
+            nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
+            nb::sig("def __init__(self, model: CubeModel, sentences: Encoded, arcs: KeptArcs | None, "
+                    "label_filter: numpy.typing.NDArray[numpy.float32] | None, update: str, threads: int) -> None"))
+        .def("__len__", &Questions::size)
+        .def_prop_ro("weight_count", &Questions::weight_count)
+        .def("ask", [](Questions& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
+                check_sentence(self, sentence);
+                return answer([&] { return self.ask(sentence, weights, cost_augmented); });
+            }, "sentence"_a, "weights"_a, "cost_augmented"_a,
+            nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
+        .def("total", [](Questions& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
+                const auto chosen = chosen_of(sentences, self.size());
+                return answer([&] { return self.total(chosen, weights, cost_augmented); });
+            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
+            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
+                    "tuple[float, float, SparseVector]"))
+        .def("candidates", [](Questions& self, std::size_t sentence, const Weights& weights, int k) {
+                check_sentence(self, sentence);
+                return answers([&] { return self.candidates(sentence, weights, k); });
+            }, "sentence"_a, "weights"_a, "k"_a,
+            nb::sig("def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]"))
+        .def("take_tally", [](Questions& self) {
+                const cube::Tally tally = self.take_tally();
+                return nb::make_tuple(tally.asked, tally.non_violations);
+            }, nb::sig("def take_tally(self) -> tuple[int, int]"));
+}
+
+}  // namespace
+
+void bind_cube(nb::module_& m) {
+    bind_model(m);
+    bind_questions(m);
+}
+
+}  // namespace arbora
