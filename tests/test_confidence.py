@@ -82,7 +82,7 @@ def joint_arcs(parser, encoded, s):
     """Arc scores with labels summed out: those of the same parser at first order."""
     settings = replace(parser.settings, order=1, grandparents=False)
     first = replace(parser, settings=settings)
-    return first._judge.scores(encoded, s, tree_temperature=HOT.trees, label_temperature=HOT.labels)
+    return first.engine.judge.scores(encoded, s, tree_temperature=HOT.trees, label_temperature=HOT.labels)
 
 
 def pieces(columns):

@@ -52,7 +52,7 @@ def forest_of(parser, sentence):
     encoded = parser.names.encode(columns_of([sentence]))
     parts = parser.scorer.score((encoded, 0), weights_of(parser.tree))
     first = replace(parser, settings=replace(parser.settings, order=1, grandparents=False))
-    arcs = first._judge.scores(encoded, 0, tree_temperature=1.0, label_temperature=1.0)
+    arcs = first.engine.judge.scores(encoded, 0, tree_temperature=1.0, label_temperature=1.0)
     higher = {"siblings": parts.get(PartKind.SIBLING), "grandparents": parts.get(PartKind.GRANDPARENT)}
     return enumerate_forest(
         arcs,

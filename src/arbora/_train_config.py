@@ -23,6 +23,7 @@ from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.pipeline.words import WordSettings
 from arbora.pruner import PrunerSettings
 from arbora.registry import learners
+from arbora.scorers.cube import CubeSettings, Update
 from arbora.scorers.linear import Labels
 
 CROSSING_SHARE = 0.005
@@ -35,17 +36,26 @@ ROOTS_SHARE = 0.005
 class TrainConfig:
     """All settings of a training; what is `auto` is decided by the treebank, and stored as decided."""
 
+    parser: Literal["graph", "cube"] = "graph"
+    """graph: exact search, first and second order; cube: any order, labels with heads, by cube pruning."""
     trees: Trees | Literal["auto"] = "auto"
     roots: Roots | Literal["auto"] = "auto"
-    order: Literal[1, 2] = 2
+    order: Literal[1, 2, 3, "auto"] = "auto"
+    """auto: 2, with cube pruning 3."""
     grandparents: bool = True
-    labels: Labels = "staged"
-    features: str = "graph-v1"
-    tree_bits: int = 22
+    labels: Labels | Literal["auto"] = "auto"
+    """auto: staged, with cube pruning joint."""
+    features: str = "auto"
+    """A template set; auto: graph-v1, with cube pruning cube-v1."""
+    tree_bits: int | Literal["auto"] = "auto"
+    """auto: 22, with cube pruning 24."""
     label_bits: int = 22
     pruner: bool | Literal["auto"] = "auto"
     """auto: yes."""
-    pruner_settings: PrunerSettings = field(default_factory=PrunerSettings)
+    pruner_settings: PrunerSettings = field(default_factory=lambda: PrunerSettings(rule="auto"))
+    cube: CubeSettings = field(default_factory=CubeSettings)
+    update: Update = "p-max"
+    """Of cube pruning: where in a tree weights are updated when search has gone wrong."""
     learner: str = "passive_aggressive"
     parameters: dict[str, int | float | str] = field(default_factory=dict)
     """Of the learner, by name; `arbora info learner NAME` lists them."""
@@ -78,14 +88,31 @@ class TrainConfig:
             raise InputError(f"patience, seed: expected 0 or more, got {min(self.patience, self.seed)}")
         if self.weights not in get_args(Which):
             raise InputError(f"weights: expected {' or '.join(get_args(Which))}, got {self.weights!r}")
-        if self.decode != "same" and self.order != 1:
+        if self.decode != "same" and (self.order != 1 or self.parser == "cube"):
             raise InputError(
-                f"decode: expected same with order = {self.order}, got {self.decode!r}; second-order scores "
-                "belong to the trees they were trained with"
+                f"decode: expected same with order = {self.order} and parser = {self.parser}, got "
+                f"{self.decode!r}; other scores than those of arcs belong to the trees they were trained with"
             )
-
+        self._check_parser()
         if self.projectivize == "pseudo-projective":
             self._check_marks()
+
+    def _check_parser(self) -> None:
+        """InputError where some settings belong to another parser."""
+        if self.parser == "graph" and self.order == 3:
+            raise InputError('order: expected 1 or 2 with parser = "graph", got 3; choose parser = "cube"')
+        if self.parser != "cube":
+            return
+        if self.trees == "nonprojective":
+            raise InputError(
+                'trees: expected projective with parser = "cube", got nonprojective; crossing arcs are found '
+                'with projectivize = "pseudo-projective"'
+            )
+        if self.labels == "staged":
+            raise InputError(
+                'labels: expected joint or none with parser = "cube", got staged; it chooses heads and '
+                "labels together"
+            )
 
     def _check_marks(self) -> None:
         if self.trees == "nonprojective":
@@ -118,6 +145,13 @@ DEFAULT_PARAMETERS: dict[str, dict[str, int | float | str]] = {
 }
 
 
+CUBE_PARAMETERS: dict[str, dict[str, int | float | str]] = {
+    # Chosen on UD_English-EWT dev, too.
+    "passive_aggressive": {"C": 0.005},
+    "mira": {"C": 0.005},
+}
+
+
 def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] | None) -> TrainConfig:
     """A configuration however it is given; InputError where it is none."""
     if given is None or isinstance(given, TrainConfig):
@@ -138,21 +172,35 @@ def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] 
 def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     """The configuration with all that is `auto` decided."""
     shape = TreebankShape.of(columns)
+    cube = config.parser == "cube"
     pick: dict[str, Any] = {}
+    if config.order == "auto":
+        pick["order"] = 3 if cube else 2
+    if config.labels == "auto":
+        pick["labels"] = "joint" if cube else "staged"
+    if config.features == "auto":
+        pick["features"] = "cube-v1" if cube else "graph-v1"
     if config.trees == "auto":
-        may_cross = shape.crossing_share > CROSSING_SHARE and config.projectivize != "pseudo-projective"
+        may_cross = (
+            shape.crossing_share > CROSSING_SHARE and config.projectivize != "pseudo-projective" and not cube
+        )
         pick["trees"] = "nonprojective" if may_cross else "projective"
     if config.roots == "auto":
         pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
+    if config.tree_bits == "auto":
+        pick["tree_bits"] = 24 if cube else 22
     if config.pruner == "auto":
         pick["pruner"] = True
+    trees, order = (pick.get(name, getattr(config, name)) for name in ("trees", "order"))
+    pick["pruner_settings"] = config.pruner_settings.resolved(trees, order)
     pick["parameters"] = chosen_learner(config).settings()
     return replace(config, **pick)
 
 
 def chosen_learner(config: TrainConfig) -> Learner:
     """The learner of a configuration, with the defaults of parsers where it says nothing."""
-    return make_learner(config, {**DEFAULT_PARAMETERS.get(config.learner, {}), **config.parameters})
+    defaults = CUBE_PARAMETERS if config.parser == "cube" else DEFAULT_PARAMETERS
+    return make_learner(config, {**defaults.get(config.learner, {}), **config.parameters})
 
 
 def learns_from_parts(config: TrainConfig) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,6 +193,14 @@ class Problem(Protocol):
 
     def arc_features(self, i: int, coefficients: NDArray[np.float64]) -> SparseVector:
         """The sum of the features of all arcs, each times its coefficient."""
+
+
+@runtime_checkable
+class Measured(Protocol):
+    """A problem that has something to tell of how it was asked."""
+
+    def take_measures(self) -> dict[str, float]:
+        """Since the last call, by name; the same whatever the number of threads."""
 
 
 class StopTraining(Exception):  # noqa: N818 - a request, not a fault

@@ -12,7 +12,7 @@ else fits, and the best tree always stays.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -36,15 +36,16 @@ class PrunerSettings:
 
     features: str = "pruner-v1"
     bits: int = 18
-    rule: Rule = "margin"
-    """max-marginal and tree-odds are for projective trees alone."""
+    rule: Rule | Literal["auto"] = "margin"
+    """max-marginal and tree-odds are for projective trees alone; auto: tree-odds for these, from second order
+    on, margin else."""
     keep: int = 12
     """Of the rule margin: heads per word at most, besides the word before it."""
     within: float = 2.5
     """Of the rule margin: only heads whose score is this near to the best one's."""
     alpha: float = 0.5
     """Of the rule max-marginal: 0 keeps what is above the average, 1 the best tree alone."""
-    log_odds: float = 6.0
+    log_odds: float = 5.5
     """Of the rule tree-odds: how far an arc's best tree may be below the best one, as the log of a ratio."""
     among: int = 32
     """Of max-marginal and tree-odds: heads per word that they look at, those of the best scores."""
@@ -56,14 +57,20 @@ class PrunerSettings:
             raise InputError(f"keep: expected 1 to {MOST_KEPT} heads per word, got {self.keep!r}")
         if not 0 <= self.within < math.inf:
             raise InputError(f"within: expected a finite number of at least 0, got {self.within!r}")
-        if self.rule not in get_args(Rule):
-            raise InputError(f"rule: expected {' or '.join(get_args(Rule))}, got {self.rule!r}")
+        if self.rule not in (*get_args(Rule), "auto"):
+            raise InputError(f"rule: expected {' or '.join(get_args(Rule))} or auto, got {self.rule!r}")
         if not 0 <= self.alpha <= 1:
             raise InputError(f"alpha: expected 0 to 1, got {self.alpha!r}")
         if not 0 <= self.log_odds < math.inf:
             raise InputError(f"log_odds: expected a finite number of at least 0, got {self.log_odds!r}")
         if not 1 <= self.among <= MOST_KEPT:
             raise InputError(f"among: expected 1 to {MOST_KEPT} heads per word, got {self.among!r}")
+
+    def resolved(self, trees: Trees, order: int) -> PrunerSettings:
+        """With the rule that suits trees and order where it is left to them."""
+        if self.rule != "auto":
+            return self
+        return replace(self, rule="tree-odds" if trees == "projective" and order > 1 else "margin")
 
     @property
     def native(self) -> Pruning:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._brent import minimize_between
+from arbora._engines import Question
 from arbora.confidence import Temperatures
 from arbora.data.columns import Columns
 from arbora.parser import Parser
@@ -44,10 +45,10 @@ def fit_temperatures(parser: Parser, dev: Columns, *, threads: int = 1) -> Tempe
     parser = replace(parser, lifts=None)
     encoded.set_heads(parser.trees_of(encoded, threads=threads)[0])
     labels = _label_temperature(parser, dev, threads) if parser.labels is not None else 1.0
+    judge = parser.judging(encoded, Question(decode="given", threads=threads))
 
     def sure(temperature: float) -> NDArray[np.float64]:
-        asked = Temperatures(trees=temperature, labels=labels)
-        return parser.judge(encoded, decode="given", temperatures=asked, threads=threads).head_probabilities
+        return judge(Temperatures(trees=temperature, labels=labels)).head_probabilities
 
     trees = minimize(lambda temperature: _missed(sure(temperature), right)[1])
     return Temperatures(trees=trees, labels=labels, missed=float(f"{_missed(sure(trees), right)[0]:.2g}"))

@@ -51,9 +51,9 @@ from arbora.interfaces import Learner, Problem, Progress, Query
 from arbora.learners import Adagrad, PassiveAggressive, Perceptron
 from arbora.learners._online import require_answers
 from arbora.parser import Parser
-from arbora.problems import FilterProblem, GraphProblem
+from arbora.problems import CubeProblem, FilterProblem, GraphProblem
 from arbora.pruner import Pruner, pruner_scorer, require_rule
-from arbora.scorers import GraphSettings
+from arbora.scorers import CubeScorer, GraphSettings
 from arbora.scorers.linear import Task
 from arbora.temperature import fit_temperatures
 
@@ -141,9 +141,10 @@ class Training:
         """As `train`, with trees for what is not known: arcs that a pruner must not take away."""
         self.filled.set_heads(filled)
         self.seen = np.asarray(self.train.seen_labels(len(self.names.labels)))
-        self.scorer = Parser.make_scorer(self.settings, self.names, self.seen)
+        self.cube = self.config.cube if self.config.parser == "cube" else None
+        self.scorer = Parser.make_scorer(self.settings, self.names, self.seen, self.cube)
         # Now, not after the stages before it.
-        self._require_answers(self._learner(), GraphProblem(self.scorer, self.train, self._task))
+        self._require_answers(self._learner(), self._problem())
         self.dev = None if dev is None else Dev(dev, self.names)
         self.fingerprint = zlib.crc32(train.to_bytes(), 0 if dev is None else zlib.crc32(dev.to_bytes()))
 
@@ -151,11 +152,14 @@ class Training:
         c = self.config
         assert c.trees != "auto"
         assert c.roots != "auto"
+        assert c.order != "auto"
+        assert c.labels != "auto"
+        assert c.tree_bits != "auto"
         return GraphSettings(
             trees=c.trees,
             roots=c.roots,
             order=c.order,
-            grandparents=c.grandparents and c.order == 2,
+            grandparents=c.grandparents and c.order > 1,
             labels=c.labels,
             features=c.features,
             tree_bits=c.tree_bits,
@@ -169,12 +173,14 @@ class Training:
                 'trees have no exact ones; choose order = 1, or trees = "projective"'
             )
 
-    def _require_answers(self, learner: Learner, problem: GraphProblem) -> None:
+    def _require_answers(self, learner: Learner, problem: Problem) -> None:
         """InputError where these trees do not answer what the learner asks, in words of the settings."""
         missing = [query.value for query in Query if query in learner.needs - problem.queries]
         if missing:
             c = self.config
-            changes = ["order 1 (--order 1)"] if c.order > 1 else []
+            changes = ["order 1 (--order 1)"] if self.settings.order > 1 else []
+            if self.cube is not None:
+                changes.append("exact search (--parser graph)")
             if Query.ARC_MARGINALS.value in missing and c.labels == "joint":  # which only heads have
                 changes.append("staged labels (--labels staged)")
             choices = [" with ".join(changes)] if changes else []
@@ -192,8 +198,10 @@ class Training:
     def _task(self) -> Task:
         return "joint" if self.config.labels == "joint" else "tree"
 
-    def run(self, path: str | os.PathLike[str] | None, *, resume: bool) -> Trained:
-        """All stages; see `train`."""
+    def run(
+        self, path: str | os.PathLike[str] | None = None, *, resume: bool = False, calibrate: bool = True
+    ) -> Trained:
+        """All stages; see `train`. `calibrate`: on dev, so that scores of trees become probabilities."""
         checkpoint = Checkpoint(path, {"config": storable(self.config), "data": self.fingerprint})
         saved = checkpoint.load() if resume and path is not None and Path(path).exists() else None
         reports: list[dict[str, Any]] = []
@@ -208,11 +216,14 @@ class Training:
             if interrupted and name != "tree":
                 raise KeyboardInterrupt
         parser = self._decide_trees(self._parser(done, reports))
-        self._fit_temperatures(parser)
+        if calibrate:
+            self._fit_temperatures(parser)
         return Trained(parser, reports, parser.about["dev"], interrupted)
 
     def _stage_names(self) -> list[str]:
-        wanted = {"labels": self.config.labels == "staged", "pruner": bool(self.config.pruner), "tree": True}
+        # With cube pruning, labels on the right trees tell which few of an arc are worth a search.
+        labels = self.config.labels == "staged" or (self.cube is not None and self.config.labels == "joint")
+        wanted = {"labels": labels, "pruner": bool(self.config.pruner), "tree": True}
         return [name for name, is_wanted in wanted.items() if is_wanted]
 
     def _stage(
@@ -268,9 +279,7 @@ class Training:
 
     def _tree_stage(self, done: dict[str, Floats]) -> Stage:
         config = self.config
-        problem = GraphProblem(
-            self.scorer, self.train, self._task, arcs=self._kept_arcs(done), threads=self.threads
-        )
+        problem = self._problem(self._kept_arcs(done), done.get("labels"))
         dev = self.dev
         return Stage(
             name="tree",
@@ -282,6 +291,15 @@ class Training:
             patience=config.patience,
             which=config.weights,
         )
+
+    def _problem(self, arcs: KeptArcs | None = None, label_filter: Floats | None = None) -> Problem:
+        """What the learner is asked to solve."""
+        if isinstance(self.scorer, CubeScorer):
+            update, threads = self.config.update, self.threads
+            return CubeProblem(
+                self.scorer, self.train, update, arcs=arcs, label_filter=label_filter, threads=threads
+            )
+        return GraphProblem(self.scorer, self.train, self._task, arcs=arcs, threads=self.threads)
 
     def _kept_arcs(self, done: dict[str, Floats]) -> KeptArcs | None:
         """What the pruner leaves, gold arcs put back, and a note on what it loses."""
@@ -301,9 +319,10 @@ class Training:
         return arcs
 
     def _parser(self, done: dict[str, Floats], reports: list[dict[str, Any]] | None = None) -> Parser:
-        tree, labels = done["tree"], done.get("labels")
+        tree, labels, label_filter = done["tree"], done.get("labels"), None
         if self.config.labels == "joint":
             split = self.scorer.size("tree")
+            label_filter = labels
             tree, labels = tree[:split], np.ascontiguousarray(tree[split:])
         about: dict[str, Any] = {"config": storable(self.config), "epochs": reports or []}
         return Parser(
@@ -312,6 +331,8 @@ class Training:
             seen=self.seen,
             tree=np.ascontiguousarray(tree),
             labels=labels,
+            cube=self.cube,
+            label_filter=label_filter,
             pruner=self._pruner(done),
             lifts=self.lifts,
             about=about,

@@ -90,8 +90,9 @@ def test_features():
     assert [row[0] for row in rows] == list(features)
     described = json.loads(run("list", "features", "--json").stdout)
     for name, each in zip(features, described, strict=True):
-        compiled = features.create(name).compiled
-        counts = {part: len(templates) for part, templates in compiled.items() if templates}
+        made = features.create(name)
+        counts = {part: len(templates) for part, templates in made.compiled.items() if templates}
+        counts |= {group.name: len(group.compiled(labelled=True)) for group in made.contexts}
         assert {part: len(templates) for part, templates in each["templates"].items()} == counts
         assert json.loads(run("info", "features", name, "--json").stdout) == each
         assert f"arcs\t{each['templates']['arcs'][0]}\n" in run("info", "features", name).stdout
@@ -130,7 +131,9 @@ def test_a_model_on_one_screen(arbora, model, tmp_path, run_in_terminal):
     shown = run_in_terminal([sys.executable, "-m", "arbora", "info", "english"], COLUMNS="80")
     assert len(shown.splitlines()) < 45
     rows = dict(line.split("\t", 1) for line in arbora("info", model).stdout.splitlines() if line)
-    assert rows["settings"].startswith("trees nonprojective, roots single, order 1, labels staged, features ")
+    assert rows["settings"].startswith(
+        "parser graph, trees nonprojective, roots single, order 1, labels staged, features "
+    )
     assert rows["settings"].endswith(", learner passive_aggressive")
     assert rows["more"].startswith("--all: every setting, all labels, ")
     assert not any(name.startswith("config.") for name in rows)

@@ -155,7 +155,7 @@ def test_coefficients_that_do_not_fit_are_errors():
     [
         ({"trees": "crossing"}, "trees: expected projective or nonprojective, got 'crossing'"),
         ({"roots": "two"}, "roots: expected single or multi, got 'two'"),
-        ({"order": 3}, "order: expected 1 or 2, got 3"),
+        ({"order": 4}, "order: expected 1 or 2 or 3, got 4"),
         ({"labels": "later"}, "labels: expected staged or joint or none, got 'later'"),
         ({"tree_bits": 9}, "tree_bits: expected 10 to 28, got 9"),
         ({"label_bits": 29}, "label_bits: expected 10 to 28, got 29"),

@@ -134,7 +134,7 @@ def test_what_a_filter_does_not_answer():
         lambda: made.arc_features(0, np.zeros(1)),
     ]
     for question in questions:
-        with pytest.raises(InputError, match="a filter answers argmax and cost_augmented"):
+        with pytest.raises(InputError, match="a FilterProblem answers argmax, cost_augmented"):
             question()
     with pytest.raises(InputError, match="the learner adagrad needs marginals"):
         learners.create("adagrad").fit(made)

@@ -193,6 +193,7 @@ def describe_features(name: str) -> FeaturesDescription:
         "siblings": made.siblings,
         "grandparents": made.grandparents,
         "labels": made.labels,
+        **{group.name: group.templates for group in made.contexts},
     }
     lines = {
         part: [line.partition("#")[0].split() for line in text.splitlines()] for part, text in texts.items()

@@ -43,6 +43,22 @@ class LabelsChoice(StrEnum):
     NONE = "none"
 
 
+class ParserChoice(StrEnum):
+    """How trees are found."""
+
+    GRAPH = "graph"
+    CUBE = "cube"
+
+
+class UpdateChoice(StrEnum):
+    """Where weights are updated when search is inexact."""
+
+    STANDARD = "standard"
+    SKIP = "skip"
+    S_MAX = "s-max"
+    P_MAX = "p-max"
+
+
 @contextmanager
 def told_as_usage() -> Iterator[None]:
     """Within the block, settings that do not fit are the command line's fault."""
@@ -97,7 +113,27 @@ ParametersOption: TypeAlias = Annotated[
     ),
 ]
 OrderOption: TypeAlias = Annotated[
-    int | None, typer.Option(min=1, max=2, help="1: arcs; 2: siblings and grandparents, too (the default).")
+    int | None,
+    typer.Option(
+        min=1,
+        max=3,
+        help="1: arcs; 2: siblings and grandparents, too (the default); 3: larger contexts, too, with "
+        "--parser cube, whose default it is.",
+    ),
+]
+ParserOption: TypeAlias = Annotated[
+    ParserChoice | None,
+    typer.Option(
+        help="graph: exact search (the default); cube: features of any order, heads and labels together, by "
+        "inexact search: slower and more accurate."
+    ),
+]
+UpdateOption: TypeAlias = Annotated[
+    UpdateChoice | None,
+    typer.Option(
+        help="With --parser cube: where in a tree weights are updated. At its root (standard; skip: if that "
+        "helps), where search went most wrong (s-max), or wherever it went wrong (p-max, the default)."
+    ),
 ]
 TreesOption: TypeAlias = Annotated[
     TreesChoice | None, typer.Option(help="Whether arcs may cross; auto: as the treebank has it.")
@@ -108,7 +144,8 @@ RootsOrAuto: TypeAlias = Annotated[
 LabelsOption: TypeAlias = Annotated[
     LabelsChoice | None,
     typer.Option(
-        help="Chosen on the finished tree (staged), together with it (joint), or not at all (none)."
+        help="Chosen on the finished tree (staged), together with it (joint), or not at all (none). "
+        "Default: staged; joint with --parser cube."
     ),
 ]
 EpochsOption: TypeAlias = Annotated[int | None, typer.Option(min=1, help="Passes over TRAIN at most.")]

@@ -33,11 +33,13 @@ from arbora.cli.settings import (
     LearnerOption,
     OrderOption,
     ParametersOption,
+    ParserOption,
     PatienceOption,
     RootsOrAuto,
     SeedOption,
     ThreadsOption,
     TreesOption,
+    UpdateOption,
     chosen_config,
     told_as_usage,
 )
@@ -104,7 +106,9 @@ def train_files(
     config: ConfigOption = None,
     learner: LearnerOption = None,
     parameters: ParametersOption = None,
+    parser: ParserOption = None,
     order: OrderOption = None,
+    update: UpdateOption = None,
     trees: TreesOption = None,
     roots: RootsOrAuto = None,
     labels: LabelsOption = None,
@@ -174,6 +178,7 @@ def train_files(
     - `arbora train UD_Danish-DDT`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --learner mira -p C=0.1 --order 1`
+    - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser cube`
     - `arbora train train.conllu -o da.arbora --config best.toml --compact`
     """
     chosen = choose_treebanks(files, dev, quiet=quiet)
@@ -186,7 +191,9 @@ def train_files(
         learner=learner,
         parameters=parameters or [],
         epochs=epochs,
+        parser=parser,
         order=order,
+        update=update,
         trees=trees,
         roots=roots,
         labels=labels,

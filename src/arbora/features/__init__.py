@@ -1,7 +1,8 @@
 """Versioned template sets, one per file."""
 
-from arbora.features._templates import TemplateSet
+from arbora.features._templates import ContextGroup, TemplateSet
+from arbora.features.cube_v1 import CUBE_V1
 from arbora.features.graph_v1 import GRAPH_V1
 from arbora.features.pruner_v1 import PRUNER_V1
 
-__all__ = ["GRAPH_V1", "PRUNER_V1", "TemplateSet"]
+__all__ = ["CUBE_V1", "GRAPH_V1", "PRUNER_V1", "ContextGroup", "TemplateSet"]

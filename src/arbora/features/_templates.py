@@ -9,14 +9,19 @@ One template per line, a conjunction of atoms `role.field`; `#` starts a comment
              feats, prefix (4 letters), suffix (3), ending (2), shape
 
 Direction is part of every template, and distance of all about arcs: a weight without and one with it.
+
+Contexts, for parsers of higher order, look at up to four nodes of a tree at once, and also at labels and
+numbers of dependents, which are fields there: `d.label`, `l.count`. They come in three kinds, see
+`CONTEXT_ROLES`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from arbora.errors import InputError, unknown
 
@@ -32,7 +37,50 @@ FIELDS = {
 }
 LARGEST_OFFSET = 2
 
+ContextKind: TypeAlias = Literal["chains", "lineages", "closings"]
+CONTEXT_ROLES: dict[ContextKind, str] = {
+    # An arc h -> d is made: s and t are the next dependents towards the head; h.count: with d, on this side.
+    "chains": "hdst",
+    # h is given its head g: each dependent d of h, and s, the next one towards h.
+    "lineages": "ghds",
+    # d is complete: its outermost dependents l and r; l.count, r.count: how many there are on each side.
+    "closings": "hdlr",
+}
+WITH_LABEL: dict[ContextKind, str] = {"chains": "ds", "lineages": "hds", "closings": "dlr"}
+WITH_COUNT: dict[ContextKind, str] = {"chains": "h", "lineages": "", "closings": "lr"}
+CONTEXT_FIELDS = {**FIELDS, "label": len(FIELDS), "count": len(FIELDS) + 1}
+
 _ATOM = re.compile(r"([a-z])([+-]\d+)?\.([a-z]+)")
+
+
+@dataclass(frozen=True)
+class ContextGroup:
+    """Some context templates under a name, so that they can be left out together."""
+
+    name: str
+    kind: ContextKind
+    order: Literal[2, 3]
+    """Of the parsers that have it."""
+    templates: str
+
+    def compiled(self, *, labelled: bool) -> list[Template]:
+        """Atoms as (role, offset, field) numbers; only templates without labels unless `labelled`."""
+        found = []
+        for number, line in enumerate(self.templates.strip().splitlines(), start=1):
+            atoms = line.partition("#")[0].split()
+            if labelled or not any(atom.endswith(".label") for atom in atoms):
+                found.append([self._atom(atom, f"{self.name}, template {number}") for atom in atoms])
+        return [atoms for atoms in found if atoms]
+
+    def _atom(self, atom: str, where: str) -> Atom:
+        roles = CONTEXT_ROLES[self.kind]
+        _, offset, field = _compile_atom(atom, roles, where, CONTEXT_FIELDS)
+        known = {"label": WITH_LABEL[self.kind], "count": WITH_COUNT[self.kind]}
+        name = atom.rpartition(".")[2]
+        if name in known and (atom[0] not in known[name] or offset):
+            one_of = ", ".join(f"{role}.{name}" for role in known[name]) or "none"
+            raise InputError(f"{where}: expected a {name} of these: {one_of}; got {atom!r}")
+        return roles.index(atom[0]), offset, field
 
 
 @dataclass(frozen=True)
@@ -45,6 +93,7 @@ class TemplateSet:
     siblings: str = ""
     grandparents: str = ""
     labels: str = ""
+    contexts: tuple[ContextGroup, ...] = ()
 
     @cached_property
     def compiled(self) -> dict[str, list[Template]]:
@@ -54,6 +103,20 @@ class TemplateSet:
             "siblings": compile_templates(self.siblings, "hds", f"{self.name}: siblings"),
             "grandparents": compile_templates(self.grandparents, "hdg", f"{self.name}: grandparents"),
             "labels": compile_templates(self.labels, "hdsglr", f"{self.name}: labels"),
+        }
+
+    def compiled_contexts(
+        self, order: int, *, labelled: bool, without: Sequence[str] = ()
+    ) -> dict[ContextKind, list[Template]]:
+        """The contexts of parsers of an order, without some groups, by kind; InputError for unknown ones."""
+        names = [group.name for group in self.contexts]
+        for name in without:
+            if name not in names:
+                raise InputError(f"{self.name}: {unknown('group of features', name, names)}")
+        wanted = [group for group in self.contexts if group.order <= order and group.name not in without]
+        return {
+            kind: [t for group in wanted if group.kind == kind for t in group.compiled(labelled=labelled)]
+            for kind in CONTEXT_ROLES
         }
 
 
@@ -67,15 +130,15 @@ def compile_templates(text: str, roles: str, where: str) -> list[Template]:
     return templates
 
 
-def _compile_atom(atom: str, roles: str, where: str) -> Atom:
+def _compile_atom(atom: str, roles: str, where: str, fields: Mapping[str, int] = FIELDS) -> Atom:
     match = _ATOM.fullmatch(atom)
     if match is None:
         raise InputError(f"{where}: expected an atom such as h.form or d-1.tag, got {atom!r}")
     role, offset, field = match[1], int(match[2] or 0), match[3]
     if role not in roles:
         raise InputError(f"{where}: {unknown('role', role, list(roles))}")
-    if field not in FIELDS:
-        raise InputError(f"{where}: {unknown('field', field, list(FIELDS))}")
+    if field not in fields:
+        raise InputError(f"{where}: {unknown('field', field, list(fields))}")
     if abs(offset) > LARGEST_OFFSET:
         raise InputError(f"{where}: expected an offset of at most {LARGEST_OFFSET} words, got {atom!r}")
-    return ROLES[role], offset, FIELDS[field]
+    return ROLES.get(role, -1), offset, fields[field]

@@ -151,7 +151,7 @@ g.tag g+1.tag h.tag d.tag
 g.feats h.feats d.feats
 """
 
-LABELS = """
+ARC_LABELS = """
 d.form
 d.lemma
 d.tag
@@ -182,6 +182,9 @@ d-1.lemma d.tag
 d.tag d+1.lemma
 d-1.lemma d.lemma
 d.lemma d+1.lemma
+"""
+
+TREE_LABELS = """
 s.tag h.tag d.tag
 s.lemma h.tag d.tag
 s.tag h.lemma d.tag
@@ -204,5 +207,5 @@ GRAPH_V1 = TemplateSet(
     arcs=ARCS,
     siblings=SIBLINGS,
     grandparents=GRANDPARENTS,
-    labels=LABELS,
+    labels=ARC_LABELS + TREE_LABELS,
 )

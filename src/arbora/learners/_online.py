@@ -18,7 +18,17 @@ from numpy.typing import NDArray
 
 from arbora._core import Weights
 from arbora.errors import InputError
-from arbora.interfaces import Answer, Callback, Epoch, Learned, Learner, Problem, Query, StopTraining
+from arbora.interfaces import (
+    Answer,
+    Callback,
+    Epoch,
+    Learned,
+    Learner,
+    Measured,
+    Problem,
+    Query,
+    StopTraining,
+)
 from arbora.learners._parameters import Configured, parameter
 
 State = dict[str, NDArray[Any]]
@@ -214,6 +224,8 @@ class Loop:
         begin = time.perf_counter()
         tally = self._run.epoch(number)
         seconds = time.perf_counter() - begin
+        if isinstance(self.problem, Measured):
+            tally.measures |= self.problem.take_measures()
         self.history.append(
             Epoch(number, tally.loss, tally.hinge, tally.updates, seconds, dict(tally.measures))
         )

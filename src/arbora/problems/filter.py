@@ -19,13 +19,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._core import Encoded, FilterQuestions, SparseVector, Weights
-from arbora.errors import InputError
+from arbora._core import Encoded, FilterQuestions, Weights
 from arbora.interfaces import Answer, Query
+from arbora.problems._unanswered import Unanswered
 from arbora.scorers.linear import LinearScorer
 
 
-class FilterProblem:
+class FilterProblem(Unanswered):
     """One example per sentence. Loss: its number of words where its tree would not be left whole.
 
     ARGMAX counts the trees that do not score above the threshold, COST_AUGMENTED those that do not by the
@@ -59,48 +59,13 @@ class FilterProblem:
 
     def answer(self, i: int, w: Weights, query: Query) -> Answer:
         """The loss of sentence i and its subgradient; nothing where there is no loss."""
-        return Answer(*self._questions.ask(i, w, _with_margin(query)))
+        return Answer(*self._questions.ask(i, w, self._with_margin(query)))
 
     def total(self, indices: NDArray[np.int64], w: Weights, query: Query) -> Answer:
         """The sum of `answer` over sentences; the same bytes whatever the number of threads."""
-        return Answer(*self._questions.total(np.ascontiguousarray(indices), w, _with_margin(query)))
+        return Answer(*self._questions.total(np.ascontiguousarray(indices), w, self._with_margin(query)))
 
-    # Questions about trees.
-
-    def candidates(self, i: int, w: Weights, k: int) -> list[Answer]:
-        """Not answered."""
-        raise _not_answered("candidates")
-
-    def gradient(
-        self, indices: NDArray[np.int64], w: Weights, query: Query
-    ) -> tuple[float, NDArray[np.float64]]:
-        """Not answered."""
-        raise _not_answered("gradient")
-
-    def arc_scores(self, i: int, w: Weights) -> NDArray[np.float64]:
-        """Not answered."""
-        raise _not_answered("arc_scores")
-
-    def arc_gold(self, i: int) -> NDArray[np.float64]:
-        """Not answered."""
-        raise _not_answered("arc_gold")
-
-    def arc_marginals(self, i: int, scores: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Not answered."""
-        raise _not_answered("arc_marginals")
-
-    def arc_features(self, i: int, coefficients: NDArray[np.float64]) -> SparseVector:
-        """Not answered."""
-        raise _not_answered("arc_features")
-
-
-def _with_margin(query: Query) -> bool:
-    if query not in (Query.ARGMAX, Query.COST_AUGMENTED):
-        raise _not_answered(query.value)
-    return query is Query.COST_AUGMENTED
-
-
-def _not_answered(what: str) -> InputError:
-    return InputError(
-        f"{what}: a filter answers argmax and cost_augmented; choose a learner that asks no more"
-    )
+    def _with_margin(self, query: Query) -> bool:
+        if query not in self.queries:
+            raise self._not_answered(query.value)
+        return query is Query.COST_AUGMENTED

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arbora._core import Encoded, GraphLikelihood, GraphQuestions, KeptArcs, SparseVector, Weights
 from arbora.errors import InputError
-from arbora.interfaces import Answer, PartKind, Problem, Query
+from arbora.interfaces import Answer, Measured, PartKind, Problem, Query
 from arbora.scorers.linear import LinearScorer, Task
 
 PIECE = 4096
@@ -165,6 +165,10 @@ class Watched:
             gradient += part
             self._asked(len(piece))
         return loss, gradient
+
+    def take_measures(self) -> dict[str, float]:
+        """As the problem's own, where it has any."""
+        return self._problem.take_measures() if isinstance(self._problem, Measured) else {}
 
     def arc_scores(self, i: int, w: Weights) -> NDArray[np.float64]:
         """As the problem's own."""

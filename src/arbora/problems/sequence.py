@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._core import SequenceBatch, SequenceModel, SequenceQuestions, SparseVector, Weights
+from arbora._core import SequenceBatch, SequenceModel, SequenceQuestions, Weights
 from arbora.errors import InputError
 from arbora.interfaces import Answer, Query
+from arbora.problems._unanswered import Unanswered
 
 SUMS = (Query.MARGINALS, Query.COST_AUGMENTED_MARGINALS)
 
 
-class SequenceProblem:
+class SequenceProblem(Unanswered):
     """One example per sentence. Loss: the number of wrong labels. All answers are exact.
 
     Words whose right label is not known are left alone by the best labelling, and summed over in sums.
@@ -54,33 +55,7 @@ class SequenceProblem:
 
     # Questions about trees.
 
-    def candidates(self, i: int, w: Weights, k: int) -> list[Answer]:
-        """Not answered."""
-        raise _not_answered("candidates")
-
-    def arc_scores(self, i: int, w: Weights) -> NDArray[np.float64]:
-        """Not answered."""
-        raise _not_answered("arc_scores")
-
-    def arc_gold(self, i: int) -> NDArray[np.float64]:
-        """Not answered."""
-        raise _not_answered("arc_gold")
-
-    def arc_marginals(self, i: int, scores: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Not answered."""
-        raise _not_answered("arc_marginals")
-
-    def arc_features(self, i: int, coefficients: NDArray[np.float64]) -> SparseVector:
-        """Not answered."""
-        raise _not_answered("arc_features")
-
 
 def _asked(query: Query) -> tuple[bool, bool]:
     """Whether sums are asked for, and whether costs count."""
     return query in SUMS, query in (Query.COST_AUGMENTED, Query.COST_AUGMENTED_MARGINALS)
-
-
-def _not_answered(what: str) -> InputError:
-    return InputError(
-        f"{what}: labels of words answer argmax and marginals; choose a learner that asks no more"
-    )

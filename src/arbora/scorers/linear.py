@@ -30,9 +30,10 @@ class GraphSettings:
 
     trees: Trees = "projective"
     roots: Roots = "single"
-    order: Literal[1, 2] = 2
+    order: Literal[1, 2, 3] = 2
+    """3: contexts of higher order, too, of parsers that search by cube pruning."""
     grandparents: bool = True
-    """Second order: score grandparents besides adjacent siblings."""
+    """Second order and above: score grandparents besides adjacent siblings."""
     labels: Labels = "staged"
     """staged: labels are chosen on the finished tree; joint: with it; none: trees without labels."""
     features: str = "graph-v1"
@@ -44,7 +45,7 @@ class GraphSettings:
         for name, value, known in (
             ("trees", self.trees, get_args(Trees)),
             ("roots", self.roots, get_args(Roots)),
-            ("order", self.order, (1, 2)),
+            ("order", self.order, (1, 2, 3)),
             ("labels", self.labels, get_args(Labels)),
         ):
             if value not in known:
@@ -76,7 +77,7 @@ class LinearScorer:
         """`labels`: how many there are; `seen`: which of them each pair of tags had, (64 * 64 * labels,)."""
         self.settings = settings
         self.parts = settings.parts
-        label_count = 0 if settings.labels == "none" else labels
+        self.label_count = label_count = 0 if settings.labels == "none" else labels
         if seen is None:
             seen = np.ones(64 * 64 * label_count, dtype=np.uint8)
         self.native = GraphModel(

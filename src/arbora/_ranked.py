@@ -1,0 +1,195 @@
+"""Probabilities from a list of the best trees, for parsers that know no sums over all of them.
+
+P(tree) is proportional to exp(score / T) among the trees of the list; P(head) is the share of the list, by
+probability, in which a word has that head, and P(label | head) the share of those trees in which it has that
+label, to the power of 1/T of labels. What no tree of the list has is impossible, so a list that is too short
+makes a parser too sure of itself; a temperature that is fitted makes up for most of that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora import inference
+from arbora.confidence import Decode, Judgement, Temperatures
+from arbora.interfaces import Roots
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RankedTrees:
+    """The best trees of one sentence; the first is the parser's own, the others stand best first."""
+
+    scores: Floats
+    heads: Ints
+    """(trees, n)"""
+    labels: Ints
+    """(trees, n); -1 where there are none."""
+
+    def shares(self, temperature: float) -> Floats:
+        """P of each tree of the list."""
+        logs = (self.scores - self.scores.max()) / temperature
+        weights = np.exp(logs)
+        result: Floats = weights / weights.sum()
+        return result
+
+    def arc_table(self, temperature: float) -> Floats:
+        """P(arc), (n+1, n+1) [head, dep]."""
+        n = self.heads.shape[1]
+        table = np.zeros((n + 1, n + 1))
+        deps = np.broadcast_to(np.arange(1, n + 1), self.heads.shape)
+        np.add.at(table, (self.heads, deps), self.shares(temperature)[:, None])
+        return np.minimum(table, 1.0)
+
+    def label_table(self, heads: Ints, temperature: float, labels: int) -> Floats:
+        """P(label | head) of each word, (n, labels); rows of zeros for heads that no tree has."""
+        n = self.heads.shape[1]
+        table = np.zeros((n, labels))
+        rows, words = np.nonzero((self.heads == heads) & (self.labels >= 0))
+        np.add.at(table, (words, self.labels[rows, words]), self.shares(1.0)[rows])
+        table **= 1.0 / temperature
+        sums = table.sum(axis=1, keepdims=True)
+        result: Floats = np.divide(table, sums, out=table, where=sums > 0.0)
+        return result
+
+    def distinct(self) -> tuple[list[int], list[list[int]]]:
+        """Trees that differ in heads, best first, with the best labels; and all that share their heads."""
+        groups: dict[bytes, list[int]] = {}
+        for i in np.argsort(-self.scores, kind="stable").tolist():
+            groups.setdefault(self.heads[i].tobytes(), []).append(i)
+        return [group[0] for group in groups.values()], list(groups.values())
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be told of the trees; see `Parser.judge`."""
+
+    decode: Decode | str
+    k: int
+    temperatures: Temperatures
+    arc_table: bool
+    label_table: bool
+    labels: int
+    """How many different ones there are."""
+    roots: Roots
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a sentence came with: heads and labels, -1 where there are none, (n,) each."""
+
+    heads: Ints
+    labels: Ints
+
+
+def judge(lists: list[RankedTrees], known: list[Known], asked: Asked) -> Judgement:
+    """What the lists tell of all sentences, all in a row. O(trees · n) per sentence, O(n²) with the table."""
+    told = [_judge_one(trees, came, asked) for trees, came in zip(lists, known, strict=True)]
+
+    def joined(name: str, kind: type[np.generic] = np.float64) -> NDArray[np.generic]:
+        parts = [np.asarray(each[name], dtype=kind).reshape(-1) for each in told]
+        return np.concatenate([np.zeros(0, dtype=kind), *parts])
+
+    kinds = {"counts": np.int64, "heads": np.int32, "labels": np.int32}
+    names = Judgement.__dataclass_fields__
+    return Judgement(**{name: joined(name, kinds.get(name, np.float64)) for name in names})  # type: ignore[arg-type]
+
+
+def _judge_one(trees: RankedTrees, known: Known, asked: Asked) -> dict[str, object]:
+    t = asked.temperatures
+    table, shares = trees.arc_table(t.trees), trees.shares(t.trees)
+    heads, log_probabilities, chosen, scores = _chosen(trees, known, asked, shares)
+    kept = 1.0 - t.missed
+    words = np.arange(1, heads.shape[1] + 1)
+    label_tables = [trees.label_table(row, t.labels, asked.labels) for row in heads]
+    labels, sure = _labels(trees, heads, chosen, label_tables)
+    groups = np.array([shares[group].sum() for group in trees.distinct()[1]])
+    has_known = known.heads >= 0
+    return {
+        "counts": [len(heads)],
+        "entropies": [_entropy(groups)],
+        "log_probabilities": log_probabilities,
+        "scores": scores,
+        "heads": heads,
+        "labels": labels,
+        "head_probabilities": kept * table[heads, words],
+        "label_probabilities": sure,
+        "head_entropies": np.tile(_column_entropies(table), len(heads)),
+        "known_head_probabilities": np.tile(
+            np.where(has_known, kept * table[np.maximum(known.heads, 0), words], np.nan), len(heads)
+        ),
+        "known_label_probabilities": [_of_labels(each, known.labels) for each in label_tables],
+        "arc_table": table if asked.arc_table else np.zeros(0),
+        "label_table": np.stack(label_tables) if asked.label_table else np.zeros(0),
+    }
+
+
+def _chosen(
+    trees: RankedTrees, known: Known, asked: Asked, shares: Floats
+) -> tuple[Ints, Floats, list[int], Floats]:
+    """Heads of the trees asked for, log P of each, its place in the list (-1: none) and its score."""
+    first, groups = trees.distinct()
+    logs = np.log(np.maximum([shares[group].sum() for group in groups], 1e-300))
+    if asked.k:
+        count = min(asked.k, len(first))
+        picked = first[:count]
+        return (
+            trees.heads[picked],
+            np.minimum(logs[:count], 0.0),
+            picked,
+            trees.scores[picked] / asked.temperatures.trees,
+        )
+    if asked.decode == "argmax":
+        heads = trees.heads[0]
+    elif asked.decode == "given":
+        heads = known.heads
+    else:
+        risk = trees.arc_table(asked.temperatures.risk * asked.temperatures.trees)
+        scores = np.where(risk > 0.0, risk, -np.inf)
+        best = inference.argmax(scores, trees="projective", roots=asked.roots)
+        heads = best.heads[1:].astype(np.int32)
+    same = [g for g, i in enumerate(first) if np.array_equal(trees.heads[i], heads)]
+    if not same:
+        return heads[None], np.array([-np.inf]), [-1], np.array([-np.inf])
+    own = 0 if asked.decode == "argmax" else first[same[0]]
+    score = trees.scores[[own]] / asked.temperatures.trees
+    return heads[None], np.minimum(logs[same[:1]], 0.0), [own], score
+
+
+def _labels(trees: RankedTrees, heads: Ints, chosen: list[int], tables: list[Floats]) -> tuple[Ints, Floats]:
+    """Labels of the chosen trees, and how sure they are; NaN where there are none."""
+    found = []
+    for row, place, table in zip(heads, chosen, tables, strict=True):
+        if place >= 0:
+            found.append(trees.labels[place])
+        elif table.shape[1]:
+            # Words whose head no tree of the list has keep the label of the parser's own tree.
+            found.append(np.where(table.any(axis=1), table.argmax(axis=1), trees.labels[0]).astype(np.int32))
+        else:
+            found.append(np.full(len(row), -1, dtype=np.int32))
+    sure = [_of_labels(table, labels) for table, labels in zip(tables, found, strict=True)]
+    return np.array(found, dtype=np.int32), np.array(sure)
+
+
+def _of_labels(table: Floats, labels: Ints) -> Floats:
+    """P of one label per word; NaN where there is none."""
+    if not table.shape[1]:
+        return np.full(len(labels), np.nan)
+    found: Floats = np.where(labels >= 0, table[np.arange(len(labels)), np.maximum(labels, 0)], np.nan)
+    return found
+
+
+def _entropy(shares: Floats) -> float:
+    used = shares[shares > 0.0]
+    return float(max(0.0, -np.sum(used * np.log(used))))
+
+
+def _column_entropies(table: Floats) -> Floats:
+    logs = np.log(np.where(table > 0.0, table, 1.0))
+    result: Floats = np.maximum(0.0, -np.sum(table * logs, axis=0)[1:])
+    return result

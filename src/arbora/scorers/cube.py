@@ -1,0 +1,75 @@
+"""Scores of higher order: arcs, siblings and grandparents as in `linear`, and contexts of a whole tree.
+
+The best tree is searched with a beam per node of Eisner's hypergraph, by cube pruning [zhang-2012]; see
+core/cube/search.hpp.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._core import CubeModel
+from arbora.errors import InputError
+from arbora.features import TemplateSet
+from arbora.scorers.linear import GraphSettings, LinearScorer
+
+Update: TypeAlias = Literal["standard", "skip", "s-max", "p-max"]
+
+MOST_DERIVATIONS = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class CubeSettings:
+    """How a parser of higher order searches; stored in the model."""
+
+    beam: int = 6
+    """Derivations that each node of the hypergraph keeps."""
+    most_labels: int = 6
+    """Labels of an arc that search looks at, at most."""
+    labels_within: float = 1.5
+    """Only labels whose score by the label filter is this near to the best one's."""
+    without: tuple[str, ...] = ()
+    """Groups of features to leave out, by name; `arbora info features cube-v1` lists them."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("beam", self.beam), ("most_labels", self.most_labels)):
+            if not 1 <= value <= MOST_DERIVATIONS:
+                raise InputError(f"{name}: expected 1 to {MOST_DERIVATIONS}, got {value!r}")
+        if not 0 <= self.labels_within < math.inf:
+            raise InputError(
+                f"labels_within: expected a finite number of at least 0, got {self.labels_within!r}"
+            )
+
+
+class CubeScorer(LinearScorer):
+    """A linear scorer with contexts, and the search that goes with it."""
+
+    def __init__(
+        self,
+        settings: GraphSettings,
+        search: CubeSettings,
+        templates: TemplateSet,
+        *,
+        labels: int = 0,
+        seen: NDArray[np.uint8] | None = None,
+    ) -> None:
+        """As of `LinearScorer`."""
+        super().__init__(settings, templates, labels=labels, seen=seen)
+        contexts = templates.compiled_contexts(
+            settings.order, labelled=settings.labels != "none", without=search.without
+        )
+        self.search = search
+        self.cube = CubeModel(
+            parts=self.native,
+            chains=contexts["chains"],
+            lineages=contexts["lineages"],
+            closings=contexts["closings"],
+            beam=search.beam,
+            most_labels=search.most_labels,
+            labels_within=search.labels_within,
+        )

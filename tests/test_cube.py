@@ -1,0 +1,185 @@
+"""Parsers of higher order from end to end: training, trees, probabilities, files, the command line."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from graph_toys import config, treebank
+from typer.testing import CliRunner
+
+from arbora._ranked import RankedTrees
+from arbora.cli.main import app
+from arbora.data.tree import Tree
+from arbora.errors import InputError, NoTreeError
+from arbora.parser import Parser
+from arbora.pruner import PrunerSettings
+from arbora.scorers import CubeSettings
+from arbora.train import train
+
+TRAIN, DEV = treebank(120, seed=1), treebank(40, seed=2)
+PLAN = config(
+    parser="cube", epochs=3, tree_bits=16, label_bits=14, pruner_settings=PrunerSettings(rule="auto", bits=12)
+)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return train(TRAIN, DEV, config=PLAN)
+
+
+def test_training_decides_and_reports(trained):
+    parser = trained.parser
+    assert parser.settings.order == 3
+    assert parser.settings.labels == "joint"
+    assert parser.pruner.settings.rule == "tree-odds"
+    assert trained.scores["las"] > 85
+    measures = [r["measures"] for r in trained.reports if r["stage"] == "tree"]
+    assert all(0.0 <= each["non_violations"] <= 1.0 for each in measures)
+    assert repr(parser) == "<Parser: projective trees, order 3 by cube pruning, beam 6, 15 labels>"
+
+
+def test_the_same_bytes_on_two_threads(trained, tmp_path):
+    again = train(TRAIN, DEV, config=PLAN, threads=2)
+    for name, parser in (("one", trained.parser), ("two", again.parser)):
+        parser.save(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_files_keep_everything(trained, tmp_path):
+    trained.parser.save(tmp_path / "m")
+    loaded = Parser.load(tmp_path / "m")
+    assert loaded.cube == CubeSettings()
+    encoded = loaded.names.encode(DEV)
+    for mine, theirs in zip(
+        loaded.trees_of(encoded), trained.parser.trees_of(encoded, threads=2), strict=True
+    ):
+        assert np.array_equal(mine, theirs)
+    trained.parser.save(tmp_path / "small", quantized=True)
+    heads, _ = Parser.load(tmp_path / "small").trees_of(encoded)
+    assert np.mean(heads == trained.parser.trees_of(encoded)[0]) > 0.98
+
+
+def test_trees_are_trees(trained):
+    for sentence in trained.parser.parse(list(DEV.sentences())):
+        tree = Tree.from_heads(sentence.heads)
+        assert tree.is_projective()
+        assert sentence.heads.count(0) == 1
+
+
+def test_probabilities_come_from_the_best_trees(trained):
+    sentences = list(DEV.sentences())
+    plain = trained.parser.parse(sentences)
+    parsed = trained.parser.parse(sentences, probabilities=True)
+    assert [p.heads for p in parsed] == [s.heads for s in plain]
+    assert [p.deprels for p in parsed] == [s.deprels for s in plain]
+    for each in parsed:
+        assert 0.0 < each.probability <= 1.0 + 1e-12
+        assert all(0.0 < share <= 1.0 for share in each.head_probabilities)
+        assert all(0.0 <= share <= 1.0 for share in each.label_probabilities)
+        assert each.entropy >= 0.0
+    assert trained.parser.is_calibrated
+
+
+def test_k_best_trees(trained):
+    sentence = max(DEV.sentences(), key=len)
+    found = trained.parser.kbest(sentence, 8)
+    assert len(found) == 8
+    assert len({tree.heads for tree in found}) == 8
+    shares = [tree.probability for tree in found]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) <= 1.0 + 1e-9
+
+
+def test_minimum_risk_and_given_heads(trained):
+    sentences = list(DEV.sentences())[:10]
+    risk = trained.parser.parse(sentences, decode="minimum-risk")
+    assert all(Tree.from_heads(s.heads).is_projective() for s in risk)
+    kept = trained.parser.parse(sentences, keep_heads=True)
+    assert [s.heads for s in kept] == [s.heads for s in sentences]
+    crossing = next(
+        s for s in treebank(20, seed=3, nonprojective=1.0).sentences() if not s.tree.is_projective()
+    )
+    with pytest.raises(NoTreeError):
+        trained.parser.parse([crossing], keep_heads=True)
+
+
+def test_judging_given_trees(trained):
+    encoded = trained.parser.names.encode(DEV)
+    table = trained.parser.judge(encoded, decode="given", arc_table=True)
+    own = trained.parser.judge(encoded, arc_table=True)
+    assert np.array_equal(table.heads, DEV.heads)
+    assert np.allclose(table.arc_table, own.arc_table)
+    lengths = np.diff(DEV.offsets)
+    size = (lengths[0] + 1) ** 2
+    columns = own.arc_table[:size].reshape(lengths[0] + 1, -1).sum(axis=0)
+    assert columns[1:] == pytest.approx(1.0)
+
+
+def test_a_list_of_trees_by_hand():
+    trees = RankedTrees(
+        np.array([2.0, 1.0, 1.0]),
+        np.array([[2, 0], [0, 1], [2, 0]], dtype=np.int32),
+        np.array([[0, 1], [1, 1], [1, 1]], dtype=np.int32),
+    )
+    e = math.exp(1.0)
+    assert trees.shares(1.0) == pytest.approx([e / (e + 2), 1 / (e + 2), 1 / (e + 2)])
+    assert trees.arc_table(1.0)[2, 1] == pytest.approx((e + 1) / (e + 2))
+    assert trees.label_table(np.array([2, 0]), 1.0, 2)[0] == pytest.approx([e / (e + 1), 1 / (e + 1)])
+    assert trees.label_table(np.array([2, 0]), 0.5, 2)[0] == pytest.approx(
+        [e * e / (e * e + 1), 1 / (e * e + 1)]
+    )
+    assert trees.distinct() == ([0, 1], [[0, 2], [1]])
+
+
+def test_crossing_arcs_by_marks_in_labels():
+    crossing = treebank(120, seed=4, nonprojective=0.5)
+    plan = config(parser="cube", epochs=4, tree_bits=16, label_bits=14, projectivize="pseudo-projective")
+    parser = train(crossing, config=plan).parser
+    heads = [s.heads for s in parser.parse(list(crossing.sentences()))]
+    assert any(not Tree.from_heads(h).is_projective() for h in heads)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"parser": "graph", "order": 3}, 'order: expected 1 or 2 with parser = "graph", got 3'),
+        ({"parser": "cube", "trees": "nonprojective"}, 'trees: expected projective with parser = "cube"'),
+        ({"parser": "cube", "labels": "staged"}, 'labels: expected joint or none with parser = "cube"'),
+    ],
+)
+def test_settings_that_do_not_fit(options, message):
+    with pytest.raises(InputError, match=message):
+        config(**options)
+
+
+def test_learners_of_sums_are_told_what_fits():
+    plan = config(parser="cube", learner="adagrad", parameters={})
+    with pytest.raises(InputError, match=r"exact search \(--parser graph\)"):
+        train(TRAIN, config=plan)
+
+
+def test_the_command_line(tmp_path):
+    (tmp_path / "t.conllu").write_bytes(TRAIN.to_bytes())
+    (tmp_path / "d.conllu").write_bytes(DEV.to_bytes())
+    arguments = ["train", str(tmp_path / "t.conllu"), "--dev", str(tmp_path / "d.conllu"), "--only", "parser"]
+    options = ["--parser", "cube", "--order", "3", "--update", "s-max", "--epochs", "2", "--json"]
+    small = [
+        "-p",
+        "tree_bits=14",
+        "-p",
+        "label_bits=12",
+        "-p",
+        "pruner_settings.bits=10",
+        "-p",
+        "cube.beam=3",
+    ]
+    model = str(tmp_path / "m.arbora")
+    done = CliRunner().invoke(app, [*arguments, *options, *small, "-o", model])
+    assert done.exit_code == 0, done.output
+    shown = CliRunner().invoke(app, ["info", model, "--json"])
+    about = json.loads(shown.stdout)
+    assert '"beam": 3' in json.dumps(about)
+    parsed = CliRunner().invoke(app, ["parse", str(tmp_path / "d.conllu"), "-m", model, "--kbest", "2"])
+    assert parsed.exit_code == 0
+    assert "# kbest = 2/2" in parsed.stdout
