@@ -4,6 +4,7 @@
 """
 
 from arbora.registry import Registry
+from arbora.reproduce.hypergraph import HypergraphStudy
 from arbora.reproduce.matrix_tree import MatrixTreeStudy
 from arbora.reproduce.pegasos import PegasosStudy
 from arbora.reproduce.study import Options, Report, Study, Table, Watcher
@@ -11,5 +12,6 @@ from arbora.reproduce.study import Options, Report, Study, Table, Watcher
 studies: Registry[Study] = Registry("study")
 studies.register(PegasosStudy.name, PegasosStudy)
 studies.register(MatrixTreeStudy.name, MatrixTreeStudy)
+studies.register(HypergraphStudy.name, HypergraphStudy)
 
 __all__ = ["Options", "Report", "Study", "Table", "Watcher", "studies"]

@@ -100,7 +100,7 @@ class Course:
         self._train = self.names.encode(train)
         self._train.set_heads(training_heads(train, settings.trees, settings.roots, "minimum-loss"))
         self._judged = self.names.encode(judged)
-        self._scored = ~_punctuation(judged)
+        self._scored = ~written_punctuation(judged)
         self._nothing_seen = np.zeros(0, dtype=np.uint8)
         self.scorer = Parser.make_scorer(settings, self.names, self._nothing_seen)
         self.pruner = None if pruner is None else self._make_pruner(pruner, seed)
@@ -177,7 +177,7 @@ class Course:
         return 100 * (1 - lost / max(1, self.judged.words))
 
 
-def _punctuation(columns: Columns) -> NDArray[np.bool_]:
+def written_punctuation(columns: Columns) -> NDArray[np.bool_]:
     """Which words are written with punctuation only. Shape (W,)."""
     marks = np.array([is_punctuation(form) for form in columns.strings("form")], dtype=np.bool_)
     return marks[columns.ids("form")]
@@ -213,15 +213,19 @@ def inputs(
 ) -> dict[str, Any]:
     """All that what a course comes to depends on, as JSON can hold it."""
     sets = [settings.features, *([] if pruner is None else [pruner.features])]
-    templates = repr([features.create(name).compiled for name in sets])
     return {
-        "train": zlib.crc32(data[0].to_bytes()),
-        "judged": zlib.crc32(data[1].to_bytes()),
+        "train": checksum(data[0]),
+        "judged": checksum(data[1]),
         "settings": to_dict(settings),
         "pruner": None if pruner is None else to_dict(pruner),
-        "templates": zlib.crc32(templates.encode()),
+        "templates": zlib.crc32(repr([features.create(name).compiled for name in sets]).encode()),
         "seed": seed,
         "learner": learner.name,
         "parameters": learner.settings(),
         **more,
     }
+
+
+def checksum(data: Columns) -> int:
+    """Of all that is in a treebank."""
+    return zlib.crc32(data.to_bytes())

@@ -8,7 +8,6 @@ and the test set chooses nothing.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -17,7 +16,7 @@ from typing import Any
 from arbora.data.columns import Columns
 from arbora.interfaces import Learner, Progress, Trees
 from arbora.pruner import PrunerSettings
-from arbora.reproduce.courses import Course, Floats, as_columns, inputs
+from arbora.reproduce.courses import Course, Floats, as_columns, checksum, inputs
 from arbora.reproduce.languages import Limits, Material, Tested
 from arbora.reproduce.search import Parameters, Search, in_words, make_learner, points_needed
 from arbora.reproduce.study import Journal, Watcher, compute
@@ -212,7 +211,7 @@ class FamiliesContest:
             self.journal,
             self.watcher,
             f"{self.material.name}, testing: {name}, {trees} training",
-            self._inputs(learner, trees, parsed=choice.trees, test=zlib.crc32(self._test.to_bytes())),
+            self._inputs(learner, trees, parsed=choice.trees, test=checksum(self._test)),
             choice.epoch * len(self._data[0]),
             work,
             lambda result: f"test UAS {result['uas']:.2f} with {choice.words}, {choice.epoch} epochs",

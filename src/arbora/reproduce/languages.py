@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ class Language:
     dev: str = ""
     """Empty where there is none; a part of the training data takes its place."""
     test: str = ""
+    """The same as `dev` where there is no other."""
     published: bool = False
     """Whether papers' scores are of this very test set."""
 
@@ -43,8 +45,19 @@ class Language:
         """The name of the treebank's folder, or what else there is."""
         return Path(self.train).parent.name or "sentences from a small grammar, to try things out"
 
+    @property
+    def is_tested_on_dev(self) -> bool:
+        """Whether settings may have been chosen on what is called test here."""
+        return self.dev != "" and self.dev == self.test
+
 
 languages = {
+    "basque": Language(
+        title="Basque",
+        train="UD_Basque-BDT_r1.4/eu-ud-train.conllu",
+        dev="UD_Basque-BDT_r1.4/eu-ud-dev.conllu",
+        test="UD_Basque-BDT_r1.4/eu-ud-test.conllu",
+    ),
     "czech": Language(
         title="Czech",
         train="CoNLLX_Czech-FicTree/cs_fictree-pdt-train.conll",
@@ -63,11 +76,35 @@ languages = {
         dev="UD_Dutch-LassySmall_r1.4/nl_lassysmall-ud-dev.conllu",
         test="UD_Dutch-LassySmall_r1.4/nl_lassysmall-ud-test.conllu",
     ),
+    "english": Language(
+        title="English",
+        train="UD_English-EWT/en_ewt-ud-train.conllu",
+        dev="UD_English-EWT/en_ewt-ud-dev.conllu",
+        test="UD_English-EWT/en_ewt-ud-dev.conllu",
+    ),
+    "greek": Language(
+        title="Greek",
+        train="UD_Greek-GDT/el_gdt-ud-train.conllu",
+        dev="UD_Greek-GDT/el_gdt-ud-dev.conllu",
+        test="UD_Greek-GDT/el_gdt-ud-test.conllu",
+    ),
+    "hungarian": Language(
+        title="Hungarian",
+        train="UD_Hungarian-Szeged/hu_szeged-ud-train.conllu",
+        dev="UD_Hungarian-Szeged/hu_szeged-ud-dev.conllu",
+        test="UD_Hungarian-Szeged/hu_szeged-ud-test.conllu",
+    ),
     "japanese": Language(
         title="Japanese",
         train="UD_Japanese-GSD_r1.4/ja-ud-train.conllu",
         dev="UD_Japanese-GSD_r1.4/ja-ud-dev.conllu",
         test="UD_Japanese-GSD_r1.4/ja-ud-test.conllu",
+    ),
+    "portuguese": Language(
+        title="Portuguese",
+        train="UD_Portuguese-Bosque/pt_bosque-ud-train.conllu",
+        dev="UD_Portuguese-Bosque/pt_bosque-ud-dev.conllu",
+        test="UD_Portuguese-Bosque/pt_bosque-ud-test.conllu",
     ),
     "slovene": Language(
         title="Slovene",
@@ -99,6 +136,15 @@ class Tested:
     tokens: list[int]
     """Scored words, by sentence; likewise `heads`, the right ones among them."""
     heads: list[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestedWithLabels(Tested):
+    """Likewise, with labels."""
+
+    las: float
+    arcs: list[int]
+    """Words whose head and label are right, by sentence."""
 
 
 class Material:
@@ -150,17 +196,21 @@ class Material:
         """As many as the training data asks for."""
         return "single" if all(sentence.heads.count(0) == 1 for sentence in self.train) else "multi"
 
-    def scored(self, system: str, heads: Heads) -> dict[str, Any]:
-        """A system's trees of the test set, kept for whoever wants to score them again: UAS and counts."""
-        found, at = heads.tolist(), 0
+    def scored(self, system: str, heads: Heads, labels: Sequence[str] | None = None) -> dict[str, Any]:
+        """A system's trees of the test set, kept for whoever wants to score them again: a `Tested` by name.
+
+        With labels, a `TestedWithLabels`.
+        """
+        found, named, at = heads.tolist(), labels or ["_"] * len(heads), 0
         predicted = []
         for sentence in self.test:
             end = at + len(sentence)
-            predicted.append(sentence.with_tree(Tree.from_heads(found[at:end], ["_"] * len(sentence))))
+            predicted.append(sentence.with_tree(Tree.from_heads(found[at:end], named[at:end])))
             at = end
         scores = evaluate(self.test, predicted, punctuation="form").conllx
         folder = self.options.output / "predictions"
         folder.mkdir(parents=True, exist_ok=True)
         treebank.write(predicted, folder / f"{self.name}-{system}.{self.format}")
         counts = scores.per_sentence
-        return {"uas": scores.uas, "tokens": counts.tokens.tolist(), "heads": counts.heads.tolist()}
+        tested = {"uas": scores.uas, "tokens": counts.tokens.tolist(), "heads": counts.heads.tolist()}
+        return tested if labels is None else {**tested, "las": scores.las, "arcs": counts.arcs.tolist()}
