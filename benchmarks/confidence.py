@@ -27,9 +27,10 @@ from parsing_systems import Arbora, Files, MissingError, Trained, obtain, say
 from rich.console import Console
 
 MARGIN, PROBABLE = "", "adagrad"  # "": the default learner
-THREE = (Arbora(2), Arbora(2, PROBABLE), Arbora(2, "mira"))
+# With pruners that leave many heads: where few are left, the parsers have less to disagree about.
+THREE = (Arbora(2, "", "margin"), Arbora(2, PROBABLE, "margin"), Arbora(2, "mira", "margin"))
 """Trained differently: to be averaged."""
-SYSTEMS = (Arbora(1), Arbora(1, "mira"), Arbora(1, PROBABLE), *THREE)
+SYSTEMS = (Arbora(1), Arbora(1, "mira"), Arbora(1, PROBABLE), Arbora(2), Arbora(2, PROBABLE), *THREE)
 
 NOT_FAR = Bar(">=", -0.3)
 NOT_WORSE = Bar(">=", 0.0)

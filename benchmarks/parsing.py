@@ -186,7 +186,7 @@ def judged(
             "two threads / one, by the clock", "times",
             lambda n: workers[n].wall() / pairs[n].wall(), digits=2, peers=False,
         ) if several else []),
-        *each("peak memory of parsing", "MB", lambda n: workers[n].peak(), lambda order: rows.PARSING_MB),
+        *each("peak memory of parsing", "MB", lambda n: workers[n].peak(), rows.PARSING_MB.get),
     ]  # fmt: skip
 
 

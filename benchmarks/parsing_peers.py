@@ -146,6 +146,9 @@ class UDPipeText(UDPipe):
         return convert
 
 
+SHORT = 3
+"""Iterations of UDPipe's parser that are worth comparing with, where ten take too long."""
+
 Rows = list[list[str]]
 """The word lines of a sentence, cut into columns."""
 

@@ -101,26 +101,29 @@ class Clock:
 
 @dataclass(frozen=True)
 class Arbora:
-    """Ours, with the settings of TrainConfig as they come, but for the order and, if named, the learner."""
+    """Ours, with the settings of TrainConfig as they come, but for order, learner and pruner, if named."""
 
     order: int
     learner: str = ""
+    rule: Literal["", "margin"] = ""
+    """Of the pruner: margin leaves more heads."""
     module: ClassVar[str] = "arbora.parser"
     QUICK_EPOCHS: ClassVar[int] = 2
 
     @property
     def name(self) -> str:
-        return f"arbora-{self.order}-{self.learner}".rstrip("-")
+        return "-".join(filter(None, ["arbora", str(self.order), self.learner, self.rule]))
 
     @classmethod
     def named(cls, name: str) -> Arbora:
         """The inverse of `name`."""
-        _, order, *learner = name.split("-")
-        return cls(int(order), "".join(learner))
+        _, order, *more = name.split("-")
+        learner = [part for part in more if part != "margin"]
+        return cls(int(order), "".join(learner), "margin" if "margin" in more else "")
 
     @property
     def minutes(self) -> float:
-        return 3 if self.order == 1 else 8
+        return {1: 1, 2: 2, 3: 6}[self.order]
 
     def shortened(self, *, quick: bool) -> str:
         return f"{self.QUICK_EPOCHS} epochs" if quick else ""
@@ -138,13 +141,18 @@ class Arbora:
         return f"{code:08x}"
 
     def train(self, files: Files, folder: Path, *, quick: bool) -> dict[str, Any]:
+        from arbora.pruner import PrunerSettings
         from arbora.train import TrainConfig, train
 
         parameters: dict[str, int | float | str] = {"epochs": self.QUICK_EPOCHS} if quick else {}
-        order: Literal[1, 2] = 2 if self.order == 2 else 1
-        config = TrainConfig(order=order, parameters=parameters)
+        orders: dict[int, Literal[1, 2, 3]] = {1: 1, 2: 2, 3: 3}
+        config = TrainConfig(
+            parser="cube" if self.order == 3 else "graph", order=orders[self.order], parameters=parameters
+        )
         if self.learner:
             config = replace(config, learner=self.learner)
+        if self.rule:
+            config = replace(config, pruner_settings=PrunerSettings(rule=self.rule))
         clock = Clock()
         trained = train(files.train, files.dev, config=config, observer=clock)
         if trained.interrupted:

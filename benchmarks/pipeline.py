@@ -26,7 +26,7 @@ from pathlib import Path
 from statistics import median
 
 import parsing_rows as rows
-from parsing_peers import UDPipeText, is_installed
+from parsing_peers import SHORT, UDPipeText, is_installed
 from parsing_rows import Bar, Line
 from parsing_systems import Files, MissingError, cached, say
 from rich.console import Console
@@ -53,8 +53,6 @@ TOKEN_BARS = {"UPOS": Bar(">=", 95.0), "LAS": Bar(">=", 83.0)}
 SPEED, START = Bar(">=", 40_000), Bar("<=", 0.5)
 MODEL, INSTALLED = Bar("<=", 15.0), Bar("<=", 60.0)
 ROUNDS, REPEATS, STARTS = 5, 4, 10
-SHORT = 3
-"""Iterations of UDPipe's parser, where it was not trained whole."""
 SENTENCE = "She reads books that nobody likes."
 
 
