@@ -238,6 +238,7 @@ TEST(cube_wrong_trees_of_equal_scores_are_violations) {
     int wrong = 0;
     for (int round = 0; round < 20; ++round) {
         Case c(random, 3 + below(random, 5), kRoots[round % 2], Order::all, kLabelCount);
+        c.model.beam = 1;
         std::fill(c.weights.begin(), c.weights.end(), 0.0F);
         const Weights w = c.learned();
         const auto loss = [&](Update update) { return Questions(c.model, c.batch, nullptr, update, nullptr, 1).ask(0, w, false).loss; };
