@@ -145,6 +145,8 @@ def test_crossing_arcs_by_marks_in_labels():
     [
         ({"parser": "graph", "order": 3}, 'order: expected 1 or 2 with parser = "graph", got 3'),
         ({"parser": "cube", "trees": "nonprojective"}, 'trees: expected projective with parser = "cube"'),
+        ({"update": "s-max"}, 'update: only for parser = "cube", got one with parser = "graph"'),
+        ({"cube": CubeSettings(beam=2)}, 'cube: only for parser = "cube", got one with parser = "graph"'),
         ({"parser": "cube", "labels": "staged"}, 'labels: expected joint or none with parser = "cube"'),
     ],
 )

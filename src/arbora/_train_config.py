@@ -54,8 +54,8 @@ class TrainConfig:
     """auto: yes."""
     pruner_settings: PrunerSettings = field(default_factory=lambda: PrunerSettings(rule="auto"))
     cube: CubeSettings = field(default_factory=CubeSettings)
-    update: Update = "p-max"
-    """Of cube pruning: where in a tree weights are updated when search has gone wrong."""
+    update: Update | Literal["auto"] = "auto"
+    """Of cube pruning: where in a tree weights are updated when search has gone wrong; auto: p-max."""
     learner: str = "passive_aggressive"
     parameters: dict[str, int | float | str] = field(default_factory=dict)
     """Of the learner, by name; `arbora info learner NAME` lists them."""
@@ -102,6 +102,7 @@ class TrainConfig:
         if self.parser == "graph" and self.order == 3:
             raise InputError('order: expected 1 or 2 with parser = "graph", got 3; choose parser = "cube"')
         if self.parser != "cube":
+            self._check_unused()
             return
         if self.trees == "nonprojective":
             raise InputError(
@@ -113,6 +114,12 @@ class TrainConfig:
                 'labels: expected joint or none with parser = "cube", got staged; it chooses heads and '
                 "labels together"
             )
+
+    def _check_unused(self) -> None:
+        """InputError where settings of cube pruning are given to a parser that searches exactly."""
+        for name, is_given in (("update", self.update != "auto"), ("cube", self.cube != CubeSettings())):
+            if is_given:
+                raise InputError(f'{name}: only for parser = "cube", got one with parser = "{self.parser}"')
 
     def _check_marks(self) -> None:
         if self.trees == "nonprojective":
@@ -187,6 +194,8 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
         pick["trees"] = "nonprojective" if may_cross else "projective"
     if config.roots == "auto":
         pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
+    if config.update == "auto" and cube:
+        pick["update"] = "p-max"
     if config.tree_bits == "auto":
         pick["tree_bits"] = 24 if cube else 22
     if config.pruner == "auto":

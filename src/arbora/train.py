@@ -296,6 +296,7 @@ class Training:
         """What the learner is asked to solve."""
         if isinstance(self.scorer, CubeScorer):
             update, threads = self.config.update, self.threads
+            assert update != "auto"
             return CubeProblem(
                 self.scorer, self.train, update, arcs=arcs, label_filter=label_filter, threads=threads
             )
