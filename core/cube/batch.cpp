@@ -26,12 +26,6 @@ void each_sentence(const feature::Encoded& sentences, const Model& model, const 
     });
 }
 
-Reply reply(graph::Answer&& answer, const Weights& weights) {
-    Reply reply{answer.loss, 0.0, coalesce(std::move(answer.difference))};
-    reply.margin = weights.dot(reply.difference);
-    return reply;
-}
-
 }  // namespace
 
 graph::Parsed parse(const feature::Encoded& sentences, const Model& model, const WeightView& weights, const graph::Pruner* pruner,
@@ -92,39 +86,21 @@ WeightView Questions::view(const Weights& weights) const {
 }
 
 Reply Questions::ask(std::size_t s, const Weights& weights, bool cost_augmented) {
-    return reply(workers_[0].answer(sentences_->sentence(s), arcs(s), view(weights), cost_augmented, update_, tallies_[0]), weights);
+    return graph::reply_of(workers_[0].answer(sentences_->sentence(s), arcs(s), view(weights), cost_augmented, update_, tallies_[0]), weights);
 }
 
 std::vector<Reply> Questions::candidates(std::size_t s, const Weights& weights, int k) {
     std::vector<Reply> replies;
-    for (auto& answer : workers_[0].candidates(sentences_->sentence(s), arcs(s), view(weights), k, tallies_[0])) replies.push_back(reply(std::move(answer), weights));
+    for (auto& answer : workers_[0].candidates(sentences_->sentence(s), arcs(s), view(weights), k, tallies_[0])) replies.push_back(graph::reply_of(std::move(answer), weights));
     return replies;
 }
 
 Reply Questions::total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
     const WeightView viewed = view(weights);
-    // Large sums are made in pieces, so that no more entries lie about than a piece has.
-    constexpr std::size_t kPiece = 256;
-    Reply sum;
-    for (std::size_t begin = 0; begin < sentences.size(); begin += kPiece) {
-        const std::size_t count = std::min(kPiece, sentences.size() - begin);
-        std::vector<graph::Answer> found(count);
-        parallel_for(count, static_cast<int>(workers_.size()), [&](int worker, std::size_t i) {
-            const auto s = static_cast<std::size_t>(sentences[begin + i]);
-            const auto w = static_cast<std::size_t>(worker);
-            found[i] = workers_[w].answer(sentences_->sentence(s), arcs(s), viewed, cost_augmented, update_, tallies_[w]);
-        });
-        graph::Answer piece;
-        for (auto& answer : found) {
-            piece.loss += answer.loss;
-            piece.difference.insert(piece.difference.end(), answer.difference.begin(), answer.difference.end());
-        }
-        Reply part = reply(std::move(piece), weights);
-        sum.loss += part.loss;
-        sum.difference = sum.difference.size() == 0 ? std::move(part.difference) : add(sum.difference, part.difference);
-    }
-    sum.margin = weights.dot(sum.difference);
-    return sum;
+    return graph::total_of(sentences, weights, static_cast<int>(workers_.size()), [&](int worker, std::size_t s) {
+        const auto w = static_cast<std::size_t>(worker);
+        return workers_[w].answer(sentences_->sentence(s), arcs(s), viewed, cost_augmented, update_, tallies_[w]);
+    });
 }
 
 Tally Questions::take_tally() {

@@ -98,50 +98,22 @@ std::vector<Answer> Questions::answers(int worker, std::size_t s, const Weights&
                                     view(*model_, task_, weights.data(), weights.scale()), task_, cost_augmented, k);
 }
 
-namespace {
-
-Questions::Reply reply(Answer&& answer, const Weights& weights) {
-    Questions::Reply reply{answer.loss, 0.0, coalesce(std::move(answer.difference))};
-    reply.margin = weights.dot(reply.difference);
-    return reply;
-}
-
-}  // namespace
-
 Questions::Reply Questions::ask(std::size_t sentence, const Weights& weights, bool cost_augmented) {
     check(weights);
-    return reply(std::move(answers(0, sentence, weights, cost_augmented, 1).front()), weights);
+    return reply_of(std::move(answers(0, sentence, weights, cost_augmented, 1).front()), weights);
 }
 
 std::vector<Questions::Reply> Questions::candidates(std::size_t sentence, const Weights& weights, int k) {
     check(weights);
     std::vector<Reply> replies;
-    for (auto& answer : answers(0, sentence, weights, false, k)) replies.push_back(reply(std::move(answer), weights));
+    for (auto& answer : answers(0, sentence, weights, false, k)) replies.push_back(reply_of(std::move(answer), weights));
     return replies;
 }
 
 Questions::Reply Questions::total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
     check(weights);
-    // Large sums are made in pieces, so that no more entries lie about than a piece has.
-    constexpr std::size_t kPiece = 256;
-    Reply sum;
-    for (std::size_t begin = 0; begin < sentences.size(); begin += kPiece) {
-        const std::size_t count = std::min(kPiece, sentences.size() - begin);
-        std::vector<Answer> found(count);
-        parallel_for(count, static_cast<int>(workers_.size()), [&](int worker, std::size_t i) {
-            found[i] = std::move(answers(worker, static_cast<std::size_t>(sentences[begin + i]), weights, cost_augmented, 1).front());
-        });
-        Answer piece;
-        for (auto& answer : found) {
-            piece.loss += answer.loss;
-            piece.difference.insert(piece.difference.end(), answer.difference.begin(), answer.difference.end());
-        }
-        Reply part = reply(std::move(piece), weights);
-        sum.loss += part.loss;
-        sum.difference = sum.difference.size() == 0 ? std::move(part.difference) : add(sum.difference, part.difference);
-    }
-    sum.margin = weights.dot(sum.difference);
-    return sum;
+    return total_of(sentences, weights, static_cast<int>(workers_.size()),
+                    [&](int worker, std::size_t s) { return std::move(answers(worker, s, weights, cost_augmented, 1).front()); });
 }
 
 }  // namespace arbora::graph

@@ -122,30 +122,14 @@ Answer FilterQuestions::answer(Own& own, std::size_t s, const Weights& weights, 
 
 Reply FilterQuestions::ask(std::size_t sentence, const Weights& weights, bool cost_augmented) {
     check(weights);
-    Answer found = answer(workers_[0], sentence, weights, cost_augmented);
-    Reply reply{found.loss, 0.0, coalesce(std::move(found.difference))};
-    reply.margin = weights.dot(reply.difference);
-    return reply;
+    return reply_of(answer(workers_[0], sentence, weights, cost_augmented), weights);
 }
 
 Reply FilterQuestions::total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
     check(weights);
-    constexpr std::size_t kPiece = 64;  // no more entries lie about than a piece has
-    Reply sum;
-    for (std::size_t begin = 0; begin < sentences.size(); begin += kPiece) {
-        std::vector<Answer> found(std::min(kPiece, sentences.size() - begin));
-        parallel_for(found.size(), static_cast<int>(workers_.size()), [&](int worker, std::size_t i) {
-            found[i] = answer(workers_[worker], static_cast<std::size_t>(sentences[begin + i]), weights, cost_augmented);
-        });
-        std::vector<SparseEntry> entries;
-        for (const auto& each : found) {
-            sum.loss += each.loss;
-            entries.insert(entries.end(), each.difference.begin(), each.difference.end());
-        }
-        sum.difference = add(sum.difference, coalesce(std::move(entries)));
-    }
-    sum.margin = weights.dot(sum.difference);
-    return sum;
+    constexpr std::size_t kPiece = 64;  // answers have many entries
+    return total_of(sentences, weights, static_cast<int>(workers_.size()),
+                    [&](int worker, std::size_t s) { return answer(workers_[worker], s, weights, cost_augmented); }, kPiece);
 }
 
 }  // namespace arbora::graph

@@ -36,35 +36,17 @@ void Likelihood::check(const Weights& weights) const {
 Questions::Reply Likelihood::ask(std::size_t s, const Weights& weights, bool cost_augmented) {
     check(weights);
     held_ = 0;
-    Answer answer = workers_[0].answer(sentences_->sentence(s), arcs_of(s), view(*model_, task_, weights.data(), weights.scale()), task_,
-                                       cost_augmented);
-    Questions::Reply reply{answer.loss, 0.0, coalesce(std::move(answer.difference))};
-    reply.margin = weights.dot(reply.difference);
-    return reply;
+    const WeightView seen = view(*model_, task_, weights.data(), weights.scale());
+    return reply_of(workers_[0].answer(sentences_->sentence(s), arcs_of(s), seen, task_, cost_augmented), weights);
 }
 
 Questions::Reply Likelihood::total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
     check(weights);
     held_ = 0;
     const WeightView seen = view(*model_, task_, weights.data(), weights.scale());
-    constexpr std::size_t kPiece = 256;
-    Questions::Reply sum;
-    for (std::size_t begin = 0; begin < sentences.size(); begin += kPiece) {
-        const std::size_t count = std::min(kPiece, sentences.size() - begin);
-        std::vector<Answer> found(count);
-        parallel_for(count, static_cast<int>(workers_.size()), [&](int worker, std::size_t i) {
-            const auto s = static_cast<std::size_t>(sentences[begin + i]);
-            found[i] = workers_[worker].answer(sentences_->sentence(s), arcs_of(s), seen, task_, cost_augmented);
-        });
-        std::vector<SparseEntry> entries;
-        for (auto& answer : found) {
-            sum.loss += answer.loss;
-            entries.insert(entries.end(), answer.difference.begin(), answer.difference.end());
-        }
-        sum.difference = add(sum.difference, coalesce(std::move(entries)));
-    }
-    sum.margin = weights.dot(sum.difference);
-    return sum;
+    return total_of(sentences, weights, static_cast<int>(workers_.size()), [&](int worker, std::size_t s) {
+        return workers_[worker].answer(sentences_->sentence(s), arcs_of(s), seen, task_, cost_augmented);
+    });
 }
 
 double Likelihood::gradient(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented, double* gradient) {

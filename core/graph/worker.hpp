@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "feature/extractor.hpp"
+#include "graph/answers.hpp"
 #include "graph/arc_set.hpp"
 #include "graph/grand_chart.hpp"
 #include "graph/labeler.hpp"
@@ -12,12 +13,6 @@
 #include "linear/sparse.hpp"
 
 namespace arbora::graph {
-
-// What a learner is told about one sentence: difference = f(gold) - f(predicted), loss = cost of the predicted.
-struct Answer {
-    double loss = 0.0;
-    std::vector<SparseEntry> difference;  // with repeats
-};
 
 class Worker {
 public:

@@ -1,11 +1,13 @@
 // Random sentences and template sets for the tests of features and graph parsers.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "conll/reader.hpp"
 #include "feature/encoded.hpp"
+#include "linear/weights.hpp"
 #include "problems.hpp"
 #include "slow_features.hpp"
 
@@ -99,6 +101,32 @@ inline slow::TemplateSpec random_spec(Random& random) {
     for (const auto& atoms : random_templates(random, 4, {Role::dep, Role::sibling, Role::grandparent, Role::left_child, Role::right_child}))
         spec.labels.push_back(atoms);
     return spec;
+}
+
+using Counts = std::map<std::uint32_t, int>;  // features, with how often each is there
+
+// difference = gold - found?
+inline bool is_difference(const arbora::SparseVector& difference, const Counts& gold, const Counts& found) {
+    Counts expected = gold;
+    for (const auto& [place, count] : found) expected[place] -= count;
+    std::erase_if(expected, [](const auto& entry) { return entry.second == 0; });
+    if (expected.size() != difference.size()) return false;
+    std::size_t i = 0;
+    for (const auto& [place, count] : expected) {
+        if (difference.indices[i] != place || difference.values[i] != static_cast<float>(count)) return false;
+        ++i;
+    }
+    return true;
+}
+
+// v with another scale: w = 0.5 v, as after steps of a learner.
+inline arbora::Weights scaled(const std::vector<float>& w) {
+    arbora::WeightsState state;
+    state.v.assign(w.begin(), w.end());
+    for (float& value : state.v) value *= 2.0F;
+    state.scale = 0.5;
+    state.norm2 = 1.0;
+    return arbora::Weights(state);
 }
 
 inline std::vector<float> random_weights(Random& random, std::size_t size) {

@@ -137,27 +137,12 @@ struct Case {
     }
 
     bool is_difference(const SparseVector& difference, const sentences::Tree& tree) const {
-        std::map<std::uint32_t, int> expected = features(gold);
-        for (const auto& [place, count] : features(tree)) expected[place] -= count;
-        std::erase_if(expected, [](const auto& entry) { return entry.second == 0; });
-        if (expected.size() != difference.size()) return false;
-        std::size_t i = 0;
-        for (const auto& [place, count] : expected) {
-            if (difference.indices[i] != place || difference.values[i] != static_cast<float>(count)) return false;
-            ++i;
-        }
-        return true;
+        return sentences::is_difference(difference, features(gold), features(tree));
     }
 
-    // w = 0.5 v, as after steps of a learner.
     Weights learned() const {
-        WeightsState state;
         const std::size_t count = kTreeSize + (model.graph.labels > 0 ? kLabelSize : 0);
-        state.v.assign(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(count));
-        for (float& value : state.v) value *= 2.0F;
-        state.scale = 0.5;
-        state.norm2 = 1.0;
-        return Weights(state);
+        return sentences::scaled({weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(count)});
     }
 };
 

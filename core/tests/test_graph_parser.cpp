@@ -19,6 +19,7 @@ using problems::kTrees;
 using problems::Random;
 using sentences::below;
 using sentences::kLabels;
+using sentences::scaled;
 
 namespace {
 
@@ -156,28 +157,9 @@ struct Case {
 
     // difference = f(gold) - f(tree), as the definition has it?
     bool is_difference(const SparseVector& difference, const sentences::Tree& tree, Task task) const {
-        std::map<std::uint32_t, int> expected = features(gold, task);
-        for (const auto& [place, count] : features(tree, task)) expected[place] -= count;
-        std::erase_if(expected, [](const auto& entry) { return entry.second == 0; });
-        if (expected.size() != difference.size()) return false;
-        std::size_t i = 0;
-        for (const auto& [place, count] : expected) {
-            if (difference.indices[i] != place || difference.values[i] != static_cast<float>(count)) return false;
-            ++i;
-        }
-        return true;
+        return sentences::is_difference(difference, features(gold, task), features(tree, task));
     }
 };
-
-// v with another scale: w = 0.5 v, as after steps of a learner.
-Weights scaled(const std::vector<float>& w) {
-    WeightsState state;
-    state.v.assign(w.begin(), w.end());
-    for (float& value : state.v) value *= 2.0F;
-    state.scale = 0.5;
-    state.norm2 = 1.0;
-    return Weights(state);
-}
 
 constexpr Task kTasks[] = {Task::tree, Task::joint, Task::labels};
 
