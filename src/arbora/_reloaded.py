@@ -8,6 +8,7 @@ that is in no file is pickled as what one would hold.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakValueDictionary
@@ -23,22 +24,22 @@ Place = tuple[type["Reloaded"], str, str]
 _here: WeakValueDictionary[Place, Reloaded] = WeakValueDictionary()
 
 
-class Reloaded:
+class Reloaded(ABC):
     """What a model file holds, and is found again in it; never changed, so that copies may be shared."""
 
+    @abstractmethod
     def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Tensors and metadata for a model file."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def from_file(cls, file: ModelFile) -> Self:
         """The inverse."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The same of a file that is not read yet."""
-        raise NotImplementedError
 
     def remember(self, file: ModelFile) -> Self:
         """The same object, which now knows that it is what the file holds."""

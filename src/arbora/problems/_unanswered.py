@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,13 +12,13 @@ from arbora.errors import InputError
 from arbora.interfaces import Answer, Query
 
 
-class Unanswered:
+class Unanswered(ABC):
     """A base of problems: every question but the common ones is an InputError until a problem answers it."""
 
     @property
+    @abstractmethod
     def queries(self) -> frozenset[Query]:
         """What is answered."""
-        raise NotImplementedError
 
     def candidates(self, i: int, w: Weights, k: int) -> list[Answer]:
         """Not answered."""
