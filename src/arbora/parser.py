@@ -12,9 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import compact
-from arbora._core import Encoded, in_memory
+from arbora._core import Encoded
 from arbora._engines import CubeEngine, Engine, GraphEngine, Judge, Question
+from arbora._given import as_sentence, columns_of_input, several
 from arbora._lifts import load_lifts, restored_judgement, restored_trees
+from arbora._parser_file import (
+    load_cube,
+    load_pruner,
+    read_columns,
+    read_names,
+    read_table,
+    read_temperatures,
+    rounded,
+)
 from arbora._reloaded import Reloaded
 from arbora.confidence import (
     Decode,
@@ -28,8 +38,8 @@ from arbora.confidence import (
     with_kept_labels,
 )
 from arbora.config import from_dict, to_dict
-from arbora.data.columns import Columns, parse_text
-from arbora.data.encode import INPUT_COLUMNS, InputColumn, Names
+from arbora.data.columns import Columns
+from arbora.data.encode import Names
 from arbora.data.files import Source, open_output
 from arbora.data.pseudo_projective import PseudoProjective, Restorer
 from arbora.data.sentence import Sentence
@@ -38,7 +48,7 @@ from arbora.data.treebank import ColumnReader, FormatOrAuto
 from arbora.distribution import TreeDistribution
 from arbora.errors import InputError, ModelError, require_threads
 from arbora.model_file import ModelFile, read_model, write_model
-from arbora.pruner import Pruner, PrunerSettings, pruner_scorer, require_rule
+from arbora.pruner import Pruner
 from arbora.registry import features
 from arbora.scorers import CubeScorer, CubeSettings, GraphSettings, LinearScorer
 
@@ -221,7 +231,7 @@ class Parser(Reloaded):
 
     def _encoded(self, sentences: Sequence[Sentence], keep_heads: bool) -> Encoded:
         """The sentences without their trees, or with the heads that they have."""
-        encoded = self.names.encode(_columns(sentences))
+        encoded = self.names.encode(columns_of_input(sentences))
         if keep_heads:
             encoded.set_heads(np.array([head for s in sentences for head in s.heads], dtype=np.int32))
         return encoded
@@ -260,7 +270,7 @@ class Parser(Reloaded):
     @property
     def temperatures(self) -> Temperatures:
         """What scores are divided by before they become probabilities: 1 where nothing was fitted."""
-        return _temperatures(self.about)
+        return read_temperatures(self.about)
 
     @property
     def is_calibrated(self) -> bool:
@@ -335,7 +345,7 @@ class Parser(Reloaded):
                 "distribution: expected a first-order parser with exact search, got another; P(head), "
                 "P(tree) and kbest are there for those, or train with order=1"
             )
-        encoded = self.names.encode(_columns([as_sentence(sentence)]))
+        encoded = self.names.encode(columns_of_input([as_sentence(sentence)]))
         t = self.temperatures
         scores = self.engine.judge.scores(encoded, 0, tree_temperature=t.trees, label_temperature=t.labels)
         return TreeDistribution(scores, trees=self.settings.trees, roots=self.settings.roots)
@@ -346,11 +356,11 @@ class Parser(Reloaded):
         """The parser that a file saved with `quantized` holds: to judge what is lost before saving."""
         pruner = self.pruner
         if pruner is not None:
-            pruner = Pruner(pruner.settings, _rounded(pruner.weights), self.settings.roots)
-        labels, label_filter = (None if t is None else _rounded(t) for t in (self.labels, self.label_filter))
+            pruner = Pruner(pruner.settings, rounded(pruner.weights), self.settings.roots)
+        labels, label_filter = (None if t is None else rounded(t) for t in (self.labels, self.label_filter))
         return replace(
             self,
-            tree=_rounded(self.tree),
+            tree=rounded(self.tree),
             labels=labels,
             label_filter=label_filter,
             pruner=pruner,
@@ -405,12 +415,12 @@ class Parser(Reloaded):
             )
         try:
             settings = from_dict(GraphSettings, file.entry("settings", dict))
-            names = Names(_names(file, "tags"), _names(file, "labels"), _input_columns(file))
+            names = Names(read_names(file, "tags"), read_names(file, "labels"), read_columns(file))
             scorer = LinearScorer(settings, features.create(settings.features), labels=len(names.labels))
-            cube = _load_cube(file)
-            pruner = _load_pruner(file, settings)
+            cube = load_cube(file)
+            pruner = load_pruner(file, settings)
             lifts = load_lifts(file.metadata.get("lifts"), names)
-            _temperatures(file.entry("about", dict))
+            read_temperatures(file.entry("about", dict))
         except InputError as error:
             what = f"{error}; the file is damaged or from another version"
             raise ModelError(what, source=file.source) from None
@@ -420,104 +430,14 @@ class Parser(Reloaded):
             settings=settings,
             names=names,
             seen=seen,
-            tree=_table(file, "tree", scorer.size("tree")),
-            labels=None if settings.labels == "none" else _table(file, "labels", scorer.size("labels")),
+            tree=read_table(file, "tree", scorer.size("tree")),
+            labels=None if settings.labels == "none" else read_table(file, "labels", scorer.size("labels")),
             cube=cube,
             label_filter=None
             if cube is None or settings.labels == "none"
-            else _table(file, "label_filter", scorer.size("labels")),
+            else read_table(file, "label_filter", scorer.size("labels")),
             pruner=pruner,
             lifts=lifts,
             about=file.entry("about", dict),
         )
         return parser.remember(file)
-
-
-def _temperatures(about: dict[str, Any]) -> Temperatures:
-    """What a model has, or the defaults: models of earlier versions have none."""
-    found = about.get("temperature", {})
-    if not isinstance(found, dict):
-        raise InputError(f"temperature: expected a table, got {found!r}")
-    return from_dict(Temperatures, found)
-
-
-def _rounded(weights: Floats) -> Floats:
-    return compact.dequantize(compact.quantize(weights))
-
-
-def _load_pruner(file: ModelFile, shape: GraphSettings) -> Pruner | None:
-    if file.metadata.get("pruner") is None:
-        return None
-    settings = from_dict(PrunerSettings, file.entry("pruner", dict))
-    require_rule(settings, shape.trees)
-    return Pruner(settings, _table(file, "pruner", pruner_scorer(settings).size()), shape.roots)
-
-
-def _load_cube(file: ModelFile) -> CubeSettings | None:
-    if file.metadata.get("cube") is None:
-        return None
-    return from_dict(CubeSettings, file.entry("cube", dict))
-
-
-def _names(file: ModelFile, name: str) -> tuple[str, ...]:
-    found = file.entry(name, list)
-    if not all(map(_is_name, found)) or len(set(found)) < len(found):
-        raise InputError(f"{name}: expected texts that are all different, got others")
-    return tuple(found)
-
-
-def _is_name(found: object) -> bool:
-    """Whether it is a text that a column of a treebank can hold."""
-    return isinstance(found, str) and found != "" and not any(c in found for c in "\t\n\r")
-
-
-def _input_columns(file: ModelFile) -> tuple[InputColumn, ...] | None:
-    """The columns that training had; None in files of versions that did not store them."""
-    if file.metadata.get("columns") is None:
-        return None
-    found = _names(file, "columns")
-    if not set(found) <= set(INPUT_COLUMNS):
-        raise InputError(f"columns: expected some of {', '.join(INPUT_COLUMNS)}, got {', '.join(found)[:80]}")
-    return tuple(column for column in INPUT_COLUMNS if column in found)
-
-
-def _table(file: ModelFile, name: str, size: int) -> Floats:
-    if not compact.is_quantized(file.tensors, name):
-        return in_memory(file.tensor(name, np.float32, [size]))
-    weights = in_memory(compact.dequantize(file.tensors, name, source=file.source).reshape(-1))
-    if weights.shape != (size,):
-        raise ModelError(f"tensor {name!r}: expected {size} weights, got {weights.size}", source=file.source)
-    return weights
-
-
-def several(given: object) -> Iterable[Any]:
-    """InputError where one sentence, a name or nothing was given instead of sentences."""
-    if isinstance(given, Iterable) and not isinstance(given, str | Sentence):
-        return given
-    got = repr(given)[:80] if given is None or isinstance(given, str) else f"one {type(given).__name__}"
-    advice = "read a file with arbora.read first" if isinstance(given, str) else "put it in [ ]"
-    raise InputError(f"parse: expected a list of sentences, got {got}; {advice}")
-
-
-def as_sentence(given: Sentence | Sequence[str]) -> Sentence:
-    """A sentence, or one of the words given; InputError for anything else."""
-    if isinstance(given, Sentence | Parsed):
-        return given if isinstance(given, Sentence) else given.sentence
-    if isinstance(given, str):
-        raise InputError(
-            f"expected a Sentence or a list of words, got the text {given[:80]!r}; for raw text call the "
-            "model itself: nlp(text); for one sentence of words put the list in [ ]"
-        )
-    if not isinstance(given, Iterable) or not all(isinstance(word, str) for word in given):
-        raise InputError(f"parse: expected a Sentence or a list of words, got {repr(given)[:80]}")
-    return Sentence.from_lists(list(given))
-
-
-def _columns(sentences: Sequence[Sentence]) -> Columns:
-    """One batch of the columns that a parser reads."""
-    lines: list[str] = []
-    for s in sentences:
-        rows = zip(s.forms, s.lemmas, s.upos, s.xpos, s.feats, strict=True)
-        lines += ("\t".join((str(i), *row, "_\t_\t_\t_")) for i, row in enumerate(rows, start=1))
-        lines.append("")
-    return parse_text("\n".join(lines) + "\n", "conllu")

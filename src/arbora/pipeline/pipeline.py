@@ -16,6 +16,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._given import as_sentence, several
 from arbora._reloaded import Reloaded
 from arbora.bundled import find_model
 from arbora.confidence import Decode, Parsed, make_parsed
@@ -25,7 +26,7 @@ from arbora.data.sentence import Sentence
 from arbora.distribution import TreeDistribution
 from arbora.errors import InputError, ModelError
 from arbora.model_file import ModelFile, read_model, write_model
-from arbora.parser import Parser, as_sentence, several
+from arbora.parser import Parser
 from arbora.pipeline.lemmatizer import Lemmatizer
 from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.pipeline.tagger import Tagger
