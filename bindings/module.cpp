@@ -15,6 +15,7 @@ void bind_inference(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_sequence(nb::module_& m);
 void bind_tag(nb::module_& m);
+void bind_transition(nb::module_& m);
 void bind_segment(nb::module_& m);
 }
 
@@ -43,5 +44,6 @@ NB_MODULE(_core, m) {
     arbora::bind_linear(m);
     arbora::bind_sequence(m);
     arbora::bind_tag(m);
+    arbora::bind_transition(m);
     arbora::bind_segment(m);
 }

@@ -39,7 +39,7 @@ int greedy(const System& system, transition::Space& space, int n, Scorer& scorer
         if (moves == 0) return -1;
         Choice choice;
         if (transition::is_forced(valid)) {
-            each_move(valid, [&](transition::Move move) { choice.action.move = move; });
+            choice.action.move = transition::first(valid);
         } else {
             scorer.look(space, state);
             choice = best_choice(system, space, state, scorer, moves);

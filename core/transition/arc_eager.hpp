@@ -92,6 +92,15 @@ struct ArcEager {
         }
     }
 
+    // Arcs join the stack's top and the buffer's front.
+    Focus focus(const Space& space, const State& s) const {
+        Focus f{s.stack >= 0 ? space.item(s.stack) : Item{}, space.front(s)};
+        f.under = f.left.below;
+        f.next = space.buffer_word(s, 1);
+        f.after_next = space.buffer_word(s, 2);
+        return f;
+    }
+
     // Cost: of a valid move.
     int cost(const Space& space, const State& s, Move move, const Gold& gold) const {
         const int top = space.word(s.stack), front = space.buffer_word(s, 0);

@@ -28,6 +28,15 @@ struct StackArcs {
         return move == Move::left ? Arc{top.word, below} : Arc{below, top.word};
     }
 
+    static Focus focus(const Space& space, const State& s) {
+        const Item& top = space.item(s.stack);
+        Focus f{top.below >= 0 ? space.item(top.below) : Item{}, top};
+        f.under = f.left.below;
+        f.next = space.buffer_word(s, 0);
+        f.after_next = space.buffer_word(s, 1);
+        return f;
+    }
+
     // Which of shift, left and right are possible.
     Moves valid_arcs(const Space& space, const State& s) const {
         const bool empty = space.is_buffer_empty(s);

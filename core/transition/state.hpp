@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +22,7 @@ using Moves = std::uint8_t;  // a set: bit m for move m
 constexpr Moves only(Move move) { return static_cast<Moves>(1U << static_cast<unsigned>(move)); }
 constexpr Moves when(bool condition, Move move) { return condition ? only(move) : Moves{0}; }
 constexpr bool has(Moves moves, Move move) { return (moves & only(move)) != 0; }
+constexpr Move first(Moves moves) { return static_cast<Move>(std::countr_zero(moves)); }
 constexpr bool makes_arc(Move move) { return move == Move::left || move == Move::right; }
 // One move that needs no choice of a label: it is made without a score.
 constexpr bool is_forced(Moves moves) { return (moves & (moves - 1)) == 0 && !has(moves, Move::left) && !has(moves, Move::right); }
@@ -74,6 +76,13 @@ struct State {
     Action action;
     bool ended = false;          // all words have been on the stack, and one has come back (arc-eager)
     double score = 0.0;
+};
+
+// What features look at: the two words between which a state may make an arc, and what is around them; words -1: none.
+struct Focus {
+    Item left, right;
+    int under = -1;  // the item on the stack below `left`
+    int next = -1, after_next = -1;  // words in the buffer
 };
 
 // The states of one sentence. Keeps its memory between sentences.

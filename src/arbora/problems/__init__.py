@@ -4,5 +4,13 @@ from arbora.problems.cube import CubeProblem
 from arbora.problems.filter import FilterProblem
 from arbora.problems.graph import GraphProblem, Watched
 from arbora.problems.sequence import SequenceProblem
+from arbora.problems.transition import TransitionProblem
 
-__all__ = ["CubeProblem", "FilterProblem", "GraphProblem", "SequenceProblem", "Watched"]
+__all__ = [
+    "CubeProblem",
+    "FilterProblem",
+    "GraphProblem",
+    "SequenceProblem",
+    "TransitionProblem",
+    "Watched",
+]
