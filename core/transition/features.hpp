@@ -45,7 +45,7 @@ private:
     graph::WeightView weights_;
     double scale_ = 1.0;
     Focus focus_;
-    Context context_;
+    Context context_{};  // what a role does not have stays 0
     std::vector<std::uint32_t> label_values_, count_values_, distance_values_;
     std::vector<std::uint32_t> values_, move_rows_, label_rows_;
     std::array<float, kScoredMoves> sums_{};

@@ -3,7 +3,7 @@
 // All trees. No two words are swapped twice, so that there are at most O(n^2) steps; in practice their number is linear.
 //
 // The oracle sorts words into the order in which a walk through the right tree meets them (each word after its left dependents and
-// before its right ones), in which no arcs cross. It is lazy [nivre-2009-lazy]: what can be joined without swapping is joined first.
+// before its right ones), in which no arcs cross. It is lazy [nivre-2009b]: what can be joined without swapping is joined first.
 #pragma once
 
 #include "transition/arc_standard.hpp"

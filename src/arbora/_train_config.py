@@ -59,7 +59,8 @@ class TrainConfig:
     update: Update | Literal["auto"] = "auto"
     """Of cube pruning: where in a tree weights are updated when search has gone wrong; auto: p-max."""
     transition: TransitionSettings = field(default_factory=TransitionSettings)
-    learner: str = "passive_aggressive"
+    learner: str = "auto"
+    """auto: passive_aggressive, of transition parsers perceptron."""
     parameters: dict[str, int | float | str] = field(default_factory=dict)
     """Of the learner, by name; `arbora info learner NAME` lists them."""
     weights: Which = "averaged"
@@ -147,6 +148,11 @@ class TrainConfig:
                 "its marks stand in labels"
             )
 
+    @property
+    def learner_name(self) -> str:
+        """The learner, also where it is `auto`."""
+        return str(PARSER_DEFAULTS[self.parser]["learner"]) if self.learner == "auto" else self.learner
+
     @staticmethod
     def elsewhere(name: str) -> str | None:
         """Where a setting stands that is none of the fields: a learner's are in their own table."""
@@ -186,7 +192,14 @@ PARSERS = {
 }
 
 PARSER_DEFAULTS: dict[str, dict[str, Any]] = {
-    "graph": {"order": 2, "labels": "staged", "features": "graph-v1", "tree_bits": 22, "pruner": True},
+    "graph": {
+        "order": 2,
+        "labels": "staged",
+        "features": "graph-v1",
+        "tree_bits": 22,
+        "pruner": True,
+        "learner": "passive_aggressive",
+    },
     "cube": {
         "order": 3,
         "labels": "joint",
@@ -194,6 +207,7 @@ PARSER_DEFAULTS: dict[str, dict[str, Any]] = {
         "tree_bits": 24,
         "pruner": True,
         "update": "p-max",
+        "learner": "passive_aggressive",
     },
     "transition": {
         "order": 1,
@@ -201,6 +215,7 @@ PARSER_DEFAULTS: dict[str, dict[str, Any]] = {
         "features": "zhang-nivre-v1",
         "tree_bits": 24,
         "pruner": False,
+        "learner": "perceptron",
     },
 }
 """What `auto` stands for where the treebank has no say."""
@@ -249,7 +264,7 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
 
 def chosen_learner(config: TrainConfig) -> Learner:
     """The learner of a configuration, with the defaults of parsers where it says nothing."""
-    defaults = PARAMETERS[config.parser].get(config.learner, {})
+    defaults = PARAMETERS[config.parser].get(config.learner_name, {})
     return make_learner(config, {**defaults, **config.parameters})
 
 
@@ -293,7 +308,7 @@ class TreebankShape:
 
 def make_learner(config: TrainConfig, parameters: dict[str, int | float | str]) -> Learner:
     """The learner of a configuration, with its seed where it has one; numbers may be given as text."""
-    factory: type[Learner] = learners.factory(config.learner)  # type: ignore[assignment]
+    factory: type[Learner] = learners.factory(config.learner_name)  # type: ignore[assignment]
     known = {parameter.name: parameter.kind for parameter in factory.parameters()}
     texts = {
         name: value
@@ -301,7 +316,7 @@ def make_learner(config: TrainConfig, parameters: dict[str, int | float | str]) 
         if isinstance(value, str) and known.get(name, str) is not str
     }
     seed = {"seed": config.seed} if "seed" in known and "seed" not in parameters else {}
-    return learners.create(config.learner, **{**parameters, **factory.parse(texts), **seed})
+    return learners.create(config.learner_name, **{**parameters, **factory.parse(texts), **seed})
 
 
 def storable(config: TrainConfig) -> dict[str, Any]:

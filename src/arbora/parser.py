@@ -119,6 +119,11 @@ class Parser(Reloaded):
     @overload
     @staticmethod
     def make_scorer(
+        settings: GraphSettings, names: Names, seen: NDArray[np.uint8] | None, search: TransitionSettings
+    ) -> TransitionScorer: ...
+    @overload
+    @staticmethod
+    def make_scorer(
         settings: GraphSettings,
         names: Names,
         seen: NDArray[np.uint8] | None,

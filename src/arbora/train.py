@@ -53,7 +53,7 @@ from arbora.learners._online import require_answers
 from arbora.parser import Parser
 from arbora.problems import CubeProblem, FilterProblem, GraphProblem, TransitionProblem
 from arbora.pruner import Pruner, pruner_scorer, require_rule
-from arbora.scorers import CubeScorer, GraphSettings, TransitionScorer
+from arbora.scorers import CubeScorer, GraphSettings, LinearScorer
 from arbora.scorers.linear import Task
 from arbora.temperature import fit_temperatures
 
@@ -249,7 +249,7 @@ class Training:
         return best, interrupted
 
     def _labels_stage(self, done: dict[str, Floats]) -> Stage:
-        assert not isinstance(self.scorer, TransitionScorer)  # whose labels come with its arcs
+        assert isinstance(self.scorer, LinearScorer)  # labels of transition parsers come with their arcs
         problem = GraphProblem(self.scorer, self.train, "labels", threads=self.threads)
         learner = replace(LABEL_PROBABILITIES if self.sums else LABEL_LEARNER, seed=self.config.seed)
         return Stage(name="labels", learner=learner, problem=problem, judge=None, patience=0)
@@ -297,14 +297,16 @@ class Training:
 
     def _problem(self, arcs: KeptArcs | None = None, label_filter: Floats | None = None) -> Problem:
         """What the learner is asked to solve."""
-        if isinstance(self.scorer, TransitionScorer):
-            return TransitionProblem(self.scorer, self.train, threads=self.threads)
+        if self.transition is not None:
+            scorer = Parser.make_scorer(self.settings, self.names, self.seen, self.transition.in_training)
+            return TransitionProblem(scorer, self.train, threads=self.threads)
         if isinstance(self.scorer, CubeScorer):
             update, threads = self.config.update, self.threads
             assert update != "auto"
             return CubeProblem(
                 self.scorer, self.train, update, arcs=arcs, label_filter=label_filter, threads=threads
             )
+        assert isinstance(self.scorer, LinearScorer)
         return GraphProblem(self.scorer, self.train, self._task, arcs=arcs, threads=self.threads)
 
     def _kept_arcs(self, done: dict[str, Floats]) -> KeptArcs | None:

@@ -22,6 +22,7 @@ BeamUpdate: TypeAlias = Literal["early", "max-violation", "standard"]
 Oracle: TypeAlias = Literal["dynamic", "static"]
 
 WIDEST_BEAM = 10_000
+TRAINING_BEAM = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,8 @@ class TransitionSettings:
     """arc-eager and arc-standard: projective trees; swap: trees that may cross."""
     beam: int = 1
     """States that go on after each step; 1: greedy."""
+    training_beam: int | Literal["auto"] = "auto"
+    """States that go on while it is trained; auto: 8 at most, which is enough and several times faster."""
     most_labels: int = 2
     """Labels of an arc that go into the beam, at most."""
     update: BeamUpdate = "max-violation"
@@ -48,10 +51,16 @@ class TransitionSettings:
         ):
             if value not in known:
                 raise InputError(f"{name}: expected {' or '.join(known)}, got {value!r}")
+        if (self.beam == 1) != (self.training_beam == 1) and self.training_beam != "auto":
+            raise InputError(
+                f"training_beam: expected auto or {'1' if self.beam == 1 else 'more than 1'} with beam = "
+                f"{self.beam}, got {self.training_beam}; parsers without a beam are trained in another way"
+            )
         if self.oracle == "dynamic" and self.system != "arc-eager":
             raise InputError(f"oracle: expected static or auto with the system {self.system}, got dynamic")
-        for name, width in (("beam", self.beam), ("most_labels", self.most_labels)):
-            if not 1 <= width <= WIDEST_BEAM:
+        widths = {"beam": self.beam, "training_beam": self.training_beam, "most_labels": self.most_labels}
+        for name, width in widths.items():
+            if width != "auto" and not 1 <= width <= WIDEST_BEAM:
                 raise InputError(f"{name}: expected 1 to {WIDEST_BEAM}, got {width!r}")
 
     @property
@@ -61,9 +70,19 @@ class TransitionSettings:
 
     def resolved(self) -> TransitionSettings:
         """With what is `auto` decided."""
-        if self.oracle != "auto":
-            return self
-        return replace(self, oracle="dynamic" if self.system == "arc-eager" else "static")
+        oracle, width = self.oracle, self.training_beam
+        if oracle == "auto":
+            oracle = "dynamic" if self.system == "arc-eager" else "static"
+        if width == "auto":
+            width = min(self.beam, TRAINING_BEAM)
+        return replace(self, oracle=oracle, training_beam=width)
+
+    @property
+    def in_training(self) -> TransitionSettings:
+        """With the beam of training."""
+        made = self.resolved()
+        assert made.training_beam != "auto"
+        return replace(made, beam=made.training_beam)
 
 
 class TransitionScorer:
