@@ -153,6 +153,12 @@ def test_swap_gives_crossing_trees():
     assert len(trained.parser.parse(sentences[:3], decode="minimum-risk")) == 3
     with pytest.raises(InputError, match="keep_heads: expected the system arc-eager"):
         trained.parser.parse(sentences[:1], keep_heads=True)
+    encoded = trained.parser.names.encode(crossing)
+    encoded.set_heads(
+        np.full(crossing.words, -1, dtype=np.int32)
+    )  # where none is given, nothing is to be kept
+    heads, _ = trained.parser.trees_of(encoded, keep_heads=True)
+    assert heads.tolist() == [head for s in parsed for head in s.heads]
 
 
 def test_crossing_arcs_by_marks_in_labels():

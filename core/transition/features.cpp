@@ -28,7 +28,7 @@ constexpr std::size_t at(Extra extra) { return static_cast<std::size_t>(extra) -
 }  // namespace
 
 Features::Features(const Model& model) : model_(&model), move_rows_(model.moves.size()), label_rows_(model.label_templates.size()) {
-    for (int label = -2; label < model.labels; ++label) label_values_.push_back(label_value(label));
+    for (int label = kNoArc; label < model.labels; ++label) label_values_.push_back(label_value(label));
     for (int count = 0; count < kMostCounted; ++count) count_values_.push_back(count_value(count));
     for (unsigned bin = 0; bin <= feature::kDistances; ++bin) distance_values_.push_back(distance_value(bin));
 }
@@ -41,19 +41,21 @@ void Features::load(const feature::Sentence& sentence, const graph::WeightView& 
 
 const std::uint32_t* Features::row(int word) const { return word < 0 ? absent_words() : sentence_.rows[word].data(); }
 
+void Features::set_dependent(Role role, const Dependents& side, std::size_t rank) {
+    set_word(role, side.words[rank]);
+    set_label(role, side.words[rank] < 0 ? kNoArc : side.labels[rank]);
+}
+
 void Features::set_dependents(Role outermost, const Dependents& side) {
-    for (std::size_t i = 0; i < 2; ++i) {
-        const auto role = static_cast<Role>(at(outermost) + i);
-        set_word(role, side.words[i]);
-        set_label(role, side.words[i] < 0 ? -2 : side.labels[i]);
-    }
+    set_dependent(outermost, side, 0);
+    set_dependent(static_cast<Role>(at(outermost) + 1), side, 1);
 }
 
 void Features::set_item(Role role, const Item& item) {
     auto& extras = context_.extras[at(role)];
     const auto count = [&](const Dependents& side) { return count_values_[std::min<std::size_t>(side.count, kMostCounted - 1)]; };
     set_word(role, item.word);
-    set_label(role, item.attached ? item.label : -2);
+    set_label(role, item.attached ? item.label : kNoArc);
     extras[at(Extra::lefts)] = count(item.left);
     extras[at(Extra::rights)] = count(item.right);
     extras[at(Extra::left_labels)] = set_value(item.left.label_set);
@@ -69,37 +71,45 @@ void Features::look(const Space& space, const Focus& focus) {
     set_dependents(Role::left_right, focus.left.right);
     set_dependents(Role::right_left, focus.right.left);
     set_dependents(Role::right_right, focus.right.right);
-    const Item none;
-    const Item& under = focus.under >= 0 ? space.item(focus.under) : none;
-    // Where the left word has a head, that is the word under it.
-    const bool has_head = focus.left.attached, has_grand = has_head && under.attached;
-    set_word(Role::under, under.word);
-    set_label(Role::under, under.attached ? under.label : -2);
-    set_word(Role::head, has_head ? under.word : -1);
-    set_label(Role::head, has_grand ? under.label : -2);
-    set_word(Role::grand, has_grand ? space.word(under.below) : -1);
+    set_above(space, focus);
     set_word(Role::next, focus.next);
     set_word(Role::after_next, focus.after_next);
     const int from = focus.left.word, to = focus.right.word == 0 && from > 0 ? sentence_.n + 1 : focus.right.word;
     const std::uint32_t distance = distance_values_[from < 0 ? 0 : feature::distance_bin(from, to)];
     context_.extras[at(Role::left)][at(Extra::distance)] = distance;
     context_.extras[at(Role::arc_head)][at(Extra::distance)] = distance;
+    add_up_moves();
+}
 
+void Features::set_above(const Space& space, const Focus& focus) {
+    const Item none;
+    const Item& under = focus.under >= 0 ? space.item(focus.under) : none;
+    // Where the left word has a head, that is the word under it.
+    const bool has_head = focus.left.attached, has_grand = has_head && under.attached;
+    set_word(Role::under, under.word);
+    set_label(Role::under, under.attached ? under.label : kNoArc);
+    set_word(Role::head, has_head ? under.word : -1);
+    set_label(Role::head, has_grand ? under.label : kNoArc);
+    set_word(Role::grand, has_grand ? space.word(under.below) : -1);
+}
+
+void Features::add_up_moves() {
     model_->moves.find(context_, move_rows_.data(), values_);
     const int shift = 32 - std::countr_zero(model_->move_size / kScoredMoves);
     for (auto& place : move_rows_) {
         place = (place >> shift) * kScoredMoves;
         __builtin_prefetch(weights_.tree + place);
     }
+    // Two sums side by side, so that additions need not wait for each other.
     std::array<float, kScoredMoves> even{}, odd{};
-    const std::size_t count = move_rows_.size();
-    for (std::size_t t = 0; t + 1 < count; t += 2)
-        for (std::size_t m = 0; m < kScoredMoves; ++m) {
-            even[m] += weights_.tree[move_rows_[t] + m];
-            odd[m] += weights_.tree[move_rows_[t + 1] + m];
-        }
-    if (count % 2 == 1)
-        for (std::size_t m = 0; m < kScoredMoves; ++m) even[m] += weights_.tree[move_rows_[count - 1] + m];
+    const auto add = [&](std::array<float, kScoredMoves>& sums, std::uint32_t row) {
+        for (std::size_t m = 0; m < kScoredMoves; ++m) sums[m] += weights_.tree[row + m];
+    };
+    for (std::size_t t = 0; t + 1 < move_rows_.size(); t += 2) {
+        add(even, move_rows_[t]);
+        add(odd, move_rows_[t + 1]);
+    }
+    if (move_rows_.size() % 2 == 1) add(even, move_rows_.back());
     for (std::size_t m = 0; m < kScoredMoves; ++m) sums_[m] = even[m] + odd[m];
 }
 
@@ -110,13 +120,9 @@ void Features::find_label_rows(const Arc& arc, Move move) {
     const Item& dep = arc.head == focus_.right.word ? focus_.left : focus_.right;
     set_item(Role::arc_head, head);
     set_item(Role::arc_dep, dep);
-    const Dependents& side = move == Move::left ? head.left : head.right;
-    set_word(Role::sibling, side.words[0]);
-    set_label(Role::sibling, side.words[0] < 0 ? -2 : side.labels[0]);
-    set_word(Role::dep_left, dep.left.words[0]);
-    set_label(Role::dep_left, dep.left.words[0] < 0 ? -2 : dep.left.labels[0]);
-    set_word(Role::dep_right, dep.right.words[0]);
-    set_label(Role::dep_right, dep.right.words[0] < 0 ? -2 : dep.right.labels[0]);
+    set_dependent(Role::sibling, move == Move::left ? head.left : head.right, 0);
+    set_dependent(Role::dep_left, dep.left, 0);
+    set_dependent(Role::dep_right, dep.right, 0);
     model_->label_templates.find(context_, label_rows_.data(), values_);
     const std::uint32_t direction = move == Move::left ? kLeftward : 0;
     const std::uint64_t starts = model_->label_size - static_cast<std::uint32_t>(model_->labels);

@@ -34,9 +34,12 @@ public:
 
 private:
     void set_word(Role role, int word) { context_.rows[static_cast<std::size_t>(role)] = row(word); }
-    void set_label(Role role, int label) { context_.extras[static_cast<std::size_t>(role)][0] = label_values_[static_cast<std::size_t>(label + 2)]; }
+    void set_label(Role role, int label) { context_.extras[static_cast<std::size_t>(role)][0] = label_values_[static_cast<std::size_t>(label - kNoArc)]; }
     const std::uint32_t* row(int word) const;
-    void set_dependents(Role outermost, const Dependents& side);
+    void set_dependent(Role role, const Dependents& side, std::size_t rank);
+    void set_dependents(Role outermost, const Dependents& side);  // the outermost, and the next one inwards
+    void set_above(const Space& space, const Focus& focus);
+    void add_up_moves();
     void set_item(Role role, const Item& item);
     void find_label_rows(const Arc& arc, Move move);
 

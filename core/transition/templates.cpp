@@ -27,7 +27,7 @@ void check(Kind kind, const Atom& atom) {
 }  // namespace
 
 std::uint32_t label_value(int label) {
-    return static_cast<std::uint32_t>(feature::mix(0x6c6162656cULL + static_cast<std::uint64_t>(label + 2) * 2654435761ULL));
+    return static_cast<std::uint32_t>(feature::mix(0x6c6162656cULL + static_cast<std::uint64_t>(label - kNoArc) * 2654435761ULL));
 }
 std::uint32_t count_value(int count) {
     return static_cast<std::uint32_t>(feature::mix(0x636f756e74ULL + static_cast<std::uint64_t>(std::min(count, kMostCounted)) * 2654435761ULL));

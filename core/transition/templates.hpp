@@ -75,7 +75,9 @@ private:
     std::vector<Term> terms_;
 };
 
-// Values of what is no text. label -1: an arc without label, or no arc.
+inline constexpr int kNoArc = -2;  // instead of a label; -1: an arc without one
+
+// Values of what is no text.
 std::uint32_t label_value(int label);
 std::uint32_t count_value(int count);
 std::uint32_t set_value(std::uint64_t labels);

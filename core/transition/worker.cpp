@@ -89,7 +89,8 @@ std::vector<int> Worker::search(const S& system, const feature::Sentence& senten
             return found;
         }
     }
-    if (keep_heads) throw InputError("keep_heads: expected the system arc-eager, got another; only it knows which moves keep heads possible");
+    if (keep_heads && std::any_of(sentence.heads + 1, sentence.heads + sentence.n + 1, [](int head) { return head >= 0; }))
+        throw InputError("keep_heads: expected the system arc-eager, got another; only it knows after which moves given heads can still be had");
     return run(search::Unrestricted{});
 }
 

@@ -59,6 +59,18 @@ l.tag lr.tag r.tag
 l.tag r.tag rl.tag
 l.fine l+1.fine r-1.fine r.fine
 l-1.tag l.tag r.tag
+l.tag l+1.tag r-1.tag r.tag
+l-1.fine l.fine r.fine n.fine
+l.fine l+1.fine r.fine n.fine
+l.suffix r.suffix
+l.suffix r.tag
+l.tag r.suffix
+l.feats r.feats
+l.feats r.form
+l.form r.feats
+l.lemma r.lemma n.lemma
+l.lemma r.tag n.lemma
+l.tag r.lemma n.lemma
 """
 
 BELOW = """
@@ -72,6 +84,11 @@ u.lemma r.tag
 u.tag r.lemma
 u.tag r.tag n.tag
 u.label l.tag r.tag
+u.tag l.lemma r.tag
+u.lemma l.tag r.tag
+u.tag l.tag r.lemma
+u.lemma r.lemma n.lemma
+u.fine l.fine r.fine n.fine
 """
 
 DISTANCE = """
@@ -113,6 +130,12 @@ rl.label
 lr.label l.tag r.tag
 rl.label l.tag r.tag
 lr.lemma r.lemma
+l.tag r.tag rl.lemma
+l.lemma r.tag rl.tag
+l.tag r.lemma rl.tag
+l.tag lr.lemma r.tag
+l.lemma lr.tag r.tag
+l.tag lr.tag r.lemma
 rr.tag
 rr.label
 rr.label l.tag r.tag
@@ -184,6 +207,12 @@ dr.label h.tag d.tag
 d.leftset d.tag h.tag
 h.label h.tag d.tag
 n.tag h.tag d.tag
+n.lemma h.tag d.tag
+n.lemma d.lemma
+h.feats d.feats
+h.lemma d.feats
+d.suffix h.tag
+dl.lemma h.lemma d.tag
 """
 
 ZHANG_NIVRE_V1 = TransitionTemplates(
