@@ -1,7 +1,7 @@
 # Every target sets up what it needs in .venv; on a fresh machine `make demo` and `make test` are all there is to know.
 PYTHON ?= python3
 BIN := .venv/bin
-FUZZ_SECONDS ?= 30
+FUZZ_SECONDS ?= 10
 SOURCES := $(shell find core bindings -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt) CMakeLists.txt
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=None -DARBORA_SANITIZE=ON
 
