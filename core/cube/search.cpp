@@ -21,6 +21,9 @@ std::uint64_t with(std::uint64_t list, int dep, int label) {
 }
 
 // What tells halves apart: all of the head's dependents, and the label of the outermost at least.
+// Whether keys name all that a derivation is made of.
+bool is_whole(Keys keys) { return keys == Keys::trees || keys == Keys::distinct; }
+
 std::uint64_t half_key(const Memory& memory) { return with(memory.list, 0, memory.label); }
 
 Context chain_of(int head, int dep, int label, const Memory& outer) {
@@ -108,8 +111,8 @@ Search::Item Search::combine_arc(int a, const LabelChoice& choice, const Item& o
     memory.cost = outer.context.cost + inside.context.cost + choice.cost;
     memory.is_arc = true;
     memory.list = with(outer.context.list, dep, keys_ == Keys::loose ? -1 : choice.label);
-    item.key = keys_ == Keys::distinct
-                   ? with(with(outer.key, a, choice.label), static_cast<int>(inside.key), static_cast<int>(inside.key >> 32))
+    item.key = is_whole(keys_)
+                   ? with(with(outer.key, a, keys_ == Keys::trees ? -1 : choice.label), static_cast<int>(inside.key), static_cast<int>(inside.key >> 32))
                    : with(half_key(memory), memory.inner, keys_ == Keys::loose ? -1 : memory.inner_label) + static_cast<std::uint64_t>(memory.inner_count);
     const float local = parts_.arc(a) + choice.score + chain_free + parts_.chain_chosen(chain_of(head, dep, choice.label, outer.context)) +
                         lineages_free(inner, a) + lineages_chosen(inside, head, choice.label);
@@ -123,7 +126,7 @@ Search::Item Search::combine_half(const Item& arc, int far) {
     item.context.is_arc = false;
     const Item& beyond = forest_.at(far);
     item.context.cost += beyond.context.cost;
-    item.key = keys_ == Keys::distinct ? with(arc.key, static_cast<int>(beyond.key), static_cast<int>(beyond.key >> 32)) : half_key(arc.context);
+    item.key = is_whole(keys_) ? with(arc.key, static_cast<int>(beyond.key), static_cast<int>(beyond.key >> 32)) : half_key(arc.context);
     const float local = lineages_free(far, arc.context.arc) + lineages_chosen(beyond, arc.context.head, arc.context.label) +
                         parts_.closing(closing_of(arc.context, beyond.context));
     item.score = arc.score + beyond.score + static_cast<double>(local);

@@ -40,7 +40,8 @@ struct Memory {
 enum class Keys {
     loose,     // those with the same dependents, if the labels of the outermost are the same; leaves most room for other trees
     exact,     // those with the same dependents and labels: with a beam without end, the best tree is found
-    distinct,  // none: with a beam without end, all trees are found
+    trees,     // those with the same arcs, whatever their labels: many trees, one labelling of each
+    distinct,  // none: with a beam without end, all trees are found with all labellings
 };
 
 using Derivations = hypergraph::Forest<Memory>;

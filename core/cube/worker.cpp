@@ -8,6 +8,8 @@ namespace arbora::cube {
 
 namespace {
 
+constexpr int kListBeam = 16;  // of each node, where a list of trees is asked for
+
 void count(const Search::Gold& gold, Tally& tally) {
     tally.asked += 1;
     tally.non_violations += gold.nodes.back().violation < 0.0 ? 1 : 0;
@@ -15,17 +17,27 @@ void count(const Search::Gold& gold, Tally& tally) {
 
 }  // namespace
 
-void Worker::run(int trees) {
-    const Keys keys = trees > 1 ? Keys::distinct : model_->exact_keys ? Keys::exact : Keys::loose;
-    if (!search_.run(keys, model_->beam, std::max(model_->beam, trees))) throw NoTreeError("the arcs that were kept hold no projective tree");
+void Worker::run(Keys keys, int beam, int trees) {
+    if (!search_.run(keys, beam, std::max(beam, trees))) throw NoTreeError("the arcs that were kept hold no projective tree");
 }
+
+void Worker::find_best() { run(model_->exact_keys ? Keys::exact : Keys::loose, model_->beam, 1); }
 
 double Worker::parse(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int* heads, int* labels) {
     search_.parts().load(sentence, arcs, weights, false, false);
-    run(1);
+    find_best();
     const int best = search_.forest().ranked(search_.root(), 0);
     search_.read(best, heads, labels);
     return search_.forest().at(best).score;
+}
+
+void Worker::append(std::vector<Ranked>& trees, int most) const {
+    const int count = std::min(most, search_.forest().count(search_.root()));
+    for (int i = 0; i < count; ++i) {
+        Ranked next = ranked(i);
+        const auto is_same = [&](const Ranked& tree) { return tree.heads == next.heads && tree.labels == next.labels; };
+        if (std::none_of(trees.begin(), trees.end(), is_same)) trees.push_back(std::move(next));
+    }
 }
 
 Ranked Worker::ranked(int rank) const {
@@ -40,21 +52,22 @@ Ranked Worker::ranked(int rank) const {
 
 std::vector<Ranked> Worker::kbest(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int k) {
     search_.parts().load(sentence, arcs, weights, false, false);
-    run(1);
+    find_best();
     std::vector<Ranked> trees{ranked(0)};
     if (k == 1) return trees;
-    run(k);
-    for (int i = 0; i < search_.forest().count(search_.root()) && trees.size() < static_cast<std::size_t>(k); ++i) {
-        Ranked next = ranked(i);
-        if (next.heads != trees[0].heads || next.labels != trees[0].labels) trees.push_back(std::move(next));
-    }
+    // Trees by their heads from a wider beam, since a list is as varied as its nodes; then other labellings of what is best.
+    run(Keys::trees, std::max(model_->beam, std::min(k, kListBeam)), k);
+    append(trees, k);
+    run(Keys::distinct, model_->beam, k);
+    append(trees, k);
+    std::stable_sort(trees.begin() + 1, trees.end(), [](const Ranked& a, const Ranked& b) { return a.score > b.score; });
     return trees;
 }
 
 graph::Answer Worker::answer(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights,
                              bool cost_augmented, hypergraph::Update update, Tally& tally) {
     search_.parts().load(sentence, arcs, weights, true, cost_augmented);
-    run(1);
+    find_best();
     const Search::Gold& gold = search_.derive_gold();
     count(gold, tally);
     graph::Answer answer;
@@ -72,7 +85,7 @@ graph::Answer Worker::answer(const feature::Sentence& sentence, const graph::Arc
 std::vector<graph::Answer> Worker::candidates(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights,
                                               int k, Tally& tally) {
     search_.parts().load(sentence, arcs, weights, true, false);
-    run(k);
+    run(Keys::distinct, model_->beam, k);
     const Search::Gold& derived = search_.derive_gold();
     count(derived, tally);
     const int gold = derived.derivations.back();

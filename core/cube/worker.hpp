@@ -22,7 +22,8 @@ public:
     // The best tree found: heads[0..n] and labels[0..n], -1 where there are none. Its score. NoTreeError where the arcs hold none.
     double parse(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int* heads, int* labels);
 
-    // The tree that parse() finds, and others, different in heads or labels, best first: k in all where there are so many.
+    // The tree that parse() finds, and others best first: the k best of those that differ in heads, and of those that differ in heads or
+    // labels. A wider search than parse(), so that one of them may be better.
     std::vector<Ranked> kbest(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int k);
 
     // f(gold) - f(predicted), and the cost of the predicted, at the nodes that the update asks for.
@@ -33,7 +34,10 @@ public:
                                           Tally& tally);
 
 private:
-    void run(int trees);
+    void run(Keys keys, int beam, int trees);
+    void find_best();
+    // The derivations of the root that are not there yet.
+    void append(std::vector<Ranked>& trees, int most) const;
     Ranked ranked(int rank) const;
 
     const Model* model_;

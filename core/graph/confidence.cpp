@@ -158,13 +158,15 @@ private:
     void add_tree(const Heads& heads, bool labels_chosen) {
         const double score = exact_ ? expectations_.tree_score(heads.data()) : kNone;
         out_.scores.push_back(score);
-        out_.log_probabilities.push_back(exact_ ? std::min(0.0, score - log_partition_) : kNone);
+        double found = 1.0;  // a tree is no surer than any of its heads
         for (int d = 1; d <= sentence_.n; ++d) {
+            found = std::min(found, found_share(d));
             out_.heads.push_back(heads[d]);
             out_.head_probabilities.push_back(probability(heads[d], d));
             out_.head_entropies.push_back(entropy_of(d));
             out_.known_head_probabilities.push_back(sentence_.heads[d] < 0 ? kNone : probability(sentence_.heads[d], d));
         }
+        out_.log_probabilities.push_back(exact_ ? std::min(0.0, score - log_partition_) + std::log(found) : kNone);
         if (labelled_ && asked_.staged) expectations_.label_probabilities_on_tree(label_view(), heads.data(), on_tree_);
         for (int d = 1; d <= sentence_.n; ++d) add_label(heads[d], d, labels_chosen);
     }

@@ -26,7 +26,7 @@ struct Asked {
     double tree_temperature = 1.0;
     double risk_temperature = 1.0;  // of the distribution whose expected correct heads minimum_risk counts
     double label_temperature = 1.0;
-    double missed = 0.0;  // share of words whose right head is none of those considered: P(head) is that share smaller
+    double missed = 0.0;  // share of words whose right head is none of those considered: P(head) and P(tree) are that share smaller
     bool staged = true;
     bool arc_table = false;    // all arcs' probabilities, too
     bool label_table = false;  // all labels'

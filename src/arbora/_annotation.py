@@ -109,7 +109,7 @@ def warn_of_strange_dev(dev: Columns, train: Columns) -> None:
         known = numbers_of(dev.strings(column), train.strings(column))[dev.ids(column)] >= 0
         given = dev.ids(column) != 0
         unknown, count = int(np.count_nonzero(given & ~known)), int(np.count_nonzero(given))
-        if train.words >= words and unknown > share * count:
+        if train.words >= words and filled(train, column) and unknown > share * count:
             logger.warning(
                 f"{dev.source}: {unknown:,} of {count:,} {what} of dev are never in train; is it a "
                 "treebank of the same language, annotated in the same way?"

@@ -1,14 +1,16 @@
 """Probabilities from a list of the best trees, for parsers that know no sums over all of them.
 
-P(tree) is proportional to exp(score / T) among the trees of the list; P(head) is the share of the list, by
-probability, in which a word has that head, and P(label | head) the share of those trees in which it has that
-label, to the power of 1/T of labels. What no tree of the list has is impossible, so a list that is too short
-makes a parser too sure of itself; a temperature that is fitted makes up for most of that.
+A tree is its heads; what counts is its best labelling. P(tree) is proportional to exp(score / T) among the
+trees of the list, less the share of words that are missed; P(head) is the share of the list, by probability,
+in which a word has that head, and P(label | head) that of the labellings in which it has that label, to the
+power of 1/T of labels. What no tree of the list has is impossible, so a list that is too short makes a parser
+too sure of itself; a temperature that is fitted makes up for some of that.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,19 +33,25 @@ class RankedTrees:
     labels: Ints
     """(trees, n); -1 where there are none."""
 
+    @cached_property
+    def distinct(self) -> list[int]:
+        """Places of trees that differ in heads, best first, each with its best labels."""
+        first: dict[bytes, int] = {}
+        for i in np.argsort(-self.scores, kind="stable").tolist():
+            first.setdefault(self.heads[i].tobytes(), i)
+        return list(first.values())
+
     def shares(self, temperature: float) -> Floats:
-        """P of each tree of the list."""
-        logs = (self.scores - self.scores.max()) / temperature
-        weights = np.exp(logs)
-        result: Floats = weights / weights.sum()
-        return result
+        """P of each distinct tree."""
+        return _shares(self.scores[self.distinct], temperature)
 
     def arc_table(self, temperature: float) -> Floats:
         """P(arc), (n+1, n+1) [head, dep]."""
-        n = self.heads.shape[1]
+        heads = self.heads[self.distinct]
+        n = heads.shape[1]
         table = np.zeros((n + 1, n + 1))
-        deps = np.broadcast_to(np.arange(1, n + 1), self.heads.shape)
-        np.add.at(table, (self.heads, deps), self.shares(temperature)[:, None])
+        deps = np.broadcast_to(np.arange(1, n + 1), heads.shape)
+        np.add.at(table, (heads, deps), self.shares(temperature)[:, None])
         return np.minimum(table, 1.0)
 
     def label_table(self, heads: Ints, temperature: float, labels: int) -> Floats:
@@ -51,18 +59,11 @@ class RankedTrees:
         n = self.heads.shape[1]
         table = np.zeros((n, labels))
         rows, words = np.nonzero((self.heads == heads) & (self.labels >= 0))
-        np.add.at(table, (words, self.labels[rows, words]), self.shares(1.0)[rows])
+        np.add.at(table, (words, self.labels[rows, words]), _shares(self.scores, 1.0)[rows])
         table **= 1.0 / temperature
         sums = table.sum(axis=1, keepdims=True)
         result: Floats = np.divide(table, sums, out=table, where=sums > 0.0)
         return result
-
-    def distinct(self) -> tuple[list[int], list[list[int]]]:
-        """Trees that differ in heads, best first, with the best labels; and all that share their heads."""
-        groups: dict[bytes, list[int]] = {}
-        for i in np.argsort(-self.scores, kind="stable").tolist():
-            groups.setdefault(self.heads[i].tobytes(), []).append(i)
-        return [group[0] for group in groups.values()], list(groups.values())
 
 
 @dataclass(frozen=True)
@@ -104,17 +105,16 @@ def judge(lists: list[RankedTrees], known: list[Known], asked: Asked) -> Judgeme
 def _judge_one(trees: RankedTrees, known: Known, asked: Asked) -> dict[str, object]:
     t = asked.temperatures
     table, shares = trees.arc_table(t.trees), trees.shares(t.trees)
-    heads, log_probabilities, chosen, scores = _chosen(trees, known, asked, shares)
     kept = 1.0 - t.missed
+    heads, probabilities, chosen, scores = _chosen(trees, known, asked, shares)
     words = np.arange(1, heads.shape[1] + 1)
     label_tables = [trees.label_table(row, t.labels, asked.labels) for row in heads]
     labels, sure = _labels(trees, heads, chosen, label_tables)
-    groups = np.array([shares[group].sum() for group in trees.distinct()[1]])
     has_known = known.heads >= 0
     return {
         "counts": [len(heads)],
-        "entropies": [_entropy(groups)],
-        "log_probabilities": log_probabilities,
+        "entropies": [_entropy(shares)],
+        "log_probabilities": _logs(kept * probabilities),
         "scores": scores,
         "heads": heads,
         "labels": labels,
@@ -133,19 +133,12 @@ def _judge_one(trees: RankedTrees, known: Known, asked: Asked) -> dict[str, obje
 def _chosen(
     trees: RankedTrees, known: Known, asked: Asked, shares: Floats
 ) -> tuple[Ints, Floats, list[int], Floats]:
-    """Heads of the trees asked for, log P of each, its place in the list (-1: none) and its score."""
-    first, groups = trees.distinct()
-    logs = np.log(np.maximum([shares[group].sum() for group in groups], 1e-300))
+    """Heads of the trees asked for, P of each, its place in the list (-1: none) and its score."""
+    first = trees.distinct
     if asked.k:
-        # By their probabilities: several labellings of a tree add up.
-        order = np.argsort(-logs, kind="stable")[: asked.k]
-        picked = [first[i] for i in order]
-        return (
-            trees.heads[picked],
-            np.minimum(logs[order], 0.0),
-            picked,
-            trees.scores[picked] / asked.temperatures.trees,
-        )
+        picked = first[: asked.k]
+        scores = trees.scores[picked] / asked.temperatures.trees
+        return trees.heads[picked], shares[: asked.k], picked, scores
     if asked.decode == "argmax":
         heads = trees.heads[0]
     elif asked.decode == "given":
@@ -157,10 +150,24 @@ def _chosen(
         heads = best.heads[1:].astype(np.int32)
     same = [g for g, i in enumerate(first) if np.array_equal(trees.heads[i], heads)]
     if not same:
-        return heads[None], np.array([-np.inf]), [-1], np.array([-np.inf])
+        return heads[None], np.zeros(1), [-1], np.array([-np.inf])
     own = 0 if asked.decode == "argmax" else first[same[0]]
     score = trees.scores[[own]] / asked.temperatures.trees
-    return heads[None], np.minimum(logs[same[:1]], 0.0), [own], score
+    return heads[None], shares[same[:1]], [own], score
+
+
+def _shares(scores: Floats, temperature: float) -> Floats:
+    """P of each of the trees with these scores, if there are no others."""
+    weights = np.exp((scores - scores.max()) / temperature)
+    result: Floats = weights / weights.sum()
+    return result
+
+
+def _logs(probabilities: Floats) -> Floats:
+    """-inf where they are 0."""
+    with np.errstate(divide="ignore"):
+        result: Floats = np.minimum(np.log(probabilities), 0.0)
+    return result
 
 
 def _labels(trees: RankedTrees, heads: Ints, chosen: list[int], tables: list[Floats]) -> tuple[Ints, Floats]:

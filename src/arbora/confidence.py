@@ -74,7 +74,8 @@ class Temperatures:
     trees: float = 1.0
     labels: float = 1.0
     missed: float = 0.0
-    """The share of words whose right head is none of those considered; P(head) is smaller by it."""
+    """The share of words whose right head is none of those considered; P(head) and P(tree) are smaller
+    by it."""
     risk: float = 0.5
     """Minimum-risk decoding takes P(head) at this share of the temperature of trees: below 1, because what
     foretells best how often a parser errs is too flat to choose between trees (see docs/confidence.md)."""

@@ -3,7 +3,7 @@
 P(tree) is proportional to exp(score / T). A log-linear learner fits its scores to be used with T = 1; a
 margin learner cares for the order of trees alone, so that its scores may be too large or too small by any
 factor. No T makes up for heads that a pruner took away, so there is a second number, the share of words
-that are missed: P(head) = (1 - missed) · P(head | it was considered).
+that are missed: P(head) = (1 - missed) · P(head | it was considered), and likewise P(tree).
 
 Both are those that best foretell, for each head that the parser chooses on a dev set, whether it is right:
 they minimise the mean of -log P(head) over right and -log(1 - P(head)) over wrong ones. A third, the
