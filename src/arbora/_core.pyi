@@ -458,6 +458,16 @@ def solve_qp(gram: numpy.typing.NDArray[numpy.float64], linear: numpy.typing.NDA
     Maximize <linear, a> - a'Ga/2 over a >= 0 with sum at most cap: (a, objective, violation, converged).
     """
 
+def logistic_multipliers(gram: numpy.typing.NDArray[numpy.float64], margins: numpy.typing.NDArray[numpy.float64], costs: numpy.typing.NDArray[numpy.float64], scales: numpy.typing.NDArray[numpy.float64], gain: str, prior: str, tolerance: float = ...) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    The multipliers a of a change sum a_j d_j that is best by gain (likelihood or expected_cost) less prior (gauss or laplace).
+    """
+
+def logistic_gain(gram: numpy.typing.NDArray[numpy.float64], margins: numpy.typing.NDArray[numpy.float64], costs: numpy.typing.NDArray[numpy.float64], multipliers: numpy.typing.NDArray[numpy.float64], gain: str) -> tuple[float, numpy.typing.NDArray[numpy.float64]]:
+    """
+    What `logistic_multipliers` maximizes, without the prior, and its gradient.
+    """
+
 class SequenceBatch:
     """Sentences as places of features; see arbora.problems.sequence."""
 

@@ -16,6 +16,14 @@ from arbora.registry import learners
 MORE = {
     "mira": [{"k": 4}],
     "passive_aggressive": [{"variant": "PA"}, {"variant": "PA-II"}],
+    "au": [{"k": 1}],
+    "spv": [
+        {"scale": "loss"},
+        {"prior": "laplace"},
+        {"scale": "loss", "prior": "laplace", "gamma": 4.0},
+        {"k": 1},
+    ],
+    "mec": [{"prior": "laplace", "gamma": 0.1}, {"k": 1}],
     "pegasos": [{"k": 1}],
     "log_linear": [{"method": "cg"}],
     "adagrad": [{"k": 5}],
@@ -23,6 +31,8 @@ MORE = {
 }
 # Strong enough for a dozen tiny sentences.
 FOR_TOYS = {
+    "spv": {"gamma": 2.0},
+    "mec": {"gamma": 4.0},
     "pegasos": {"lam": 0.01},
     "one_slack": {"C": 100.0, "epsilon": 0.001},
     "log_linear": {"C": 30.0, "iterations": 2},
