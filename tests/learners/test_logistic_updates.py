@@ -1,4 +1,4 @@
-"""SPV's and MEC's updates: gradients by differences, optima by SciPy, the paper's identity, extreme scores."""
+"""SPV's and MEC's updates: slopes by differences, optima by SciPy, the paper's identity, extreme scores."""
 
 import itertools
 

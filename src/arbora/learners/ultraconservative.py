@@ -36,5 +36,5 @@ class Ultraconservative(CandidateTrainer):
 
     def multipliers(self, wrong: Candidates) -> NDArray[np.float64]:
         """1/|E| for the error set E."""
-        errors = wrong.margins <= 0
-        return errors / max(1, np.count_nonzero(errors))
+        errors = (wrong.margins <= 0).astype(np.float64)
+        return errors / max(1.0, float(errors.sum()))
