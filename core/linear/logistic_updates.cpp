@@ -1,6 +1,7 @@
 #include "linear/logistic_updates.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -17,6 +18,7 @@ constexpr double kRise = 1e-4;  // the share of what the gradient promises that 
 constexpr double kShortest = 1e-100, kLongest = 1e100;
 constexpr double kGrowth = 100.0;  // of a step's length, at most: where the gain is flat its curvature says nothing
 constexpr int kHalvings = 60;
+constexpr std::size_t kMemory = 8;  // objectives that a step is held against: a long step may lead down before it leads further up
 
 class Gram {
 public:
@@ -180,10 +182,11 @@ private:
         return curvature > 0.0 ? std::clamp(dot(gradient_, gradient_) / curvature, kShortest, kLongest) : 1.0;
     }
 
-    // One step, of this length or less; false where no step raises the objective. The gradient before it is kept in before_.
+    // One step, of this length or less; false where none is good enough. The gradient before it is kept in before_.
     bool climb(double& length) {
-        const double objective = here_.gain - penalty(here_.alpha);
-        const double slack = kRounding * (1.0 + std::abs(objective));
+        recent_[turn_++ % kMemory] = here_.gain - penalty(here_.alpha);
+        const double lowest = *std::min_element(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(std::min(turn_, kMemory)));
+        const double slack = kRounding * (1.0 + std::abs(lowest));
         for (int halving = 0; halving < kHalvings; ++halving, length *= 0.5) {
             double distance = 0.0;
             for (std::size_t j = 0; j < gradient_.size(); ++j) {
@@ -193,7 +196,7 @@ private:
             if (!std::isfinite(distance)) continue;
             gains_.evaluate(there_);
             // Written so that a gain that is no number is no rise.
-            if (there_.gain - penalty(there_.alpha) >= objective + kRise * distance / length - slack) {
+            if (there_.gain - penalty(there_.alpha) >= lowest + kRise * distance / length - slack) {
                 std::swap(here_, there_);
                 std::swap(before_, gradient_);
                 gains_.gradient(here_, gradient_);
@@ -221,6 +224,8 @@ private:
     Point here_, there_;
     std::vector<double> gradient_, before_;
     double bound_;  // of the violation
+    std::array<double, kMemory> recent_{};  // objectives
+    std::size_t turn_ = 0;
 };
 
 void require_size(std::size_t got, std::size_t expected, const char* what) {

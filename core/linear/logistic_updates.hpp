@@ -17,9 +17,9 @@
 // Method: gradient ascent on the gain, each step followed by the prior's own maximization (a proximal step), which for both priors is a
 // formula in each α_j alone and meets the edge of |α| exactly. The first step's length is that of a quadratic with the softmax's curvature
 // along the gradient; the following lengths are those of Barzilai and Borwein, from the last two gradients. A step is halved until the
-// objective has risen enough, so that it never falls. It begins at α = 0 and ends when no step of unit length per curvature moves
-// α any more, to a tolerance. The likelihood is concave, and what is found is its only maximum. The expected cost is not: where a wrong
-// answer is far ahead it is flat, and what is found is the maximum uphill of α = 0.
+// objective is above the lowest of the last few, so that it never falls below where it began, α = 0. It ends when the slope of the objective is
+// zero, to a tolerance. The likelihood is concave, and what is found is its only maximum. The expected cost is not: where a wrong answer is far
+// ahead it is flat, and what is found is a maximum uphill of α = 0.
 //
 // O(m²) per step, of which a few tens are enough; O(m) where all entries of G's diagonal are equal, and all others, as they are for
 // classes whose features are one vector, each in a place of its own. O(m) space besides G.
@@ -47,7 +47,7 @@ struct LogisticUpdate {
 };
 
 struct LogisticOptions {
-    double tolerance = 1e-6;  // of the gradient, relative to the largest entry of G's diagonal: the largest that it can be
+    double tolerance = 1e-5;  // of the gradient, relative to the largest entry of G's diagonal: the largest that it can be
     int steps = 2000;
 };
 

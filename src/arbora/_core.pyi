@@ -468,6 +468,62 @@ def logistic_gain(gram: numpy.typing.NDArray[numpy.float64], margins: numpy.typi
     What `logistic_multipliers` maximizes, without the prior, and its gradient.
     """
 
+class MulticlassExamples:
+    """Rows of sparse features; see arbora.problems.multiclass."""
+
+    def __init__(self, offsets: numpy.typing.NDArray[numpy.int64], columns: numpy.typing.NDArray[numpy.int64], values: numpy.typing.NDArray[numpy.float32], width: int, bias: float) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def width(self) -> int:
+        """The number of columns, that of the bias included."""
+
+    def scores(self, weights: numpy.typing.NDArray[numpy.float32], classes: int, threads: int) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Of every class for every row, (rows, classes); weights[column * classes + class].
+        """
+
+class MulticlassCandidates:
+    """Wrong classes of one example; see arbora.interfaces.Candidates."""
+
+    def best(self) -> tuple[float, float, SparseVector]: ...
+
+    def losses(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    def margins(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    def gram(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    def add_to(self, w: Weights, multipliers: numpy.typing.NDArray[numpy.float64]) -> None: ...
+
+class MulticlassQuestions:
+    """
+    What a learner may ask about classes of examples; see arbora.problems.multiclass.
+    """
+
+    def __init__(self, examples: MulticlassExamples, right: numpy.typing.NDArray[numpy.int32], costs: numpy.typing.NDArray[numpy.float64], threads: int) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def weight_count(self) -> int: ...
+
+    def ask(self, example: int, w: Weights, sums: bool, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
+
+    def candidates(self, example: int, w: Weights, k: int) -> list[tuple[float, float, SparseVector]]: ...
+
+    def wrong_candidates(self, example: int, w: Weights, k: int) -> MulticlassCandidates: ...
+
+    def total(self, examples: numpy.typing.NDArray[numpy.int64], w: Weights, sums: bool, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
+
+    def gradient(self, examples: numpy.typing.NDArray[numpy.int64], w: Weights, cost_augmented: bool) -> tuple[float, numpy.typing.NDArray[numpy.float64]]: ...
+
+def quadratic_expansion(offsets: numpy.typing.NDArray[numpy.int64], columns: numpy.typing.NDArray[numpy.int64], values: numpy.typing.NDArray[numpy.float32], bits: int) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float32]]:
+    """
+    Features and pairs of features, hashed to 2^bits columns: offsets, columns, values.
+    """
+
 class SequenceBatch:
     """Sentences as places of features; see arbora.problems.sequence."""
 

@@ -3,6 +3,14 @@
 from arbora.problems.cube import CubeProblem
 from arbora.problems.filter import FilterProblem
 from arbora.problems.graph import GraphProblem, Watched
+from arbora.problems.multiclass import MulticlassProblem
 from arbora.problems.sequence import SequenceProblem
 
-__all__ = ["CubeProblem", "FilterProblem", "GraphProblem", "SequenceProblem", "Watched"]
+__all__ = [
+    "CubeProblem",
+    "FilterProblem",
+    "GraphProblem",
+    "MulticlassProblem",
+    "SequenceProblem",
+    "Watched",
+]
