@@ -17,6 +17,7 @@ constexpr double kRounding = 8.0 * std::numeric_limits<double>::epsilon();
 constexpr double kRise = 1e-4;  // the share of what the gradient promises that a step must keep
 constexpr double kShortest = 1e-100, kLongest = 1e100;
 constexpr double kGrowth = 100.0;  // of a step's length, at most: where the gain is flat its curvature says nothing
+constexpr double kBeyond = 10.0;   // how far a step may lead past equal scores: P is near 1 there, and the gradient near 0
 constexpr int kHalvings = 60;
 constexpr std::size_t kMemory = 8;  // objectives that a step is held against: a long step may lead down before it leads further up
 
@@ -79,24 +80,24 @@ double softmax(Numbers margins, std::span<double> probabilities) {
 
 // What is kept of one choice of multipliers.
 struct Point {
-    explicit Point(std::size_t m) : alpha(m), probabilities(m), pull(m) {}
+    explicit Point(std::size_t m) : alpha(m), margins(m), probabilities(m), pull(m) {}
 
-    std::vector<double> alpha, probabilities;
+    std::vector<double> alpha, margins, probabilities;
     std::vector<double> pull;  // the gain's slope by each margin: its gradient is G pull
     double gain = 0.0;
 };
 
 class Gains {
 public:
-    explicit Gains(const LogisticUpdate& update) : update_(update), gram_(update.gram, update.size()), margins_(update.size()) {}
+    explicit Gains(const LogisticUpdate& update) : update_(update), gram_(update.gram, update.size()) {}
 
     const Gram& gram() const { return gram_; }
 
     // All that follows from point.alpha.
-    void evaluate(Point& point) {
-        std::copy(update_.margins.begin(), update_.margins.end(), margins_.begin());
-        gram_.add_product(point.alpha, margins_);
-        const double log_sum = softmax(margins_, point.probabilities);
+    void evaluate(Point& point) const {
+        std::copy(update_.margins.begin(), update_.margins.end(), point.margins.begin());
+        gram_.add_product(point.alpha, point.margins);
+        const double log_sum = softmax(point.margins, point.probabilities);
         if (update_.gain == Gain::kLikelihood) {
             point.gain = -log_sum;
             point.pull = point.probabilities;
@@ -116,14 +117,15 @@ public:
 private:
     const LogisticUpdate& update_;
     Gram gram_;
-    std::vector<double> margins_;
 };
 
 class Ascent {
 public:
     Ascent(const LogisticUpdate& update, const LogisticOptions& options)
         : update_(update), options_(options), gains_(update), here_(update.size()), there_(update.size()), gradient_(update.size()),
-          before_(update.size()), bound_(options.tolerance * gains_.gram().largest()) {}
+          before_(update.size()), bound_(options.tolerance * gains_.gram().largest()) {
+        for (const double margin : update.margins) reach_ = std::max(reach_, kBeyond - margin);
+    }
 
     LogisticResult run() {
         gains_.evaluate(here_);
@@ -169,17 +171,25 @@ private:
         return std::copysign(std::max(0.0, std::abs(a) - length * scale), a);
     }
 
-    // |g|² / <Gg, (diag(p) - pp') Gg>: where a quadratic with the softmax's curvature has its maximum along g.
+    // |g|² / <Gg, (diag(p) - pp') Gg>: where a quadratic with the softmax's curvature has its maximum along g, if that is within reach.
     double first_length() const {
         std::vector<double> along(gradient_.size());
         gains_.gram().add_product(gradient_, along);
-        double mean = 0.0, square = 0.0;
+        double mean = 0.0, square = 0.0, fastest = 0.0;
         for (std::size_t j = 0; j < along.size(); ++j) {
             mean += here_.probabilities[j] * along[j];
             square += here_.probabilities[j] * along[j] * along[j];
+            fastest = std::max(fastest, std::abs(along[j]));
         }
-        const double curvature = square - mean * mean;
-        return curvature > 0.0 ? std::clamp(dot(gradient_, gradient_) / curvature, kShortest, kLongest) : 1.0;
+        const double curvature = square - mean * mean, most = reach_ / fastest;
+        return std::clamp(curvature > 0.0 ? std::min(most, dot(gradient_, gradient_) / curvature) : most, kShortest, kLongest);
+    }
+
+    // A step may be far too long where the prior is weak and the gain flat; both would call its end a maximum.
+    bool is_within_reach() const {
+        for (std::size_t j = 0; j < here_.margins.size(); ++j)
+            if (!(std::abs(there_.margins[j] - here_.margins[j]) <= reach_)) return false;
+        return true;
     }
 
     // One step, of this length or less; false where none is good enough. The gradient before it is kept in before_.
@@ -195,6 +205,7 @@ private:
             }
             if (!std::isfinite(distance)) continue;
             gains_.evaluate(there_);
+            if (!is_within_reach()) continue;
             // Written so that a gain that is no number is no rise.
             if (there_.gain - penalty(there_.alpha) >= lowest + kRise * distance / length - slack) {
                 std::swap(here_, there_);
@@ -223,7 +234,8 @@ private:
     Gains gains_;
     Point here_, there_;
     std::vector<double> gradient_, before_;
-    double bound_;  // of the violation
+    double bound_;           // of the violation
+    double reach_ = kBeyond;  // of a step, in any margin
     std::array<double, kMemory> recent_{};  // objectives
     std::size_t turn_ = 0;
 };

@@ -2,7 +2,12 @@
 
 A learner is an immutable set of parameters with `fit(problem)`, which asks the problem for trees and returns
 weights. `OnlineTrainer` and `parameter` are what a learner of one's own is made with (docs/extending.md).
+
+Classifiers of sparse examples that are learned so, `OnlineClassifier` and what goes with it, are in
+`arbora.classification` and can be had from here, too: they are imported when they are first used.
 """
+
+from typing import Any
 
 from arbora.learners._online import OnlineTrainer
 from arbora.learners._parameters import parameter
@@ -33,3 +38,11 @@ __all__ = [
     "Ultraconservative",
     "parameter",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    from arbora import classification
+
+    if name in classification.__all__:
+        return getattr(classification, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
