@@ -69,6 +69,17 @@ def test_files_train_as_columns_do(tmp_path):
     )
 
 
+@pytest.mark.parametrize("learner", ["au", "spv", "mec"])
+def test_learners_of_several_candidates_train_parsers(learner):
+    trained = train(TRAIN, DEV, config=config(order=1, labels="joint", trees="projective", learner=learner))
+    assert trained.parser is not None
+    assert trained.scores["uas"] > 75
+    with pytest.raises(
+        InputError, match=f"the learner {learner} needs kbest, which .* order 2 .* do not answer"
+    ):
+        train(TRAIN, DEV, config=config(order=2, learner=learner))
+
+
 STAGES = {
     "second order": ({"order": 2}, [("labels", 5), ("pruner", 3), ("tree", 3)]),
     "joint": ({"order": 1, "labels": "joint", "pruner": False}, [("tree", 3)]),

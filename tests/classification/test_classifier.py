@@ -157,6 +157,10 @@ def test_named_features():
     assert rows.columns[0] == rows.columns[2]
     with pytest.raises(InputError, match="got a single text"):
         hashed_rows(["word"])
+    with pytest.raises(InputError, match="names of features that are text, got 3"):
+        hashed_rows([[3]])
+    with pytest.raises(InputError, match="expected numbers"):
+        hashed_rows([{"word": "the"}])
     with pytest.raises(InputError, match="bits"):
         hashed_rows([], bits=0)
 
@@ -228,6 +232,8 @@ def test_learners_gives_the_same_names():
         ({"parameters": {"epochs": 1}}, "epochs is a parameter of the classifier itself"),
         ({"weights": "lst"}, "weights: expected averaged or last, got 'lst'"),
         ({"epochs": 0}, "epochs must be"),
+        ({"intercept": float("nan")}, "intercept: expected a finite number, got nan"),
+        ({"intercept": None}, "intercept: expected a finite number, got None"),
         ({"cost": "flat"}, "cost: expected None, 'hierarchical' or a matrix, got 'flat'"),
         ({"cost": np.ones((2, 2))}, r"matrix of 4 x 4.*got the shape \(2, 2\)"),
         ({"cost": np.ones((4, 4))}, "0 on the diagonal"),

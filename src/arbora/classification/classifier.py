@@ -7,6 +7,7 @@ Arbora's learners finds the weights that asks for the best class, the k best, or
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import sys
 from collections.abc import Mapping
@@ -67,8 +68,7 @@ class OnlineClassifier:
         """Learn from rows `X` (see `sparse_rows`) and their classes `y`, one for each."""
         rows = sparse_rows(X)
         classes, right = numbered(y, len(rows))
-        if self.weights not in ("averaged", "last"):
-            raise InputError(f"weights: expected averaged or last, got {self.weights!r}")
+        self._check()
         costs = cost_matrix(self.cost, classes)
         problem = MulticlassProblem(rows.examples(float(self.intercept)), right, costs)
         learned = self._make_learner(len(classes)).fit(problem)
@@ -79,6 +79,12 @@ class OnlineClassifier:
         self.history_ = learned.history
         self.n_features_in_ = rows.width
         return self
+
+    def _check(self) -> None:
+        if self.weights not in ("averaged", "last"):
+            raise InputError(f"weights: expected averaged or last, got {self.weights!r}")
+        if not isinstance(self.intercept, int | float) or not math.isfinite(self.intercept):
+            raise InputError(f"intercept: expected a finite number, got {self.intercept!r}")
 
     def _make_learner(self, classes: int) -> Learner:
         factory: Any = learners.factory(self.learner)

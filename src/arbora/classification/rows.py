@@ -114,24 +114,36 @@ def hashed_rows(
     offsets, columns, values = [0], [], []
     places: dict[str, int] = {}
     for example in examples:
-        if isinstance(example, str):
-            raise InputError(
-                f"examples: expected names of features for each example, got a single text, {example!r}"
-            )
-        named = example.items() if isinstance(example, Mapping) else ((name, 1.0) for name in example)
-        for name, value in named:
+        named = example if isinstance(example, Mapping) else dict.fromkeys(names_in(example), 1.0)
+        for name, value in named.items():
             if name not in places:
-                digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
-                places[name] = int.from_bytes(digest, "little") >> (64 - bits)
+                places[name] = hashed(name, bits)
             columns.append(places[name])
             values.append(value)
         offsets.append(len(columns))
     return SparseRows(
         np.array(offsets, dtype=np.int64),
         np.array(columns, dtype=np.int64),
-        as_float32(np.array(values, dtype=np.float64)),
+        as_float32(numbers(values)),
         1 << bits,
     )
+
+
+def names_in(example: Iterable[str]) -> Iterable[str]:
+    """The names of an example that is a list of them; InputError where it is one text."""
+    if isinstance(example, str):
+        raise InputError(
+            f"examples: expected names of features for each example, got a single text, {example!r}"
+        )
+    return example
+
+
+def hashed(name: str, bits: int) -> int:
+    """The column of a feature: the same on every machine and in every version."""
+    if not isinstance(name, str):
+        raise InputError(f"examples: expected names of features that are text, got {name!r}")
+    digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> (64 - bits)
 
 
 def quadratic_expansion(X: Any, *, bits: int = HASH_BITS) -> SparseRows:
