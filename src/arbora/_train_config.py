@@ -146,6 +146,9 @@ DEFAULT_PARAMETERS: dict[str, dict[str, int | float | str]] = {
     "passive_aggressive": {"C": 0.01},
     "mira": {"C": 0.01},
     "adagrad": {"C": 0.1, "rate": 1.0, "floor": 30.0},
+    # On a part of it, and of first order, where k best trees are found.
+    "spv": {"gamma": 1e5},
+    "mec": {"gamma": 1e5},
     # What most treebanks of `arbora reproduce matrix-tree` choose on dev.
     "log_linear": {"C": 0.1},
     "exponentiated_gradient": {"C": 0.01},
@@ -156,6 +159,15 @@ CUBE_PARAMETERS: dict[str, dict[str, int | float | str]] = {
     # Chosen on UD_English-EWT dev, too.
     "passive_aggressive": {"C": 0.005},
     "mira": {"C": 0.005},
+    # As for graphs.
+    "spv": {"gamma": 1e5},
+    "mec": {"gamma": 1e5},
+}
+
+LAPLACE_PARAMETERS: dict[str, dict[str, int | float | str]] = {
+    # |α| for α²: what is long for one prior is short for the other.
+    "spv": {"gamma": 100.0},
+    "mec": {"gamma": 10.0},
 }
 
 
@@ -208,8 +220,15 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
 
 def chosen_learner(config: TrainConfig) -> Learner:
     """The learner of a configuration, with the defaults of parsers where it says nothing."""
+    return make_learner(config, {**parser_defaults(config), **config.parameters})
+
+
+def parser_defaults(config: TrainConfig) -> dict[str, int | float | str]:
+    """What the learner's parameters are for parsers where nothing else is said."""
+    if config.parameters.get("prior") == "laplace":
+        return LAPLACE_PARAMETERS.get(config.learner, {})
     defaults = CUBE_PARAMETERS if config.parser == "cube" else DEFAULT_PARAMETERS
-    return make_learner(config, {**defaults.get(config.learner, {}), **config.parameters})
+    return defaults.get(config.learner, {})
 
 
 def learns_from_parts(config: TrainConfig) -> bool:
