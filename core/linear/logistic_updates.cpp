@@ -123,9 +123,7 @@ class Ascent {
 public:
     Ascent(const LogisticUpdate& update, const LogisticOptions& options)
         : update_(update), options_(options), gains_(update), here_(update.size()), there_(update.size()), gradient_(update.size()),
-          before_(update.size()), bound_(options.tolerance * gains_.gram().largest()) {
-        for (const double margin : update.margins) reach_ = std::max(reach_, kBeyond - margin);
-    }
+          before_(update.size()), bound_(options.tolerance * gains_.gram().largest()) {}
 
     LogisticResult run() {
         gains_.evaluate(here_);
@@ -181,14 +179,22 @@ private:
             square += here_.probabilities[j] * along[j] * along[j];
             fastest = std::max(fastest, std::abs(along[j]));
         }
-        const double curvature = square - mean * mean, most = reach_ / fastest;
+        const double curvature = square - mean * mean, most = reach() / fastest;
         return std::clamp(curvature > 0.0 ? std::min(most, dot(gradient_, gradient_) / curvature) : most, kShortest, kLongest);
     }
 
-    // A step may be far too long where the prior is weak and the gain flat; both would call its end a maximum.
+    // How far a step may change any margin. Where the prior is weak and the gain flat, the end of a step that is far too long would look
+    // like a maximum.
+    double reach() const {
+        double lowest = 0.0;
+        for (const double margin : here_.margins) lowest = std::min(lowest, margin);
+        return kBeyond - lowest;
+    }
+
     bool is_within_reach() const {
+        const double most = reach();
         for (std::size_t j = 0; j < here_.margins.size(); ++j)
-            if (!(std::abs(there_.margins[j] - here_.margins[j]) <= reach_)) return false;
+            if (!(std::abs(there_.margins[j] - here_.margins[j]) <= most)) return false;
         return true;
     }
 
@@ -234,8 +240,7 @@ private:
     Gains gains_;
     Point here_, there_;
     std::vector<double> gradient_, before_;
-    double bound_;           // of the violation
-    double reach_ = kBeyond;  // of a step, in any margin
+    double bound_;  // of the violation
     std::array<double, kMemory> recent_{};  // objectives
     std::size_t turn_ = 0;
 };

@@ -145,6 +145,19 @@ def test_extreme_scores_stay_finite(gain, prior, score):
             assert np.isfinite(found).all()
 
 
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("behind", [1.0, 1e3, 1e6])
+def test_a_weak_prior_does_not_lead_far_beyond_equal_scores(behind, prior):
+    """Weights that are corrected by far more than they were wrong grow without end."""
+    gram = 1000.0 * (np.ones((5, 5)) + np.eye(5))
+    alpha = logistic_multipliers(
+        gram, np.full(5, -behind), np.ones(5), np.full(5, 1.0 / behind), "likelihood", prior
+    )
+    after = gram @ alpha - behind
+    assert (after > 0).all()
+    assert (after < 50.0).all()
+
+
 def test_candidates_all_alike_share_what_one_would_get():
     gram = np.full((4, 4), 3.0)
     shares = logistic_multipliers(
