@@ -15,6 +15,7 @@
 #include "arrays.hpp"
 #include "errors/errors.hpp"
 #include "linear/adagrad.hpp"
+#include "linear/logistic_updates.hpp"
 #include "linear/qp.hpp"
 #include "linear/sparse.hpp"
 #include "linear/weights.hpp"
@@ -133,14 +134,46 @@ AdagradState adagrad_state(const nb::dict& state) {
     return made;
 }
 
+std::span<const double> all_of(const Input& array) { return {array.data(), array.size()}; }
+
 nb::tuple solve(const Input& gram, const Input& linear, double cap, const std::optional<Input>& start) {
     QpResult result;
     {
-        const auto all = [](const Input& array) { return std::span<const double>(array.data(), array.size()); };
         const nb::gil_scoped_release release;
-        result = solve_qp(all(gram), all(linear), cap, start ? all(*start) : std::span<const double>());
+        result = solve_qp(all_of(gram), all_of(linear), cap, start ? all_of(*start) : std::span<const double>());
     }
     return nb::make_tuple(copied(result.multipliers), result.objective, result.violation, result.converged);
+}
+
+Gain gain_of(const std::string& name) {
+    if (name == "likelihood") return Gain::kLikelihood;
+    if (name == "expected_cost") return Gain::kExpectedCost;
+    throw InputError("gain: expected likelihood or expected_cost, got '" + name + "'");
+}
+
+Prior prior_of(const std::string& name) {
+    if (name == "gauss") return Prior::kGauss;
+    if (name == "laplace") return Prior::kLaplace;
+    throw InputError("prior: expected gauss or laplace, got '" + name + "'");
+}
+
+nb::object logistic_multipliers(const Input& gram, const Input& margins, const Input& costs, const Input& scales, const std::string& gain,
+                                const std::string& prior, double tolerance) {
+    const LogisticUpdate update{all_of(gram), all_of(margins), all_of(costs), all_of(scales), gain_of(gain), prior_of(prior)};
+    LogisticResult result;
+    {
+        const nb::gil_scoped_release release;
+        result = maximize(update, {.tolerance = tolerance});
+    }
+    return copied(result.multipliers);
+}
+
+nb::tuple gain_and_gradient(const Input& gram, const Input& margins, const Input& costs, const Input& multipliers, const std::string& gain) {
+    const std::vector<double> unused(margins.size(), 1.0);
+    const LogisticUpdate update{all_of(gram), all_of(margins), all_of(costs), unused, gain_of(gain)};
+    std::vector<double> gradient(margins.size());
+    const double value = logistic_gain(update, all_of(multipliers), gradient);
+    return nb::make_tuple(value, copied(gradient));
 }
 
 nb::object nearest_multipliers(const Input& gram, const Input& bounds, double cap) {
@@ -223,6 +256,15 @@ void bind_linear(nb::module_& m) {
           nb::sig("def solve_qp(gram: " ARBORA_DOUBLES ", linear: " ARBORA_DOUBLES ", cap: float, start: " ARBORA_DOUBLES
                   " | None = None) -> tuple[" ARBORA_DOUBLES ", float, float, bool]"),
           "Maximize <linear, a> - a'Ga/2 over a >= 0 with sum at most cap: (a, objective, violation, converged).");
+    m.def("logistic_multipliers", &logistic_multipliers, nb::arg("gram"), nb::arg("margins"), nb::arg("costs"), nb::arg("scales"),
+          nb::arg("gain"), nb::arg("prior"), nb::arg("tolerance") = LogisticOptions().tolerance,
+          nb::sig("def logistic_multipliers(gram: " ARBORA_DOUBLES ", margins: " ARBORA_DOUBLES ", costs: " ARBORA_DOUBLES
+                  ", scales: " ARBORA_DOUBLES ", gain: str, prior: str, tolerance: float = ...) -> " ARBORA_DOUBLES),
+          "The multipliers a of a change sum a_j d_j that is best by gain (likelihood or expected_cost) less prior (gauss or laplace).");
+    m.def("logistic_gain", &gain_and_gradient, nb::arg("gram"), nb::arg("margins"), nb::arg("costs"), nb::arg("multipliers"), nb::arg("gain"),
+          nb::sig("def logistic_gain(gram: " ARBORA_DOUBLES ", margins: " ARBORA_DOUBLES ", costs: " ARBORA_DOUBLES
+                  ", multipliers: " ARBORA_DOUBLES ", gain: str) -> tuple[float, " ARBORA_DOUBLES "]"),
+          "What `logistic_multipliers` maximizes, without the prior, and its gradient.");
 }
 
 }  // namespace arbora

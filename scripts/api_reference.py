@@ -114,6 +114,18 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
         ],
     ),
     (
+        "Classifiers",
+        "See [Classifiers](classifiers.md); `arbora.learners` gives these names, too.",
+        [
+            ("arbora.classification.classifier", ("OnlineClassifier",)),
+            ("arbora.classification.costs", ("hierarchical_costs",)),
+            (
+                "arbora.classification.rows",
+                ("SparseRows", "sparse_rows", "hashed_rows", "quadratic_expansion"),
+            ),
+        ],
+    ),
+    (
         "Extending",
         "See [Extending](extending.md) and [Learners](learners.md).",
         [
@@ -126,6 +138,8 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
                     "Family",
                     "Problem",
                     "Answer",
+                    "Candidates",
+                    "Listing",
                     "Learner",
                     "Learned",
                     "Epoch",
@@ -160,6 +174,9 @@ IMPORTED_FROM = {
     "arbora._native": "arbora.inference",
     "arbora.learners._online": "arbora.learners",
     "arbora.learners._parameters": "arbora.learners",
+    "arbora.classification.classifier": "arbora.classification",
+    "arbora.classification.costs": "arbora.classification",
+    "arbora.classification.rows": "arbora.classification",
     "arbora.features._templates": "arbora.features",
 }
 ENUMS = {"Enum", "StrEnum"}

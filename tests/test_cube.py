@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,6 +45,14 @@ def test_the_same_bytes_on_two_threads(trained, tmp_path):
     for name, parser in (("one", trained.parser), ("two", again.parser)):
         parser.save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+@pytest.mark.parametrize("learner", ["mira", "spv", "mec"])
+def test_lists_of_trees_teach(learner):
+    trained = train(
+        TRAIN, DEV, config=replace(PLAN, order=1, learner=learner, parameters={"k": 3, "epochs": 2})
+    )
+    assert trained.scores["las"] > 85
 
 
 def test_files_keep_everything(trained, tmp_path):

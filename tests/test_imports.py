@@ -40,6 +40,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     "scorers": {"_core", "errors", "features", "interfaces"},
     "problems": {"_core", "errors", "interfaces", "scorers"},
     "registry": {"errors", "families", "features", "interfaces", "learners"},
+    "classification": {"_core", "errors", "interfaces", "learners", "model_file", "problems", "registry"},
     "confidence": {"_core", "data", "distribution", "errors"},
     "pruner": {"_core", "errors", "interfaces", "registry", "scorers"},
     "_lifts": {"_core", "confidence", "config", "data", "errors"},
@@ -185,8 +186,8 @@ MAY_IMPORT: dict[str, set[str] | None] = {
         "train_all",
     },
 }
-# Only within a function, so that reading treebanks does not load what it does not need.
-LATE = {("data/projectivize.py", "inference")}
+# Only within a function, so that reading treebanks and training parsers do not load what they do not need.
+LATE = {("data/projectivize.py", "inference"), ("learners/__init__.py", "classification")}
 
 
 class Arrow(NamedTuple):

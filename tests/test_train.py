@@ -9,7 +9,7 @@ from graph_toys import config, treebank
 
 from arbora._annotation import crossing_arcs, filled_heads, single_root_heads, training_heads
 from arbora._stages import Silent
-from arbora._train_config import CROSSING_SHARE, TreebankShape, resolve
+from arbora._train_config import CROSSING_SHARE, TreebankShape, chosen_learner, resolve
 from arbora.data.columns import columns_of, parse_text
 from arbora.data.sentence import Sentence
 from arbora.data.synthetic import generate
@@ -67,6 +67,28 @@ def test_files_train_as_columns_do(tmp_path):
     assert model_bytes(from_files, tmp_path / "1") == model_bytes(
         train(TRAIN, DEV, config=config()), tmp_path / "2"
     )
+
+
+@pytest.mark.parametrize("learner", ["au", "spv", "mec"])
+def test_learners_of_several_candidates_train_parsers(learner):
+    trained = train(TRAIN, DEV, config=config(order=1, labels="joint", trees="projective", learner=learner))
+    assert trained.parser is not None
+    assert trained.scores["uas"] > 75
+    with pytest.raises(
+        InputError, match=f"the learner {learner} needs kbest, which .* order 2 .* do not answer"
+    ):
+        train(TRAIN, DEV, config=config(order=2, learner=learner))
+
+
+def test_what_is_said_of_a_prior_decides_how_strong_it_is():
+    def gamma(learner, **parameters):
+        return chosen_learner(TrainConfig(order=1, learner=learner, parameters=parameters)).settings()[
+            "gamma"
+        ]
+
+    assert gamma("spv") > 100 * gamma("spv", prior="laplace") > 0
+    assert gamma("mec") > 100 * gamma("mec", prior="laplace") > 0
+    assert gamma("mec", prior="laplace", gamma=3.0) == 3.0
 
 
 STAGES = {

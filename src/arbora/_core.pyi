@@ -458,6 +458,72 @@ def solve_qp(gram: numpy.typing.NDArray[numpy.float64], linear: numpy.typing.NDA
     Maximize <linear, a> - a'Ga/2 over a >= 0 with sum at most cap: (a, objective, violation, converged).
     """
 
+def logistic_multipliers(gram: numpy.typing.NDArray[numpy.float64], margins: numpy.typing.NDArray[numpy.float64], costs: numpy.typing.NDArray[numpy.float64], scales: numpy.typing.NDArray[numpy.float64], gain: str, prior: str, tolerance: float = ...) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    The multipliers a of a change sum a_j d_j that is best by gain (likelihood or expected_cost) less prior (gauss or laplace).
+    """
+
+def logistic_gain(gram: numpy.typing.NDArray[numpy.float64], margins: numpy.typing.NDArray[numpy.float64], costs: numpy.typing.NDArray[numpy.float64], multipliers: numpy.typing.NDArray[numpy.float64], gain: str) -> tuple[float, numpy.typing.NDArray[numpy.float64]]:
+    """
+    What `logistic_multipliers` maximizes, without the prior, and its gradient.
+    """
+
+class MulticlassExamples:
+    """Rows of sparse features; see arbora.problems.multiclass."""
+
+    def __init__(self, offsets: numpy.typing.NDArray[numpy.int64], columns: numpy.typing.NDArray[numpy.int64], values: numpy.typing.NDArray[numpy.float32], width: int, bias: float) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def width(self) -> int:
+        """The number of columns, that of the bias included."""
+
+    def scores(self, weights: numpy.typing.NDArray[numpy.float32], classes: int, threads: int) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Of every class for every row, (rows, classes); weights[column * classes + class].
+        """
+
+class MulticlassCandidates:
+    """Wrong classes of one example; see arbora.interfaces.Candidates."""
+
+    def best(self) -> tuple[float, float, SparseVector]: ...
+
+    def losses(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    def margins(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    def gram(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    def add_to(self, w: Weights, multipliers: numpy.typing.NDArray[numpy.float64]) -> None: ...
+
+class MulticlassQuestions:
+    """
+    What a learner may ask about classes of examples; see arbora.problems.multiclass.
+    """
+
+    def __init__(self, examples: MulticlassExamples, right: numpy.typing.NDArray[numpy.int32], costs: numpy.typing.NDArray[numpy.float64], threads: int) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def weight_count(self) -> int: ...
+
+    def ask(self, example: int, w: Weights, sums: bool, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
+
+    def candidates(self, example: int, w: Weights, k: int) -> list[tuple[float, float, SparseVector]]: ...
+
+    def wrong_candidates(self, example: int, w: Weights, k: int) -> MulticlassCandidates: ...
+
+    def total(self, examples: numpy.typing.NDArray[numpy.int64], w: Weights, sums: bool, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
+
+    def gradient(self, examples: numpy.typing.NDArray[numpy.int64], w: Weights, cost_augmented: bool) -> tuple[float, numpy.typing.NDArray[numpy.float64]]: ...
+
+def quadratic_expansion(offsets: numpy.typing.NDArray[numpy.int64], columns: numpy.typing.NDArray[numpy.int64], values: numpy.typing.NDArray[numpy.float32], bits: int) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float32]]:
+    """
+    Features and pairs of features, hashed to 2^bits columns: offsets, columns, values.
+    """
+
 class SequenceBatch:
     """Sentences as places of features; see arbora.problems.sequence."""
 

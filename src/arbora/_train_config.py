@@ -166,6 +166,9 @@ DEFAULT_PARAMETERS: dict[str, dict[str, int | float | str]] = {
     "passive_aggressive": {"C": 0.01},
     "mira": {"C": 0.01},
     "adagrad": {"C": 0.1, "rate": 1.0, "floor": 30.0},
+    # On a part of it, and of first order, where k best trees are found.
+    "spv": {"gamma": 1e5},
+    "mec": {"gamma": 1e5},
     # What most treebanks of `arbora reproduce matrix-tree` choose on dev.
     "log_linear": {"C": 0.1},
     "exponentiated_gradient": {"C": 0.01},
@@ -176,6 +179,15 @@ CUBE_PARAMETERS: dict[str, dict[str, int | float | str]] = {
     # Chosen on UD_English-EWT dev, too.
     "passive_aggressive": {"C": 0.005},
     "mira": {"C": 0.005},
+    # As for graphs.
+    "spv": {"gamma": 1e5},
+    "mec": {"gamma": 1e5},
+}
+
+LAPLACE_PARAMETERS: dict[str, dict[str, int | float | str]] = {
+    # |α| for α²: what is long for one prior is short for the other.
+    "spv": {"gamma": 100.0},
+    "mec": {"gamma": 10.0},
 }
 
 TRANSITION_PARAMETERS: dict[str, dict[str, int | float | str]] = {
@@ -264,8 +276,14 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
 
 def chosen_learner(config: TrainConfig) -> Learner:
     """The learner of a configuration, with the defaults of parsers where it says nothing."""
-    defaults = PARAMETERS[config.parser].get(config.learner_name, {})
-    return make_learner(config, {**defaults, **config.parameters})
+    return make_learner(config, {**parser_defaults(config), **config.parameters})
+
+
+def parser_defaults(config: TrainConfig) -> dict[str, int | float | str]:
+    """What the learner's parameters are for parsers where nothing else is said."""
+    if config.parameters.get("prior") == "laplace":
+        return LAPLACE_PARAMETERS.get(config.learner_name, {})
+    return PARAMETERS[config.parser].get(config.learner_name, {})
 
 
 def learns_from_parts(config: TrainConfig) -> bool:

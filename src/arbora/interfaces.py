@@ -195,6 +195,36 @@ class Problem(Protocol):
         """The sum of the features of all arcs, each times its coefficient."""
 
 
+class Candidates(Protocol):
+    """Wrong trees of one example, to be weighed against each other; d_j = f(right tree) - f(tree j)."""
+
+    @property
+    def best(self) -> Answer:
+        """The tree that scores best, be it right or wrong."""
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """The cost of each wrong tree, above 0, (m,); the best first."""
+
+    @property
+    def margins(self) -> NDArray[np.float64]:
+        """<w, d_j>, (m,)."""
+
+    def gram(self) -> NDArray[np.float64]:
+        """<d_i, d_j>, (m, m)."""
+
+    def add_to(self, w: Weights, multipliers: NDArray[np.float64]) -> None:
+        """w += Σ multipliers[j] d_j."""
+
+
+@runtime_checkable
+class Listing(Protocol):
+    """A problem that knows a shorter way from its k best trees to what `Candidates` tells of them."""
+
+    def wrong_candidates(self, i: int, w: Weights, k: int) -> Candidates:
+        """Those of `candidates(i, w, k)` that cost something (KBEST)."""
+
+
 @runtime_checkable
 class Measured(Protocol):
     """A problem that has something to tell of how it was asked."""

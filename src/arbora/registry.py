@@ -91,17 +91,23 @@ def _learners() -> Mapping[str, Callable[..., Learner]]:
         Adagrad,
         ExponentiatedGradient,
         LogLinear,
+        MinimumExpectedCost,
         Mira,
         OneSlack,
         PassiveAggressive,
         Pegasos,
         Perceptron,
+        ScaledPriorVariance,
+        Ultraconservative,
     )
 
     return {
         Perceptron.name: Perceptron,
         Mira.name: Mira,
         PassiveAggressive.name: PassiveAggressive,
+        Ultraconservative.name: Ultraconservative,
+        ScaledPriorVariance.name: ScaledPriorVariance,
+        MinimumExpectedCost.name: MinimumExpectedCost,
         Pegasos.name: Pegasos,
         OneSlack.name: OneSlack,
         LogLinear.name: LogLinear,

@@ -16,6 +16,14 @@ from arbora.registry import learners
 MORE = {
     "mira": [{"k": 4}],
     "passive_aggressive": [{"variant": "PA"}, {"variant": "PA-II"}],
+    "au": [{"k": 1}],
+    "spv": [
+        {"scale": "loss"},
+        {"prior": "laplace"},
+        {"scale": "loss", "prior": "laplace", "gamma": 4.0},
+        {"k": 1},
+    ],
+    "mec": [{"prior": "laplace", "gamma": 0.2}, {"k": 1}],
     "pegasos": [{"k": 1}],
     "log_linear": [{"method": "cg"}],
     "adagrad": [{"k": 5}],
@@ -23,12 +31,16 @@ MORE = {
 }
 # Strong enough for a dozen tiny sentences.
 FOR_TOYS = {
+    "spv": {"gamma": 2.0},
+    "mec": {"gamma": 4.0},
     "pegasos": {"lam": 0.01},
     "one_slack": {"C": 100.0, "epsilon": 0.001},
     "log_linear": {"C": 30.0, "iterations": 2},
     "adagrad": {"C": 30.0, "rate": 1.0},
     "exponentiated_gradient": {"C": 10.0},
 }
+# Examples that are far off cost it no more than others: it leaves them alone, and their hinge may grow.
+GIVES_UP = {"mec"}
 CASES = [(name, options) for name in learners for options in ({}, *MORE.get(name, ()))]
 
 
@@ -68,7 +80,8 @@ def test_mistakes_and_hinge_fall(case):
     problem = ToyProblem(examples=30, seed=5, noise=0.2)
     learned = make(case, epochs=30).fit(problem)
     zero = np.zeros(problem.size)
-    assert problem.mean_hinge(learned.averaged) < 0.8 * problem.mean_hinge(zero)
+    if case[0] not in GIVES_UP:
+        assert problem.mean_hinge(learned.averaged) < 0.8 * problem.mean_hinge(zero)
     assert problem.mistakes(learned.averaged) < 0.8 * problem.mistakes(zero)
     numbers = [epoch.number for epoch in learned.history]
     assert numbers == list(range(1, len(numbers) + 1))

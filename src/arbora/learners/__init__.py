@@ -2,28 +2,47 @@
 
 A learner is an immutable set of parameters with `fit(problem)`, which asks the problem for trees and returns
 weights. `OnlineTrainer` and `parameter` are what a learner of one's own is made with (docs/extending.md).
+
+Classifiers of sparse examples that are learned so, `OnlineClassifier` and what goes with it, are in
+`arbora.classification` and can be had from here, too: they are imported when they are first used.
 """
+
+from typing import Any
 
 from arbora.learners._online import OnlineTrainer
 from arbora.learners._parameters import parameter
 from arbora.learners.adagrad import Adagrad
 from arbora.learners.exponentiated_gradient import ExponentiatedGradient
 from arbora.learners.log_linear import LogLinear
+from arbora.learners.minimum_expected_cost import MinimumExpectedCost
 from arbora.learners.mira import Mira
 from arbora.learners.one_slack import OneSlack
 from arbora.learners.passive_aggressive import PassiveAggressive
 from arbora.learners.pegasos import Pegasos
 from arbora.learners.perceptron import Perceptron
+from arbora.learners.scaled_prior_variance import ScaledPriorVariance
+from arbora.learners.ultraconservative import Ultraconservative
 
 __all__ = [
     "Adagrad",
     "ExponentiatedGradient",
     "LogLinear",
+    "MinimumExpectedCost",
     "Mira",
     "OneSlack",
     "OnlineTrainer",
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
+    "ScaledPriorVariance",
+    "Ultraconservative",
     "parameter",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    from arbora import classification
+
+    if name in classification.__all__:
+        return getattr(classification, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

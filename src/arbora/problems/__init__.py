@@ -3,6 +3,7 @@
 from arbora.problems.cube import CubeProblem
 from arbora.problems.filter import FilterProblem
 from arbora.problems.graph import GraphProblem, Watched
+from arbora.problems.multiclass import MulticlassProblem
 from arbora.problems.sequence import SequenceProblem
 from arbora.problems.transition import TransitionProblem
 
@@ -10,6 +11,7 @@ __all__ = [
     "CubeProblem",
     "FilterProblem",
     "GraphProblem",
+    "MulticlassProblem",
     "SequenceProblem",
     "TransitionProblem",
     "Watched",

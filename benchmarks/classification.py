@@ -1,0 +1,87 @@
+"""What classifiers cost: five passes over 50,000 examples of 300 features, 90 classes, every update rule.
+
+    python benchmarks/classification.py             # some CPU minutes
+    python benchmarks/classification.py --quick     # 5,000 examples: a first look
+    python benchmarks/classification.py --check     # exit status 1 when the bar is missed
+
+The examples are invented: some features hint at the class, most do not, and one class in twenty is wrong. The
+bar: no learner takes more than two CPU minutes for all five passes, on one thread. Prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.classification import OnlineClassifier, SparseRows
+
+EXAMPLES, QUICK_EXAMPLES, TEST_EXAMPLES = 50_000, 5_000, 2_000
+FEATURES, CLASSES, COLUMNS = 300, 90, 1 << 18
+HINTS, HINTS_OF_A_CLASS, COMMON_COLUMNS = 25, 40, 1 << 12
+WRONG = 0.05
+PASSES = 5
+BAR = 120.0
+RULES: dict[str, tuple[str, dict[str, Any]]] = {
+    "perceptron": ("perceptron", {}),
+    "AU": ("au", {}),
+    "OPA": ("passive_aggressive", {"C": 0.1}),
+    "MIRA": ("mira", {"C": 0.1}),
+    "C-SPV, Gauss": ("spv", {"gamma": 300.0}),
+    "L-SPV, Gauss": ("spv", {"gamma": 300.0, "scale": "loss"}),
+    "MEC, Gauss": ("mec", {"gamma": 300.0}),
+    "C-SPV, Laplace": ("spv", {"gamma": 30.0, "prior": "laplace"}),
+    "L-SPV, Laplace": ("spv", {"gamma": 30.0, "prior": "laplace", "scale": "loss"}),
+    "MEC, Laplace": ("mec", {"gamma": 1.0, "prior": "laplace"}),
+}
+
+
+def invented(count: int, seed: int) -> tuple[SparseRows, NDArray[np.int64]]:
+    """Rows and their classes; what hints at a class is the same for every seed."""
+    hints = np.random.default_rng(0).integers(0, COLUMNS, (CLASSES, HINTS_OF_A_CLASS))
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, CLASSES, count)
+    columns = rng.integers(0, COMMON_COLUMNS, (count, FEATURES))
+    columns[:, :HINTS] = hints[classes[:, None], rng.integers(0, HINTS_OF_A_CLASS, (count, HINTS))]
+    wrong = rng.random(count) < WRONG
+    classes[wrong] = rng.integers(0, CLASSES, np.count_nonzero(wrong))
+    offsets = np.arange(count + 1, dtype=np.int64) * FEATURES
+    rows = SparseRows(offsets, columns.reshape(-1), np.ones(columns.size, np.float32), COLUMNS)
+    return rows, classes
+
+
+def measured(examples: int) -> Iterator[tuple[str, float, float]]:
+    """Each rule's name, CPU seconds and test error."""
+    rows, classes = invented(examples, seed=1)
+    test_rows, test_classes = invented(TEST_EXAMPLES, seed=2)
+    for rule, (learner, parameters) in RULES.items():
+        begin = time.process_time()
+        classifier = OnlineClassifier(learner, parameters=parameters, epochs=PASSES).fit(rows, classes)
+        seconds = time.process_time() - begin
+        yield rule, seconds, 1.0 - classifier.score(test_rows, test_classes)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table; with --check, say whether the bar is met."""
+    parser = argparse.ArgumentParser(description="CPU time of classifiers.")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_EXAMPLES:,} examples")
+    parser.add_argument("--check", action="store_true", help="exit status 1 when the bar is missed")
+    options = parser.parse_args(arguments)
+    examples = QUICK_EXAMPLES if options.quick else EXAMPLES
+    print(f"{examples:,} examples, {FEATURES} features each, {CLASSES} classes, {PASSES} passes\n")
+    print("| rule | CPU seconds | µs per step | test error |\n|---|---|---|---|", flush=True)
+    slowest = 0.0
+    for rule, seconds, error in measured(examples):
+        slowest = max(slowest, seconds)
+        step = 1e6 * seconds / (PASSES * examples)
+        print(f"| {rule} | {seconds:.1f} | {step:.0f} | {100 * error:.1f}% |", flush=True)
+    return int(options.check and slowest > BAR)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

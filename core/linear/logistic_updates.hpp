@@ -1,0 +1,67 @@
+// Logistic online updates for a list of candidates: how far the weights move towards the right answer and away from each other one
+// [johansson-2007].
+//
+// The right answer y_0 has the features ψ_0, candidate j of m has ψ_j and the cost c_j > 0. All that is needed of them is
+//
+//     d_j = ψ_0 - ψ_j      G_jk = <d_j, d_k>      u_j = <w, d_j>, the margin by which y_0 is ahead
+//
+// since the update is δw = Σ α_j d_j, after which margins are u + Gα and
+//
+//     P(y_j) = e^{-(u + Gα)_j} / (1 + Σ_k e^{-(u + Gα)_k})          the 1 stands for y_0
+//
+// The multipliers α, of any sign, maximize one of two gains, less a prior with the scale s_j: Σ s_j α_j² (Gauss) or Σ s_j |α_j| (Laplace).
+//
+//     likelihood      log P(y_0)                    scaled prior variance, SPV; the costs are in the s_j, which the caller chooses
+//     expected cost   -log(1 + Σ_j c_j P(y_j))      minimum expected cost, MEC
+//
+// Method: gradient ascent on the gain, each step followed by the prior's own maximization (a proximal step), which for both priors is a
+// formula in each α_j alone and meets the edge of |α| exactly. The first step's length is that of a quadratic with the softmax's curvature
+// along the gradient; the following lengths are those of Barzilai and Borwein, from the last two gradients. A step is halved until the
+// objective is above the lowest of the last few, so that it never falls below where it began, α = 0. It ends when the slope of the objective is
+// zero, to a tolerance. The likelihood is concave, and what is found is its only maximum. The expected cost is not: where a wrong answer is far
+// ahead it is flat, and what is found is a maximum uphill of α = 0.
+//
+// O(m²) per step, of which a few tens are enough; O(m) where all entries of G's diagonal are equal, and all others, as they are for
+// classes whose features are one vector, each in a place of its own. O(m) space besides G.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace arbora {
+
+enum class Gain { kLikelihood, kExpectedCost };
+enum class Prior { kGauss, kLaplace };
+
+// What the multipliers are chosen by. Spans must outlive it.
+struct LogisticUpdate {
+    std::span<const double> gram;     // m × m, symmetric
+    std::span<const double> margins;  // m
+    std::span<const double> costs;    // m, at least 0; the likelihood does not look at them
+    std::span<const double> scales;   // m, above 0
+    Gain gain = Gain::kLikelihood;
+    Prior prior = Prior::kGauss;
+
+    std::size_t size() const { return margins.size(); }
+};
+
+struct LogisticOptions {
+    double tolerance = 1e-5;  // of the gradient, relative to the largest entry of G's diagonal: the largest that it can be
+    int steps = 2000;
+};
+
+struct LogisticResult {
+    std::vector<double> multipliers;
+    double objective = 0.0;  // gain less prior
+    int steps = 0;
+    bool converged = false;
+};
+
+// The gain at α and its gradient, written to `gradient` (m, or empty where none is asked for). InputError on sizes that do not fit.
+double logistic_gain(const LogisticUpdate& update, std::span<const double> alpha, std::span<double> gradient);
+
+// InputError on numbers that are not finite, negative costs, scales that are not above 0, and sizes that do not fit.
+LogisticResult maximize(const LogisticUpdate& update, const LogisticOptions& options = {});
+
+}  // namespace arbora

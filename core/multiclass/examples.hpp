@@ -1,0 +1,46 @@
+// Sparse examples for classifiers whose classes have weights of their own for every feature.
+//
+// The weights of a feature stand side by side, weights[feature · classes + class], so that the scores of all classes are sums of
+// short rows: O(features of the example · classes).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace arbora::multiclass {
+
+struct Row {
+    std::span<const std::uint32_t> columns;  // ascending, no repeats
+    std::span<const float> values;           // as many; none is zero
+
+    double norm2() const;
+};
+
+// Rows of features, one after the other. Immutable once built; 8 bytes per feature.
+class Examples {
+public:
+    // Row i is entries offsets[i] to offsets[i + 1]: columns in any order, repeats are summed. With a bias other than 0 every row has one
+    // feature more, of that value, in a column behind the others. InputError where offsets or columns do not fit, or values are not finite.
+    Examples(std::span<const std::int64_t> offsets, std::span<const std::int64_t> columns, std::span<const float> values, std::size_t width,
+             float bias);
+
+    std::size_t size() const { return offsets_.size() - 1; }
+    std::size_t width() const { return width_; }  // that of the bias included
+    Row row(std::size_t i) const {
+        const std::size_t begin = offsets_[i], count = offsets_[i + 1] - begin;
+        return {{columns_.data() + begin, count}, {values_.data() + begin, count}};
+    }
+
+private:
+    std::size_t width_;
+    std::vector<std::size_t> offsets_{0};
+    std::vector<std::uint32_t> columns_;
+    std::vector<float> values_;
+};
+
+// The score of every class, scale · Σ value · weights[column · classes + class], written to `scores` (classes).
+void score(const Row& row, const float* weights, double scale, std::span<double> scores);
+
+}  // namespace arbora::multiclass

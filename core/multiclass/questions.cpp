@@ -1,0 +1,226 @@
+#include "multiclass/questions.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "errors/errors.hpp"
+#include "parallel/parallel.hpp"
+
+namespace arbora::multiclass {
+
+namespace {
+
+constexpr std::size_t kAtOnce = 1024;  // examples whose shares wait for their turn
+constexpr std::size_t kFew = 64;       // up to here sums are made of sparse vectors, beyond in an array of all weights
+
+// Σ shares[c] · x in the place of class c.
+SparseVector blocks(const Row& row, std::span<const double> shares) {
+    std::vector<std::uint32_t> used;
+    for (std::size_t c = 0; c < shares.size(); ++c)
+        if (shares[c] != 0.0) used.push_back(static_cast<std::uint32_t>(c));
+    SparseVector result;
+    result.indices.reserve(row.columns.size() * used.size());
+    result.values.reserve(row.columns.size() * used.size());
+    for (std::size_t f = 0; f < row.columns.size(); ++f) {
+        const auto begin = row.columns[f] * static_cast<std::uint32_t>(shares.size());
+        for (const std::uint32_t c : used) {
+            const auto value = static_cast<float>(shares[c] * double{row.values[f]});
+            if (value == 0.0F) continue;
+            result.indices.push_back(begin + c);
+            result.values.push_back(value);
+        }
+    }
+    return result;
+}
+
+SparseVector difference(const Row& row, std::size_t classes, std::size_t right, std::size_t other) {
+    std::vector<double> shares(classes);
+    shares[right] += 1.0;
+    shares[other] -= 1.0;
+    return blocks(row, shares);
+}
+
+}  // namespace
+
+Reply Candidates::best() const { return {first_loss_, first_margin_, difference(row_, classes_, right_, first_)}; }
+
+std::vector<double> Candidates::gram() const {
+    const std::size_t m = wrong_.size();
+    const double norm2 = row_.norm2();
+    std::vector<double> result(m * m, norm2);
+    for (std::size_t j = 0; j < m; ++j) result[j * m + j] += norm2;
+    return result;
+}
+
+void Candidates::add_to(Weights& w, std::span<const double> multipliers) const {
+    if (multipliers.size() != wrong_.size())
+        throw InputError("multipliers: expected " + std::to_string(wrong_.size()) + ", got " + std::to_string(multipliers.size()));
+    std::vector<double> shares(classes_);
+    for (std::size_t j = 0; j < wrong_.size(); ++j) {
+        shares[right_] += multipliers[j];
+        shares[wrong_[j]] -= multipliers[j];
+    }
+    w.add(blocks(row_, shares), 1.0);
+}
+
+Questions::Questions(const Examples& examples, std::vector<std::int32_t> right, std::vector<double> costs, int threads)
+    : examples_(&examples), right_(std::move(right)), costs_(std::move(costs)),
+      classes_(static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(costs_.size()))))), threads_(threads) {
+    if (classes_ == 0 || classes_ * classes_ != costs_.size())
+        throw InputError("costs: expected a square matrix, got " + std::to_string(costs_.size()) + " numbers");
+    if (right_.size() != examples.size())
+        throw InputError("classes: expected one for each of " + std::to_string(examples.size()) + " examples, got " +
+                         std::to_string(right_.size()));
+    for (const std::int32_t c : right_)
+        if (c < 0 || static_cast<std::size_t>(c) >= classes_)
+            throw InputError("classes: expected numbers from 0 to " + std::to_string(classes_ - 1) + ", got " + std::to_string(c));
+    for (std::size_t e = 0; e < costs_.size(); ++e) {
+        const bool diagonal = e / classes_ == e % classes_;
+        if (!std::isfinite(costs_[e]) || costs_[e] < 0.0 || (diagonal && costs_[e] != 0.0))
+            throw InputError("costs: expected finite numbers of at least 0, and 0 for the right class, got " + std::to_string(costs_[e]));
+    }
+    if (weight_count() > std::size_t{1} << 32)
+        throw InputError("examples: expected at most 2^32 weights, got " + std::to_string(examples.width()) + " columns for " +
+                         std::to_string(classes_) + " classes; hash features to fewer columns");
+}
+
+void Questions::check(const Weights& w) const {
+    if (w.size() != weight_count())
+        throw InputError("weights: expected " + std::to_string(weight_count()) + ", got " + std::to_string(w.size()));
+}
+
+std::vector<double> Questions::scores(std::size_t i, const Weights& w, bool cost_augmented) const {
+    std::vector<double> result(classes_);
+    score(examples_->row(i), w.data(), w.scale(), result);
+    if (cost_augmented)
+        for (std::size_t c = 0; c < classes_; ++c) result[c] += cost(i, c);
+    return result;
+}
+
+std::vector<std::size_t> Questions::ranked(std::span<const double> scores, std::size_t k) const {
+    std::vector<std::size_t> order(classes_);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(k, classes_));
+    std::partial_sort(order.begin(), end, order.end(), [&](std::size_t a, std::size_t b) {
+        return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+    });
+    order.erase(end, order.end());
+    return order;
+}
+
+double Questions::best_shares(std::size_t i, const Weights& w, bool cost_augmented, std::span<double> shares) const {
+    const auto found = scores(i, w, cost_augmented);
+    const auto best = static_cast<std::size_t>(std::max_element(found.begin(), found.end()) - found.begin());
+    std::fill(shares.begin(), shares.end(), 0.0);
+    shares[static_cast<std::size_t>(right_[i])] += 1.0;
+    shares[best] -= 1.0;
+    return cost(i, best);
+}
+
+double Questions::sum_shares(std::size_t i, const Weights& w, bool cost_augmented, std::span<double> shares) const {
+    const auto found = scores(i, w, cost_augmented);
+    const auto right = static_cast<std::size_t>(right_[i]);
+    const double highest = *std::max_element(found.begin(), found.end());
+    double sum = 0.0;
+    for (std::size_t c = 0; c < classes_; ++c) sum += shares[c] = std::exp(found[c] - highest);
+    for (double& each : shares) each /= -sum;
+    shares[right] += 1.0;
+    return highest + std::log(sum) - found[right];
+}
+
+Reply Questions::ask(std::size_t i, const Weights& w, bool cost_augmented) const {
+    const auto one = static_cast<std::int64_t>(i);
+    return total({&one, 1}, w, false, cost_augmented);
+}
+
+Reply Questions::ask_sum(std::size_t i, const Weights& w, bool cost_augmented) const {
+    const auto one = static_cast<std::int64_t>(i);
+    return total({&one, 1}, w, true, cost_augmented);
+}
+
+std::vector<Reply> Questions::candidates(std::size_t i, const Weights& w, std::size_t k) const {
+    check(w);
+    const auto found = scores(i, w, false);
+    const auto right = static_cast<std::size_t>(right_[i]);
+    std::vector<Reply> replies;
+    for (const std::size_t c : ranked(found, k))
+        replies.push_back({cost(i, c), found[right] - found[c], difference(examples_->row(i), classes_, right, c)});
+    return replies;
+}
+
+Candidates Questions::wrong_candidates(std::size_t i, const Weights& w, std::size_t k) const {
+    check(w);
+    const auto found = scores(i, w, false);
+    const auto order = ranked(found, std::max<std::size_t>(k, 1));
+    Candidates result;
+    result.row_ = examples_->row(i);
+    result.classes_ = classes_;
+    result.right_ = static_cast<std::size_t>(right_[i]);
+    result.first_ = order.front();
+    result.first_loss_ = cost(i, order.front());
+    result.first_margin_ = found[result.right_] - found[order.front()];
+    for (const std::size_t c : order) {
+        if (!(cost(i, c) > 0.0)) continue;
+        result.wrong_.push_back(c);
+        result.losses_.push_back(cost(i, c));
+        result.margins_.push_back(found[result.right_] - found[c]);
+    }
+    return result;
+}
+
+// take(example, shares) for each example, in order; returns the sum of losses. Shares are computed on several threads.
+template <class Take>
+double Questions::each_of(std::span<const std::int64_t> chosen, const Weights& w, bool sums, bool cost_augmented, Take take) const {
+    check(w);
+    double loss = 0.0;
+    std::vector<double> shares(std::min(chosen.size(), kAtOnce) * classes_), losses(std::min(chosen.size(), kAtOnce));
+    for (std::size_t begin = 0; begin < chosen.size(); begin += kAtOnce) {
+        const std::size_t count = std::min(kAtOnce, chosen.size() - begin);
+        const auto shares_of = [&](std::size_t e) { return std::span(shares).subspan(e * classes_, classes_); };
+        parallel_for(count, threads_, [&](int, std::size_t e) {
+            const auto i = static_cast<std::size_t>(chosen[begin + e]);
+            losses[e] = sums ? sum_shares(i, w, cost_augmented, shares_of(e)) : best_shares(i, w, cost_augmented, shares_of(e));
+        });
+        for (std::size_t e = 0; e < count; ++e) {
+            loss += losses[e];
+            take(examples_->row(static_cast<std::size_t>(chosen[begin + e])), shares_of(e));
+        }
+    }
+    return loss;
+}
+
+Reply Questions::total(std::span<const std::int64_t> chosen, const Weights& w, bool sums, bool cost_augmented) const {
+    Reply reply;
+    if (chosen.size() <= kFew) {
+        reply.loss = each_of(chosen, w, sums, cost_augmented, [&](const Row& row, std::span<const double> shares) {
+            SparseVector one = blocks(row, shares);
+            reply.difference = reply.difference.size() == 0 ? std::move(one) : add(reply.difference, one);
+        });
+    } else {
+        std::vector<double> all(weight_count());
+        reply.loss = each_of(chosen, w, sums, cost_augmented, [&](const Row& row, std::span<const double> shares) {
+            for (std::size_t f = 0; f < row.columns.size(); ++f)
+                for (std::size_t c = 0; c < classes_; ++c) all[row.columns[f] * classes_ + c] += shares[c] * double{row.values[f]};
+        });
+        for (std::size_t place = 0; place < all.size(); ++place) {
+            const auto value = static_cast<float>(all[place]);
+            if (value == 0.0F) continue;
+            reply.difference.indices.push_back(static_cast<std::uint32_t>(place));
+            reply.difference.values.push_back(value);
+        }
+    }
+    reply.margin = w.dot(reply.difference);
+    return reply;
+}
+
+double Questions::gradient(std::span<const std::int64_t> chosen, const Weights& w, bool cost_augmented, double* gradient) const {
+    return each_of(chosen, w, true, cost_augmented, [&](const Row& row, std::span<const double> shares) {
+        for (std::size_t f = 0; f < row.columns.size(); ++f)
+            for (std::size_t c = 0; c < classes_; ++c) gradient[row.columns[f] * classes_ + c] -= shares[c] * double{row.values[f]};
+    });
+}
+
+}  // namespace arbora::multiclass

@@ -1,0 +1,83 @@
+// What a learner asks of examples with their right classes, where each wrong class has a cost.
+//
+// The features of a class are the example's, in that class's place. So a difference of features is the example times one number per class:
+//
+//     f(right) - f(class c)  =  x ⊗ (e_right - e_c)          <d_b, d_c>  =  |x|² (1 + [b = c])     for b and c that are wrong
+//
+// and all that is computed of several classes at once costs O(classes), not O(classes² · features). Ties go to the lower class.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "linear/reply.hpp"
+#include "linear/weights.hpp"
+#include "multiclass/examples.hpp"
+
+namespace arbora::multiclass {
+
+// The classes of one example that score best, those that cost something, and sums of their differences.
+class Candidates {
+public:
+    Reply best() const;
+    const std::vector<double>& losses() const { return losses_; }    // above 0
+    const std::vector<double>& margins() const { return margins_; }  // <w, d_j>
+    std::vector<double> gram() const;                                // m × m
+    // w += Σ multipliers[j] d_j. O(features · classes whose multiplier is not zero).
+    void add_to(Weights& w, std::span<const double> multipliers) const;
+
+private:
+    friend class Questions;
+
+    Row row_;
+    std::size_t classes_ = 0, right_ = 0, first_ = 0;
+    double first_loss_ = 0.0, first_margin_ = 0.0;
+    std::vector<std::size_t> wrong_;
+    std::vector<double> losses_, margins_;
+};
+
+class Questions {
+public:
+    // right: the class of each example; costs: classes × classes, [right, other], 0 on the diagonal. Holds no copy of the examples.
+    // InputError where these do not fit each other, or weights would be more than 2^32.
+    Questions(const Examples& examples, std::vector<std::int32_t> right, std::vector<double> costs, int threads);
+
+    // The best class by score, or by score plus cost.
+    Reply ask(std::size_t i, const Weights& w, bool cost_augmented) const;
+    // All classes: loss is -log P(right), the difference its negative gradient.
+    Reply ask_sum(std::size_t i, const Weights& w, bool cost_augmented) const;
+    // The k best by score, best first.
+    std::vector<Reply> candidates(std::size_t i, const Weights& w, std::size_t k) const;
+    // Those of them that cost something; to be used while the examples are there.
+    Candidates wrong_candidates(std::size_t i, const Weights& w, std::size_t k) const;
+    // Sums of `ask` or `ask_sum` over examples; the same bytes whatever the number of threads.
+    Reply total(std::span<const std::int64_t> chosen, const Weights& w, bool sums, bool cost_augmented) const;
+    // Adds the gradient of -log P to `gradient` [weight_count]; returns -log P.
+    double gradient(std::span<const std::int64_t> chosen, const Weights& w, bool cost_augmented, double* gradient) const;
+
+    std::size_t size() const { return right_.size(); }
+    std::size_t classes() const { return classes_; }
+    std::size_t weight_count() const { return examples_->width() * classes_; }
+
+private:
+    std::vector<double> scores(std::size_t i, const Weights& w, bool cost_augmented) const;
+    // The k best classes by score, best first.
+    std::vector<std::size_t> ranked(std::span<const double> scores, std::size_t k) const;
+    // The loss, and what each class's place has of the example in the difference.
+    double best_shares(std::size_t i, const Weights& w, bool cost_augmented, std::span<double> shares) const;
+    double sum_shares(std::size_t i, const Weights& w, bool cost_augmented, std::span<double> shares) const;
+    template <class Take>
+    double each_of(std::span<const std::int64_t> chosen, const Weights& w, bool sums, bool cost_augmented, Take take) const;
+    double cost(std::size_t i, std::size_t c) const { return costs_[static_cast<std::size_t>(right_[i]) * classes_ + c]; }
+    void check(const Weights& w) const;
+
+    const Examples* examples_;
+    std::vector<std::int32_t> right_;
+    std::vector<double> costs_;
+    std::size_t classes_;
+    int threads_;
+};
+
+}  // namespace arbora::multiclass

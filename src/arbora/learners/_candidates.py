@@ -1,0 +1,87 @@
+"""What learners share that hold the right tree against several others at once.
+
+A step is the same for all of them: the k best trees y_j of an example, those without cost left out, a
+multiplier α_j for each, and w ← w + Σ α_j d_j with d_j = f(x, y*) - f(x, y_j). A learner says what the
+multipliers are. With k = 1 only the best tree is asked for, which every family answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._core import Weights
+from arbora.interfaces import Answer, Candidates, Listing, Problem, Query
+from arbora.learners._online import OnlineTrainer
+from arbora.learners._parameters import parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateTrainer(OnlineTrainer):
+    """A learner that changes the weights by a sum of differences: a subclass says how much of each."""
+
+    needs_more: ClassVar[str] = "argmax where k = 1"
+
+    k: int = parameter(5, "how many of the best trees are candidates", least=1)
+
+    @property
+    def needs(self) -> frozenset[Query]:
+        """The best tree, or the k best."""
+        return frozenset({Query.ARGMAX if self.k == 1 else Query.KBEST})
+
+    def multipliers(self, wrong: Candidates) -> NDArray[np.float64]:
+        """α, one for each candidate; at least one is there."""
+        raise NotImplementedError
+
+    def step(self, problem: Problem, chosen: NDArray[np.int64], w: Weights, t: int) -> tuple[Answer, bool]:
+        """One example."""
+        candidates = wrong_candidates(problem, int(chosen[0]), w, self.k)
+        changed = False
+        if len(candidates.losses):
+            multipliers = self.multipliers(candidates)
+            changed = bool(multipliers.any())
+            if changed:
+                candidates.add_to(w, multipliers)
+        w.tick()
+        return candidates.best, changed
+
+
+def wrong_candidates(problem: Problem, i: int, w: Weights, k: int) -> Candidates:
+    """Those of the k best trees of example i that cost something."""
+    if k == 1:
+        return ListedCandidates([problem.answer(i, w, Query.ARGMAX)])
+    if isinstance(problem, Listing):
+        return problem.wrong_candidates(i, w, k)
+    return ListedCandidates(problem.candidates(i, w, k))
+
+
+class ListedCandidates:
+    """Candidates as a problem lists them: k²/2 inner products of their differences."""
+
+    def __init__(self, answers: Sequence[Answer]) -> None:
+        self.best = answers[0]
+        # A tree without cost asks for nothing: it is the right one.
+        wrong = [answer for answer in answers if answer.loss > 0]
+        self.losses = np.array([answer.loss for answer in wrong])
+        self.margins = np.array([answer.margin for answer in wrong])
+        self._differences = [answer.difference for answer in wrong]
+
+    def gram(self) -> NDArray[np.float64]:
+        """<d_i, d_j>."""
+        count = len(self._differences)
+        gram = np.empty((count, count))
+        for i, left in enumerate(self._differences):
+            gram[i, i] = left.norm2
+            for j in range(i):
+                gram[i, j] = gram[j, i] = left.dot(self._differences[j])
+        return gram
+
+    def add_to(self, w: Weights, multipliers: NDArray[np.float64]) -> None:
+        """w += Σ α_j d_j."""
+        for difference, multiplier in zip(self._differences, multipliers, strict=True):
+            if multiplier != 0:
+                w.add(difference, float(multiplier))

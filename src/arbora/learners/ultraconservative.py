@@ -1,0 +1,40 @@
+"""The additive ultraconservative perceptron, AU [crammer-2003].
+
+For each example, the trees that score at least as well as the right one are its error set; the right tree's
+features are added whole, and those of the error set are taken away in equal shares:
+
+    E = {y in best_k(x; w): y ≠ y*, <w, f(x, y)> ≥ <w, f(x, y*)>}
+    w ← w + 1/|E| Σ_{y in E} f(x, y*) - f(x, y)
+
+Trees outside E are left alone: that is what makes it ultraconservative. Costs play no role. With k = 1 it is
+the perceptron. The average of w over all steps is what is used.
+
+Time per step: the k best trees and what their differences touch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.interfaces import Candidates
+from arbora.learners._candidates import CandidateTrainer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ultraconservative(CandidateTrainer):
+    """Additive ultraconservative perceptron: away from all trees that beat the right one, in equal shares.
+
+    The cost of a wrong tree plays no role [crammer-2003].
+    """
+
+    name: ClassVar[str] = "au"
+    paper: ClassVar[str] = "crammer-2003"
+
+    def multipliers(self, wrong: Candidates) -> NDArray[np.float64]:
+        """1/|E| for the error set E."""
+        errors = (wrong.margins <= 0).astype(np.float64)
+        return errors / max(1.0, float(errors.sum()))

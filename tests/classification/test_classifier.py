@@ -1,0 +1,275 @@
+"""Classifiers of sparse examples: what they learn, how they are given examples, how they are kept."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import arbora.learners
+from arbora.classification import (
+    OnlineClassifier,
+    SparseRows,
+    hashed_rows,
+    hierarchical_costs,
+    quadratic_expansion,
+    sparse_rows,
+)
+from arbora.errors import InputError, ModelError
+from arbora.model_file import write_model
+from arbora.registry import learners
+
+ACTIONS = np.array(["LEFT:obj", "LEFT:subj", "REDUCE", "SHIFT"])
+# Asks for arcs of trees, which classes have not.
+NOT_FOR_CLASSES = {"exponentiated_gradient"}
+STRONG = {
+    "pegasos": {"lam": 0.001},
+    "one_slack": {"C": 1000.0, "patience": 50},
+    "log_linear": {"C": 10.0},
+    "adagrad": {"C": 10.0},
+}
+
+
+def clusters(seed=0, count=200, spread=0.4):
+    """Points around one corner per class."""
+    rng = np.random.default_rng(seed)
+    right = rng.integers(0, len(ACTIONS), count)
+    return 2.0 * np.eye(len(ACTIONS))[right] + spread * rng.normal(size=(count, len(ACTIONS))), ACTIONS[right]
+
+
+@pytest.mark.parametrize("name", [name for name in learners if name not in NOT_FOR_CLASSES])
+def test_every_learner_learns_classes(name):
+    X, y = clusters()
+    classifier = OnlineClassifier(name, parameters=STRONG.get(name), epochs=10).fit(X, y)
+    assert classifier.score(*clusters(seed=1)) > 0.95
+    assert list(classifier.classes_) == list(ACTIONS)
+    assert classifier.weights_.shape == (5, 4)
+    assert len(classifier.history_) <= 10
+
+
+def test_arrays_matrices_and_rows_give_the_same():
+    X, y = clusters()
+    X[np.abs(X) < 0.3] = 0.0
+    given = [X, X.tolist(), sparse.csr_matrix(X), sparse.coo_array(X), sparse_rows(X)]
+    fitted = [OnlineClassifier().fit(each, y) for each in given]
+    for each, classifier in zip(given, fitted, strict=True):
+        assert np.array_equal(classifier.weights_, fitted[0].weights_)
+        assert np.array_equal(classifier.predict(each), fitted[0].predict(X))
+
+
+def test_one_seed_gives_one_classifier():
+    X, y = clusters()
+    first, again, other = (OnlineClassifier(seed=seed).fit(X, y).weights_ for seed in (0, 0, 1))
+    assert first.tobytes() == again.tobytes() != other.tobytes()
+
+
+def test_scores_are_weights_times_features():
+    X, y = clusters()
+    classifier = OnlineClassifier("spv", intercept=0.5).fit(X, y)
+    by_hand = X.astype(np.float32) @ classifier.coef_.T + classifier.intercept_
+    assert classifier.decision_function(X) == pytest.approx(by_hand, abs=1e-4)
+    assert np.array_equal(classifier.predict(X), ACTIONS[by_hand.argmax(axis=1)])
+    none = OnlineClassifier("spv", intercept=0.0).fit(X, y)
+    assert none.intercept_.tolist() == [0.0] * 4
+
+
+def test_of_two_classes_the_second_is_ahead_or_not():
+    X, y = clusters()
+    two = y == "SHIFT"
+    classifier = OnlineClassifier().fit(X, two)
+    ahead = classifier.decision_function(X)
+    assert ahead.shape == (len(X),)
+    assert np.array_equal(classifier.predict(X), ahead > 0)
+
+
+def test_one_class_is_always_found():
+    X, _ = clusters()
+    assert set(OnlineClassifier().fit(X, np.full(len(X), "SHIFT")).predict(X)) == {"SHIFT"}
+
+
+@pytest.mark.parametrize("name", ["mec", "spv"])
+def test_costs_make_a_difference(name):
+    """Where classes cannot be told apart, the one whose mistakes are cheap is chosen."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    X = np.ones((400, 1))
+    dear = [[0.0, 9.0], [1.0, 0.0]]
+    parameters = {"gamma": 30.0}
+    classifier = OnlineClassifier(name, parameters=parameters, cost=dear).fit(X, y)
+    assert set(classifier.predict(X)) == {0}
+    assert classifier.mean_cost(X, y) == pytest.approx(y.mean())
+    turned = OnlineClassifier(name, parameters=parameters, cost=np.transpose(dear)).fit(X, y)
+    assert set(turned.predict(X)) == {1}
+
+
+def test_hierarchical_costs():
+    costs = hierarchical_costs(ACTIONS.tolist())
+    assert costs.tolist() == [
+        [0.0, 0.5, 1.0, 1.0],
+        [0.5, 0.0, 1.0, 1.0],
+        [1.0, 1.0, 0.0, 1.0],
+        [1.0, 1.0, 1.0, 0.0],
+    ]
+    other = hierarchical_costs(["a/x", "a/y", "b"], separator="/", type_cost=3.0, subtype_cost=2.0)
+    assert other[0].tolist() == [0.0, 2.0, 3.0]
+    X, y = clusters(spread=1.5)
+    classifier = OnlineClassifier(cost="hierarchical").fit(X, y)
+    assert np.array_equal(classifier.costs_, costs)
+    found = classifier.predict(X)
+    by_hand = np.mean(
+        [costs[list(ACTIONS).index(a), list(ACTIONS).index(b)] for a, b in zip(y, found, strict=True)]
+    )
+    assert classifier.mean_cost(X, y) == pytest.approx(by_hand)
+
+
+def test_pairs_of_features_separate_what_features_do_not():
+    y = np.array([0, 1, 1, 0] * 20)
+    named = [["a=%d" % (i // 2 % 2), "b=%d" % (i % 2)] for i in range(80)]  # noqa: UP031 - short
+    rows = hashed_rows(named)
+    assert OnlineClassifier().fit(rows, y).score(rows, y) < 0.8
+    pairs = quadratic_expansion(rows)
+    assert np.diff(pairs.offsets).tolist() == [3] * 80
+    assert OnlineClassifier().fit(pairs, y).score(pairs, y) == 1.0
+
+
+def test_an_expansion_has_products_of_values_whatever_their_order():
+    rows = SparseRows(
+        np.array([0, 3, 6]), np.array([5, 2, 9, 9, 5, 2]), np.array([2, 3, 4, 4, 2, 3], np.float32), 10
+    )
+    pairs = quadratic_expansion(rows, bits=20)
+    assert pairs.shape == (2, 1 << 20)
+    first, second = (
+        sorted(zip(pairs.columns[a:b].tolist(), pairs.values[a:b].tolist(), strict=True))
+        for a, b in ((0, 6), (6, 12))
+    )
+    assert first == second
+    assert sorted(value for _, value in first) == [2.0, 3.0, 4.0, 6.0, 8.0, 12.0]
+    for bits in (3, 31):
+        with pytest.raises(InputError, match="bits: expected 4 to 30"):
+            quadratic_expansion(rows, bits=bits)
+
+
+def test_named_features():
+    rows = hashed_rows([{"word=the": 1.0, "length": 3.0}, ["word=the", "first"], []], bits=12)
+    assert rows.shape == (3, 4096)
+    assert rows.values.tolist() == [1.0, 3.0, 1.0, 1.0]
+    assert rows.columns[0] == rows.columns[2]
+    with pytest.raises(InputError, match="got a single text"):
+        hashed_rows(["word"])
+    with pytest.raises(InputError, match="names of features that are text, got 3"):
+        hashed_rows([[3]])
+    with pytest.raises(InputError, match="expected numbers"):
+        hashed_rows([{"word": "the"}])
+    with pytest.raises(InputError, match="bits"):
+        hashed_rows([], bits=0)
+
+
+def test_some_of_the_rows():
+    X, y = clusters()
+    rows = sparse_rows(X)
+    some = np.array([5, 0, 7])
+    assert np.array_equal(rows.take(some).values, sparse_rows(X[some]).values)
+    assert np.array_equal(rows.take(y == "SHIFT").columns, sparse_rows(X[y == "SHIFT"]).columns)
+    assert len(rows.take(np.array([], dtype=int))) == 0
+
+
+def test_saved_and_loaded(tmp_path):
+    X, y = clusters()
+    for labels in (y, (y == "SHIFT"), np.unique(y, return_inverse=True)[1]):
+        kept = OnlineClassifier("spv", parameters={"gamma": 3.0, "prior": "laplace"}, seed=4).fit(X, labels)
+        kept.save(tmp_path / "actions.arbora")
+        loaded = OnlineClassifier.load(tmp_path / "actions.arbora")
+        assert np.array_equal(loaded.predict(X), kept.predict(X))
+        assert loaded.classes_.dtype == kept.classes_.dtype
+        assert np.array_equal(loaded.decision_function(X), kept.decision_function(X))
+        assert loaded.mean_cost(X, labels) == kept.mean_cost(X, labels)
+        assert loaded.parameters == kept.parameters
+        assert np.array_equal(loaded.fit(X, labels).weights_, kept.weights_)
+
+
+def test_another_file_is_not_loaded(tmp_path):
+    path = tmp_path / "other.arbora"
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(ModelError):
+        OnlineClassifier.load(path)
+    write_model(path, {}, {"kind": "parser", "settings": {"intercept": 1.0}, "classes": []})
+    with pytest.raises(ModelError, match="expected a classifier and its settings, got 'parser'"):
+        OnlineClassifier.load(path)
+    write_model(path, {}, {"kind": "classifier", "settings": {"intercept": 1.0}, "classes": ["a"]})
+    with pytest.raises(ModelError, match="expected a tensor 'weights'"):
+        OnlineClassifier.load(path)
+
+
+def test_copies_and_pickles():
+    X, y = clusters()
+    kept = OnlineClassifier().fit(X, y)
+    for each in (copy.deepcopy(kept), pickle.loads(pickle.dumps(kept))):
+        assert np.array_equal(each.predict(X), kept.predict(X))
+
+
+def test_parameters_are_named_and_changed():
+    classifier = OnlineClassifier("mira", parameters={"C": 0.1})
+    assert repr(classifier) == "OnlineClassifier(learner='mira', parameters={'C': 0.1})"
+    assert classifier.set_params(epochs=7).get_params()["epochs"] == 7
+    with pytest.raises(InputError, match="unknown parameter 'epoch' of OnlineClassifier; known: learner"):
+        classifier.set_params(epoch=3)
+
+
+def test_learners_gives_the_same_names():
+    assert arbora.learners.OnlineClassifier is OnlineClassifier
+    assert arbora.learners.hierarchical_costs is hierarchical_costs
+    with pytest.raises(AttributeError, match="no attribute 'OflineClassifier'"):
+        _ = arbora.learners.OflineClassifier
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"learner": "mek"}, "unknown learner 'mek'; did you mean 'mec'"),
+        ({"learner": "exponentiated_gradient"}, "needs cost_augmented, arc_marginals"),
+        ({"parameters": {"gama": 1.0}}, "unknown parameter of mec 'gama'; did you mean 'gamma'"),
+        ({"parameters": {"epochs": 1}}, "epochs is a parameter of the classifier itself"),
+        ({"weights": "lst"}, "weights: expected averaged or last, got 'lst'"),
+        ({"epochs": 0}, "epochs must be"),
+        ({"intercept": float("nan")}, "intercept: expected a finite number, got nan"),
+        ({"intercept": None}, "intercept: expected a finite number, got None"),
+        ({"cost": "flat"}, "cost: expected None, 'hierarchical' or a matrix, got 'flat'"),
+        ({"cost": np.ones((2, 2))}, r"matrix of 4 x 4.*got the shape \(2, 2\)"),
+        ({"cost": np.ones((4, 4))}, "0 on the diagonal"),
+    ],
+)
+def test_settings_that_cannot_be_are_errors(options, message):
+    with pytest.raises(InputError, match=message):
+        OnlineClassifier(**options).fit(*clusters(count=20))
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([1.0, 2.0], [0, 1], "Reshape your data"),
+        ([[np.nan], [1.0]], [0, 1], "NaN"),
+        ([[1e300], [1.0]], [0, 1], "float32"),
+        ([[1j], [1.0]], [0, 1], "Complex"),
+        ([["a"], ["b"]], [0, 1], "expected numbers"),
+        (np.zeros((0, 3)), [], r"0 sample\(s\)"),
+        ([[1.0], [2.0]], [0], r"one class for each of 2 rows, got the shape \(1,\)"),
+        ([[1.0], [2.0]], [0.5, 1.5], "Unknown label type"),
+        ([[1.0], [2.0]], np.array(["a", 1], dtype=object), "all text or all whole numbers, got int, str"),
+        ([[1.0], [2.0]], None, "requires y"),
+    ],
+)
+def test_examples_that_cannot_be_are_errors(X, y, message):
+    with pytest.raises(InputError, match=message):
+        OnlineClassifier().fit(X, y)
+
+
+def test_what_was_not_learned_is_an_error():
+    X, y = clusters()
+    classifier = OnlineClassifier().fit(X, y)
+    with pytest.raises(InputError, match="X has 3 features, but OnlineClassifier is expecting 4"):
+        classifier.predict(X[:, :3])
+    with pytest.raises(InputError, match="got 'RIGHT'"):
+        classifier.mean_cost(X[:1], ["RIGHT"])
+    with pytest.raises(ValueError, match="not fitted yet"):
+        OnlineClassifier().predict(X)
