@@ -9,7 +9,7 @@ CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCM
 export PIP_NO_COMPILE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-classification lint docs api stubs model clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification lint docs api stubs model clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -45,7 +45,7 @@ fuzz-conll: build/sanitize/fuzz_conll
 fuzz-inference: .venv/built
 	$(BIN)/python tests/fuzz/fuzz_inference.py --seconds $(FUZZ_SECONDS)
 
-bench: bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-classification
+bench: bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification
 
 bench-io bench-segmenting bench-pipeline: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py
@@ -62,9 +62,9 @@ bench-serve: .venv/built
 bench-inference bench-training bench-parsing bench-confidence: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py $(BENCH_OPTIONS)
 
-# What pruners leave, and what they cost.
-bench-filter: .venv/built
-	$(BIN)/python benchmarks/filter.py $(BENCH_OPTIONS)
+# What pruners leave, and what they cost; transition parsers, and what they cost.
+bench-filter bench-transition: bench-%: .venv/built
+	$(BIN)/python benchmarks/$*.py $(BENCH_OPTIONS)
 
 # Classifiers of many classes, by every update rule.
 bench-classification: .venv/built

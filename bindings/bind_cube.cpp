@@ -85,7 +85,6 @@ nb::object parse_batch(const Model& self, const Encoded& sentences, const Line<f
     return nb::make_tuple(copied(parsed.heads), copied(parsed.labels));
 }
 
-// How many trees each sentence has, their scores, and heads and labels of all of them in a row.
 nb::object kbest_batch(const Model& self, const Encoded& sentences, const Line<float>& tree, const Floats& labels, const Floats& label_filter,
                        const graph::Model* pruner_model, const Floats& pruner_weights, const PruningSettings& pruning, int k, bool keep_heads, int threads) {
     const Given given(self, tree, labels, label_filter, pruner_model, pruner_weights, pruning);
@@ -95,18 +94,7 @@ nb::object kbest_batch(const Model& self, const Encoded& sentences, const Line<f
         const nb::gil_scoped_release release;
         found = cube::kbest(sentences, self, given.weights, given.chosen(), k, threads, keep_heads);
     }
-    std::vector<std::int64_t> counts;
-    std::vector<double> scores;
-    std::vector<std::int32_t> heads, names;
-    for (const auto& trees : found) {
-        counts.push_back(static_cast<std::int64_t>(trees.size()));
-        for (const auto& ranked : trees) {
-            scores.push_back(ranked.score);
-            heads.insert(heads.end(), ranked.heads.begin() + 1, ranked.heads.end());
-            names.insert(names.end(), ranked.labels.begin() + 1, ranked.labels.end());
-        }
-    }
-    return nb::make_tuple(copied(counts), copied(scores), copied(heads), copied(names));
+    return tuple_of(found);
 }
 
 void bind_model(nb::module_& m) {

@@ -49,11 +49,6 @@ std::vector<feature::Template> templates(const TemplateList& given) {
     return result;
 }
 
-std::uint32_t table_size(int bits, const char* name) {
-    if (bits < 10 || bits > 28) throw InputError(std::string(name) + ": expected 10 to 28, got " + std::to_string(bits));
-    return std::uint32_t{1} << bits;
-}
-
 Task task_of(const std::string& name) {
     if (name == "tree") return Task::tree;
     if (name == "joint") return Task::joint;

@@ -6,6 +6,28 @@
 
 namespace arbora {
 
+// A table of 2^bits weights.
+inline std::uint32_t table_size(int bits, const char* name) {
+    if (bits < 10 || bits > 28) throw InputError(std::string(name) + ": expected 10 to 28, got " + std::to_string(bits));
+    return std::uint32_t{1} << bits;
+}
+
+// How many trees each sentence has, their scores, and heads and labels of all of them in a row.
+inline nb::object tuple_of(const std::vector<std::vector<graph::Ranked>>& found) {
+    std::vector<std::int64_t> counts;
+    std::vector<double> scores;
+    std::vector<std::int32_t> heads, names;
+    for (const auto& trees : found) {
+        counts.push_back(static_cast<std::int64_t>(trees.size()));
+        for (const auto& ranked : trees) {
+            scores.push_back(ranked.score);
+            heads.insert(heads.end(), ranked.heads.begin() + 1, ranked.heads.end());
+            names.insert(names.end(), ranked.labels.begin() + 1, ranked.labels.end());
+        }
+    }
+    return nb::make_tuple(copied(counts), copied(scores), copied(heads), copied(names));
+}
+
 // The arcs that a pruner left, one set per sentence.
 struct KeptArcs {
     std::vector<graph::ArcSet> sets;

@@ -16,6 +16,7 @@ void bind_linear(nb::module_& m);
 void bind_multiclass(nb::module_& m);
 void bind_sequence(nb::module_& m);
 void bind_tag(nb::module_& m);
+void bind_transition(nb::module_& m);
 void bind_segment(nb::module_& m);
 }
 
@@ -45,5 +46,6 @@ NB_MODULE(_core, m) {
     arbora::bind_multiclass(m);
     arbora::bind_sequence(m);
     arbora::bind_tag(m);
+    arbora::bind_transition(m);
     arbora::bind_segment(m);
 }

@@ -13,10 +13,7 @@ struct Tally {
     std::int64_t asked = 0, non_violations = 0;
 };
 
-struct Ranked {
-    std::vector<int> heads, labels;  // [n+1]
-    double score = 0.0;
-};
+using graph::Ranked;
 
 class Worker {
 public:

@@ -18,6 +18,12 @@ struct Answer {
     std::vector<SparseEntry> difference;  // with repeats
 };
 
+// One of the best trees of a sentence.
+struct Ranked {
+    std::vector<int> heads, labels;  // [n+1]
+    double score = 0.0;
+};
+
 inline Reply reply_of(Answer&& answer, const Weights& weights) {
     Reply reply{answer.loss, 0.0, coalesce(std::move(answer.difference))};
     reply.margin = weights.dot(reply.difference);

@@ -603,6 +603,36 @@ def apply_scripts(columns: ConllColumns, scripts: Sequence[str], chosen: numpy.t
     The same sentences with the lemmas that scripts make; the word in small letters where one does not fit.
     """
 
+class TransitionModel:
+    """A transition system with its features; see arbora.scorers.transition."""
+
+    def __init__(self, *, system: str, single_root: bool, moves: Sequence[Sequence[tuple[int, int, int]]], labels: Sequence[Sequence[tuple[int, int, int]]], label_count: int, seen: numpy.typing.NDArray[numpy.uint8], move_bits: int, label_bits: int, beam: int, most_labels: int) -> None: ...
+
+    @property
+    def weight_count(self) -> int: ...
+
+    def parse(self, sentences: Encoded, moves: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, keep_heads: bool, threads: int) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]: ...
+
+    def kbest(self, sentences: Encoded, moves: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, k: int, keep_heads: bool, threads: int) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]: ...
+
+class TransitionQuestions:
+    """
+    What a learner may ask about a treebank; see arbora.problems.transition.
+    """
+
+    def __init__(self, model: TransitionModel, sentences: Encoded, update: str, explores: bool, threads: int) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def weight_count(self) -> int: ...
+
+    def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
+
+    def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]: ...
+
+    def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]: ...
+
 SEGMENTER_CHARACTERS: int = 1
 
 SEGMENTER_FEATURES: int = 1

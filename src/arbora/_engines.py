@@ -1,7 +1,8 @@
 """What finds trees for a parser: one native call each for trees, and for trees with probabilities.
 
-GraphEngine   exact charts and arborescences, with exact sums where there are any
-CubeEngine    cube pruning; probabilities from a list of its best trees
+GraphEngine        exact charts and arborescences, with exact sums where there are any
+CubeEngine         cube pruning; probabilities from a list of its best trees
+TransitionEngine   from left to right, greedily or with a beam; probabilities likewise
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from arbora import _ranked
 from arbora._core import Encoded, GraphJudge, GraphModel, Pruning
 from arbora.confidence import Decode, Judgement, Temperatures
 from arbora.pruner import Pruner
-from arbora.scorers import CubeScorer, LinearScorer
+from arbora.scorers import CubeScorer, LinearScorer, TransitionScorer
 
 Floats: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int32]
@@ -25,7 +26,7 @@ Ints: TypeAlias = NDArray[np.int32]
 PrunerArguments: TypeAlias = tuple[GraphModel | None, Floats | None, Pruning]
 
 LISTED = 32
-"""Trees in the list from which cube pruning takes its probabilities, at least."""
+"""Trees in the list from which inexact search takes its probabilities, at least."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,28 +121,28 @@ class CubeEngine:
 
     def judging(self, sentences: Encoded, question: Question) -> Judge:
         """One search; each temperature weighs its trees anew."""
-        q = question
-        listed = max(LISTED, 2 * q.k)
+        q, listed = question, max(LISTED, 2 * question.k)
         found = self.scorer.cube.kbest(sentences, *self._native, listed, q.keep_heads, q.threads)
-        lengths = sentences.lengths
-        lists = list(_lists(lengths, *found))
-        ends = np.cumsum(lengths)[:-1]
-        came = zip(np.split(sentences.heads, ends), np.split(sentences.labels, ends), strict=True)
-        known = [_ranked.Known(heads, labels) for heads, labels in came] if len(lengths) else []
+        return _judging_lists(sentences, q, found, self.scorer)
 
-        def judge(t: Temperatures) -> Judgement:
-            asked = _ranked.Asked(
-                q.decode,
-                q.k,
-                t,
-                q.arc_table,
-                q.label_table,
-                self.scorer.label_count,
-                self.scorer.settings.roots,
-            )
-            return _ranked.judge(lists, known, asked)
 
-        return judge
+@dataclass(frozen=True)
+class TransitionEngine:
+    """From left to right, in time linear in the sentence's length."""
+
+    scorer: TransitionScorer
+    tree: Floats
+    labels: Floats | None
+
+    def trees(self, sentences: Encoded, *, keep_heads: bool, threads: int) -> tuple[Ints, Ints]:
+        """O(n beam)."""
+        return self.scorer.native.parse(sentences, self.tree, self.labels, keep_heads, threads)
+
+    def judging(self, sentences: Encoded, question: Question) -> Judge:
+        """One search; each temperature weighs its trees anew."""
+        q, listed = question, max(LISTED, 2 * question.k)
+        found = self.scorer.native.kbest(sentences, self.tree, self.labels, listed, q.keep_heads, q.threads)
+        return _judging_lists(sentences, q, found, self.scorer)
 
 
 def pruner_arguments(pruner: Pruner | None) -> PrunerArguments:
@@ -149,6 +150,29 @@ def pruner_arguments(pruner: Pruner | None) -> PrunerArguments:
     if pruner is None:
         return None, None, Pruning()
     return pruner.scorer.native, pruner.weights, pruner.settings.native
+
+
+def _judging_lists(
+    sentences: Encoded,
+    question: Question,
+    found: tuple[NDArray[np.int64], NDArray[np.float64], Ints, Ints],
+    scorer: CubeScorer | TransitionScorer,
+) -> Judge:
+    """Probabilities from lists of the best trees."""
+    q, lengths = question, sentences.lengths
+    lists = list(_lists(lengths, *found))
+    ends = np.cumsum(lengths)[:-1]
+    came = zip(np.split(sentences.heads, ends), np.split(sentences.labels, ends), strict=True)
+    known = [_ranked.Known(heads, labels) for heads, labels in came] if len(lengths) else []
+
+    def judge(t: Temperatures) -> Judgement:
+        shape = scorer.settings
+        asked = _ranked.Asked(
+            q.decode, q.k, t, q.arc_table, q.label_table, scorer.label_count, shape.trees, shape.roots
+        )
+        return _ranked.judge(lists, known, asked)
+
+    return judge
 
 
 def _lists(

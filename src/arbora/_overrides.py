@@ -21,13 +21,13 @@ def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p
     named = {name.removeprefix("parameters."): text for name, text in given.items()}
     if "learner" in named:
         config = with_learner(config, named["learner"])
-    factory: Any = learners.factory(config.learner)
+    factory: Any = learners.factory(config.learner_name)
     parameters = [parameter.name for parameter in factory.parameters() if parameter.name != "seed"]
     fields = {name: text for name, text in named.items() if name not in parameters}
     known = [*parameters, *_field_names(config)]
     for name, text in fields.items():
         if name not in known and name not in {other.rpartition(".")[2] for other in known}:
-            which = f"{option} {name}={text}: with the learner {config.learner}"
+            which = f"{option} {name}={text}: with the learner {config.learner_name}"
             raise InputError(f"{which}: {unknown('setting', name, known)}")
     config = merge(config, fields, option=option)
     try:
@@ -49,16 +49,18 @@ def with_learner(config: TrainConfig, name: str) -> TrainConfig:
 
 def lost_parameters(config: TrainConfig, name: str) -> list[str]:
     """Parameters of a configuration that another learner does not have."""
+    if name in (config.learner, config.learner_name):
+        return []
     factory: Any = learners.factory(name)
     known = {parameter.name for parameter in factory.parameters()}
-    return [] if name == config.learner else [each for each in config.parameters if each not in known]
+    return [each for each in config.parameters if each not in known]
 
 
 def say_lost(config: TrainConfig, name: str) -> str:
     """What to tell about them; nothing where there are none. The seed is a setting of its own, too."""
     lost = [each for each in lost_parameters(config, name) if each != "seed"]
     return (
-        f"{name} has no parameter {', '.join(lost)}: what is set for {config.learner} is left out"
+        f"{name} has no parameter {', '.join(lost)}: what is set for {config.learner_name} is left out"
         if lost
         else ""
     )

@@ -15,7 +15,7 @@ from arbora.data.encode import INPUT_COLUMNS, InputColumn
 from arbora.errors import InputError, ModelError
 from arbora.model_file import ModelFile
 from arbora.pruner import Pruner, PrunerSettings, pruner_scorer, require_rule
-from arbora.scorers import CubeSettings, GraphSettings
+from arbora.scorers import CubeSettings, GraphSettings, TransitionSettings
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -47,6 +47,19 @@ def load_cube(file: ModelFile) -> CubeSettings | None:
     if file.metadata.get("cube") is None:
         return None
     return from_dict(CubeSettings, file.entry("cube", dict))
+
+
+def load_transition(file: ModelFile, shape: GraphSettings) -> TransitionSettings | None:
+    """None for parsers of other kinds."""
+    if file.metadata.get("transition") is None:
+        return None
+    settings = from_dict(TransitionSettings, file.entry("transition", dict))
+    if file.metadata.get("cube") is not None or shape.trees != settings.trees or shape.labels == "staged":
+        raise InputError(
+            f"transition: expected {settings.trees} trees, labels joint or none and no other search with "
+            f"the system {settings.system}, got {shape.trees} trees with labels {shape.labels}"
+        )
+    return settings
 
 
 def read_names(file: ModelFile, name: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from arbora import inference
 from arbora.confidence import Decode, Judgement, Temperatures
-from arbora.interfaces import Roots
+from arbora.interfaces import Roots, Trees
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -76,6 +76,7 @@ class Asked:
     label_table: bool
     labels: int
     """How many different ones there are."""
+    trees: Trees
     roots: Roots
 
 
@@ -136,11 +137,12 @@ def _chosen(
     first, groups = trees.distinct()
     logs = np.log(np.maximum([shares[group].sum() for group in groups], 1e-300))
     if asked.k:
-        count = min(asked.k, len(first))
-        picked = first[:count]
+        # By their probabilities: several labellings of a tree add up.
+        order = np.argsort(-logs, kind="stable")[: asked.k]
+        picked = [first[i] for i in order]
         return (
             trees.heads[picked],
-            np.minimum(logs[:count], 0.0),
+            np.minimum(logs[order], 0.0),
             picked,
             trees.scores[picked] / asked.temperatures.trees,
         )
@@ -151,7 +153,7 @@ def _chosen(
     else:
         risk = trees.arc_table(asked.temperatures.risk * asked.temperatures.trees)
         scores = np.where(risk > 0.0, risk, -np.inf)
-        best = inference.argmax(scores, trees="projective", roots=asked.roots)
+        best = inference.argmax(scores, trees=asked.trees, roots=asked.roots)
         heads = best.heads[1:].astype(np.int32)
     same = [g for g, i in enumerate(first) if np.array_equal(trees.heads[i], heads)]
     if not same:

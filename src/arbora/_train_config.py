@@ -25,6 +25,7 @@ from arbora.pruner import PrunerSettings
 from arbora.registry import learners
 from arbora.scorers.cube import CubeSettings, Update
 from arbora.scorers.linear import Labels
+from arbora.scorers.transition import TransitionSettings
 
 CROSSING_SHARE = 0.005
 """With `trees="auto"`: above this share of crossing arcs, trees may cross."""
@@ -36,27 +37,30 @@ ROOTS_SHARE = 0.005
 class TrainConfig:
     """All settings of a training; what is `auto` is decided by the treebank, and stored as decided."""
 
-    parser: Literal["graph", "cube"] = "graph"
-    """graph: exact search, first and second order; cube: any order, labels with heads, by cube pruning."""
+    parser: Literal["graph", "cube", "transition"] = "graph"
+    """graph: exact search, first and second order; cube: any order, labels with heads, by cube pruning;
+    transition: from left to right, in linear time."""
     trees: Trees | Literal["auto"] = "auto"
     roots: Roots | Literal["auto"] = "auto"
     order: Literal[1, 2, 3, "auto"] = "auto"
-    """auto: 2, with cube pruning 3."""
+    """auto: 2, with cube pruning 3; transition parsers have none."""
     grandparents: bool = True
     labels: Labels | Literal["auto"] = "auto"
-    """auto: staged, with cube pruning joint."""
+    """auto: staged, with cube pruning and transitions joint."""
     features: str = "auto"
-    """A template set; auto: graph-v1, with cube pruning cube-v1."""
+    """A template set; auto: graph-v1, with cube pruning cube-v1, with transitions zhang-nivre-v1."""
     tree_bits: int | Literal["auto"] = "auto"
-    """auto: 22, with cube pruning 24."""
+    """auto: 22, with cube pruning and transitions 24."""
     label_bits: int = 22
     pruner: bool | Literal["auto"] = "auto"
-    """auto: yes."""
+    """auto: yes; transition parsers have none."""
     pruner_settings: PrunerSettings = field(default_factory=lambda: PrunerSettings(rule="auto"))
     cube: CubeSettings = field(default_factory=CubeSettings)
     update: Update | Literal["auto"] = "auto"
     """Of cube pruning: where in a tree weights are updated when search has gone wrong; auto: p-max."""
-    learner: str = "passive_aggressive"
+    transition: TransitionSettings = field(default_factory=TransitionSettings)
+    learner: str = "auto"
+    """auto: passive_aggressive, of transition parsers perceptron."""
     parameters: dict[str, int | float | str] = field(default_factory=dict)
     """Of the learner, by name; `arbora info learner NAME` lists them."""
     weights: Which = "averaged"
@@ -88,7 +92,7 @@ class TrainConfig:
             raise InputError(f"patience, seed: expected 0 or more, got {min(self.patience, self.seed)}")
         if self.weights not in get_args(Which):
             raise InputError(f"weights: expected {' or '.join(get_args(Which))}, got {self.weights!r}")
-        if self.decode != "same" and (self.order != 1 or self.parser == "cube"):
+        if self.decode != "same" and (self.order != 1 or self.parser != "graph"):
             raise InputError(
                 f"decode: expected same with order = {self.order} and parser = {self.parser}, got "
                 f"{self.decode!r}; other scores than those of arcs belong to the trees they were trained with"
@@ -99,30 +103,41 @@ class TrainConfig:
 
     def _check_parser(self) -> None:
         """InputError where some settings belong to another parser."""
+        self._check_unused()
         if self.parser == "graph" and self.order == 3:
             raise InputError('order: expected 1 or 2 with parser = "graph", got 3; choose parser = "cube"')
-        if self.parser != "cube":
-            self._check_unused()
-            return
-        if self.trees == "nonprojective":
+        if self.parser == "transition" and self.trees not in ("auto", self.transition.trees):
+            raise InputError(
+                f"trees: expected {self.transition.trees} with the system {self.transition.system}, got "
+                f"{self.trees}; arc-eager and arc-standard are for projective trees, swap for others"
+            )
+        if self.parser == "cube" and self.trees == "nonprojective":
             raise InputError(
                 'trees: expected projective with parser = "cube", got nonprojective; crossing arcs are found '
                 'with projectivize = "pseudo-projective"'
             )
-        if self.labels == "staged":
+        if self.parser != "graph" and self.labels == "staged":
             raise InputError(
-                'labels: expected joint or none with parser = "cube", got staged; it chooses heads and '
-                "labels together"
+                f'labels: expected joint or none with parser = "{self.parser}", got staged; it chooses heads '
+                "and labels together"
             )
 
     def _check_unused(self) -> None:
-        """InputError where settings of cube pruning are given to a parser that searches exactly."""
-        for name, is_given in (("update", self.update != "auto"), ("cube", self.cube != CubeSettings())):
-            if is_given:
-                raise InputError(f'{name}: only for parser = "cube", got one with parser = "{self.parser}"')
+        """InputError where settings are given that another parser has."""
+        for name, owners, is_given in (
+            ("update", ("cube",), self.update != "auto"),
+            ("cube", ("cube",), self.cube != CubeSettings()),
+            ("transition", ("transition",), self.transition != TransitionSettings()),
+            ("order", ("graph", "cube"), self.order in (2, 3)),
+            ("pruner", ("graph", "cube"), self.pruner is True),
+        ):
+            if is_given and self.parser not in owners:
+                wanted = " or ".join(f'"{owner}"' for owner in owners)
+                raise InputError(f'{name}: only for parser = {wanted}, got one with parser = "{self.parser}"')
 
     def _check_marks(self) -> None:
-        if self.trees == "nonprojective":
+        made = self.transition.trees if self.parser == "transition" else self.trees
+        if made == "nonprojective":
             raise InputError(
                 "projectivize: expected flatten or minimum-loss with trees = nonprojective, got "
                 "'pseudo-projective'; crossing arcs are found by one or the other"
@@ -132,6 +147,11 @@ class TrainConfig:
                 "projectivize: expected flatten or minimum-loss with labels = none, got 'pseudo-projective'; "
                 "its marks stand in labels"
             )
+
+    @property
+    def learner_name(self) -> str:
+        """The learner, also where it is `auto`."""
+        return str(PARSER_DEFAULTS[self.parser]["learner"]) if self.learner == "auto" else self.learner
 
     @staticmethod
     def elsewhere(name: str) -> str | None:
@@ -170,6 +190,48 @@ LAPLACE_PARAMETERS: dict[str, dict[str, int | float | str]] = {
     "mec": {"gamma": 10.0},
 }
 
+TRANSITION_PARAMETERS: dict[str, dict[str, int | float | str]] = {
+    "passive_aggressive": {"C": 0.01},
+    "mira": {"C": 0.01},
+}
+
+PARAMETERS = {"graph": DEFAULT_PARAMETERS, "cube": CUBE_PARAMETERS, "transition": TRANSITION_PARAMETERS}
+
+PARSERS = {
+    "graph": "exact search over trees whose scores are sums over arcs, siblings and grandparents",
+    "cube": "features of any order, heads and labels together, by cube pruning: slower and more accurate",
+    "transition": "from left to right in linear time, greedily (the fastest) or with a beam",
+}
+
+PARSER_DEFAULTS: dict[str, dict[str, Any]] = {
+    "graph": {
+        "order": 2,
+        "labels": "staged",
+        "features": "graph-v1",
+        "tree_bits": 22,
+        "pruner": True,
+        "learner": "passive_aggressive",
+    },
+    "cube": {
+        "order": 3,
+        "labels": "joint",
+        "features": "cube-v1",
+        "tree_bits": 24,
+        "pruner": True,
+        "update": "p-max",
+        "learner": "passive_aggressive",
+    },
+    "transition": {
+        "order": 1,
+        "labels": "joint",
+        "features": "zhang-nivre-v1",
+        "tree_bits": 24,
+        "pruner": False,
+        "learner": "perceptron",
+    },
+}
+"""What `auto` stands for where the treebank has no say."""
+
 
 def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] | None) -> TrainConfig:
     """A configuration however it is given; InputError where it is none."""
@@ -192,26 +254,20 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     """The configuration with all that is `auto` decided."""
     shape = TreebankShape.of(columns)
     cube = config.parser == "cube"
-    pick: dict[str, Any] = {}
-    if config.order == "auto":
-        pick["order"] = 3 if cube else 2
-    if config.labels == "auto":
-        pick["labels"] = "joint" if cube else "staged"
-    if config.features == "auto":
-        pick["features"] = "cube-v1" if cube else "graph-v1"
-    if config.trees == "auto":
+    pick: dict[str, Any] = {
+        name: value
+        for name, value in PARSER_DEFAULTS[config.parser].items()
+        if getattr(config, name) == "auto"
+    }
+    if config.parser == "transition":
+        pick["trees"], pick["transition"] = config.transition.trees, config.transition.resolved()
+    elif config.trees == "auto":
         may_cross = (
             shape.crossing_share > CROSSING_SHARE and config.projectivize != "pseudo-projective" and not cube
         )
         pick["trees"] = "nonprojective" if may_cross else "projective"
     if config.roots == "auto":
         pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
-    if config.update == "auto" and cube:
-        pick["update"] = "p-max"
-    if config.tree_bits == "auto":
-        pick["tree_bits"] = 24 if cube else 22
-    if config.pruner == "auto":
-        pick["pruner"] = True
     trees, order = (pick.get(name, getattr(config, name)) for name in ("trees", "order"))
     pick["pruner_settings"] = config.pruner_settings.resolved(trees, order)
     pick["parameters"] = chosen_learner(config).settings()
@@ -226,9 +282,8 @@ def chosen_learner(config: TrainConfig) -> Learner:
 def parser_defaults(config: TrainConfig) -> dict[str, int | float | str]:
     """What the learner's parameters are for parsers where nothing else is said."""
     if config.parameters.get("prior") == "laplace":
-        return LAPLACE_PARAMETERS.get(config.learner, {})
-    defaults = CUBE_PARAMETERS if config.parser == "cube" else DEFAULT_PARAMETERS
-    return defaults.get(config.learner, {})
+        return LAPLACE_PARAMETERS.get(config.learner_name, {})
+    return PARAMETERS[config.parser].get(config.learner_name, {})
 
 
 def learns_from_parts(config: TrainConfig) -> bool:
@@ -271,7 +326,7 @@ class TreebankShape:
 
 def make_learner(config: TrainConfig, parameters: dict[str, int | float | str]) -> Learner:
     """The learner of a configuration, with its seed where it has one; numbers may be given as text."""
-    factory: type[Learner] = learners.factory(config.learner)  # type: ignore[assignment]
+    factory: type[Learner] = learners.factory(config.learner_name)  # type: ignore[assignment]
     known = {parameter.name: parameter.kind for parameter in factory.parameters()}
     texts = {
         name: value
@@ -279,7 +334,7 @@ def make_learner(config: TrainConfig, parameters: dict[str, int | float | str]) 
         if isinstance(value, str) and known.get(name, str) is not str
     }
     seed = {"seed": config.seed} if "seed" in known and "seed" not in parameters else {}
-    return learners.create(config.learner, **{**parameters, **factory.parse(texts), **seed})
+    return learners.create(config.learner_name, **{**parameters, **factory.parse(texts), **seed})
 
 
 def storable(config: TrainConfig) -> dict[str, Any]:

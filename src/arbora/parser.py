@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from arbora import compact
 from arbora._core import Encoded
-from arbora._engines import CubeEngine, Engine, GraphEngine, Judge, Question
+from arbora._engines import CubeEngine, Engine, GraphEngine, Judge, Question, TransitionEngine
 from arbora._given import as_sentence, columns_of_input, several
 from arbora._lifts import load_lifts, restored_judgement, restored_trees
 from arbora._parser_file import (
     load_cube,
     load_pruner,
+    load_transition,
     read_columns,
     read_names,
     read_table,
@@ -49,8 +50,15 @@ from arbora.distribution import TreeDistribution
 from arbora.errors import InputError, ModelError, require_threads
 from arbora.model_file import ModelFile, read_model, write_model
 from arbora.pruner import Pruner
-from arbora.registry import features
-from arbora.scorers import CubeScorer, CubeSettings, GraphSettings, LinearScorer
+from arbora.registry import features, transition_features
+from arbora.scorers import (
+    CubeScorer,
+    CubeSettings,
+    GraphSettings,
+    LinearScorer,
+    TransitionScorer,
+    TransitionSettings,
+)
 
 logger = logging.getLogger("arbora")
 
@@ -78,6 +86,8 @@ class Parser(Reloaded):
     """How trees are searched by cube pruning; None: exactly."""
     label_filter: Floats | None = None
     """Of cube pruning: weights that tell which few labels of an arc to look at."""
+    transition: TransitionSettings | None = None
+    """How trees are made from left to right; None: as `cube` says."""
     pruner: Pruner | None = None
     lifts: PseudoProjective | None = None
     """How marks in labels tell of arcs that cross; None: there are none."""
@@ -87,35 +97,66 @@ class Parser(Reloaded):
     def __repr__(self) -> str:
         s = self.settings
         trees = s.trees if self.lifts is None else f"pseudo-projective ({self.lifts.encoding})"
-        search = "" if self.cube is None else f" by cube pruning, beam {self.cube.beam}"
-        return f"<Parser: {trees} trees, order {s.order}{search}, {len(self.plain_labels)} labels>"
+        how = f"order {s.order}"
+        if self.cube is not None:
+            how += f" by cube pruning, beam {self.cube.beam}"
+        if self.transition is not None:
+            how = f"{self.transition.system} transitions, beam {self.transition.beam}"
+        return f"<Parser: {trees} trees, {how}, {len(self.plain_labels)} labels>"
 
     def __post_init__(self) -> None:
-        scorer = self.make_scorer(self.settings, self.names, self.seen, self.cube)
+        scorer = self.make_scorer(self.settings, self.names, self.seen, self.cube or self.transition)
         object.__setattr__(self, "_scorer", scorer)
-        engine = (
-            CubeEngine(scorer, self.tree, self.labels, self.label_filter, self.pruner)
-            if isinstance(scorer, CubeScorer)
-            else GraphEngine(scorer, self.tree, self.labels, self.pruner)
-        )
-        object.__setattr__(self, "_engine", engine)
+        object.__setattr__(self, "_engine", self._make_engine(scorer))
         restorer = None if self.lifts is None else Restorer(self.lifts, self.names.labels)
         object.__setattr__(self, "_restorer", restorer)
 
+    @overload
     @staticmethod
     def make_scorer(
-        settings: GraphSettings, names: Names, seen: NDArray[np.uint8], cube: CubeSettings | None = None
-    ) -> LinearScorer:
-        """The scorer for a parser's settings."""
-        templates, labels = features.create(settings.features), len(names.labels)
-        if cube is None:
+        settings: GraphSettings, names: Names, seen: NDArray[np.uint8] | None, search: None = None
+    ) -> LinearScorer: ...
+    @overload
+    @staticmethod
+    def make_scorer(
+        settings: GraphSettings, names: Names, seen: NDArray[np.uint8] | None, search: TransitionSettings
+    ) -> TransitionScorer: ...
+    @overload
+    @staticmethod
+    def make_scorer(
+        settings: GraphSettings,
+        names: Names,
+        seen: NDArray[np.uint8] | None,
+        search: CubeSettings | TransitionSettings | None,
+    ) -> LinearScorer | TransitionScorer: ...
+    @staticmethod
+    def make_scorer(
+        settings: GraphSettings,
+        names: Names,
+        seen: NDArray[np.uint8] | None,
+        search: CubeSettings | TransitionSettings | None = None,
+    ) -> LinearScorer | TransitionScorer:
+        """The scorer for a parser's settings; `search`: how trees are found, None: exactly."""
+        labels = len(names.labels)
+        if isinstance(search, TransitionSettings):
+            states = transition_features.create(settings.features)
+            return TransitionScorer(settings, search, states, labels=labels, seen=seen)
+        templates = features.create(settings.features)
+        if search is None:
             return LinearScorer(settings, templates, labels=labels, seen=seen)
-        return CubeScorer(settings, cube, templates, labels=labels, seen=seen)
+        return CubeScorer(settings, search, templates, labels=labels, seen=seen)
+
+    def _make_engine(self, scorer: LinearScorer | TransitionScorer) -> Engine:
+        if isinstance(scorer, TransitionScorer):
+            return TransitionEngine(scorer, self.tree, self.labels)
+        if isinstance(scorer, CubeScorer):
+            return CubeEngine(scorer, self.tree, self.labels, self.label_filter, self.pruner)
+        return GraphEngine(scorer, self.tree, self.labels, self.pruner)
 
     @property
-    def scorer(self) -> LinearScorer:
-        """Scores of parts by these settings."""
-        scorer: LinearScorer = self._scorer  # type: ignore[attr-defined]
+    def scorer(self) -> LinearScorer | TransitionScorer:
+        """Scores of parts, or of moves, by these settings."""
+        scorer: LinearScorer | TransitionScorer = self._scorer  # type: ignore[attr-defined]
         return scorer
 
     @property
@@ -390,6 +431,7 @@ class Parser(Reloaded):
             "pruner": None if self.pruner is None else to_dict(self.pruner.settings),
             **({} if self.lifts is None else {"lifts": to_dict(self.lifts)}),
             **({} if self.cube is None else {"cube": to_dict(self.cube)}),
+            **({} if self.transition is None else {"transition": to_dict(self.transition)}),
             "tags": list(self.names.tags),
             "labels": list(self.names.labels),
             "columns": None if self.names.columns is None else list(self.names.columns),
@@ -416,8 +458,8 @@ class Parser(Reloaded):
         try:
             settings = from_dict(GraphSettings, file.entry("settings", dict))
             names = Names(read_names(file, "tags"), read_names(file, "labels"), read_columns(file))
-            scorer = LinearScorer(settings, features.create(settings.features), labels=len(names.labels))
-            cube = load_cube(file)
+            cube, transition = load_cube(file), load_transition(file, settings)
+            scorer = cls.make_scorer(settings, names, None, cube or transition)
             pruner = load_pruner(file, settings)
             lifts = load_lifts(file.metadata.get("lifts"), names)
             read_temperatures(file.entry("about", dict))
@@ -436,6 +478,7 @@ class Parser(Reloaded):
             label_filter=None
             if cube is None or settings.labels == "none"
             else read_table(file, "label_filter", scorer.size("labels")),
+            transition=transition,
             pruner=pruner,
             lifts=lifts,
             about=file.entry("about", dict),

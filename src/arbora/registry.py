@@ -12,7 +12,15 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from arbora.errors import InputError, unknown
-from arbora.features import CUBE_V1, GRAPH_V1, PRUNER_V1, TemplateSet
+from arbora.features import (
+    CUBE_V1,
+    GRAPH_V1,
+    NIVRE_V1,
+    PRUNER_V1,
+    ZHANG_NIVRE_V1,
+    TemplateSet,
+    TransitionTemplates,
+)
 from arbora.interfaces import Family, Learner
 
 T = TypeVar("T")
@@ -114,3 +122,7 @@ learners: Registry[Learner] = Registry("learner", _learners)
 features: Registry[TemplateSet] = Registry("feature set")
 for _templates in (GRAPH_V1, CUBE_V1, PRUNER_V1):
     features.register(_templates.name, lambda templates=_templates: templates)
+
+transition_features: Registry[TransitionTemplates] = Registry("feature set of transition parsers")
+for _sets in (ZHANG_NIVRE_V1, NIVRE_V1):
+    transition_features.register(_sets.name, lambda templates=_sets: templates)

@@ -51,9 +51,9 @@ from arbora.interfaces import Learner, Problem, Progress, Query
 from arbora.learners import Adagrad, PassiveAggressive, Perceptron
 from arbora.learners._online import require_answers
 from arbora.parser import Parser
-from arbora.problems import CubeProblem, FilterProblem, GraphProblem
+from arbora.problems import CubeProblem, FilterProblem, GraphProblem, TransitionProblem
 from arbora.pruner import Pruner, pruner_scorer, require_rule
-from arbora.scorers import CubeScorer, GraphSettings
+from arbora.scorers import CubeScorer, GraphSettings, LinearScorer
 from arbora.scorers.linear import Task
 from arbora.temperature import fit_temperatures
 
@@ -142,7 +142,8 @@ class Training:
         self.filled.set_heads(filled)
         self.seen = np.asarray(self.train.seen_labels(len(self.names.labels)))
         self.cube = self.config.cube if self.config.parser == "cube" else None
-        self.scorer = Parser.make_scorer(self.settings, self.names, self.seen, self.cube)
+        self.transition = self.config.transition if self.config.parser == "transition" else None
+        self.scorer = Parser.make_scorer(self.settings, self.names, self.seen, self.cube or self.transition)
         # Now, not after the stages before it.
         self._require_answers(self._learner(), self._problem())
         self.dev = None if dev is None else Dev(dev, self.names)
@@ -179,15 +180,16 @@ class Training:
         if missing:
             c = self.config
             changes = ["order 1 (--order 1)"] if self.settings.order > 1 else []
-            if self.cube is not None:
+            if self.config.parser != "graph":
                 changes.append("exact search (--parser graph)")
             if Query.ARC_MARGINALS.value in missing and c.labels == "joint":  # which only heads have
                 changes.append("staged labels (--labels staged)")
             choices = [" with ".join(changes)] if changes else []
             choices.append("another learner (`arbora list learners` says what each needs)")
+            which = f"{c.trees} trees of order {c.order}" if self.transition is None else "transition parsers"
             raise InputError(
-                f"the learner {learner.name} needs {', '.join(missing)}, which {c.trees} trees of order "
-                f"{c.order} with labels {c.labels} do not answer; choose {' or '.join(choices)}"
+                f"the learner {learner.name} needs {', '.join(missing)}, which {which} with labels "
+                f"{c.labels} do not answer; choose {' or '.join(choices)}"
             )
         require_answers(learner, problem)
 
@@ -247,6 +249,7 @@ class Training:
         return best, interrupted
 
     def _labels_stage(self, done: dict[str, Floats]) -> Stage:
+        assert isinstance(self.scorer, LinearScorer)  # labels of transition parsers come with their arcs
         problem = GraphProblem(self.scorer, self.train, "labels", threads=self.threads)
         learner = replace(LABEL_PROBABILITIES if self.sums else LABEL_LEARNER, seed=self.config.seed)
         return Stage(name="labels", learner=learner, problem=problem, judge=None, patience=0)
@@ -294,12 +297,16 @@ class Training:
 
     def _problem(self, arcs: KeptArcs | None = None, label_filter: Floats | None = None) -> Problem:
         """What the learner is asked to solve."""
+        if self.transition is not None:
+            scorer = Parser.make_scorer(self.settings, self.names, self.seen, self.transition.in_training)
+            return TransitionProblem(scorer, self.train, threads=self.threads)
         if isinstance(self.scorer, CubeScorer):
             update, threads = self.config.update, self.threads
             assert update != "auto"
             return CubeProblem(
                 self.scorer, self.train, update, arcs=arcs, label_filter=label_filter, threads=threads
             )
+        assert isinstance(self.scorer, LinearScorer)
         return GraphProblem(self.scorer, self.train, self._task, arcs=arcs, threads=self.threads)
 
     def _kept_arcs(self, done: dict[str, Floats]) -> KeptArcs | None:
@@ -333,6 +340,7 @@ class Training:
             tree=np.ascontiguousarray(tree),
             labels=labels,
             cube=self.cube,
+            transition=self.transition,
             label_filter=label_filter,
             pruner=self._pruner(done),
             lifts=self.lifts,

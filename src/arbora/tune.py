@@ -150,7 +150,7 @@ def tune(
         seed = (config or TrainConfig()).seed
         pairs = [*fold_pairs(columns, folds, seed)]
     watcher = observer or SilentTuning()
-    for learner in dict.fromkeys(point.learner for _, point in points):
+    for learner in dict.fromkeys(point.learner_name for _, point in points):
         if told := say_lost(config or TrainConfig(), learner):
             watcher.note(told)
     watcher.trials(len(points) * len(pairs))

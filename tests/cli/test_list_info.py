@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from arbora.cli.main import app
-from arbora.registry import families, features, learners
+from arbora.registry import families, features, learners, transition_features
 
 
 def run(*arguments):
@@ -87,9 +87,9 @@ def test_a_terminal_gets_a_table(run_in_terminal):
 def test_features():
     header, *rows = (line.split("\t") for line in run("list", "features").stdout.splitlines())
     assert header == ["name", "templates", "what"]
-    assert [row[0] for row in rows] == list(features)
+    assert [row[0] for row in rows] == [*features, *transition_features]
     described = json.loads(run("list", "features", "--json").stdout)
-    for name, each in zip(features, described, strict=True):
+    for name, each in zip(features, described, strict=False):
         made = features.create(name)
         counts = {part: len(templates) for part, templates in made.compiled.items() if templates}
         counts |= {group.name: len(group.compiled(labelled=True)) for group in made.contexts}
@@ -97,6 +97,22 @@ def test_features():
         assert json.loads(run("info", "features", name, "--json").stdout) == each
         assert f"arcs\t{each['templates']['arcs'][0]}\n" in run("info", "features", name).stdout
     assert run("info", "features", "graph-v0").exit_code == 2
+
+
+def test_features_of_transitions():
+    for name in transition_features:
+        each = json.loads(run("info", "features", name, "--json").stdout)
+        compiled = transition_features.create(name).compiled
+        assert len(each["templates"]["labels"]) == len(compiled["labels"])
+        assert f"moves\t{each['templates']['moves'][0]}\n" in run("info", "features", name).stdout
+
+
+def test_parsers():
+    header, *rows = (line.split("\t") for line in run("list", "parsers").stdout.splitlines())
+    assert header == ["name", "features", "what"]
+    described = json.loads(run("list", "parsers", "--json").stdout)
+    assert [row[0] for row in rows] == [each["name"] for each in described] == ["graph", "cube", "transition"]
+    assert described[2]["defaults"]["features"] == "zhang-nivre-v1"
 
 
 def test_a_model(arbora, model, parser):

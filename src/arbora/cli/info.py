@@ -160,7 +160,8 @@ def features(
     """Say what a template set looks at: every template, by the kind of part that it scores.
 
     Atoms are role.field: h head, d dependent, s sibling, g grandparent, b each word between; h-1 stands
-    before the head.
+    before the head. Of transition parsers: l and r, the words between which an arc may be made; u below l on
+    the stack, n and m next in the buffer; lh the head of l, ll and lr its outermost dependents.
 
     Examples: arbora info features graph-v1; arbora info features pruner-v1 --json
     """
@@ -307,8 +308,11 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
         yield from _flat(metadata.get("settings"), "settings")
     elif isinstance(metadata.get("settings"), Mapping):
         chosen = {**(config if isinstance(config, Mapping) else {}), **metadata["settings"]}
+        if metadata.get("transition") is not None:
+            chosen.pop("order", None)  # which only parts of trees have
         yield "settings", ", ".join(f"{name} {chosen[name]}" for name in MAIN_SETTINGS if name in chosen)
     yield from _flat(metadata.get("cube"), "cube")
+    yield from _flat(metadata.get("transition"), "transition")
     yield from _flat(metadata.get("lifts"), "lifts")
     if isinstance(about, Mapping):
         scores = about.get("dev")

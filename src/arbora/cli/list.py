@@ -14,7 +14,7 @@ from rich.text import Text
 from arbora.cli.console import make_console
 from arbora.errors import unknown
 from arbora.interfaces import Family, Query
-from arbora.registry import families, features, learners
+from arbora.registry import families, features, learners, transition_features
 
 
 def _kind(name: str) -> str:
@@ -26,7 +26,9 @@ def _kind(name: str) -> str:
 def list_kind(
     kind: Annotated[
         str,
-        typer.Argument(metavar="KIND", callback=_kind, help="One of: families, learners, features, studies."),
+        typer.Argument(
+            metavar="KIND", callback=_kind, help="One of: families, learners, features, parsers, studies."
+        ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: a list of objects.")] = False,
 ) -> None:
@@ -75,7 +77,7 @@ def list_learners(as_json: bool) -> None:
 
 def list_features(as_json: bool) -> None:
     """All template sets, with how many templates they have for what."""
-    described = [describe_features(name) for name in features]
+    described = [describe_features(name) for name in (*features, *transition_features)]
     if as_json:
         print(json.dumps(described, ensure_ascii=False, indent=1))
         return
@@ -88,6 +90,21 @@ def list_features(as_json: bool) -> None:
         for each in described
     ]
     print_rows(("name", "templates", "what"), rows)
+
+
+def list_parsers(as_json: bool) -> None:
+    """All kinds of parsers, with the features and the order that they have unless told otherwise."""
+    from arbora._train_config import PARSER_DEFAULTS, PARSERS  # see list_studies
+
+    described = [
+        {"name": name, "summary": summary, "defaults": PARSER_DEFAULTS[name]}
+        for name, summary in PARSERS.items()
+    ]
+    if as_json:
+        print(json.dumps(described, ensure_ascii=False, indent=1))
+        return
+    rows = [(name, PARSER_DEFAULTS[name]["features"], summary) for name, summary in PARSERS.items()]
+    print_rows(("name", "features", "what"), rows)
 
 
 def list_studies(as_json: bool) -> None:
@@ -107,6 +124,7 @@ KINDS = {
     "families": list_families,
     "learners": list_learners,
     "features": list_features,
+    "parsers": list_parsers,
     "studies": list_studies,
 }
 
@@ -187,16 +205,10 @@ class FeaturesDescription(TypedDict):
 
 def describe_features(name: str) -> FeaturesDescription:
     """What `arbora list` and `arbora info` say about a template set."""
-    made = features.create(name)
-    texts = {
-        "arcs": made.arcs,
-        "siblings": made.siblings,
-        "grandparents": made.grandparents,
-        "labels": made.labels,
-        **{group.name: group.templates for group in made.contexts},
-    }
+    made = (transition_features if name in transition_features else features).create(name)
     lines = {
-        part: [line.partition("#")[0].split() for line in text.splitlines()] for part, text in texts.items()
+        part: [line.partition("#")[0].split() for line in text.splitlines()]
+        for part, text in made.texts.items()
     }
     templates = {part: [" ".join(line) for line in found if line] for part, found in lines.items()}
     return {

@@ -48,6 +48,7 @@ class ParserChoice(StrEnum):
 
     GRAPH = "graph"
     CUBE = "cube"
+    TRANSITION = "transition"
 
 
 class UpdateChoice(StrEnum):
@@ -125,7 +126,8 @@ ParserOption: TypeAlias = Annotated[
     ParserChoice | None,
     typer.Option(
         help="graph: exact search (the default); cube: features of any order, heads and labels together, by "
-        "inexact search: slower and more accurate."
+        "inexact search: slower and more accurate; transition: from left to right, in linear time: the "
+        "fastest (-p transition.beam=64: more accurate)."
     ),
 ]
 UpdateOption: TypeAlias = Annotated[
@@ -145,7 +147,7 @@ LabelsOption: TypeAlias = Annotated[
     LabelsChoice | None,
     typer.Option(
         help="Chosen on the finished tree (staged), together with it (joint), or not at all (none). "
-        "Default: staged; joint with --parser cube."
+        "Default: staged; joint with --parser cube or transition."
     ),
 ]
 EpochsOption: TypeAlias = Annotated[int | None, typer.Option(min=1, help="Passes over TRAIN at most.")]

@@ -179,6 +179,7 @@ def train_files(
     - `arbora train train.conllu --dev dev.conllu -o da.arbora`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --learner mira -p C=0.1 --order 1`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser cube`
+    - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser transition -p transition.beam=64`
     - `arbora train train.conllu -o da.arbora --config best.toml --compact`
     """
     chosen = choose_treebanks(files, dev, quiet=quiet)
@@ -350,8 +351,8 @@ class Report:
         lines = [
             f"{self.model}: {self._bytes():,} bytes, after {show_seconds(self.seconds)}",
             f"epoch {self.trained.best_epoch} of the tree stage: {on_dev}",
-            f"{trees} trees, {config['roots']} root, order {config['order']}, "
-            f"labels {config['labels']}, {config['learner']}",
+            f"{trees} trees, {config['roots']} root, {_how(config)}, labels {config['labels']}, "
+            f"{config['learner']}",
         ]
         of_parts = self.trained.pipeline.about["dev"]
         if before := {name: value for name, value in of_parts.items() if name not in scores}:
@@ -383,6 +384,13 @@ class Report:
 
     def _bytes(self) -> int:
         return Path(self.model).stat().st_size
+
+
+def _how(config: dict[str, Any]) -> str:
+    """What tells parsers apart."""
+    if config["parser"] == "transition":
+        return f"{config['transition']['system']} transitions, beam {config['transition']['beam']}"
+    return f"order {config['order']}"
 
 
 def _differences(scores: dict[str, Scores]) -> str:

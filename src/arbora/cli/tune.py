@@ -157,7 +157,7 @@ def tune_files(
     values = {name: _values(name, text) for name, text in pairs(grid, "--grid").items()}
     with told_as_usage():
         points = list(combinations(values, base))  # before any file is read
-    require_in_all(parameters or [], base, (point.learner for _, point in points))
+    require_in_all(parameters or [], base, (point.learner_name for _, point in points))
     with session(lenient=lenient):
         labelled = base.labels != "none"
         partial = bool(chosen.dev) and all_learn_from_parts(point for _, point in points)

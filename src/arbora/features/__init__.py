@@ -1,8 +1,20 @@
 """Versioned template sets, one per file."""
 
 from arbora.features._templates import ContextGroup, TemplateSet
+from arbora.features._transitions import TransitionTemplates
 from arbora.features.cube_v1 import CUBE_V1
 from arbora.features.graph_v1 import GRAPH_V1
+from arbora.features.nivre_v1 import NIVRE_V1
 from arbora.features.pruner_v1 import PRUNER_V1
+from arbora.features.zhang_nivre_v1 import ZHANG_NIVRE_V1
 
-__all__ = ["CUBE_V1", "GRAPH_V1", "PRUNER_V1", "ContextGroup", "TemplateSet"]
+__all__ = [
+    "CUBE_V1",
+    "GRAPH_V1",
+    "NIVRE_V1",
+    "PRUNER_V1",
+    "ZHANG_NIVRE_V1",
+    "ContextGroup",
+    "TemplateSet",
+    "TransitionTemplates",
+]

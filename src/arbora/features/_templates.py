@@ -95,6 +95,17 @@ class TemplateSet:
     labels: str = ""
     contexts: tuple[ContextGroup, ...] = ()
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The templates by what they score."""
+        return {
+            "arcs": self.arcs,
+            "siblings": self.siblings,
+            "grandparents": self.grandparents,
+            "labels": self.labels,
+            **{group.name: group.templates for group in self.contexts},
+        }
+
     @cached_property
     def compiled(self) -> dict[str, list[Template]]:
         """Atoms as (role, offset, field) numbers, by kind of part; InputError at the first that is none."""

@@ -5,6 +5,7 @@ from arbora.problems.filter import FilterProblem
 from arbora.problems.graph import GraphProblem, Watched
 from arbora.problems.multiclass import MulticlassProblem
 from arbora.problems.sequence import SequenceProblem
+from arbora.problems.transition import TransitionProblem
 
 __all__ = [
     "CubeProblem",
@@ -12,5 +13,6 @@ __all__ = [
     "GraphProblem",
     "MulticlassProblem",
     "SequenceProblem",
+    "TransitionProblem",
     "Watched",
 ]

@@ -2,5 +2,13 @@
 
 from arbora.scorers.cube import CubeScorer, CubeSettings
 from arbora.scorers.linear import GraphSettings, LinearScorer
+from arbora.scorers.transition import TransitionScorer, TransitionSettings
 
-__all__ = ["CubeScorer", "CubeSettings", "GraphSettings", "LinearScorer"]
+__all__ = [
+    "CubeScorer",
+    "CubeSettings",
+    "GraphSettings",
+    "LinearScorer",
+    "TransitionScorer",
+    "TransitionSettings",
+]

@@ -1,0 +1,121 @@
+"""Scores of a transition parser's moves and labels, sums of hashed weights, and the search with them.
+
+See core/transition: states, systems and features; core/search: greedy and beam search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._core import TransitionModel
+from arbora.errors import InputError
+from arbora.features import TransitionTemplates
+from arbora.interfaces import Trees
+from arbora.scorers.linear import GraphSettings, Task
+
+System: TypeAlias = Literal["arc-eager", "arc-standard", "swap"]
+BeamUpdate: TypeAlias = Literal["early", "max-violation", "standard"]
+Oracle: TypeAlias = Literal["dynamic", "static"]
+
+WIDEST_BEAM = 10_000
+TRAINING_BEAM = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransitionSettings:
+    """How a transition parser goes through a sentence; stored in the model."""
+
+    system: System = "arc-eager"
+    """arc-eager and arc-standard: projective trees; swap: trees that may cross."""
+    beam: int = 1
+    """States that go on after each step; 1: greedy."""
+    training_beam: int | Literal["auto"] = "auto"
+    """States that go on while it is trained; auto: 8 at most, which is enough and several times faster."""
+    most_labels: int = 2
+    """Labels of an arc that go into the beam, at most."""
+    update: BeamUpdate = "max-violation"
+    """With a beam: after how many steps of training the right sequence is held against the one found."""
+    oracle: Oracle | Literal["auto"] = "auto"
+    """Without: dynamic: training goes its own ways; static: those of the right trees. auto: dynamic with the
+    system arc-eager, which alone has such an oracle."""
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("system", self.system, get_args(System)),
+            ("update", self.update, get_args(BeamUpdate)),
+            ("oracle", self.oracle, (*get_args(Oracle), "auto")),
+        ):
+            if value not in known:
+                raise InputError(f"{name}: expected {' or '.join(known)}, got {value!r}")
+        if (self.beam == 1) != (self.training_beam == 1) and self.training_beam != "auto":
+            raise InputError(
+                f"training_beam: expected auto or {'1' if self.beam == 1 else 'more than 1'} with beam = "
+                f"{self.beam}, got {self.training_beam}; parsers without a beam are trained in another way"
+            )
+        if self.oracle == "dynamic" and self.system != "arc-eager":
+            raise InputError(f"oracle: expected static or auto with the system {self.system}, got dynamic")
+        widths = {"beam": self.beam, "training_beam": self.training_beam, "most_labels": self.most_labels}
+        for name, width in widths.items():
+            if width != "auto" and not 1 <= width <= WIDEST_BEAM:
+                raise InputError(f"{name}: expected 1 to {WIDEST_BEAM}, got {width!r}")
+
+    @property
+    def trees(self) -> Trees:
+        """Which trees the system makes."""
+        return "nonprojective" if self.system == "swap" else "projective"
+
+    def resolved(self) -> TransitionSettings:
+        """With what is `auto` decided."""
+        oracle, width = self.oracle, self.training_beam
+        if oracle == "auto":
+            oracle = "dynamic" if self.system == "arc-eager" else "static"
+        if width == "auto":
+            width = min(self.beam, TRAINING_BEAM)
+        return replace(self, oracle=oracle, training_beam=width)
+
+    @property
+    def in_training(self) -> TransitionSettings:
+        """With the beam of training."""
+        made = self.resolved()
+        assert made.training_beam != "auto"
+        return replace(made, beam=made.training_beam)
+
+
+class TransitionScorer:
+    """A transition system with its features."""
+
+    def __init__(
+        self,
+        settings: GraphSettings,
+        search: TransitionSettings,
+        templates: TransitionTemplates,
+        *,
+        labels: int = 0,
+        seen: NDArray[np.uint8] | None = None,
+    ) -> None:
+        """As of `LinearScorer`."""
+        self.settings = settings
+        self.search = search
+        self.label_count = count = 0 if settings.labels == "none" else labels
+        if seen is None:
+            seen = np.ones(64 * 64 * count, dtype=np.uint8)
+        self.native = TransitionModel(
+            **templates.compiled,
+            system=search.system,
+            single_root=settings.roots == "single",
+            label_count=count,
+            seen=seen[: 64 * 64 * count],
+            move_bits=settings.tree_bits,
+            label_bits=settings.label_bits,
+            beam=search.beam,
+            most_labels=search.most_labels,
+        )
+
+    def size(self, task: Task = "joint") -> int:
+        """The length of a weight vector: of moves (tree), of labels, or of both (joint)."""
+        moves, labels = 1 << self.settings.tree_bits, 1 << self.settings.label_bits
+        return {"tree": moves, "labels": labels, "joint": int(self.native.weight_count)}[task]

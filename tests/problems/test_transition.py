@@ -1,0 +1,151 @@
+"""Learning of transition parsers: what they answer, with a beam and without, and what learners make of it."""
+
+import numpy as np
+import pytest
+from graph_toys import treebank
+
+from arbora._core import Weights
+from arbora.data.encode import Names
+from arbora.errors import InputError
+from arbora.interfaces import Query
+from arbora.problems import TransitionProblem
+from arbora.registry import learners, transition_features
+from arbora.scorers import GraphSettings, TransitionScorer, TransitionSettings
+
+COLUMNS = treebank(25, seed=5)
+CROSSING = treebank(25, seed=6, nonprojective=0.6)
+SYSTEMS = ("arc-eager", "arc-standard", "swap")
+BEAMS = ({"beam": 1}, *({"beam": 4, "update": update} for update in ("early", "max-violation", "standard")))
+
+
+def problem(
+    columns=COLUMNS, *, labels="joint", roots="single", threads=1, features="zhang-nivre-v1", **search
+):
+    made = TransitionSettings(**search)
+    shape = GraphSettings(
+        trees=made.trees, roots=roots, order=1, labels=labels, features=features, tree_bits=16, label_bits=14
+    )
+    names = Names.of(columns)
+    templates = transition_features.create(features)
+    scorer = TransitionScorer(shape, made, templates, labels=len(names.labels))
+    return TransitionProblem(scorer, names.encode(columns), threads=threads)
+
+
+def learned(made, epochs=2):
+    w = Weights(made.size)
+    for _ in range(epochs):
+        for i in range(len(made)):
+            w.add(made.answer(i, w, Query.ARGMAX).difference, 1.0)
+    return w
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("search", BEAMS, ids=lambda s: s.get("update", "greedy"))
+@pytest.mark.parametrize("query", [Query.ARGMAX, Query.COST_AUGMENTED])
+def test_answers_are_violations(system, search, query):
+    made = problem(system=system, **search)
+    w = learned(made, 1)
+    wrong = 0
+    for i in range(len(made)):
+        answer = made.answer(i, w, query)
+        assert answer.loss >= 0
+        assert answer.margin == pytest.approx(w.dot(answer.difference), abs=1e-4)
+        assert (answer.loss == 0) == (len(answer.difference) == 0) or answer.difference.norm2 == 0
+        wrong += answer.loss > 0
+        if search.get("update", "early") != "standard" and query is Query.ARGMAX:
+            assert answer.margin <= 1e-4  # what was found has the better score
+    assert wrong
+
+
+@pytest.mark.parametrize("search", BEAMS, ids=lambda s: s.get("update", "greedy"))
+def test_training_learns_by_heart(search):
+    made = problem(**search)
+    w = learned(made, 12)
+    final = sum(made.answer(i, w, Query.ARGMAX).loss for i in range(len(made)))
+    assert final <= 2
+
+
+def test_swap_learns_crossing_arcs():
+    made = problem(CROSSING, system="swap")
+    w = learned(made, 12)
+    assert sum(made.answer(i, w, Query.ARGMAX).loss for i in range(len(made))) <= 5
+
+
+@pytest.mark.parametrize("features", list(transition_features))
+def test_every_feature_set_learns(features):
+    made = problem(features=features)
+    first = sum(made.answer(i, Weights(made.size), Query.ARGMAX).loss for i in range(len(made)))
+    w = learned(made, 4)
+    assert sum(made.answer(i, w, Query.ARGMAX).loss for i in range(len(made))) < first / 5
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_sums_do_not_depend_on_threads(beam):
+    one, two = problem(beam=beam), problem(beam=beam, threads=2)
+    w = learned(one, 1)
+    every = np.arange(len(one), dtype=np.int64)
+    a, b = (made.total(every, w, Query.COST_AUGMENTED) for made in (one, two))
+    assert a.loss == pytest.approx(sum(one.answer(i, w, Query.COST_AUGMENTED).loss for i in range(len(one))))
+    assert (a.loss, a.margin) == (b.loss, b.margin)
+    assert np.array_equal(a.difference.indices, b.difference.indices)
+    assert np.array_equal(a.difference.values, b.difference.values)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_candidates_are_whole_trees_with_costs_of_links(system):
+    made = problem(system=system, beam=4)
+    w = learned(made, 1)
+    for i in range(len(made)):
+        found = made.candidates(i, w, 6)
+        assert 1 <= len(found) <= 6
+        for each in found:
+            assert (2 * each.loss).is_integer()
+            assert each.loss > 0 or len(each.difference) == 0
+        margins = [each.margin for each in found if each.loss > 0]
+        assert margins == sorted(margins) or margins == pytest.approx(sorted(margins), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("perceptron", {}),
+        ("passive_aggressive", {"C": 0.1}),
+        ("mira", {"C": 0.1, "k": 3}),
+        ("mira", {"C": 0.1}),
+    ],
+)
+@pytest.mark.parametrize("beam", [1, 4])
+def test_learners_train_it(name, parameters, beam):
+    made = problem(beam=beam)
+    fitted = learners.create(name, epochs=6, **parameters).fit(made)
+    assert fitted.history[-1].loss < fitted.history[0].loss / 2
+
+
+def test_trees_that_a_system_cannot_make_are_refused():
+    with pytest.raises(InputError, match="expected a projective tree, got crossing arcs"):
+        problem(CROSSING)
+    encoded = Names.of(COLUMNS).encode(COLUMNS)
+    heads = np.array(COLUMNS.heads)
+    heads[:] = 0
+    encoded.set_heads(heads)
+    made = problem().scorer
+    with pytest.raises(InputError, match="expected a tree with one root"):
+        TransitionProblem(made, encoded)
+    heads[3] = -1
+    encoded.set_heads(heads)
+    with pytest.raises(InputError, match="expected a head to learn from"):
+        TransitionProblem(made, encoded)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"system": "arc-hybrid"}, "system: expected arc-eager or arc-standard or swap"),
+        ({"beam": 0}, "beam: expected 1 to 10000, got 0"),
+        ({"update": "late"}, "update: expected early"),
+        ({"oracle": "dynamic", "system": "swap"}, "oracle: expected static or auto with the system swap"),
+    ],
+)
+def test_settings_that_do_not_fit(options, message):
+    with pytest.raises(InputError, match=message):
+        TransitionSettings(**options)
