@@ -102,10 +102,11 @@ class TreeTask:
         """Of what the first sample has to learn from, each fold in turn held out."""
         sentences = self._drawn(self.material.train, self.rules.train_words, 0)
         count = self.rules.folds
-        pieces = [(sentences[fold::count], fold) for fold in range(count)]
         return [
-            self._part([each for i, each in enumerate(sentences) if i % count != fold], piece)
-            for piece, fold in pieces
+            self._part(
+                [each for i, each in enumerate(sentences) if i % count != fold], sentences[fold::count]
+            )
+            for fold in range(count)
         ]
 
     def _sample(self, number: int) -> Sentences:
