@@ -54,8 +54,8 @@ void make_model(Model* self, const std::string& system, bool single_root, const 
     Model model(system_of(system, single_root), templates(transition::Kind::moves, moves), templates(transition::Kind::labels, labels));
     model.move_size = table_size(move_bits, "move_bits");
     model.label_size = table_size(label_bits, "label_bits");
-    if (label_count < 0 || static_cast<std::uint32_t>(label_count) > model.label_size / 2)
-        throw InputError("label_count: expected 0 to " + std::to_string(model.label_size / 2) + ", got " + std::to_string(label_count));
+    const int most = std::min(transition::kMostLabels, static_cast<int>(model.label_size / 2));
+    if (label_count < 0 || label_count > most) throw InputError("label_count: expected 0 to " + std::to_string(most) + ", got " + std::to_string(label_count));
     const std::size_t flags = std::size_t{feature::kTags} * feature::kTags * static_cast<std::size_t>(label_count);
     if (seen.size() != flags) throw InputError("seen: expected " + std::to_string(flags) + " flags, got " + std::to_string(seen.size()));
     model.labels = label_count;

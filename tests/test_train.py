@@ -428,7 +428,7 @@ def test_a_checkpoint_that_cannot_be_written(tmp_path):
 
 
 def test_training_has_defaults():
-    assert TrainConfig().learner in learners
+    assert TrainConfig().learner_name in learners
     few = "".join(sentence.to_conllu() for sentence in generate(3, seed=1, longest=8))
     assert train(parse_text(few, "conllu")).parser.settings.tree_bits == 22
 

@@ -10,7 +10,6 @@ namespace arbora::transition {
 namespace {
 
 constexpr std::uint32_t kLeftward = 0x27d4eb2fU;
-constexpr int kMostCounted = 7;
 
 // Rows of nobody and of nobody's neighbours.
 const std::uint32_t* absent_words() {
@@ -29,7 +28,7 @@ constexpr std::size_t at(Extra extra) { return static_cast<std::size_t>(extra) -
 
 Features::Features(const Model& model) : model_(&model), move_rows_(model.moves.size()), label_rows_(model.label_templates.size()) {
     for (int label = kNoArc; label < model.labels; ++label) label_values_.push_back(label_value(label));
-    for (int count = 0; count < kMostCounted; ++count) count_values_.push_back(count_value(count));
+    for (int count = 0; count <= kMostCounted; ++count) count_values_.push_back(count_value(count));
     for (unsigned bin = 0; bin <= feature::kDistances; ++bin) distance_values_.push_back(distance_value(bin));
 }
 
@@ -53,7 +52,7 @@ void Features::set_dependents(Role outermost, const Dependents& side) {
 
 void Features::set_item(Role role, const Item& item) {
     auto& extras = context_.extras[at(role)];
-    const auto count = [&](const Dependents& side) { return count_values_[std::min<std::size_t>(side.count, kMostCounted - 1)]; };
+    const auto count = [&](const Dependents& side) { return count_values_[static_cast<std::size_t>(std::min(side.count, kMostCounted))]; };
     set_word(role, item.word);
     set_label(role, item.attached ? item.label : kNoArc);
     extras[at(Extra::lefts)] = count(item.left);

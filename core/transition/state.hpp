@@ -33,6 +33,8 @@ struct Action {
     bool operator==(const Action&) const = default;
 };
 
+inline constexpr int kMostLabels = 32'767;  // what an action has room for
+
 struct Arc {
     int head = -1, dep = -1;
 };
@@ -41,7 +43,7 @@ struct Arc {
 struct Dependents {
     std::array<std::int32_t, 2> words{-1, -1};  // the outermost, and the next one towards the head
     std::array<std::int16_t, 2> labels{-1, -1};
-    std::uint16_t count = 0;
+    std::int32_t count = 0;
     std::uint64_t label_set = 0;  // bit l mod 64 for each label l
 };
 

@@ -11,8 +11,6 @@ namespace arbora::transition {
 
 namespace {
 
-constexpr int kMostCounted = 6;  // dependents; more are as this many
-
 std::uint64_t code(Kind kind, std::size_t number, std::size_t atom) { return (static_cast<std::uint64_t>(kind) + 32) << 40 | number << 8 | atom; }
 
 void check(Kind kind, const Atom& atom) {

@@ -75,6 +75,7 @@ private:
     std::vector<Term> terms_;
 };
 
+inline constexpr int kMostCounted = 6;  // dependents; more are as this many
 inline constexpr int kNoArc = -2;  // instead of a label; -1: an arc without one
 
 // Values of what is no text.

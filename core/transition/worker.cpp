@@ -67,7 +67,7 @@ Moves right_moves(const S& system, const Space& space, const State& state, Moves
 }  // namespace
 
 template <class S>
-std::vector<int> Worker::search(const S& system, const feature::Sentence& sentence, bool keep_heads, int beam, int most_labels) {
+std::vector<int> Worker::find_states(const S& system, const feature::Sentence& sentence, bool keep_heads, int beam, int most_labels) {
     Scorer<S> scorer(system, features_);
     const auto run = [&](const auto& allowed) -> std::vector<int> {
         if (beam > 1) return search::Beam<S, Scorer<S>>(system, space_, scorer, beam, most_labels).run(sentence.n, allowed);
@@ -107,7 +107,7 @@ graph::Ranked Worker::ranked(const S& system, int state) const {
 double Worker::parse(const feature::Sentence& sentence, const graph::WeightView& weights, bool keep_heads, int* heads, int* labels) {
     features_.load(sentence, weights);
     return std::visit([&](const auto& system) {
-        const int best = search(system, sentence, keep_heads, model_->beam, model_->most_labels)[0];
+        const int best = find_states(system, sentence, keep_heads, model_->beam, model_->most_labels)[0];
         read_tree(system, space_, best, heads, labels);
         return space_.state(best).score;
     }, model_->system);
@@ -116,9 +116,9 @@ double Worker::parse(const feature::Sentence& sentence, const graph::WeightView&
 std::vector<graph::Ranked> Worker::kbest(const feature::Sentence& sentence, const graph::WeightView& weights, bool keep_heads, int k) {
     features_.load(sentence, weights);
     return std::visit([&](const auto& system) {
-        std::vector<graph::Ranked> trees{ranked(system, search(system, sentence, keep_heads, model_->beam, model_->most_labels)[0])};
+        std::vector<graph::Ranked> trees{ranked(system, find_states(system, sentence, keep_heads, model_->beam, model_->most_labels)[0])};
         if (k == 1) return trees;
-        for (const int state : search(system, sentence, keep_heads, std::max(model_->beam, k), std::max(model_->most_labels, 2))) {
+        for (const int state : find_states(system, sentence, keep_heads, std::max(model_->beam, k), std::max(model_->most_labels, 2))) {
             if (trees.size() == static_cast<std::size_t>(k)) break;
             graph::Ranked next = ranked(system, state);
             // Different sequences may make the same tree; the best of them counts.

@@ -45,8 +45,9 @@ public:
     void add_instances(const feature::Sentence& sentence, Instances& instances);
 
 private:
+    // Finished states, best first.
     template <class S>
-    std::vector<int> search(const S& system, const feature::Sentence& sentence, bool keep_heads, int beam, int most_labels);
+    std::vector<int> find_states(const S& system, const feature::Sentence& sentence, bool keep_heads, int beam, int most_labels);
     template <class S>
     graph::Ranked ranked(const S& system, int state) const;
     template <class S>

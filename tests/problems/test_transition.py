@@ -188,3 +188,9 @@ def test_instances_lead_to_the_right_trees():
 def test_settings_that_do_not_fit(options, message):
     with pytest.raises(InputError, match=message):
         TransitionSettings(**options)
+
+
+def test_more_labels_than_actions_have_room_for_are_refused():
+    templates = transition_features.create("nivre-v1")
+    with pytest.raises(InputError, match="label_count: expected 0 to 32767, got 32768"):
+        TransitionScorer(GraphSettings(labels="joint"), TransitionSettings(), templates, labels=32768)
