@@ -136,7 +136,17 @@ void bind_questions(nb::module_& m) {
                 if (k < 1) throw InputError("k: expected at least 1, got " + std::to_string(k));
                 return answers([&] { return self.candidates(sentence, weights, k); });
             }, "sentence"_a, "weights"_a, "k"_a,
-            nb::sig("def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]"));
+            nb::sig("def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]"))
+        .def("instances", [](Questions& self) {
+                transition::Instances found;
+                {
+                    const nb::gil_scoped_release release;
+                    found = self.instances();
+                }
+                return nb::make_tuple(copied(found.features), copied(found.moves), copied(found.labels));
+            },
+            nb::sig("def instances(self) -> tuple[numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.int8], "
+                    "numpy.typing.NDArray[numpy.int32]]"));
 }
 
 }  // namespace

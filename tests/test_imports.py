@@ -159,6 +159,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
         "_replace",
         "_stages",
         "_version",
+        "classification",
         "config",
         "data",
         "errors",

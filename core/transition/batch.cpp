@@ -102,4 +102,10 @@ Reply Questions::total(const std::vector<std::int64_t>& sentences, const Weights
     });
 }
 
+Instances Questions::instances() {
+    Instances all;
+    for (std::size_t s = 0; s < size(); ++s) workers_[0].add_instances(sentences_->sentence(s), all);
+    return all;
+}
+
 }  // namespace arbora::transition

@@ -27,6 +27,9 @@ public:
     // The sum over sentences; differences are whole numbers, so sums are exact in any order.
     Reply total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented);
 
+    // The states of all sentences, in their order.
+    Instances instances();
+
     std::size_t size() const { return sentences_->size(); }
     std::size_t weight_count() const { return model_->weight_count(); }
 

@@ -61,7 +61,7 @@ void Features::set_item(Role role, const Item& item) {
     extras[at(Extra::right_labels)] = set_value(item.right.label_set);
 }
 
-void Features::look(const Space& space, const Focus& focus) {
+std::span<const std::uint32_t> Features::hashes(const Space& space, const Focus& focus) {
     focus_ = focus;
     rows_of_ = Move::shift;
     set_item(Role::left, focus.left);
@@ -77,6 +77,12 @@ void Features::look(const Space& space, const Focus& focus) {
     const std::uint32_t distance = distance_values_[from < 0 ? 0 : feature::distance_bin(from, to)];
     context_.extras[at(Role::left)][at(Extra::distance)] = distance;
     context_.extras[at(Role::arc_head)][at(Extra::distance)] = distance;
+    model_->moves.find(context_, move_rows_.data(), values_);
+    return move_rows_;
+}
+
+void Features::look(const Space& space, const Focus& focus) {
+    hashes(space, focus);
     add_up_moves();
 }
 
@@ -93,7 +99,6 @@ void Features::set_above(const Space& space, const Focus& focus) {
 }
 
 void Features::add_up_moves() {
-    model_->moves.find(context_, move_rows_.data(), values_);
     const int shift = 32 - std::countr_zero(model_->move_size / kScoredMoves);
     for (auto& place : move_rows_) {
         place = (place >> shift) * kScoredMoves;

@@ -20,6 +20,8 @@ public:
     explicit Features(const Model& model);
 
     void load(const feature::Sentence& sentence, const graph::WeightView& weights);
+    // The features of a state's moves, before they are folded into the table: one hash per template. Reads no weights.
+    std::span<const std::uint32_t> hashes(const Space& space, const Focus& focus);
     // The state to be asked about.
     void look(const Space& space, const Focus& focus);
 

@@ -164,6 +164,30 @@ std::vector<graph::Answer> Worker::candidates(const feature::Sentence& sentence,
     }, model_->system);
 }
 
+void Worker::add_instances(const feature::Sentence& sentence, Instances& instances) {
+    features_.load(sentence, {});
+    const Gold gold = gold_of(sentence);
+    std::visit([&](const auto& system) {
+        const State start = system.start(space_, sentence.n);
+        const auto plan = system.plan(sentence.n, gold);
+        int at = space_.add(start);
+        for (;;) {
+            const State state = space_.state(at);
+            const Moves valid = system.valid(space_, state);
+            if (valid == 0) return;
+            Action action{is_forced(valid) ? first(valid) : system.oracle(space_, state, gold, plan), -1};
+            if (makes_arc(action.move)) action.label = static_cast<std::int16_t>(gold.label(system.arc(space_, state, action.move).dep));
+            if (!is_forced(valid)) {
+                const auto hashes = features_.hashes(space_, system.focus(space_, state));
+                instances.features.insert(instances.features.end(), hashes.begin(), hashes.end());
+                instances.moves.push_back(static_cast<std::int8_t>(action.move));
+                instances.labels.push_back(action.label);
+            }
+            at = search::step(system, space_, at, action, 0.0);
+        }
+    }, model_->system);
+}
+
 template <class S>
 graph::Answer Worker::classify(const S& system, const Gold& gold, int n, const Training& training) {
     Scorer<S> scorer(system, features_);

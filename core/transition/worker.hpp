@@ -19,6 +19,13 @@ struct Training {
 // A wrong head counts 1, a wrong label 0.5.
 inline constexpr double kWrongHead = 1.0, kWrongLabel = 0.5;
 
+// States on the way to right trees, with the action to take in each: what a classifier of actions learns from.
+struct Instances {
+    std::vector<std::uint32_t> features;  // one hash per template of moves, state by state
+    std::vector<std::int8_t> moves;
+    std::vector<std::int32_t> labels;  // of the arc that the move makes; -1: none
+};
+
 class Worker {
 public:
     explicit Worker(const Model& model) : model_(&model), features_(model) {}
@@ -34,6 +41,8 @@ public:
     graph::Answer answer(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training);
     // The same for the k best whole trees; the right one has no difference.
     std::vector<graph::Answer> candidates(const feature::Sentence& sentence, const graph::WeightView& weights, int k);
+    // Adds the states of a sentence, by the system's oracle; not those in which the action is forced.
+    void add_instances(const feature::Sentence& sentence, Instances& instances);
 
 private:
     // Finished states, best first.

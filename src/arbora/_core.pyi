@@ -633,6 +633,8 @@ class TransitionQuestions:
 
     def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]: ...
 
+    def instances(self) -> tuple[numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.int8], numpy.typing.NDArray[numpy.int32]]: ...
+
 SEGMENTER_CHARACTERS: int = 1
 
 SEGMENTER_FEATURES: int = 1

@@ -137,6 +137,45 @@ def test_trees_that_a_system_cannot_make_are_refused():
         TransitionProblem(made, encoded)
 
 
+def replayed(n, actions):
+    """Heads by the arc-eager rules of [johansson-2007], Table 1; `actions` where there is a choice."""
+    heads, stack, buffer = {}, [], [*range(1, n + 1), 0]
+    while stack or len(buffer) > 1:
+        if not stack:
+            move = 0
+        elif buffer == [0] and stack[-1] in heads:
+            move = 1
+        else:
+            move = next(actions)
+        if move == 0:
+            stack.append(buffer.pop(0))
+        elif move == 1:
+            assert stack.pop() in heads
+        elif move == 2:
+            heads[stack.pop()] = buffer[0]
+        else:
+            heads[buffer[0]] = stack[-1]
+            stack.append(buffer.pop(0))
+    return [heads[word] for word in range(1, n + 1)]
+
+
+def test_instances_lead_to_the_right_trees():
+    made = problem(features="nivre-v1")
+    hashes, moves, labels = made.instances()
+    templates = len(transition_features.create("nivre-v1").compiled["moves"])
+    assert hashes.shape == (len(moves), templates)
+    actions = iter(moves.tolist())
+    lengths = np.diff(COLUMNS.offsets).tolist()
+    assert [head for n in lengths for head in replayed(n, actions)] == COLUMNS.heads.tolist()
+    assert not list(actions)
+    assert ((labels >= 0) == (moves >= 2)).all()
+    names = Names.of(COLUMNS)
+    assert sorted(labels[moves >= 2]) == sorted(names.label_numbers(COLUMNS))
+    # What is hashed is the state, so most states differ, and the same sentence gives the same again.
+    assert len(np.unique(hashes, axis=0)) > len(moves) / 2
+    assert (made.instances()[0] == hashes).all()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

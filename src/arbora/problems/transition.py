@@ -68,6 +68,15 @@ class TransitionProblem(Unanswered):
         """The k best trees of sentence i by score, best first (KBEST)."""
         return [Answer(*reply) for reply in self._questions.candidates(i, w, k)]
 
+    def instances(self) -> tuple[NDArray[np.uint32], NDArray[np.int8], NDArray[np.int32]]:
+        """All states on the way to the right trees in which there is a choice, with what to do there.
+
+        The hash of each feature of moves, shape (states, templates); the move: 0 shift, 1 reduce or swap,
+        2 left, 3 right; the label of the arc that it makes, -1: none.
+        """
+        hashes, moves, labels = self._questions.instances()
+        return hashes.reshape(len(moves), -1), moves, labels
+
     def total(self, indices: NDArray[np.int64], w: Weights, query: Query) -> Answer:
         """The sum of `answer` over sentences, on several threads; the same bytes whatever their number."""
         return Answer(*self._questions.total(np.ascontiguousarray(indices), w, query is Query.COST_AUGMENTED))

@@ -5,6 +5,7 @@
 
 from arbora.registry import Registry
 from arbora.reproduce.hypergraph import HypergraphStudy
+from arbora.reproduce.logistic import LogisticStudy
 from arbora.reproduce.matrix_tree import MatrixTreeStudy
 from arbora.reproduce.pegasos import PegasosStudy
 from arbora.reproduce.study import Options, Report, Study, Table, Watcher
@@ -13,5 +14,6 @@ studies: Registry[Study] = Registry("study")
 studies.register(PegasosStudy.name, PegasosStudy)
 studies.register(MatrixTreeStudy.name, MatrixTreeStudy)
 studies.register(HypergraphStudy.name, HypergraphStudy)
+studies.register(LogisticStudy.name, LogisticStudy)
 
 __all__ = ["Options", "Report", "Study", "Table", "Watcher", "studies"]
