@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -47,6 +48,23 @@ def load_cube(file: ModelFile) -> CubeSettings | None:
     if file.metadata.get("cube") is None:
         return None
     return from_dict(CubeSettings, file.entry("cube", dict))
+
+
+GUIDE = "guide"
+
+
+def guide_file(file: ModelFile, *, wanted: bool) -> ModelFile | None:
+    """The file within a file that holds a parser's guide; None where it has none. A guide has none itself."""
+    found = file.metadata.get(GUIDE)
+    if (found is not None) != wanted:
+        raise InputError(f"{GUIDE}: expected {'one' if wanted else 'none'}, as its features say, got another")
+    if found is None:
+        return None
+    metadata = file.entry(GUIDE, dict)
+    if metadata.get(GUIDE) is not None:
+        raise InputError(f"{GUIDE}: expected a parser that has no guide, got one that has")
+    # Without the whole file's checksum, by which other processes would load the guided parser instead.
+    return replace(file.within(f"{GUIDE}/", metadata), checksum=None)
 
 
 def read_names(file: ModelFile, name: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from arbora.errors import InputError, unknown
-from arbora.features import CUBE_V1, GRAPH_V1, PRUNER_V1, TemplateSet
+from arbora.features import CUBE_V1, GRAPH_V1, PRUNER_V1, TemplateSet, guided
 from arbora.interfaces import Family, Learner
 
 T = TypeVar("T")
@@ -106,5 +106,5 @@ families: Registry[Family] = Registry("family", _families)
 learners: Registry[Learner] = Registry("learner", _learners)
 
 features: Registry[TemplateSet] = Registry("feature set")
-for _templates in (GRAPH_V1, CUBE_V1, PRUNER_V1):
+for _templates in (GRAPH_V1, CUBE_V1, PRUNER_V1, guided(GRAPH_V1), guided(CUBE_V1)):
     features.register(_templates.name, lambda templates=_templates: templates)

@@ -193,6 +193,8 @@ def describe_features(name: str) -> FeaturesDescription:
         "siblings": made.siblings,
         "grandparents": made.grandparents,
         "labels": made.labels,
+        "guides": made.guides,
+        "guide_labels": made.guide_labels,
         **{group.name: group.templates for group in made.contexts},
     }
     lines = {

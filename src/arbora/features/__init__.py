@@ -3,6 +3,7 @@
 from arbora.features._templates import ContextGroup, TemplateSet
 from arbora.features.cube_v1 import CUBE_V1
 from arbora.features.graph_v1 import GRAPH_V1
+from arbora.features.guide_v1 import guided
 from arbora.features.pruner_v1 import PRUNER_V1
 
-__all__ = ["CUBE_V1", "GRAPH_V1", "PRUNER_V1", "ContextGroup", "TemplateSet"]
+__all__ = ["CUBE_V1", "GRAPH_V1", "PRUNER_V1", "ContextGroup", "TemplateSet", "guided"]
