@@ -27,14 +27,15 @@ from rich.console import Console
 from rich.table import Table
 
 from arbora._overrides import override
+from arbora._stages import Silent
 from arbora.data.columns import Columns
 from arbora.data.treebank import read_columns
-from arbora.train import TrainConfig, Trained, train
+from arbora.train import TrainConfig, Trained, Training
 
 ROOT = Path(__file__).resolve().parents[1]
 TREEBANK = ("UD_English-EWT", "en_ewt-ud-train.conllu", "en_ewt-ud-dev.conllu")
 BAR = 0.3
-GUIDE = ["order=1", "trees=nonprojective", "learner=adagrad"]
+GUIDE = ["order=1", "trees=nonprojective"]
 GUIDED = ["order=2"]
 
 
@@ -69,7 +70,7 @@ def measure(
             ("stack", replace(guided, stack=model)),
         ):
             begun = time.process_time()
-            trained = train(columns, dev, config=config, threads=threads)
+            trained = Training(columns, dev, config, threads, Silent()).run(calibrate=False)
             if name == "guide":
                 trained.parser.save(model)
             yield row_of(name, trained, dev, begun)
