@@ -40,7 +40,7 @@ std::vector<feature::Template> templates(const TemplateList& given) {
     for (const auto& atoms : given) {
         feature::Template compiled;
         for (const auto& [role, offset, field] : atoms) {
-            if (role < 0 || role >= feature::kRoles || field < 0 || field >= feature::kFields)
+            if (role < 0 || role >= feature::kRoles || field < 0 || field > static_cast<int>(feature::Field::guide))
                 throw InputError("template: an atom has an unknown role or field");
             compiled.push_back({static_cast<feature::Role>(role), offset, static_cast<feature::Field>(field)});
         }
@@ -57,12 +57,12 @@ Task task_of(const std::string& name) {
 }
 
 void make_model(Model* self, const TemplateList& arcs, const TemplateList& siblings, const TemplateList& grandparents, const TemplateList& labels,
-                bool projective, bool single_root, bool use_siblings, bool use_grandparents, int label_count, const Line<std::uint8_t>& seen, int tree_bits, int label_bits) {
+                const TemplateList& guides, const TemplateList& guide_labels, bool projective, bool single_root, bool use_siblings, bool use_grandparents, int label_count, const Line<std::uint8_t>& seen, int tree_bits, int label_bits) {
     const auto pairs = static_cast<std::size_t>(feature::kTags) * feature::kTags;
     if (label_count < 0 || label_count > 1000)
         throw InputError("labels: expected at most 1000 different ones, got " + std::to_string(label_count));
     if (seen.size() != pairs * static_cast<std::size_t>(label_count)) throw InputError("seen: expected 64 * 64 * labels entries");
-    Model model(feature::Templates({templates(arcs), templates(siblings), templates(grandparents), templates(labels)}));
+    Model model(feature::Templates({templates(arcs), templates(siblings), templates(grandparents), templates(labels), templates(guides), templates(guide_labels)}));
     model.trees = projective ? Trees::projective : Trees::nonprojective;
     model.roots = single_root ? Roots::single : Roots::multi;
     model.siblings = use_siblings;
@@ -111,6 +111,11 @@ void bind_encoded(nb::module_& m) {
                 if (heads.size() != self.words()) throw InputError("heads: expected one per word");
                 self.set_heads(heads.data());
             }, "heads"_a)
+        .def("set_guide", [](Encoded& self, const Line<std::int32_t>& heads, const Line<std::int32_t>& labels, const std::vector<std::string>& names) {
+                if (heads.size() != self.words() || labels.size() != self.words()) throw InputError("guide: expected one head and one label per word");
+                self.set_guide(heads.data(), labels.data(), names);
+            }, "heads"_a, "labels"_a, "names"_a, "The trees of a guide; labels are places in `names`, -1: none.")
+        .def_prop_ro("has_guide", &Encoded::has_guide)
         .def("is_annotated", [](const Encoded& self, const std::string& name) {
                 const Task task = task_of(name);
                 for (std::size_t s = 0; s < self.size(); ++s) {
@@ -253,8 +258,8 @@ SparseVector pull_back(const Model& self, const Encoded& sentences, std::size_t 
 
 void bind_model(nb::module_& m) {
     nb::class_<Model>(m, "GraphModel", "Templates, tree family and label sets of a graph parser; see arbora.scorers.linear.")
-        .def("__init__", &make_model, nb::kw_only(), "arcs"_a, "siblings"_a, "grandparents"_a, "labels"_a, "projective"_a,
-             "single_root"_a, "use_siblings"_a, "use_grandparents"_a, "label_count"_a, "seen"_a, "tree_bits"_a, "label_bits"_a)
+        .def("__init__", &make_model, nb::kw_only(), "arcs"_a, "siblings"_a, "grandparents"_a, "labels"_a,
+             "guides"_a = TemplateList{}, "guide_labels"_a = TemplateList{}, "projective"_a, "single_root"_a, "use_siblings"_a, "use_grandparents"_a, "label_count"_a, "seen"_a, "tree_bits"_a, "label_bits"_a)
         .def("weight_count", [](const Model& self, const std::string& task) { return graph::weight_count(self, task_of(task)); }, "task"_a)
         .def("score_parts", &score_parts, "sentences"_a, "sentence"_a, "weights"_a,
              nb::sig("def score_parts(self, sentences: Encoded, sentence: int, weights: Weights) -> tuple[numpy.typing.NDArray[numpy.float64], "

@@ -41,12 +41,15 @@ def name_of(shape):
 
 
 def scorer(columns, **options):
-    """A scorer with the labels of a treebank, and the treebank as it sees it."""
+    """A scorer with the labels of a treebank, and the treebank as it sees it; the guide, if any, is right."""
     shape = settings(**options)
     names = Names.of(columns)
     encoded = names.encode(columns)
     seen = encoded.seen_labels(len(names.labels))
-    made = LinearScorer(shape, features.create(shape.features), labels=len(names.labels), seen=seen)
+    templates = features.create(shape.features)
+    if templates.needs_guide:
+        encoded.set_guide(columns.heads, names.label_numbers(columns), names.labels)
+    made = LinearScorer(shape, templates, labels=len(names.labels), seen=seen)
     return made, encoded
 
 

@@ -25,7 +25,7 @@ std::uint32_t value(Field field, std::string_view text) {
 // A node that is no word. No text of a treebank contains this control character, so no word has these values.
 Row special_row(std::string_view name) {
     Row row;
-    for (int f = 0; f < kFields; ++f) row[f] = value(static_cast<Field>(f), std::string("\x01").append(name));
+    for (std::size_t f = 0; f < row.size(); ++f) row[f] = value(static_cast<Field>(f), std::string("\x01").append(name));
     return row;
 }
 
@@ -129,20 +129,44 @@ Encoded::Encoded(const conll::Columns& columns, const Names& names) : offsets_(c
 
 Sentence Encoded::sentence(std::size_t s) const {
     const std::size_t root = row_of_root(s, offsets_[s]);
-    return {static_cast<int>(offsets_[s + 1] - offsets_[s]), &rows_[root], &tags_[root], &heads_[root], &labels_[root]};
+    return {static_cast<int>(offsets_[s + 1] - offsets_[s]), &rows_[root], &tags_[root], &heads_[root], &labels_[root],
+            has_guide() ? &guide_heads_[root] : nullptr};
 }
 
-void Encoded::set_heads(const std::int32_t* heads) {
+template <class Put>
+void Encoded::each_head(const std::int32_t* heads, std::int32_t lowest, Put&& put) const {
     for (std::size_t s = 0; s < size(); ++s) {
         const auto n = offsets_[s + 1] - offsets_[s];
         std::size_t at = row_of_root(s, offsets_[s]);
         for (std::int64_t d = 1; d <= n; ++d) {
             const std::int32_t head = heads[offsets_[s] + d - 1];
-            if (head < -1 || head > n || head == d)
+            if (head < lowest || head > n || head == d)
                 throw InputError("sentence " + std::to_string(s) + ", word " + std::to_string(d) + ": expected a head of 0 to " +
-                                 std::to_string(n) + " that is another word, or -1, got " + std::to_string(head));
-            heads_[++at] = head;
+                                 std::to_string(n) + " that is another word" + (lowest < 0 ? ", or -1" : "") + ", got " + std::to_string(head));
+            put(++at, head);
         }
+    }
+}
+
+void Encoded::set_heads(const std::int32_t* heads) {
+    each_head(heads, -1, [&](std::size_t row, std::int32_t head) { heads_[row] = head; });
+}
+
+void Encoded::set_guide(const std::int32_t* heads, const std::int32_t* labels, const std::vector<std::string>& names) {
+    const auto count = static_cast<std::int32_t>(names.size());
+    for (std::size_t w = 0; w < words(); ++w)
+        if (labels[w] < -1 || labels[w] >= count)
+            throw InputError("guide, word " + std::to_string(w) + ": expected a label of -1 to " + std::to_string(count - 1) + ", got " + std::to_string(labels[w]));
+    std::vector<std::int32_t> found(rows_.size(), -1);
+    each_head(heads, 0, [&](std::size_t row, std::int32_t head) { found[row] = head; });
+    guide_heads_ = std::move(found);
+    std::vector<std::uint32_t> known;
+    for (const auto& name : names) known.push_back(value(Field::guide, name));
+    const std::uint32_t none = value(Field::guide, "\x01none");
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+        if (guide_heads_[row] < 0) continue;  // no word
+        const std::int32_t label = *labels++;
+        set(rows_[row], Field::guide, label < 0 ? none : known[static_cast<std::size_t>(label)]);
     }
 }
 

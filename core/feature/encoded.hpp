@@ -2,7 +2,8 @@
 //
 // Each node has one 32-bit value per field, the hash of its text there. A sentence of n words has n + 5 rows: two before the
 // root, for offsets that fall off the left end, the root, the words, and two after them. Beside the values, each node has a
-// small tag number, for sets of tags between two words and for the labels that a pair of tags may have.
+// small tag number, for sets of tags between two words and for the labels that a pair of tags may have. Where another parser is a
+// guide, each word also has the head and the label that it gives (guide.hpp); without one nothing looks at these.
 #pragma once
 
 #include <array>
@@ -16,12 +17,12 @@
 
 namespace arbora::feature {
 
-enum class Field : std::uint8_t { form, lemma, tag, fine, feats, prefix, suffix, ending, shape };
-inline constexpr int kFields = 9;
+enum class Field : std::uint8_t { form, lemma, tag, fine, feats, prefix, suffix, ending, shape, guide };
+inline constexpr int kFields = 9;  // of words' own texts: all but guide, which is a label
 inline constexpr std::array<std::string_view, kFields> kFieldNames = {"form",   "lemma",  "tag",    "fine", "feats",
                                                                       "prefix", "suffix", "ending", "shape"};
 
-using Row = std::array<std::uint32_t, kFields>;
+using Row = std::array<std::uint32_t, kFields + 1>;
 
 inline constexpr int kPadding = 2;  // largest offset of an atom
 inline constexpr int kOtherTag = 62;
@@ -38,6 +39,7 @@ struct Sentence {
     const std::uint8_t* tags = nullptr;  // [0 .. n]
     const std::int32_t* heads = nullptr;   // gold, [1 .. n]; -1 not given
     const std::int32_t* labels = nullptr;  // gold, [1 .. n]; -1 not given or unknown
+    const std::int32_t* guide_heads = nullptr;  // [0 .. n], -1 at the root; null: no guide
 
     const Row& row(int node, int offset) const { return node < 0 ? absent_row() : rows[node + offset]; }
 };
@@ -57,7 +59,7 @@ private:
     std::uint32_t ignored_ = 0;
 };
 
-// A batch of sentences. Immutable once built; 40 bytes per word.
+// A batch of sentences. Immutable once built; 50 bytes per word, 4 more with a guide.
 class Encoded {
 public:
     // O(words + distinct text).
@@ -69,8 +71,16 @@ public:
     Sentence sentence(std::size_t s) const;
     // Replaces the gold heads: one per word, all sentences in a row; -1: none. Throws InputError where one is no head.
     void set_heads(const std::int32_t* heads);
+    // What a guide says: a head and a label per word, all sentences in a row; labels are places in `names`, -1: none.
+    // Throws InputError where one is no head or no label; then nothing has changed.
+    void set_guide(const std::int32_t* heads, const std::int32_t* labels, const std::vector<std::string>& names);
+    bool has_guide() const { return !guide_heads_.empty(); }
 
 private:
+    // put(row, head) of every word, in order. Throws InputError where a head is below `lowest`, beyond the sentence or the word itself.
+    template <class Put>
+    void each_head(const std::int32_t* heads, std::int32_t lowest, Put&& put) const;
+
     static std::size_t row_of_root(std::size_t s, std::int64_t offset) {
         return static_cast<std::size_t>(offset) + s * (2 * kPadding + 1) + kPadding;
     }
@@ -79,6 +89,7 @@ private:
     std::vector<Row> rows_;
     std::vector<std::uint8_t> tags_;
     std::vector<std::int32_t> heads_, labels_;  // one per row
+    std::vector<std::int32_t> guide_heads_;     // likewise; empty: no guide
 };
 
 }  // namespace arbora::feature

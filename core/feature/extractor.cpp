@@ -11,6 +11,7 @@ void Extractor::Sums::fill(const Sentence& sentence, const List& templates, Get 
 }
 
 void Extractor::load(const Sentence& sentence, const Table& table, bool siblings, bool grandparents) {
+    require_guide(*templates_, sentence);
     sentence_ = sentence;
     table_ = table;
     const auto head = [](const auto& t) -> const Summand& { return t.head; };
@@ -22,8 +23,19 @@ void Extractor::load(const Sentence& sentence, const Table& table, bool siblings
     load_lines(templates_->heads, head_lines_);
     load_lines(templates_->deps, dep_lines_);
     load_tags_between();
+    load_guides();
     if (siblings) siblings_.fill(sentence, templates_->siblings);
     if (grandparents) grandparents_.fill(sentence, templates_->grandparents);
+}
+
+void Extractor::load_guides() {
+    const auto& guides = templates_->guides;
+    guide_head_.fill(sentence_, guides, [](const auto& t) -> const Summand& { return t.head; });
+    guide_dep_.fill(sentence_, guides, [](const auto& t) -> const Summand& { return t.dep; });
+    if (guides.empty()) return;
+    std::uint32_t* next = guide_dep_.values.data() + guides.size();  // the root depends on nothing
+    for (int d = 1; d <= sentence_.n; ++d)
+        for (const TripleTemplate& t : guides) *next++ += t.third(sentence_, sentence_.guide_heads[d]);
 }
 
 void Extractor::Triples::fill(const Sentence& sentence, const std::vector<TripleTemplate>& templates) {
@@ -111,6 +123,7 @@ float Extractor::arc(int head, int dep) const {
         sums[1] += w[last ^ bin];
     }
     visit_between(head, dep, [&](std::uint32_t place) { sums[2] += w[place]; });
+    visit_guides(head, dep, [&](std::uint32_t place) { sums[3] += w[place]; });
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 

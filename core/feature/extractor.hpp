@@ -5,7 +5,7 @@
 //     added up once per word, so that such templates cost an arc nothing more than two additions;
 //   - a template about the tags between owns four lines, one weight per tag;
 //   - a template about two words has, per direction, a weight and one more per distance, in the same line of 16, so that a
-//     feature costs one cache miss.
+//     feature costs one cache miss; a template about a guide likewise, per way in which its tree stands to the arc.
 // Time: O(n T) to load, O(templates) per part. The order of additions is fixed: scores are the same on every machine.
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "feature/guide.hpp"
 #include "feature/templates.hpp"
 
 namespace arbora::feature {
@@ -36,7 +37,7 @@ class Extractor {
 public:
     explicit Extractor(const Templates& templates) : templates_(&templates) {}
 
-    // Must come first; `siblings`, `grandparents`: also for such parts.
+    // Must come first; `siblings`, `grandparents`: also for such parts. InputError where a guide is needed and there is none.
     void load(const Sentence& sentence, const Table& table, bool siblings, bool grandparents);
 
     float arc(int head, int dep) const;
@@ -79,9 +80,12 @@ private:
     // The tags strictly between two nodes, as a set of bits. O(1).
     std::uint64_t tags_between(int a, int b) const;
     void load_tags_between();
+    void load_guides();
     void load_lines(const std::vector<Summand>& templates, std::vector<Line>& lines);
     template <class Visit>
     void visit_between(int head, int dep, Visit&& visit) const;
+    template <class Visit>
+    void visit_guides(int head, int dep, Visit&& visit) const;
 
     const Templates* templates_;
     Sentence sentence_;
@@ -89,6 +93,7 @@ private:
     std::vector<Line> head_lines_, dep_lines_;
     std::vector<std::uint32_t> line_places_;
     Sums pair_head_, pair_dep_, between_head_, between_dep_;
+    Sums guide_head_, guide_dep_;  // the dependent's: with those of its head by the guide
     Triples siblings_, grandparents_;
     std::vector<std::uint64_t> tag_sets_;  // [level, node]: the tags of 2^level nodes from there on
 };
@@ -104,6 +109,20 @@ void Extractor::visit_between(int head, int dep, Visit&& visit) const {
         const std::uint32_t line = (at_head[t] + at_dep[t] + direction) & ~std::uint32_t{kLine - 1};
         for (std::uint64_t left = tags; left != 0; left &= left - 1)
             visit((line + static_cast<std::uint32_t>(std::countr_zero(left))) & table_.mask);
+    }
+}
+
+template <class Visit>
+void Extractor::visit_guides(int head, int dep, Visit&& visit) const {
+    if (guide_head_.width == 0) return;
+    const std::uint32_t both = toward(head, dep) + agreement_value(sentence_, head, dep);
+    const unsigned bin = distance_bin(head, dep);
+    const std::uint32_t* at_head = guide_head_.at(head);
+    const std::uint32_t* at_dep = guide_dep_.at(dep);
+    for (std::size_t t = 0; t < guide_head_.width; ++t) {
+        const std::uint32_t place = (at_head[t] + at_dep[t] + both) & table_.mask;
+        visit(place);
+        visit(place ^ bin);
     }
 }
 
@@ -125,6 +144,7 @@ void Extractor::visit_arc(int head, int dep, Visit&& visit) const {
         visit(place ^ bin);
     }
     visit_between(head, dep, visit);
+    visit_guides(head, dep, visit);
 }
 
 template <class Visit>

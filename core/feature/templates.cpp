@@ -11,7 +11,7 @@ namespace arbora::feature {
 
 namespace {
 
-enum class Kind : std::uint64_t { arc = 1, sibling = 2, label = 3, grandparent = 4 };
+enum class Kind : std::uint64_t { arc = 1, sibling = 2, label = 3, grandparent = 4, guide = 5, guide_label = 6 };
 
 // Odd, and different for every atom of every template.
 std::uint32_t factor(Kind kind, std::size_t number, std::size_t atom) {
@@ -27,6 +27,8 @@ void check(const Template& atoms, std::initializer_list<Role> roles, const char*
     for (const Atom& atom : atoms) {
         if (std::find(roles.begin(), roles.end(), atom.role) == roles.end())
             throw InputError(std::string("template of ") + kind + ": an atom has a role that does not belong there");
+        const bool guided = std::find(roles.begin(), roles.end(), Role::guide_head) != roles.end();
+        if (atom.field == Field::guide && !guided) throw InputError(std::string("template of ") + kind + ": labels of a guide are for templates about one");
         if (std::abs(atom.offset) > kPadding)
             throw InputError("atom: expected an offset within 2 words, got " + std::to_string(atom.offset));
     }
@@ -49,6 +51,16 @@ Summand seeded(const Template& atoms, Role role, Kind kind, std::size_t number) 
     Summand result = summand(atoms, role, kind, number);
     result.seed = seed(kind, number);
     return result;
+}
+
+LabelTemplate label_template(const Template& atoms, Kind kind, std::size_t number) {
+    LabelTemplate compiled{{{Role::dep, seeded(atoms, Role::dep, kind, number)}}, true, kind == Kind::guide_label};
+    for (const Role role : {Role::head, Role::sibling, Role::grandparent, Role::left_child, Role::right_child, Role::guide_head}) {
+        if (!has(atoms, role)) continue;
+        compiled.summands.emplace_back(role, summand(atoms, role, kind, number));
+        compiled.of_arc = compiled.of_arc && (role == Role::head || role == Role::guide_head);
+    }
+    return compiled;
 }
 
 void check_between(const Template& atoms) {
@@ -89,17 +101,21 @@ Templates::Templates(const TemplateSpec& spec) {
     };
     siblings = triples(spec.siblings, Role::sibling, Kind::sibling, "siblings");
     grandparents = triples(spec.grandparents, Role::grandparent, Kind::grandparent, "grandparents");
+    guides = triples(spec.guides, Role::guide_head, Kind::guide, "guides");
     for (std::size_t t = 0; t < spec.labels.size(); ++t) {
-        const Template& atoms = spec.labels[t];
-        check(atoms, {Role::head, Role::dep, Role::sibling, Role::grandparent, Role::left_child, Role::right_child}, "labels");
-        LabelTemplate compiled{{{Role::dep, seeded(atoms, Role::dep, Kind::label, t)}}, true};
-        for (const Role role : {Role::head, Role::sibling, Role::grandparent, Role::left_child, Role::right_child}) {
-            if (!has(atoms, role)) continue;
-            compiled.summands.emplace_back(role, summand(atoms, role, Kind::label, t));
-            compiled.of_arc = compiled.of_arc && role == Role::head;
-        }
-        labels.push_back(std::move(compiled));
+        check(spec.labels[t], {Role::head, Role::dep, Role::sibling, Role::grandparent, Role::left_child, Role::right_child}, "labels");
+        labels.push_back(label_template(spec.labels[t], Kind::label, t));
     }
+    for (std::size_t t = 0; t < spec.guide_labels.size(); ++t) {
+        check(spec.guide_labels[t], {Role::head, Role::dep, Role::sibling, Role::grandparent, Role::left_child, Role::right_child, Role::guide_head}, "guide labels");
+        labels.push_back(label_template(spec.guide_labels[t], Kind::guide_label, t));
+    }
+    need_guide = !spec.guides.empty() || !spec.guide_labels.empty();
+}
+
+void require_guide(const Templates& templates, const Sentence& sentence) {
+    if (templates.need_guide && sentence.guide_heads == nullptr)
+        throw InputError("expected sentences with the trees of a guide, which these features look at, got some without; a stacked parser encodes them itself");
 }
 
 }  // namespace arbora::feature

@@ -5,6 +5,9 @@
 //     place(h, d) = seed + sum over atoms of factor * value  =  at_head[h] + at_dep[d]
 // so the two summands are made once per word. A template with the tag of a word between the two has one weight per tag from
 // that place on.
+//
+// Templates about a guide look at another parser's tree, too: at the label that it gives to a node, and at the head that it gives to the
+// dependent. How it stands to the arc (guide.hpp) is part of each of them.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +17,8 @@
 
 namespace arbora::feature {
 
-enum class Role : std::uint8_t { head, dep, sibling, between, grandparent, left_child, right_child };
-inline constexpr int kRoles = 7;
+enum class Role : std::uint8_t { head, dep, sibling, between, grandparent, left_child, right_child, guide_head };
+inline constexpr int kRoles = 8;
 
 struct Atom {
     Role role;
@@ -29,7 +32,9 @@ struct TemplateSpec {
     std::vector<Template> arcs;      // roles head, dep, between
     std::vector<Template> siblings;  // roles head, dep, sibling
     std::vector<Template> grandparents;  // roles head, dep, grandparent
-    std::vector<Template> labels;    // any role but between
+    std::vector<Template> labels;    // any role but between and guide_head
+    std::vector<Template> guides{};  // of arcs; roles head, dep, guide_head
+    std::vector<Template> guide_labels{};  // any role but between
 };
 
 struct Term {
@@ -53,13 +58,14 @@ struct Summand {
 struct PairTemplate {
     Summand head, dep;
 };
-// About three nodes: a sibling or a grandparent beside the arc.
+// About three nodes: a sibling, a grandparent or the guide's head beside the arc.
 struct TripleTemplate {
     Summand head, dep, third;
 };
 struct LabelTemplate {
     std::vector<std::pair<Role, Summand>> summands;
-    bool of_arc;  // only head and dep: can be scored before the tree is known
+    bool of_arc;   // only head, dep and the guide's head: can be scored before the tree is known
+    bool guided = false;  // about the guide
 };
 
 struct Templates {
@@ -70,7 +76,12 @@ struct Templates {
     std::vector<PairTemplate> pairs;
     std::vector<PairTemplate> betweens;  // with one weight per tag between
     std::vector<TripleTemplate> siblings, grandparents;
-    std::vector<LabelTemplate> labels;
+    std::vector<TripleTemplate> guides;
+    std::vector<LabelTemplate> labels;  // those about the guide come last
+    bool need_guide = false;
 };
+
+// InputError where the templates look at a guide's trees and the sentence has none.
+void require_guide(const Templates& templates, const Sentence& sentence);
 
 }  // namespace arbora::feature

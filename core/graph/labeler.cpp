@@ -1,5 +1,6 @@
 #include "graph/labeler.hpp"
 
+#include "feature/guide.hpp"
 #include "inference/problem.hpp"
 
 namespace arbora::graph {
@@ -10,13 +11,14 @@ namespace {
 
 constexpr std::uint32_t kLeftward = 0x27d4eb2fU;
 
-int node(const Surroundings& around, Role role, int dep) {
+int node(const feature::Sentence& sentence, const Surroundings& around, Role role, int dep) {
     switch (role) {
         case Role::head: return around.head;
         case Role::sibling: return around.sibling;
         case Role::grandparent: return around.grandparent;
         case Role::left_child: return around.left_child;
         case Role::right_child: return around.right_child;
+        case Role::guide_head: return sentence.guide_heads[dep];
         default: return dep;
     }
 }
@@ -39,6 +41,7 @@ void find_surroundings(const int* heads, int n, std::vector<Surroundings>& out) 
 }
 
 void Labeler::load(const feature::Sentence& sentence, const float* weights) {
+    feature::require_guide(model_->templates, sentence);
     sentence_ = sentence;
     weights_ = weights;
 }
@@ -49,7 +52,8 @@ void Labeler::find_rows(int dep, const Surroundings& around, bool whole_tree, st
     for (const auto& t : model_->templates.labels) {
         if (!whole_tree && !t.of_arc) continue;
         std::uint32_t sum = direction;
-        for (const auto& [role, summand] : t.summands) sum += summand(sentence_, node(around, role, dep));
+        if (t.guided) sum += feature::agreement_value(sentence_, around.head, dep);
+        for (const auto& [role, summand] : t.summands) sum += summand(sentence_, node(sentence_, around, role, dep));
         const auto row = static_cast<std::uint32_t>(sum * starts >> 32) & ~std::uint32_t{feature::kLine - 1};
         rows.push_back(row);
         // Labels are numbered by how common they are: the first line of a row, nearly always, is what is read.

@@ -23,6 +23,7 @@ class Labeler {
 public:
     explicit Labeler(const Model& model) : model_(&model) {}
 
+    // InputError where the templates look at a guide's trees and the sentence has none.
     void load(const feature::Sentence& sentence, const float* weights);
 
     // Appends the starts of the rows of all features of an arc and has them fetched from memory, so that rows are best found some

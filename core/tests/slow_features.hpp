@@ -92,11 +92,13 @@ struct Word {
 
 inline constexpr int kNobody = -1;
 
-enum Kind { arcs = 1, siblings = 2, labels = 3, grandparents = 4 };
+enum Kind { arcs = 1, siblings = 2, labels = 3, grandparents = 4, guides = 5, guide_labels = 6 };
 
 struct Sentence {
     std::vector<Word> words;
     std::vector<std::string> tags;  // those with a number, in order
+    std::vector<int> guide_heads{};  // [n+1]; empty: no guide
+    std::vector<std::string> guide_labels{};  // [n+1]; "": none
 
     int n() const { return static_cast<int>(words.size()); }
 
@@ -107,6 +109,7 @@ struct Sentence {
         else if (place < 0) text = "\x01" "before";
         else if (place == 0) text = "\x01" "root";
         else if (place > n()) text = "\x01" "after";
+        else if (field == Field::guide) text = guide_labels[static_cast<std::size_t>(place)].empty() ? "\x01" "none" : guide_labels[static_cast<std::size_t>(place)];
         else text = words[static_cast<std::size_t>(place) - 1].text(field);
         return static_cast<std::uint32_t>(hash(text, static_cast<std::uint64_t>(field) + 1));
     }
@@ -121,6 +124,7 @@ struct Sentence {
 // The nodes that play a part's roles.
 struct Nodes {
     int head = kNobody, dep = kNobody, sibling = kNobody, grandparent = kNobody, left_child = kNobody, right_child = kNobody;
+    int guide_head = kNobody;
 
     int of(Role role) const {
         switch (role) {
@@ -129,6 +133,7 @@ struct Nodes {
             case Role::sibling: return sibling;
             case Role::grandparent: return grandparent;
             case Role::left_child: return left_child;
+            case Role::guide_head: return guide_head;
             default: return right_child;
         }
     }
@@ -182,6 +187,33 @@ inline Places arc_places(const Sentence& s, const std::vector<Template>& templat
     return places;
 }
 
+// How the guide's tree stands to an arc: 1 the same, 2 turned round, 3 its head's head, 4 a sibling, 5 another head on that side, 6 and on
+// the other side.
+inline std::uint32_t guide_value(const Sentence& s, int head, int dep) {
+    const auto theirs = [&](int node) { return node > 0 ? s.guide_heads[static_cast<std::size_t>(node)] : kNobody; };
+    std::uint64_t number = (theirs(dep) > dep) == (head > dep) ? 5 : 6;
+    if (theirs(dep) == theirs(head)) number = 4;
+    if (theirs(theirs(dep)) == head) number = 3;
+    if (theirs(head) == dep) number = 2;
+    if (theirs(dep) == head) number = 1;
+    return static_cast<std::uint32_t>(mix(0x6775696465ULL + number * 2654435761ULL));
+}
+
+inline Nodes with_guide(const Sentence& s, Nodes nodes) {
+    nodes.guide_head = s.guide_heads[static_cast<std::size_t>(nodes.dep)];
+    return nodes;
+}
+
+inline Places guide_places(const Sentence& s, const std::vector<Template>& templates, int head, int dep, std::uint32_t size) {
+    Places places;
+    for (std::size_t t = 0; t < templates.size(); ++t) {
+        const std::uint32_t total = sum(s, templates[t], guides, t, with_guide(s, {head, dep})) + guide_value(s, head, dep);
+        const std::uint32_t place = (total + (dep < head ? kLeftArc : 0)) % size;
+        places.insert(places.end(), {place, place ^ distance_bin(head, dep)});
+    }
+    return places;
+}
+
 inline Places sibling_places(const Sentence& s, const std::vector<Template>& templates, int head, int dep, int inner, std::uint32_t size) {
     Places places;
     for (std::size_t t = 0; t < templates.size(); ++t) {
@@ -211,6 +243,23 @@ inline Places label_rows(const Sentence& s, const std::vector<Template>& templat
                                         [](const Atom& atom) { return atom.role == Role::head || atom.role == Role::dep; });
         if (!whole_tree && !of_arc) continue;
         const std::uint32_t total = sum(s, templates[t], labels, t, nodes) + (nodes.dep < nodes.head ? kLeftLabel : 0);
+        const std::uint64_t start = std::uint64_t{total} * (size - static_cast<std::uint32_t>(label_count)) / 0x100000000ULL;
+        rows.push_back(static_cast<std::uint32_t>(start / 16 * 16));
+    }
+    return rows;
+}
+
+// Those of templates about a guide, which come after the others.
+inline Places guide_label_rows(const Sentence& s, const std::vector<Template>& templates, const Nodes& nodes, bool whole_tree, std::uint32_t size,
+                               int label_count) {
+    Places rows;
+    for (std::size_t t = 0; t < templates.size(); ++t) {
+        const bool of_arc = std::all_of(templates[t].begin(), templates[t].end(), [](const Atom& atom) {
+            return atom.role == Role::head || atom.role == Role::dep || atom.role == Role::guide_head;
+        });
+        if (!whole_tree && !of_arc) continue;
+        const std::uint32_t total = sum(s, templates[t], guide_labels, t, with_guide(s, nodes)) + guide_value(s, nodes.head, nodes.dep) +
+                                    (nodes.dep < nodes.head ? kLeftLabel : 0);
         const std::uint64_t start = std::uint64_t{total} * (size - static_cast<std::uint32_t>(label_count)) / 0x100000000ULL;
         rows.push_back(static_cast<std::uint32_t>(start / 16 * 16));
     }

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._stages import Best, Floats
+from arbora._stages import Best
 from arbora.errors import ModelError
 from arbora.interfaces import Progress
 from arbora.model_file import read_model, write_model
@@ -29,8 +29,8 @@ class Saved:
     """What a checkpoint holds."""
 
     stage: str
-    finished: dict[str, tuple[Floats, list[dict[str, Any]]]]
-    """Weights and epochs of the stages before this one."""
+    finished: dict[str, tuple[NDArray[Any], list[dict[str, Any]]]]
+    """What the stages before this one found, weights or a guide's trees, and their epochs."""
     state: Mapping[str, NDArray[Any]]
     best: Best
 
@@ -42,12 +42,11 @@ class Checkpoint:
         """`training`: what must be equal for a checkpoint to fit, as JSON can hold it."""
         self.path = None if path is None else Path(path)
         self._training = dict(training)
-        self._finished: dict[str, tuple[Floats, list[dict[str, Any]]]] = {}
+        self._finished: dict[str, tuple[NDArray[Any], list[dict[str, Any]]]] = {}
 
-    def finish(self, stage: str, best: Best) -> None:
+    def finish(self, stage: str, found: NDArray[Any], reports: list[dict[str, Any]]) -> None:
         """Remember a finished stage for the checkpoints to come."""
-        assert best.weights is not None
-        self._finished[stage] = (best.weights, best.reports)
+        self._finished[stage] = (found, reports)
 
     def save(self, stage: str, progress: Progress, best: Best) -> None:
         """Replace the file."""

@@ -162,6 +162,12 @@ class Encoded:
 
     def set_heads(self, heads: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
+    def set_guide(self, heads: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], names: Sequence[str]) -> None:
+        """The trees of a guide; labels are places in `names`, -1: none."""
+
+    @property
+    def has_guide(self) -> bool: ...
+
     def is_annotated(self, task: str) -> bool:
         """Whether every word has a head and, where the task has labels, a label."""
 
@@ -190,7 +196,7 @@ class GraphModel:
     Templates, tree family and label sets of a graph parser; see arbora.scorers.linear.
     """
 
-    def __init__(self, *, arcs: Sequence[Sequence[tuple[int, int, int]]], siblings: Sequence[Sequence[tuple[int, int, int]]], grandparents: Sequence[Sequence[tuple[int, int, int]]], labels: Sequence[Sequence[tuple[int, int, int]]], projective: bool, single_root: bool, use_siblings: bool, use_grandparents: bool, label_count: int, seen: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], tree_bits: int, label_bits: int) -> None: ...
+    def __init__(self, *, arcs: Sequence[Sequence[tuple[int, int, int]]], siblings: Sequence[Sequence[tuple[int, int, int]]], grandparents: Sequence[Sequence[tuple[int, int, int]]], labels: Sequence[Sequence[tuple[int, int, int]]], guides: Sequence[Sequence[tuple[int, int, int]]] = [], guide_labels: Sequence[Sequence[tuple[int, int, int]]] = [], projective: bool, single_root: bool, use_siblings: bool, use_grandparents: bool, label_count: int, seen: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], tree_bits: int, label_bits: int) -> None: ...
 
     def weight_count(self, task: str) -> int: ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -60,6 +61,23 @@ def load_transition(file: ModelFile, shape: GraphSettings) -> TransitionSettings
             f"the system {settings.system}, got {shape.trees} trees with labels {shape.labels}"
         )
     return settings
+
+
+GUIDE = "guide"
+
+
+def guide_file(file: ModelFile, *, wanted: bool) -> ModelFile | None:
+    """The file within a file that holds a parser's guide; None where it has none. A guide has none itself."""
+    found = file.metadata.get(GUIDE)
+    if (found is not None) != wanted:
+        raise InputError(f"{GUIDE}: expected {'one' if wanted else 'none'}, as its features say, got another")
+    if found is None:
+        return None
+    metadata = file.entry(GUIDE, dict)
+    if metadata.get(GUIDE) is not None:
+        raise InputError(f"{GUIDE}: expected a parser that has no guide, got one that has")
+    # Without the whole file's checksum, by which other processes would load the guided parser instead.
+    return replace(file.within(f"{GUIDE}/", metadata), checksum=None)
 
 
 def read_names(file: ModelFile, name: str) -> tuple[str, ...]:

@@ -16,13 +16,14 @@ from arbora.config import from_dict, load_config, to_dict
 from arbora.data.columns import Columns
 from arbora.data.pseudo_projective import Encoding
 from arbora.errors import InputError
+from arbora.features.guide_v1 import SUFFIX as GUIDE_SUFFIX
 from arbora.interfaces import Learner, Query, Roots, Trees
 from arbora.pipeline.lemmatizer import SETTINGS as LEMMATIZER_SETTINGS
 from arbora.pipeline.tagger import TaggerSettings
 from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.pipeline.words import WordSettings
 from arbora.pruner import PrunerSettings
-from arbora.registry import learners
+from arbora.registry import features, learners
 from arbora.scorers.cube import CubeSettings, Update
 from arbora.scorers.linear import Labels
 from arbora.scorers.transition import TransitionSettings
@@ -48,7 +49,8 @@ class TrainConfig:
     labels: Labels | Literal["auto"] = "auto"
     """auto: staged, with cube pruning and transitions joint."""
     features: str = "auto"
-    """A template set; auto: graph-v1, with cube pruning cube-v1, with transitions zhang-nivre-v1."""
+    """A template set; auto: graph-v1, with cube pruning cube-v1, with transitions zhang-nivre-v1; with
+    `stack`, one about guides, too."""
     tree_bits: int | Literal["auto"] = "auto"
     """auto: 22, with cube pruning and transitions 24."""
     label_bits: int = 22
@@ -71,6 +73,8 @@ class TrainConfig:
     """What the marks of pseudo-projective trees tell."""
     decode: Literal["same", "projective", "auto"] = "same"
     """Trees when parsing, where training is over first-order non-projective ones; auto: the better on dev."""
+    stack: str | None = None
+    """A model file whose parser is the guide: the new parser looks at its trees."""
     patience: int = 4
     """Stop when dev has not improved for so many epochs; 0: never."""
     seed: int = 0
@@ -80,7 +84,7 @@ class TrainConfig:
     """What the parser is trained on where a tagger is learned, too: tags that taggers give to what they have
     not seen, or the treebank's own."""
     folds: int = 5
-    """Of jackknifing."""
+    """Of jackknifing, of tags and of a guide's trees."""
     segmenter: SegmenterSettings = field(default_factory=SegmenterSettings)
     tagger: TaggerSettings = field(default_factory=TaggerSettings)
     lemmatizer: WordSettings = LEMMATIZER_SETTINGS
@@ -130,6 +134,7 @@ class TrainConfig:
             ("transition", ("transition",), self.transition != TransitionSettings()),
             ("order", ("graph", "cube"), self.order in (2, 3)),
             ("pruner", ("graph", "cube"), self.pruner is True),
+            ("stack", ("graph", "cube"), self.stack is not None),
         ):
             if is_given and self.parser not in owners:
                 wanted = " or ".join(f'"{owner}"' for owner in owners)
@@ -259,6 +264,7 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
         for name, value in PARSER_DEFAULTS[config.parser].items()
         if getattr(config, name) == "auto"
     }
+    pick["features"] = _features(config)
     if config.parser == "transition":
         pick["trees"], pick["transition"] = config.transition.trees, config.transition.resolved()
     elif config.trees == "auto":
@@ -272,6 +278,28 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     pick["pruner_settings"] = config.pruner_settings.resolved(trees, order)
     pick["parameters"] = chosen_learner(config).settings()
     return replace(config, **pick)
+
+
+def _features(config: TrainConfig) -> str:
+    """The template set; InputError where it does not go with a guide, or with none."""
+    name = config.features
+    if name == "auto":
+        name = str(PARSER_DEFAULTS[config.parser]["features"])
+    if config.parser == "transition":
+        return name
+    if config.stack is None:
+        if features.create(name).needs_guide:
+            raise InputError(
+                f"features: {name} looks at the trees of another parser, got none; name it with stack "
+                f"(--stack MODEL), or choose {name.removesuffix(GUIDE_SUFFIX)}"
+            )
+        return name
+    if not features.create(name).needs_guide:
+        name += GUIDE_SUFFIX
+    if name not in features:
+        known = ", ".join(each for each in features if features.create(each).needs_guide)
+        raise InputError(f"features: with stack, expected one of {known}, got {config.features}")
+    return name
 
 
 def chosen_learner(config: TrainConfig) -> Learner:

@@ -93,7 +93,7 @@ class Ensemble:
         """What each parser thinks of these trees."""
         found = []
         for parser in self.parsers:
-            encoded = parser.names.encode(columns)
+            encoded = parser.encode(columns, threads=threads)
             encoded.set_heads(heads)
             found.append(
                 parser.judge(encoded, decode="given", arc_table=True, label_table=True, threads=threads)

@@ -78,7 +78,10 @@ class ModelFile:
             raise ModelError(
                 f"expected a part {name!r}, got {', '.join(map(repr, parts)) or 'none'}", source=self.source
             )
-        prefix = f"{name}/"
+        return self.within(f"{name}/", metadata)
+
+    def within(self, prefix: str, metadata: Mapping[str, Any]) -> ModelFile:
+        """A file of the tensors whose names begin so, without that beginning, and of other metadata."""
         tensors = {
             key.removeprefix(prefix): array for key, array in self.tensors.items() if key.startswith(prefix)
         }

@@ -17,6 +17,8 @@ from arbora._engines import CubeEngine, Engine, GraphEngine, Judge, Question, Tr
 from arbora._given import as_sentence, columns_of_input, several
 from arbora._lifts import load_lifts, restored_judgement, restored_trees
 from arbora._parser_file import (
+    GUIDE,
+    guide_file,
     load_cube,
     load_pruner,
     load_transition,
@@ -91,6 +93,8 @@ class Parser(Reloaded):
     pruner: Pruner | None = None
     lifts: PseudoProjective | None = None
     """How marks in labels tell of arcs that cross; None: there are none."""
+    guide: Parser | None = None
+    """Another parser, whose trees this one looks at; see `arbora._stacking`."""
     about: dict[str, Any] = field(default_factory=dict)
     """How it was made: the resolved configuration, scores on dev, epochs."""
 
@@ -102,7 +106,8 @@ class Parser(Reloaded):
             how += f" by cube pruning, beam {self.cube.beam}"
         if self.transition is not None:
             how = f"{self.transition.system} transitions, beam {self.transition.beam}"
-        return f"<Parser: {trees} trees, {how}, {len(self.plain_labels)} labels>"
+        guide = "" if self.guide is None else f", guided by {self.guide!r}"
+        return f"<Parser: {trees} trees, {how}, {len(self.plain_labels)} labels{guide}>"
 
     def __post_init__(self) -> None:
         scorer = self.make_scorer(self.settings, self.names, self.seen, self.cube or self.transition)
@@ -180,6 +185,14 @@ class Parser(Reloaded):
 
     # Parsing
 
+    def encode(self, sentences: Columns, *, threads: int = 1) -> Encoded:
+        """Sentences as this parser sees them; its guide, where it has one, parses them first."""
+        encoded = self.names.encode(sentences)
+        if self.guide is not None:
+            heads, labels = self.guide.trees(sentences, threads=threads)
+            encoded.set_guide(heads, labels, self.guide.names.labels)
+        return encoded
+
     def trees(
         self,
         sentences: Columns | Encoded,
@@ -196,7 +209,7 @@ class Parser(Reloaded):
         """
         check_decode(decode)
         if decode == "argmax":
-            encoded = sentences if isinstance(sentences, Encoded) else self.names.encode(sentences)
+            encoded = self._as_encoded(sentences, threads)
             return self.trees_of(encoded, keep_heads=keep_heads, threads=threads)
         # Nobody asks for probabilities: one pass with sums over trees is enough.
         at_risk = self.temperatures.at_risk
@@ -208,7 +221,7 @@ class Parser(Reloaded):
     def trees_of(
         self, sentences: Encoded, *, keep_heads: bool = False, threads: int = 1
     ) -> tuple[Ints, Ints]:
-        """The same for sentences that are encoded already."""
+        """The same for sentences that are encoded already, by `encode`."""
         require_threads(threads)
         heads, labels = self.engine.trees(sentences, keep_heads=keep_heads, threads=threads)
         if self.restorer is None:
@@ -256,7 +269,7 @@ class Parser(Reloaded):
         given = [as_sentence(sentence) for sentence in several(sentences)]
         if not given:
             return []
-        encoded = self._encoded(given, keep_heads)
+        encoded = self._encoded(given, keep_heads, threads)
         if probabilities:
             found = self.judge(encoded, decode=decode, keep_heads=keep_heads, threads=threads)
             parsed = [tree for (tree,) in make_parsed(given, found, self.names.labels, self)]
@@ -270,9 +283,13 @@ class Parser(Reloaded):
             at = end
         return trees
 
-    def _encoded(self, sentences: Sequence[Sentence], keep_heads: bool) -> Encoded:
+    def _as_encoded(self, sentences: Columns | Encoded, threads: int) -> Encoded:
+        require_threads(threads)
+        return sentences if isinstance(sentences, Encoded) else self.encode(sentences, threads=threads)
+
+    def _encoded(self, sentences: Sequence[Sentence], keep_heads: bool, threads: int = 1) -> Encoded:
         """The sentences without their trees, or with the heads that they have."""
-        encoded = self.names.encode(columns_of_input(sentences))
+        encoded = self._as_encoded(columns_of_input(sentences), threads)
         if keep_heads:
             encoded.set_heads(np.array([head for s in sentences for head in s.heads], dtype=np.int32))
         return encoded
@@ -352,7 +369,7 @@ class Parser(Reloaded):
 
     def judging(self, sentences: Columns | Encoded, question: Question) -> Judge:
         """`judge` for several temperatures: what does not depend on these is computed once."""
-        encoded = sentences if isinstance(sentences, Encoded) else self.names.encode(sentences)
+        encoded = self._as_encoded(sentences, question.threads)
         restorer = self.restorer
         if restorer is None:
             return self.engine.judging(encoded, question)
@@ -386,7 +403,7 @@ class Parser(Reloaded):
                 "distribution: expected a first-order parser with exact search, got another; P(head), "
                 "P(tree) and kbest are there for those, or train with order=1"
             )
-        encoded = self.names.encode(columns_of_input([as_sentence(sentence)]))
+        encoded = self.encode(columns_of_input([as_sentence(sentence)]))
         t = self.temperatures
         scores = self.engine.judge.scores(encoded, 0, tree_temperature=t.trees, label_temperature=t.labels)
         return TreeDistribution(scores, trees=self.settings.trees, roots=self.settings.roots)
@@ -405,6 +422,7 @@ class Parser(Reloaded):
             labels=labels,
             label_filter=label_filter,
             pruner=pruner,
+            guide=None if self.guide is None else self.guide.rounded(),
             about=dict(self.about),
         )
 
@@ -424,6 +442,10 @@ class Parser(Reloaded):
         tensors: dict[str, NDArray[Any]] = {"seen": np.packbits(self.seen)}
         for name, table in tables.items():
             tensors.update(compact.quantize(table, name) if quantized else {name: table})
+        guide: dict[str, Any] = {}
+        if self.guide is not None:
+            arrays, guide[GUIDE] = self.guide.to_parts(quantized=quantized)
+            tensors |= {f"{GUIDE}/{name}": array for name, array in arrays.items()}
         metadata = {
             "kind": KIND,
             "hash": HASH_VERSION,
@@ -432,6 +454,7 @@ class Parser(Reloaded):
             **({} if self.lifts is None else {"lifts": to_dict(self.lifts)}),
             **({} if self.cube is None else {"cube": to_dict(self.cube)}),
             **({} if self.transition is None else {"transition": to_dict(self.transition)}),
+            **guide,
             "tags": list(self.names.tags),
             "labels": list(self.names.labels),
             "columns": None if self.names.columns is None else list(self.names.columns),
@@ -459,9 +482,11 @@ class Parser(Reloaded):
             settings = from_dict(GraphSettings, file.entry("settings", dict))
             names = Names(read_names(file, "tags"), read_names(file, "labels"), read_columns(file))
             cube, transition = load_cube(file), load_transition(file, settings)
+            needs_guide = transition is None and features.create(settings.features).needs_guide
             scorer = cls.make_scorer(settings, names, None, cube or transition)
             pruner = load_pruner(file, settings)
             lifts = load_lifts(file.metadata.get("lifts"), names)
+            guide = guide_file(file, wanted=needs_guide)
             read_temperatures(file.entry("about", dict))
         except InputError as error:
             what = f"{error}; the file is damaged or from another version"
@@ -481,6 +506,7 @@ class Parser(Reloaded):
             transition=transition,
             pruner=pruner,
             lifts=lifts,
+            guide=None if guide is None else cls.from_file(guide),
             about=file.entry("about", dict),
         )
         return parser.remember(file)

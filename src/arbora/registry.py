@@ -20,6 +20,7 @@ from arbora.features import (
     ZHANG_NIVRE_V1,
     TemplateSet,
     TransitionTemplates,
+    guided,
 )
 from arbora.interfaces import Family, Learner
 
@@ -120,7 +121,7 @@ families: Registry[Family] = Registry("family", _families)
 learners: Registry[Learner] = Registry("learner", _learners)
 
 features: Registry[TemplateSet] = Registry("feature set")
-for _templates in (GRAPH_V1, CUBE_V1, PRUNER_V1):
+for _templates in (GRAPH_V1, CUBE_V1, PRUNER_V1, guided(GRAPH_V1), guided(CUBE_V1)):
     features.register(_templates.name, lambda templates=_templates: templates)
 
 transition_features: Registry[TransitionTemplates] = Registry("feature set of transition parsers")

@@ -39,7 +39,7 @@ def fit_temperatures(parser: Parser, dev: Columns, *, threads: int = 1) -> Tempe
 
     A dozen passes with sums over trees. What dev does not tell is 1.
     """
-    encoded = parser.names.encode(dev)
+    encoded = parser.encode(dev, threads=threads)
     right = parser.trees_of(encoded, threads=threads)[0] == dev.heads
     # Probabilities are those of lifted trees, with marks in their labels, where a parser has these.
     parser = replace(parser, lifts=None)

@@ -2,6 +2,7 @@
 
 Stages, in this order, so that a training that is interrupted while it learns trees has a whole parser:
 
+    guide    trees of another parser, where one is to be looked at; see `arbora._stacking`
     labels   labels on the right trees (unless heads and labels are learned together, or no labels are)
     pruner   a small first-order model that leaves each word a few heads
     tree     heads, by the chosen learner; scores on dev are those of the whole parser
@@ -29,9 +30,12 @@ from arbora._annotation import (
     training_heads,
 )
 from arbora._checkpoint import Checkpoint, Saved
-from arbora._core import Encoded, KeptArcs
+from arbora._core import KeptArcs
+from arbora._dev import Dev
 from arbora._lifts import lift
+from arbora._stacking import Guide, GuideTrees
 from arbora._stages import Best, Floats, Observer, Scores, Silent, Stage
+from arbora._texts import show_scores
 from arbora._train_config import (
     TrainConfig,
     TreebankShape,
@@ -121,6 +125,11 @@ class Training:
         if dev is not None:
             check_dev(dev, train, observer, labelled=config.labels != "none")
         self.config = resolve(config, train)
+        self.columns = train
+        self.guide = None if config.stack is None else Guide.load(config.stack)
+        self.guide_scores: dict[str, Scores] = {}
+        if self.guide is not None:
+            self.guide.check_treebank(train)
         for decision in TreebankShape.of(train).decisions(config, self.config):
             observer.note(decision)
         self.threads = threads
@@ -204,8 +213,11 @@ class Training:
         self, path: str | os.PathLike[str] | None = None, *, resume: bool = False, calibrate: bool = True
     ) -> Trained:
         """All stages; see `train`. `calibrate`: on dev, so that scores of trees become probabilities."""
-        checkpoint = Checkpoint(path, {"config": storable(self.config), "data": self.fingerprint})
+        same = {"config": storable(self.config), "data": self.fingerprint}
+        checkpoint = Checkpoint(path, same if self.guide is None else {**same, "guide": self.guide.checksum})
         saved = checkpoint.load() if resume and path is not None and Path(path).exists() else None
+        if self.guide is not None:
+            self._put_guide(self.guide, checkpoint, saved)
         reports: list[dict[str, Any]] = []
         done: dict[str, Floats] = {}
         interrupted = False
@@ -221,6 +233,37 @@ class Training:
         if calibrate:
             self._fit_temperatures(parser)
         return Trained(parser, reports, parser.about["dev"], interrupted)
+
+    def _put_guide(self, guide: Guide, checkpoint: Checkpoint, saved: Saved | None) -> None:
+        """The guide's trees beside the sentences: its own for dev, those of others like it for training."""
+        names = guide.names(self.columns)
+        if saved is not None and "guide" in saved.finished:
+            found = GuideTrees.from_array(saved.finished["guide"][0], names)
+        else:
+            found = guide.jackknifed(
+                self.columns,
+                names,
+                self._like_guide,
+                folds=self.config.folds,
+                threads=self.threads,
+                observer=self.observer,
+            )
+        checkpoint.finish("guide", found.to_array(), [])
+        found.put_into(self.train)
+        self.guide_scores["train"] = found.scores(self.columns)
+        if self.dev is not None:
+            own = GuideTrees.of(guide.parser, self.dev.columns, names, self.threads)
+            own.put_into(self.dev.sentences)
+            self.guide_scores["dev"] = own.scores(self.dev.columns)
+        shown = (f"{show_scores(scores)} on {part}" for part, scores in self.guide_scores.items())
+        self.observer.note(f"guide: {'; '.join(shown)}")
+
+    def _like_guide(self, columns: Columns, config: TrainConfig, observer: Observer) -> Parser:
+        """A parser with the guide's configuration, of a part of the treebank."""
+        trained = Training(columns, None, config, self.threads, observer).run(calibrate=False)
+        if trained.interrupted:  # what has not learned enough is no guide
+            raise KeyboardInterrupt
+        return trained.parser
 
     def _stage_names(self) -> list[str]:
         # With cube pruning, labels on the right trees tell which few of an arc are worth a search.
@@ -245,7 +288,7 @@ class Training:
 
         best, interrupted = stage.run(self.observer, keep, going_on)
         if best.weights is not None:
-            checkpoint.finish(name, best)
+            checkpoint.finish(name, best.weights, best.reports)
         return best, interrupted
 
     def _labels_stage(self, done: dict[str, Floats]) -> Stage:
@@ -333,6 +376,8 @@ class Training:
             label_filter = labels
             tree, labels = tree[:split], np.ascontiguousarray(tree[split:])
         about: dict[str, Any] = {"config": storable(self.config), "epochs": reports or []}
+        if self.guide is not None:
+            about["guide"] = self.guide_scores
         return Parser(
             settings=self.settings,
             names=self.names,
@@ -344,6 +389,7 @@ class Training:
             label_filter=label_filter,
             pruner=self._pruner(done),
             lifts=self.lifts,
+            guide=None if self.guide is None else self.guide.parser,
             about=about,
         )
 
@@ -368,28 +414,6 @@ class Training:
         if self.dev is not None:
             fitted = fit_temperatures(parser, self.dev.columns, threads=self.threads)
             parser.about["temperature"] = to_dict(fitted)
-
-
-class Dev:
-    """A treebank to judge a parser on: all words, punctuation included, whole labels."""
-
-    def __init__(self, columns: Columns, names: Names) -> None:
-        self.columns = columns
-        self.sentences: Encoded = names.encode(columns)
-        self.words = columns.words
-        lengths = np.diff(columns.offsets)
-        self.arcs = int(np.sum(lengths * lengths))
-        self._heads = columns.heads
-        self._labels = names.label_numbers(columns)
-
-    def scores(self, parser: Parser, threads: int = 1) -> Scores:
-        """LAS (where there are labels) and UAS, in percent."""
-        heads, labels = parser.trees_of(self.sentences, threads=threads)
-        right = heads == self._heads
-        uas = 100 * float(np.mean(right))
-        if parser.labels is None:
-            return {"uas": uas}
-        return {"las": 100 * float(np.mean(right & (labels == self._labels))), "uas": uas}
 
 
 __all__ = ["Observer", "TrainConfig", "Trained", "train"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._annotation import check_dev, check_treebank, warn_of_strange_dev
+from arbora._dev import Dev
+from arbora._jackknife import fold_sentences, other_sentences, words_of
+from arbora._stacking import Guide
 from arbora._stages import EpochReport, Observer, Scores, Silent
 from arbora._train_config import TrainConfig, learns_from_parts, make_config
 from arbora.data.columns import COMMENT, Columns, TextColumn
@@ -29,14 +32,11 @@ from arbora.pipeline.pipeline import FILLED, Pipeline
 from arbora.pipeline.segmenter import Segmenter
 from arbora.pipeline.tagger import Tagger, train_tagger
 from arbora.pipeline.train_segmenter import SegmenterSettings, train_segmenter
-from arbora.train import Dev
 from arbora.train import Trained as TrainedParser
 from arbora.train import train as train_parser
 
 SEGMENTED = ("words", "sentences")
 """The scores that decide about a segmenter's epoch."""
-BLOCK = 16
-"""Sentences that stay together in jackknifing, since what stands together is alike."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Trained(TrainedParser):
         """LAS and UAS of another state of the pipeline, on dev as the training looked at it."""
         if self.retagged:
             dev = pipeline.prepare(dev, retag=True, threads=threads)
-        return Dev(dev, pipeline.parser.names).scores(pipeline.parser, threads)
+        return Dev.of(pipeline.parser, dev, threads).scores(pipeline.parser, threads)
 
     def scores_before(self, pipeline: Pipeline, dev: Columns, threads: int = 1) -> Scores:
         """Likewise, those of tags and lemmas that the training had: each with the right ones before it."""
@@ -108,6 +108,8 @@ def train(
     if judged is not None:
         check_dev(judged, columns, Silent(), labelled=settings.labels != "none")
         warn_of_strange_dev(judged, columns)
+    if settings.stack is not None:
+        Guide.load(settings.stack).check_treebank(columns)
     tools = Tools.of(columns, judged, settings, threads, told) if settings.only == "all" else Tools()
     retagged = tools.tagger is not None and settings.tags != "gold" and len(columns) > 1
     if retagged:
@@ -236,7 +238,7 @@ def jackknifed(
     folds = min(config.folds, len(columns))
     for number, held in enumerate(fold_sentences(columns, folds), start=1):
         observer.note(f"jackknifing: tags of part {number} of {folds} by what the others teach")
-        rest = np.setdiff1d(np.arange(len(columns)), held)
+        rest = other_sentences(columns, held)
         found.append(
             (
                 held,
@@ -256,24 +258,13 @@ def _folds_tools(rest: Columns, config: TrainConfig, tools: Tools, threads: int)
     return Tools(tagger=tagger, lemmatizer=lemmatizer)
 
 
-def fold_sentences(columns: Columns, folds: int) -> Iterator[NDArray[np.int64]]:
-    """The numbers of each fold's sentences: blocks of them, dealt in turn."""
-    groups = np.arange(len(columns)) // (BLOCK if len(columns) >= folds * BLOCK else 1)
-    for fold in range(folds):
-        yield np.flatnonzero(groups % folds == fold)
-
-
 def _put_together(columns: Columns, found: list[tuple[NDArray[np.int64], Columns]]) -> Columns:
     """The treebank with the columns of its parts, each with the numbers of its sentences."""
-    starts, lengths = columns.offsets[:-1], np.diff(columns.offsets)
     for column in FILLED:
         names: list[str] = []
         ids = np.zeros(columns.words, np.int32)
         for held, part in found:
-            # The words of these sentences, one sentence after another.
-            inner = np.arange(part.words) - np.repeat(part.offsets[:-1], np.diff(part.offsets))
-            words = np.repeat(starts[held], lengths[held]) + inner
-            ids[words] = part.ids(column) + len(names)
+            ids[words_of(columns, held)] = part.ids(column) + len(names)
             names += part.strings(column)
         columns = columns.with_column(column, ids, names)
     return columns

@@ -20,6 +20,7 @@ import numpy as np
 from arbora._annotation import check_treebank
 from arbora._overrides import override, say_lost
 from arbora._stages import Observer, Scores, Silent
+from arbora._texts import show_scores
 from arbora._train_config import TrainConfig, learns_from_parts, make_learner
 from arbora.config import to_dict
 from arbora.data.columns import Columns, columns_of
@@ -222,8 +223,7 @@ def _trial(
             raise KeyboardInterrupt
         found.append(trained.scores)
         epochs.append(trained.best_epoch)
-        scores = ", ".join(f"{name.upper()} {value:.2f}" for name, value in trained.scores.items())
-        observer.trial_ends(f"{which}: {scores}, epoch {trained.best_epoch}")
+        observer.trial_ends(f"{which}: {show_scores(trained.scores)}, epoch {trained.best_epoch}")
     means = {name: statistics.fmean(scores[name] for scores in found) for name in found[0]}
     spread = {name: statistics.stdev(s[name] for s in found) for name in found[0]} if len(pairs) > 1 else {}
     return Trial(values, config, means, spread, epochs, time.monotonic() - begun)

@@ -50,7 +50,7 @@ def indicator(heads, shapes):
 
 
 @each_shape
-@pytest.mark.parametrize("features", ["graph-v1", "pruner-v1"])
+@pytest.mark.parametrize("features", ["graph-v1", "pruner-v1", "graph-v1+guide-v1"])
 def test_score_and_pullback_are_adjoint(shape, features):
     made, encoded = scorer(COLUMNS, features=features, **shape)
     w = random_weights(made.size())

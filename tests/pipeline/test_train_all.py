@@ -8,6 +8,7 @@ import pytest
 from pipeline_toys import SMALL, TAGGER, WORDS, columns, conllu, texts, trained, without
 
 from arbora import train_all
+from arbora._jackknife import BLOCK, fold_sentences
 from arbora._stages import Silent
 from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
@@ -17,7 +18,7 @@ from arbora.pipeline.pipeline import FILLED, Pipeline
 from arbora.pipeline.tagger import train_tagger
 from arbora.pipeline.words import WordSettings
 from arbora.registry import learners
-from arbora.train_all import BLOCK, fold_sentences, jackknifed, train
+from arbora.train_all import jackknifed, train
 
 
 class Listening(Silent):

@@ -159,9 +159,10 @@ def features(
 ) -> None:
     """Say what a template set looks at: every template, by the kind of part that it scores.
 
-    Atoms are role.field: h head, d dependent, s sibling, g grandparent, b each word between; h-1 stands
-    before the head. Of transition parsers: l and r, the words between which an arc may be made; u below l on
-    the stack, n and m next in the buffer; lh the head of l, ll and lr its outermost dependents.
+    Atoms are role.field: h head, d dependent, s sibling, g grandparent, b each word between, q the head that
+    a guide gives to d; h-1 stands before the head, and d.guide is the label that the guide gives to d.
+    Of transition parsers: l and r, the words between which an arc may be made; u below l on the stack, n and
+    m next in the buffer; lh the head of l, ll and lr its outermost dependents.
 
     Examples: arbora info features graph-v1; arbora info features pruner-v1 --json
     """
@@ -252,6 +253,8 @@ def _tables(
         yield ("part", "bytes", "dev", "what"), list(_parts(file, parts))
         if isinstance(parts.get("parser"), Mapping):
             yield ("parser", ""), [row for row in _about(parts["parser"], everything) if row not in known]
+    if guide := _guide(file.metadata):
+        yield ("guide", ""), list(_about(guide, everything))
     if not everything:
         yield ("more", f"--all: every setting, all labels, {counted(len(file.tensors), 'array')}"), []
         return
@@ -318,6 +321,9 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
         scores = about.get("dev")
         if isinstance(scores, Mapping) and "parts" not in metadata:
             yield "dev", _scores(scores) or "none"
+        trees = about.get("guide")
+        for part, found in trees.items() if isinstance(trees, Mapping) else ():
+            yield f"guide on {part}", _scores(found) or "none"
         if isinstance(about.get("compact"), Mapping):
             before = _scores(about["compact"].get("before"))
             yield "compact", f"yes; {before} on dev before" if before else "yes"
@@ -334,6 +340,14 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
         if isinstance(names, list):
             shown = names if everything or len(names) <= MOST_NAMES else [*names[:MOST_NAMES], "..."]
             yield name, f"{len(names)}: {' '.join(map(str, shown))}"
+
+
+def _guide(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a file says of the parser whose trees its parser looks at; nothing where there is none."""
+    parts = metadata.get("parts")
+    parser = parts.get("parser") if isinstance(parts, Mapping) else metadata
+    guide = parser.get("guide") if isinstance(parser, Mapping) else None
+    return guide if isinstance(guide, Mapping) else {}
 
 
 def _epochs(reports: list[Any]) -> str:

@@ -13,7 +13,7 @@ import typer
 from arbora._overrides import lost_parameters, override, say_lost, with_learner
 from arbora._train_config import TrainConfig, make_learner
 from arbora.cli.files import ThreadsOption as ThreadsOption
-from arbora.cli.files import existing_if_given, say
+from arbora.cli.files import existing_if_given, existing_model_if_given, say
 from arbora.config import load_config
 from arbora.errors import InputError
 from arbora.registry import learners
@@ -148,6 +148,17 @@ LabelsOption: TypeAlias = Annotated[
     typer.Option(
         help="Chosen on the finished tree (staged), together with it (joint), or not at all (none). "
         "Default: staged; joint with --parser cube or transition."
+    ),
+]
+StackOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        callback=existing_model_if_given,
+        help="Let the parser look at the trees of another one, its guide, which must have been trained on "
+        "TRAIN, too, and not on DEV. Parsers like it are trained on parts of TRAIN first, so that what is "
+        "learned from are trees of sentences that they have not seen. The new model holds both.",
+        show_default=False,
     ),
 ]
 EpochsOption: TypeAlias = Annotated[int | None, typer.Option(min=1, help="Passes over TRAIN at most.")]

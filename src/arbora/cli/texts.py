@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-
-def show_scores(scores: Mapping[str, float]) -> str:
-    """`LAS 85.10, UAS 88.02`."""
-    return ", ".join(f"{name.upper()} {value:.2f}" for name, value in scores.items())
+from arbora._texts import show_scores as show_scores
 
 
 def show_loss(loss: float) -> str:

@@ -37,6 +37,7 @@ from arbora.cli.settings import (
     PatienceOption,
     RootsOrAuto,
     SeedOption,
+    StackOption,
     ThreadsOption,
     TreesOption,
     UpdateOption,
@@ -109,6 +110,7 @@ def train_files(
     parser: ParserOption = None,
     order: OrderOption = None,
     update: UpdateOption = None,
+    stack: StackOption = None,
     trees: TreesOption = None,
     roots: RootsOrAuto = None,
     labels: LabelsOption = None,
@@ -180,11 +182,12 @@ def train_files(
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --learner mira -p C=0.1 --order 1`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser cube`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser transition -p transition.beam=64`
+    - `arbora train train.conllu --dev dev.conllu -o both.arbora --stack da.arbora --parser cube`
     - `arbora train train.conllu -o da.arbora --config best.toml --compact`
     """
     chosen = choose_treebanks(files, dev, quiet=quiet)
     output = require_output(output, chosen)
-    inputs = [*chosen.train, *chosen.dev, config]
+    inputs = [*chosen.train, *chosen.dev, config, stack]
     not_an_input(output, inputs)
     not_an_input(plot, [*inputs, output])
     settings = chosen_config(
@@ -195,6 +198,7 @@ def train_files(
         parser=parser,
         order=order,
         update=update,
+        stack=stack,
         trees=trees,
         roots=roots,
         labels=labels,
@@ -357,6 +361,9 @@ class Report:
         of_parts = self.trained.pipeline.about["dev"]
         if before := {name: value for name, value in of_parts.items() if name not in scores}:
             lines.insert(1, f"before it: {show_scores(before)} on dev")
+        if guide := self.trained.parser.about.get("guide"):
+            shown = "; ".join(f"{show_scores(found)} on {part}" for part, found in guide.items())
+            lines.append(f"with the trees of a guide: {shown}")
         if self.compact:
             lines.append(
                 f"compact: before {show_scores(self.compact['before'])}, "

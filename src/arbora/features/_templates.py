@@ -10,6 +10,10 @@ One template per line, a conjunction of atoms `role.field`; `#` starts a comment
 
 Direction is part of every template, and distance of all about arcs: a weight without and one with it.
 
+Templates about a guide, a parser whose trees are given, have one more role, q, the head that it gives to the
+dependent, and one more field, `guide`, the label that it gives to a node. How the guide's tree stands to the
+arc is part of each: whether it has the arc, has it turned round, or which other head it has instead.
+
 Contexts, for parsers of higher order, look at up to four nodes of a tree at once, and also at labels and
 numbers of dependents, which are fields there: `d.label`, `l.count`. They come in three kinds, see
 `CONTEXT_ROLES`.
@@ -28,13 +32,14 @@ from arbora.errors import InputError, unknown
 Atom: TypeAlias = tuple[int, int, int]
 Template: TypeAlias = list[Atom]
 
-ROLES = {"h": 0, "d": 1, "s": 2, "b": 3, "g": 4, "l": 5, "r": 6}
+ROLES = {"h": 0, "d": 1, "s": 2, "b": 3, "g": 4, "l": 5, "r": 6, "q": 7}
 FIELDS = {
     name: number
     for number, name in enumerate(
         ("form", "lemma", "tag", "fine", "feats", "prefix", "suffix", "ending", "shape")
     )
 }
+GUIDE_FIELDS = {**FIELDS, "guide": len(FIELDS)}
 LARGEST_OFFSET = 2
 
 ContextKind: TypeAlias = Literal["chains", "lineages", "closings"]
@@ -94,6 +99,14 @@ class TemplateSet:
     grandparents: str = ""
     labels: str = ""
     contexts: tuple[ContextGroup, ...] = ()
+    guides: str = ""
+    """Of arcs, about a guide."""
+    guide_labels: str = ""
+
+    @property
+    def needs_guide(self) -> bool:
+        """Whether it looks at the trees of another parser."""
+        return bool(self.guides or self.guide_labels)
 
     @property
     def texts(self) -> dict[str, str]:
@@ -103,6 +116,8 @@ class TemplateSet:
             "siblings": self.siblings,
             "grandparents": self.grandparents,
             "labels": self.labels,
+            "guides": self.guides,
+            "guide_labels": self.guide_labels,
             **{group.name: group.templates for group in self.contexts},
         }
 
@@ -114,6 +129,15 @@ class TemplateSet:
             "siblings": compile_templates(self.siblings, "hds", f"{self.name}: siblings"),
             "grandparents": compile_templates(self.grandparents, "hdg", f"{self.name}: grandparents"),
             "labels": compile_templates(self.labels, "hdsglr", f"{self.name}: labels"),
+            **(self._compiled_guides if self.needs_guide else {}),
+        }
+
+    @property
+    def _compiled_guides(self) -> dict[str, list[Template]]:
+        where = f"{self.name}: guides", f"{self.name}: guide_labels"
+        return {
+            "guides": compile_templates(self.guides, "hdq", where[0], GUIDE_FIELDS),
+            "guide_labels": compile_templates(self.guide_labels, "hdsglrq", where[1], GUIDE_FIELDS),
         }
 
     def compiled_contexts(
@@ -131,13 +155,16 @@ class TemplateSet:
         }
 
 
-def compile_templates(text: str, roles: str, where: str) -> list[Template]:
+def compile_templates(
+    text: str, roles: str, where: str, fields: Mapping[str, int] = FIELDS
+) -> list[Template]:
     """The templates of a text, one per line that is not empty."""
     templates = []
     for number, line in enumerate(text.strip().splitlines(), start=1):
         atoms = line.partition("#")[0].split()
         if atoms:
-            templates.append([_compile_atom(atom, roles, f"{where}, template {number}") for atom in atoms])
+            place = f"{where}, template {number}"
+            templates.append([_compile_atom(atom, roles, place, fields) for atom in atoms])
     return templates
 
 

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from arbora._annotation import Projectivize
+from arbora._dev import Dev
 from arbora._stages import Silent
 from arbora.config import to_dict
 from arbora.data.columns import Columns
@@ -28,7 +29,7 @@ from arbora.reproduce.courses import as_columns, checksum, written_punctuation
 from arbora.reproduce.languages import Limits, Material, TestedWithLabels
 from arbora.reproduce.study import Journal, Watcher, compute
 from arbora.scorers.cube import Update
-from arbora.train import Dev, TrainConfig, Trained, Training
+from arbora.train import TrainConfig, Trained, Training
 
 Scores: TypeAlias = tuple[float, float]
 """UAS and LAS."""

@@ -109,7 +109,7 @@ class Engine:
         parser = self.parser
         rank = k if k > 1 and self.ranks else 0
         # Heads go in by themselves: a reader of CoNLL-U would refuse a cycle before the parser can name it.
-        encoded = parser.names.encode(columns_of(map(without_tree, sentences)))
+        encoded = parser.encode(columns_of(map(without_tree, sentences)))
         encoded.set_heads(np.array([head for s in sentences for head in s.heads], dtype=np.int32))
         found = parser.judge(encoded, k=rank, arc_table=marginals, keep_heads=True)
         trees = make_parsed(sentences, found, parser.names.labels, parser)
