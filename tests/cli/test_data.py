@@ -149,7 +149,14 @@ def test_ctrl_c_and_going_on(github, tmp_path):
 
     github.faults.append(stall)
     command = [sys.executable, "-m", "arbora", "data", "get", "UD_Danish-DDT"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Where tests run in the background of a shell, Ctrl-C would be ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
         hidden = tmp_path / "treebanks" / ".UD_Danish-DDT.partial"
         end = time.monotonic() + 30
         while not any(path.stat().st_size == 500 for path in hidden.glob("*.part")):
