@@ -6,8 +6,8 @@
     python benchmarks/transition.py --check      # exit status 1 when a bar is missed
 
 One thread; speed is text to text, read and written, in CPU time. English is judged on dev, all words; Danish
-on test, words that are not punctuation, once, with settings that were chosen on every tenth sentence of its
-training set. All tags are the treebanks' own. MaltParser's figures are recorded ones. Prints Markdown.
+on test, words that are not punctuation, with settings that were tried on every tenth sentence of its training
+set. All tags are the treebanks' own. MaltParser's figures are recorded ones. Prints Markdown.
 """
 
 from __future__ import annotations

@@ -115,13 +115,9 @@ void bind_model(nb::module_& m) {
                      "numpy.typing.NDArray[numpy.int32]]"));
 }
 
-void check_sentence(const Questions& self, std::size_t sentence) {
-    if (sentence >= self.size()) throw nb::index_error("sentence out of range");
-}
-
 void bind_questions(nb::module_& m) {
-    nb::class_<Questions>(m, "CubeQuestions", "What a learner may ask about a treebank; see arbora.problems.cube.")
-        .def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const KeptArcs* arcs, const Floats& label_filter, const std::string& update,
+    nb::class_<Questions> bound(m, "CubeQuestions", "What a learner may ask about a treebank; see arbora.problems.cube.");
+    bound.def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const KeptArcs* arcs, const Floats& label_filter, const std::string& update,
                             int threads) {
                 if (label_filter) check_size(label_filter->size(), model.graph.label_size, "label_filter");
                 new (self) Questions(model, sentences, arcs == nullptr ? nullptr : &arcs->sets, update_of(update),
@@ -129,26 +125,9 @@ void bind_questions(nb::module_& m) {
             }, "model"_a, "sentences"_a, "arcs"_a.none(), "label_filter"_a.none().noconvert(), "update"_a, "threads"_a, nb::keep_alive<1, 2>(),
             nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
             nb::sig("def __init__(self, model: CubeModel, sentences: Encoded, arcs: KeptArcs | None, "
-                    "label_filter: numpy.typing.NDArray[numpy.float32] | None, update: str, threads: int) -> None"))
-        .def("__len__", &Questions::size)
-        .def_prop_ro("weight_count", &Questions::weight_count)
-        .def("ask", [](Questions& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
-                check_sentence(self, sentence);
-                return answer([&] { return self.ask(sentence, weights, cost_augmented); });
-            }, "sentence"_a, "weights"_a, "cost_augmented"_a,
-            nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
-        .def("total", [](Questions& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
-                const auto chosen = chosen_of(sentences, self.size());
-                return answer([&] { return self.total(chosen, weights, cost_augmented); });
-            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
-            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
-                    "tuple[float, float, SparseVector]"))
-        .def("candidates", [](Questions& self, std::size_t sentence, const Weights& weights, int k) {
-                check_sentence(self, sentence);
-                return answers([&] { return self.candidates(sentence, weights, k); });
-            }, "sentence"_a, "weights"_a, "k"_a,
-            nb::sig("def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]"))
-        .def("take_tally", [](Questions& self) {
+                    "label_filter: numpy.typing.NDArray[numpy.float32] | None, update: str, threads: int) -> None"));
+    def_answers(bound);
+    bound.def("take_tally", [](Questions& self) {
                 const cube::Tally tally = self.take_tally();
                 return nb::make_tuple(tally.asked, tally.non_violations);
             }, nb::sig("def take_tally(self) -> tuple[int, int]"));

@@ -109,35 +109,13 @@ void bind_model(nb::module_& m) {
                     "numpy.typing.NDArray[numpy.int32]]"));
 }
 
-void check_sentence(const Questions& self, std::size_t sentence) {
-    if (sentence >= self.size()) throw nb::index_error("sentence out of range");
-}
-
 void bind_questions(nb::module_& m) {
-    nb::class_<Questions>(m, "TransitionQuestions", "What a learner may ask about a treebank; see arbora.problems.transition.")
-        .def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const std::string& update, bool explores, int threads) {
+    nb::class_<Questions> bound(m, "TransitionQuestions", "What a learner may ask about a treebank; see arbora.problems.transition.");
+    bound.def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const std::string& update, bool explores, int threads) {
                 new (self) Questions(model, sentences, {update_of(update), explores}, threads);
-            }, "model"_a, "sentences"_a, "update"_a, "explores"_a, "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-        .def("__len__", &Questions::size)
-        .def_prop_ro("weight_count", &Questions::weight_count)
-        .def("ask", [](Questions& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
-                check_sentence(self, sentence);
-                return answer([&] { return self.ask(sentence, weights, cost_augmented); });
-            }, "sentence"_a, "weights"_a, "cost_augmented"_a,
-            nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
-        .def("total", [](Questions& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
-                const auto chosen = chosen_of(sentences, self.size());
-                return answer([&] { return self.total(chosen, weights, cost_augmented); });
-            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
-            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
-                    "tuple[float, float, SparseVector]"))
-        .def("candidates", [](Questions& self, std::size_t sentence, const Weights& weights, int k) {
-                check_sentence(self, sentence);
-                if (k < 1) throw InputError("k: expected at least 1, got " + std::to_string(k));
-                return answers([&] { return self.candidates(sentence, weights, k); });
-            }, "sentence"_a, "weights"_a, "k"_a,
-            nb::sig("def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]"))
-        .def("instances", [](Questions& self) {
+            }, "model"_a, "sentences"_a, "update"_a, "explores"_a, "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+    def_answers(bound);
+    bound.def("instances", [](Questions& self) {
                 transition::Instances found;
                 {
                     const nb::gil_scoped_release release;

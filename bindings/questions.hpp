@@ -9,6 +9,7 @@
 #include "arrays.hpp"
 #include "errors/errors.hpp"
 #include "linear/reply.hpp"
+#include "linear/weights.hpp"
 
 namespace arbora {
 
@@ -59,6 +60,33 @@ nb::object answers(Ask&& ask) {
     nb::list result;
     for (const auto& reply : replies) result.append(tuple_of(reply));
     return result;
+}
+
+// What learners ask of every search that answers for a sentence at a time.
+template <class Questions>
+void def_answers(nb::class_<Questions>& bound) {
+    const auto check_sentence = [](const Questions& self, std::size_t sentence) {
+        if (sentence >= self.size()) throw nb::index_error("sentence out of range");
+    };
+    bound.def("__len__", &Questions::size)
+        .def_prop_ro("weight_count", &Questions::weight_count)
+        .def("ask", [check_sentence](Questions& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
+                check_sentence(self, sentence);
+                return answer([&] { return self.ask(sentence, weights, cost_augmented); });
+            }, nb::arg("sentence"), nb::arg("weights"), nb::arg("cost_augmented"),
+            nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
+        .def("total", [](Questions& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
+                const auto chosen = chosen_of(sentences, self.size());
+                return answer([&] { return self.total(chosen, weights, cost_augmented); });
+            }, nb::arg("sentences"), nb::arg("weights"), nb::arg("cost_augmented"),
+            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
+                    "tuple[float, float, SparseVector]"))
+        .def("candidates", [check_sentence](Questions& self, std::size_t sentence, const Weights& weights, int k) {
+                check_sentence(self, sentence);
+                if (k < 1) throw InputError("k: expected at least 1, got " + std::to_string(k));
+                return answers([&] { return self.candidates(sentence, weights, k); });
+            }, nb::arg("sentence"), nb::arg("weights"), nb::arg("k"),
+            nb::sig("def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]"));
 }
 
 }  // namespace arbora

@@ -60,3 +60,17 @@ def config(*, epochs=3, **options):
     return TrainConfig(
         **{"tree_bits": BITS, "label_bits": BITS, **options}, parameters=parameters, pruner_settings=pruner
     )
+
+
+def check_probabilities(parser, sentences):
+    """Those that come from a list of trees change no tree, and agree with each other."""
+    plain = parser.parse(sentences)
+    parsed = parser.parse(sentences, probabilities=True)
+    assert [p.heads for p in parsed] == [s.heads for s in plain]
+    assert [p.deprels for p in parsed] == [s.deprels for s in plain]
+    for each in parsed:
+        assert 0.0 < each.probability <= min(each.head_probabilities) + 1e-12
+        assert all(share <= 1.0 for share in each.head_probabilities)
+        assert all(0.0 <= share <= 1.0 for share in each.label_probabilities)
+        assert each.entropy >= 0.0
+    assert parser.is_calibrated

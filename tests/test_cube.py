@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from graph_toys import config, treebank
+from graph_toys import check_probabilities, config, treebank
 from typer.testing import CliRunner
 
 from arbora._ranked import RankedTrees
@@ -77,18 +77,7 @@ def test_trees_are_trees(trained):
 
 
 def test_probabilities_come_from_the_best_trees(trained):
-    sentences = list(DEV.sentences())
-    plain = trained.parser.parse(sentences)
-    parsed = trained.parser.parse(sentences, probabilities=True)
-    assert [p.heads for p in parsed] == [s.heads for s in plain]
-    assert [p.deprels for p in parsed] == [s.deprels for s in plain]
-    for each in parsed:
-        assert 0.0 < each.probability <= 1.0 + 1e-12
-        assert all(0.0 < share <= 1.0 for share in each.head_probabilities)
-        assert all(0.0 <= share <= 1.0 for share in each.label_probabilities)
-        assert each.probability <= min(each.head_probabilities) + 1e-12
-        assert each.entropy >= 0.0
-    assert trained.parser.is_calibrated
+    check_probabilities(trained.parser, list(DEV.sentences()))
 
 
 def test_k_best_trees(trained):

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from graph_toys import config, treebank
+from graph_toys import check_probabilities, config, treebank
 from typer.testing import CliRunner
 
 from arbora._stages import Silent
@@ -100,14 +100,7 @@ def test_trees_are_trees(trained):
 
 def test_probabilities_come_from_the_best_trees(trained):
     sentences = list(DEV.sentences())
-    plain = trained.parser.parse(sentences)
-    parsed = trained.parser.parse(sentences, probabilities=True)
-    assert [p.heads for p in parsed] == [s.heads for s in plain]
-    assert [p.deprels for p in parsed] == [s.deprels for s in plain]
-    for each in parsed:
-        assert 0.0 < each.probability <= 1.0 + 1e-12
-        assert all(0.0 < share <= 1.0 for share in each.head_probabilities)
-    assert trained.parser.is_calibrated
+    check_probabilities(trained.parser, sentences)
     risk = trained.parser.parse(sentences, decode="minimum-risk")
     assert all(Tree.from_heads(s.heads).is_projective() for s in risk)
 

@@ -7,6 +7,7 @@ multipliers are. With k = 1 only the best tree is asked for, which every family 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -33,9 +34,9 @@ class CandidateTrainer(OnlineTrainer):
         """The best tree, or the k best."""
         return frozenset({Query.ARGMAX if self.k == 1 else Query.KBEST})
 
+    @abstractmethod
     def multipliers(self, wrong: Candidates) -> NDArray[np.float64]:
         """α, one for each candidate; at least one is there."""
-        raise NotImplementedError
 
     def step(self, problem: Problem, chosen: NDArray[np.int64], w: Weights, t: int) -> tuple[Answer, bool]:
         """One example."""

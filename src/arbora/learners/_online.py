@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
@@ -35,7 +36,7 @@ State = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trainer(Configured):
+class Trainer(Configured, ABC):
     """What all learners share: a number of epochs, and `fit`."""
 
     name: ClassVar[str]
@@ -47,16 +48,16 @@ class Trainer(Configured):
     epochs: int = parameter(10, "passes over the examples", least=1)
 
     @property
+    @abstractmethod
     def needs(self) -> frozenset[Query]:
         """What the problem must answer."""
-        raise NotImplementedError
 
     def require_installed(self) -> None:
         """InputError where something that it works with is not installed; most need nothing."""
 
+    @abstractmethod
     def begin(self, problem: Problem) -> Run:
         """A run at its start: weights of zero."""
-        raise NotImplementedError
 
     def fit(
         self,
