@@ -1,0 +1,114 @@
+"""What trees are learned from: sentences as numbers of tags, without punctuation.
+
+Punctuation is what is tagged PUNCT, or holds nothing but punctuation characters. Sentences that have nothing
+else are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.data.columns import Columns
+from arbora.data.encode import numbers_of
+from arbora.evaluate import is_punctuation
+
+Ints: TypeAlias = NDArray[np.int32]
+Bools: TypeAlias = NDArray[np.bool_]
+
+PUNCTUATION = "PUNCT"
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """All sentences of one length."""
+
+    tags: Ints
+    """(sentences, n)"""
+    places: NDArray[np.int64]
+    """Where they stand in the corpus, (sentences,)."""
+
+    @property
+    def length(self) -> int:
+        """The number of words, n."""
+        return int(self.tags.shape[1])
+
+    def pieces(self, most: int) -> Iterator[Group]:
+        """The same, at most so many sentences at a time."""
+        for at in range(0, len(self.tags), most):
+            yield Group(self.tags[at : at + most], self.places[at : at + most])
+
+
+@dataclass(frozen=True, eq=False)
+class TagCorpus:
+    """Tagged sentences; `tags[number]` is a tag's name."""
+
+    tags: tuple[str, ...]
+    sentences: tuple[Ints, ...]
+    """Numbers of tags, below `len(tags)`, (n,) each."""
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    @property
+    def words(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.sentences))
+
+    def groups(self) -> list[Group]:
+        """The sentences by length, shortest first. O(words)."""
+        return by_length(self.sentences)
+
+    @classmethod
+    def of(cls, columns: Columns, *, longest: int | None = 10) -> TagCorpus:
+        """Sentences of 1 to `longest` words that are not punctuation; tags in alphabetical order."""
+        kept = is_word(columns)
+        ids = columns.ids("upos")
+        parts = np.split(np.arange(columns.words), columns.offsets[1:-1])
+        chosen = [part[kept[part]] for part in parts]
+        chosen = [part for part in chosen if len(part) and (longest is None or len(part) <= longest)]
+        used = np.unique(ids[np.concatenate(chosen)]) if chosen else np.zeros(0, dtype=np.int64)
+        strings = columns.strings("upos")
+        names = tuple(sorted(strings[number] for number in used.tolist()))
+        numbers = numbers_of(strings, names)
+        return cls(names, tuple(numbers[ids[part]] for part in chosen))
+
+
+def by_length(sentences: Iterable[Ints]) -> list[Group]:
+    """Sentences of equal length together, shortest first."""
+    places: dict[int, list[int]] = {}
+    listed = list(sentences)
+    for place, sentence in enumerate(listed):
+        places.setdefault(len(sentence), []).append(place)
+    return [
+        Group(np.stack([listed[i] for i in found]), np.array(found, dtype=np.int64))
+        for _, found in sorted(places.items())
+    ]
+
+
+def is_word(columns: Columns) -> Bools:
+    """Which words are not punctuation, (W,)."""
+    forms = np.array([is_punctuation(form) for form in columns.strings("form")], dtype=bool)
+    tags = np.array([tag == PUNCTUATION for tag in columns.strings("upos")], dtype=bool)
+    found: Bools = ~(forms[columns.ids("form")] | tags[columns.ids("upos")])
+    return found
+
+
+def heads_of_words(heads: Sequence[int], kept: Sequence[bool]) -> list[int]:
+    """The tree without punctuation: heads of those words that are kept, numbered from 1 among themselves.
+
+    `heads` of all words, 0 for the root. What hung on a word that goes hangs on that word's head, and so on
+    up. O(n · depth of chains of punctuation).
+    """
+    new_number = np.cumsum([0, *kept])
+    found = []
+    for word, head in enumerate(heads):
+        if kept[word]:
+            while head and not kept[head - 1]:
+                head = heads[head - 1]
+            found.append(int(new_number[head]) if head else 0)
+    return found

@@ -1,0 +1,108 @@
+"""What is known of trees in advance: which tags like to depend on which [naseem-2010].
+
+A file of rules has one per line, `HEAD -> DEPENDENT`, `#` starts a comment. `HEAD` may be ROOT; several tags
+may be given on either side, with commas.
+
+    VERB, AUX -> NOUN, PROPN     # four rules
+    ROOT -> VERB
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.errors import InputError
+
+Bools: TypeAlias = NDArray[np.bool_]
+
+ROOT = "ROOT"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Pairs of tags, head first."""
+
+    pairs: frozenset[tuple[str, str]]
+
+    @classmethod
+    def parse(cls, text: str, source: str = "rules") -> Rules:
+        """The rules of a text; InputError at the first line that is none."""
+        pairs = set()
+        for number, line in enumerate(text.splitlines(), start=1):
+            rule = line.partition("#")[0].strip()
+            if not rule:
+                continue
+            head, arrow, dependent = rule.partition("->")
+            heads, dependents = _tags(head), _tags(dependent)
+            if not (arrow and heads and dependents) or ROOT in dependents:
+                raise InputError(
+                    f"{source}:{number}: expected a rule such as `VERB -> NOUN, PRON` or `ROOT -> VERB`, "
+                    f"got {rule[:60]!r}"
+                )
+            pairs |= {(h, d) for h in heads for d in dependents}
+        if not pairs:
+            raise InputError(f"{source}: expected at least one rule such as `VERB -> NOUN`, got none")
+        return cls(frozenset(pairs))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Rules:
+        """Those of a file."""
+        try:
+            with Path(path).open(encoding="utf-8") as stream:
+                text = stream.read(1_000_000)
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{os.fspath(path)}: expected a file of rules in UTF-8, got: {error}") from None
+        return cls.parse(text, os.fspath(path))
+
+    def table(self, heads: Sequence[str], dependents: Sequence[str]) -> Bools:
+        """Whether a rule has the pair, (heads, dependents)."""
+        found: Bools = np.array([[(h, d) in self.pairs for d in dependents] for h in heads], dtype=bool)
+        return found.reshape(len(heads), len(dependents))
+
+    def to_list(self) -> list[list[str]]:
+        """In order, for a model file."""
+        return [list(pair) for pair in sorted(self.pairs)]
+
+
+def _tags(text: str) -> list[str]:
+    parts = [part.strip() for part in text.split(",")]
+    return parts if all(part and not any(c.isspace() for c in part) for part in parts) else []
+
+
+TABLE_2 = Rules.parse(
+    """
+    # The twelve of [cai-2017], Table 2, in UD's tags: proper nouns count as nouns, auxiliaries as verbs, and
+    # what was CONJ is CONJ or CCONJ.
+    VERB, AUX -> VERB, AUX
+    VERB, AUX -> NOUN, PROPN
+    VERB, AUX -> PRON
+    VERB, AUX -> ADV
+    VERB, AUX -> ADP
+    NOUN, PROPN -> NOUN, PROPN
+    NOUN, PROPN -> ADJ
+    NOUN, PROPN -> DET
+    NOUN, PROPN -> NUM
+    NOUN, PROPN -> CONJ, CCONJ
+    ADJ -> ADV
+    ADP -> NOUN, PROPN
+    """
+)
+UNIVERSAL = Rules.parse(
+    """
+    # The same for UD's trees, where words of content are heads: prepositions, auxiliaries, conjunctions and
+    # particles hang on them.
+    ROOT -> VERB
+    VERB -> VERB, NOUN, PROPN, PRON, ADV, ADJ, AUX, ADP, SCONJ, PART, CONJ, CCONJ
+    NOUN, PROPN -> NOUN, PROPN, ADJ, DET, NUM, ADP, CONJ, CCONJ
+    ADJ -> ADV
+    """
+)
+RULES = {"universal": UNIVERSAL, "table-2": TABLE_2}
+"""Those that come with Arbora, by name."""
