@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from arbora._core import Encoded
 from arbora._stages import Scores
+from arbora._tree_parser import AnyParser
 from arbora.data.columns import Columns
 from arbora.data.encode import Names
-from arbora.parser import Parser
 
 
 class Dev:
     """A treebank to judge a parser on: all words, punctuation included, whole labels."""
 
-    def __init__(self, columns: Columns, names: Names, sentences: Encoded | None = None) -> None:
-        """`sentences`: the same, encoded; None: by their names alone."""
+    def __init__(self, columns: Columns, names: Names, sentences: Any = None) -> None:
+        """`sentences`: the same, as the parser encodes them; None: by their names alone."""
         self.columns = columns
         self.sentences = names.encode(columns) if sentences is None else sentences
         self.words = columns.words
@@ -25,15 +26,15 @@ class Dev:
         self._labels = names.label_numbers(columns)
 
     @classmethod
-    def of(cls, parser: Parser, columns: Columns, threads: int = 1) -> Dev:
+    def of(cls, parser: AnyParser, columns: Columns, threads: int = 1) -> Dev:
         """A treebank as a parser sees it, with its guide's trees where it has one."""
         return cls(columns, parser.names, parser.encode(columns, threads=threads))
 
-    def scores(self, parser: Parser, threads: int = 1) -> Scores:
+    def scores(self, parser: AnyParser, threads: int = 1) -> Scores:
         """LAS (where there are labels) and UAS, in percent."""
         heads, labels = parser.trees_of(self.sentences, threads=threads)
         right = heads == self._heads
         uas = 100 * float(np.mean(right))
-        if parser.labels is None:
+        if not parser.gives_labels:
             return {"uas": uas}
         return {"las": 100 * float(np.mean(right & (labels == self._labels))), "uas": uas}

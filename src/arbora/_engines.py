@@ -7,16 +7,17 @@ TransitionEngine   from left to right, greedily or with a beam; probabilities li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora import _ranked
 from arbora._core import Encoded, GraphJudge, GraphModel, Pruning
-from arbora.confidence import Decode, Judgement, Temperatures
+from arbora._question import Judge, Question
+from arbora.confidence import Judgement, Temperatures
 from arbora.pruner import Pruner
 from arbora.scorers import CubeScorer, LinearScorer, TransitionScorer
 
@@ -27,22 +28,6 @@ PrunerArguments: TypeAlias = tuple[GraphModel | None, Floats | None, Pruning]
 
 LISTED = 32
 """Trees in the list from which inexact search takes its probabilities, at least."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """What `judge` is asked besides the sentences; see `Parser.judge`."""
-
-    decode: Decode | Literal["given"] = "argmax"
-    k: int = 0
-    arc_table: bool = False
-    label_table: bool = False
-    keep_heads: bool = False
-    threads: int = 1
-
-
-Judge: TypeAlias = Callable[[Temperatures], Judgement]
-"""Probabilities at temperatures: what does not depend on these is computed once."""
 
 
 class Engine(Protocol):

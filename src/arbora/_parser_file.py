@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora import compact
 from arbora._core import in_memory
-from arbora.confidence import Temperatures
 from arbora.config import from_dict
 from arbora.data.encode import INPUT_COLUMNS, InputColumn
 from arbora.errors import InputError, ModelError
@@ -19,14 +18,6 @@ from arbora.pruner import Pruner, PrunerSettings, pruner_scorer, require_rule
 from arbora.scorers import CubeSettings, GraphSettings, TransitionSettings
 
 Floats: TypeAlias = NDArray[np.float32]
-
-
-def read_temperatures(about: dict[str, Any]) -> Temperatures:
-    """What a model has, or the defaults: models of earlier versions have none."""
-    found = about.get("temperature", {})
-    if not isinstance(found, dict):
-        raise InputError(f"temperature: expected a table, got {found!r}")
-    return from_dict(Temperatures, found)
 
 
 def rounded(weights: Floats) -> Floats:

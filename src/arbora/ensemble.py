@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import inference
+from arbora._tree_parser import AnyParser, Ints
 from arbora.confidence import Judgement, Parsed, optional
 from arbora.data.columns import Columns
 from arbora.data.encode import NOTHING
@@ -21,7 +22,6 @@ from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.distribution import TreeDistribution
 from arbora.errors import InputError
-from arbora.parser import Ints, Parser
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class Combined:
 class Ensemble:
     """Several parsers as one; immutable."""
 
-    def __init__(self, parsers: Sequence[Parser]) -> None:
+    def __init__(self, parsers: Sequence[AnyParser]) -> None:
         if not parsers:
             raise InputError("parsers: expected at least one, got none")
         self.parsers = tuple(parsers)
@@ -60,9 +60,9 @@ class Ensemble:
         """The labels of all parsers."""
         places = {name: place for place, name in enumerate(self.labels)}
         self._places = [np.array([places[name] for name in p.names.labels], dtype=np.int32) for p in parsers]
-        crossing = any(p.settings.trees == "nonprojective" for p in parsers)
+        crossing = any(p.shape.trees == "nonprojective" for p in parsers)
         self._trees = "nonprojective" if crossing else "projective"
-        self._roots = "multi" if any(p.settings.roots == "multi" for p in parsers) else "single"
+        self._roots = "multi" if any(p.shape.roots == "multi" for p in parsers) else "single"
 
     @property
     def is_calibrated(self) -> bool:
@@ -116,7 +116,7 @@ class Ensemble:
         sums = np.zeros((columns.words, len(self.labels)))
         counts = np.zeros(columns.words)
         for parser, places, found in zip(self.parsers, self._places, judged, strict=True):
-            if parser.labels is not None:
+            if parser.gives_labels:
                 told = found.label_table.reshape(columns.words, len(places))
                 sums[:, places] += told
                 counts += told.any(axis=1)
@@ -130,7 +130,7 @@ class Ensemble:
         return labels, sure
 
     def trees(self, columns: Columns, *, threads: int = 1) -> tuple[Ints, Ints]:
-        """Heads and labels, as `Parser.trees`; labels are places in `labels`."""
+        """Heads and labels, as `TreeParser.trees`; labels are places in `labels`."""
         combined = self.combine(columns, threads=threads)
         return combined.heads, combined.labels
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._brent import minimize_between
-from arbora._engines import Question
+from arbora._question import Question
 from arbora.confidence import Temperatures
 from arbora.data.columns import Columns
 from arbora.parser import Parser

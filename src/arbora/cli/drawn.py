@@ -7,12 +7,12 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 
+from arbora._tree_parser import AnyParser
 from arbora.cli.console import wants_codes
 from arbora.cli.probabilities import Gains, Wanted, find_parsed
 from arbora.confidence import Parsed
 from arbora.data.columns import Columns
 from arbora.ensemble import Ensemble
-from arbora.parser import Parser
 from arbora.view.terminal import draw
 
 Captioned = list[tuple[Parsed, str]]
@@ -95,7 +95,7 @@ class DrawnPage:
 
 
 def drawing(
-    source: Parser | Ensemble,
+    source: AnyParser | Ensemble,
     drawn: DrawnTrees | DrawnPicture | DrawnPage,
     wanted: Wanted,
     gains: Gains | None,

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from arbora._tree_parser import AnyParser
 from arbora.cli.drawn import DrawnPage, DrawnPicture, DrawnTrees, drawing
 from arbora.cli.inputs import TextReader
 from arbora.cli.probabilities import (
@@ -34,7 +35,6 @@ from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import FORMAT_OF_ENDING, ColumnReader, ending_of, format_by_name
 from arbora.ensemble import Ensemble
-from arbora.parser import Parser
 from arbora.table import is_parquet
 
 Trees = tuple[NDArray[np.int32], NDArray[np.int32]]
@@ -106,7 +106,7 @@ def chosen(
 
 @contextmanager
 def open_sink(
-    source: Parser | Ensemble,
+    source: AnyParser | Ensemble,
     format: OutputFormat,  # noqa: A002
     output: str,
     reader: ColumnReader | TextReader,
@@ -146,7 +146,7 @@ def _drawn(
 
 
 def _renderer(
-    source: Parser | Ensemble,
+    source: AnyParser | Ensemble,
     format: OutputFormat,  # noqa: A002
     read_as: str,
     wanted: Wanted,

@@ -12,13 +12,13 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._tree_parser import AnyParser
 from arbora.confidence import RANK, Parsed, keep_labels, make_parsed
 from arbora.data import conllu
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
 from arbora.ensemble import Combined, Ensemble
 from arbora.errors import NoTreeError
-from arbora.parser import Parser
 
 logger = logging.getLogger("arbora")
 
@@ -82,7 +82,7 @@ class Gains:
 
 
 def find_parsed(
-    source: Parser | Ensemble, columns: Columns, wanted: Wanted, gains: Gains | None
+    source: AnyParser | Ensemble, columns: Columns, wanted: Wanted, gains: Gains | None
 ) -> Iterator[list[Parsed]]:
     """The trees of each sentence, one or the k best."""
     if isinstance(source, Ensemble):
@@ -106,7 +106,7 @@ def find_parsed(
 
 
 @contextmanager
-def no_tree_located(parser: Parser, columns: Columns) -> Iterator[None]:
+def no_tree_located(parser: AnyParser, columns: Columns) -> Iterator[None]:
     """Says on which line the sentence stands whose heads are in no tree."""
     try:
         yield
@@ -116,7 +116,7 @@ def no_tree_located(parser: Parser, columns: Columns) -> Iterator[None]:
         raise
 
 
-def with_trees(parser: Parser, columns: Columns) -> Columns:
+def with_trees(parser: AnyParser, columns: Columns) -> Columns:
     """Those sentences whose heads are in a tree; each other one is warned of."""
     bad = []
     for number, told in _without_trees(parser, columns):
@@ -125,7 +125,7 @@ def with_trees(parser: Parser, columns: Columns) -> Columns:
     return columns.select(np.setdiff1d(np.arange(len(columns)), bad))
 
 
-def _without_trees(parser: Parser, columns: Columns) -> Iterator[tuple[int, str]]:
+def _without_trees(parser: AnyParser, columns: Columns) -> Iterator[tuple[int, str]]:
     """The sentences whose heads are in no tree: their numbers, and what is wrong on which line."""
     for number, sentence in enumerate(columns.sentences()):
         try:
@@ -166,7 +166,7 @@ Show = Callable[[list[Parsed], Wanted], str]
 
 
 def tree_arrays(
-    source: Parser | Ensemble, columns: Columns, wanted: Wanted, gains: Gains | None
+    source: AnyParser | Ensemble, columns: Columns, wanted: Wanted, gains: Gains | None
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Heads and labels alone."""
     if not isinstance(source, Ensemble):
@@ -180,7 +180,7 @@ def tree_arrays(
     return combined.heads, combined.labels
 
 
-def labels_of(source: Parser | Ensemble) -> tuple[str, ...]:
+def labels_of(source: AnyParser | Ensemble) -> tuple[str, ...]:
     """The names of the labels."""
     return source.labels if isinstance(source, Ensemble) else source.names.labels
 

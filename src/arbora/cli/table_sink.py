@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from arbora._tree_parser import AnyParser
 from arbora.cli.probabilities import Gains, Wanted, find_parsed, labels_of, tree_arrays
 from arbora.data.columns import Columns, Format, parse_text
 from arbora.ensemble import Ensemble
-from arbora.parser import Parser
 from arbora.table import as_conllu, parquet_writer, pieces
 
 
 @contextmanager
 def table_sink(
-    source: Parser | Ensemble,
+    source: AnyParser | Ensemble,
     output: str,
     format: Format,  # noqa: A002
     wanted: Wanted,

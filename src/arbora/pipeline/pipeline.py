@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from arbora._given import as_sentence, several
 from arbora._reloaded import Reloaded
+from arbora._tree_parser import AnyParser
 from arbora.bundled import find_model
 from arbora.confidence import Decode, Parsed, make_parsed
 from arbora.data.columns import Columns, TextColumn, columns_of
@@ -32,6 +33,7 @@ from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.pipeline.tagger import Tagger
 
 KIND = "pipeline"
+INDUCED = "induced-parser"
 PARTS = ("segmenter", "tagger", "lemmatizer", "parser")
 TAGGED: tuple[TextColumn, ...] = ("upos", "xpos", "feats")
 FILLED: tuple[TextColumn, ...] = (*TAGGED, "lemma")
@@ -44,7 +46,7 @@ class Pipeline(Reloaded):
     Immutable; may be used from several threads, and sent to other processes.
     """
 
-    parser: Parser
+    parser: AnyParser
     segmenter: Segmenter | None = None
     tagger: Tagger | None = None
     lemmatizer: Lemmatizer | None = None
@@ -210,7 +212,7 @@ class Pipeline(Reloaded):
     def from_file(cls, file: ModelFile) -> Pipeline:
         """The same of a file that is read already."""
         if "parts" not in file.metadata:
-            parser = Parser.from_file(file)
+            parser = read_parser(file)
             about: dict[str, Any] = {
                 name: parser.about[name] for name in ("dev", "data") if name in parser.about
             }
@@ -222,7 +224,7 @@ class Pipeline(Reloaded):
                 source=file.source,
             )
         pipeline = cls(
-            parser=Parser.from_file(file.part("parser")),
+            parser=read_parser(file.part("parser")),
             segmenter=_read_part(file, "segmenter", Segmenter.from_parts),
             tagger=_read_part(file, "tagger", Tagger.from_parts),
             lemmatizer=_read_part(file, "lemmatizer", Lemmatizer.from_parts),
@@ -230,6 +232,15 @@ class Pipeline(Reloaded):
             source=file.source,
         )
         return pipeline.remember(file)
+
+
+def read_parser(file: ModelFile) -> AnyParser:
+    """The parser in a file that is read already, whatever its kind."""
+    if file.metadata.get("kind") == INDUCED:
+        from arbora.induction.parser import InducedParser  # most who parse need it not
+
+        return InducedParser.from_file(file)
+    return Parser.from_file(file)
 
 
 def load(path: str | os.PathLike[str] | None = None) -> Pipeline:

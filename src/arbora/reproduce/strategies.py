@@ -19,6 +19,7 @@ import numpy as np
 from arbora._annotation import Projectivize
 from arbora._dev import Dev
 from arbora._stages import Silent
+from arbora._tree_parser import AnyParser
 from arbora.config import to_dict
 from arbora.data.columns import Columns
 from arbora.data.encode import Names
@@ -98,7 +99,7 @@ class Unpunctuated(Dev):
         super().__init__(columns, names)
         self._counted = ~written_punctuation(columns)
 
-    def scores(self, parser: Parser, threads: int = 1) -> dict[str, float]:
+    def scores(self, parser: AnyParser, threads: int = 1) -> dict[str, float]:
         """UAS, in percent."""
         heads, _ = parser.trees_of(self.sentences, threads=threads)
         right = (heads == self.columns.heads)[self._counted]

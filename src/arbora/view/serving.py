@@ -15,10 +15,10 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora._tree_parser import AnyParser, TreeParser
 from arbora.confidence import Parsed, keep_labels, make_parsed
 from arbora.data.columns import Columns, columns_of
 from arbora.data.sentence import NO_HEAD, Sentence
-from arbora.parser import Parser
 
 ENDS = frozenset(".!?…。！？؟।")
 NO_SEGMENTER = "this model has no segmenter: words were split by spaces and punctuation"
@@ -40,7 +40,7 @@ class Pipeline(Protocol):
     """From raw text to trees; what `arbora.load` gives. A part that it lacks is None."""
 
     @property
-    def parser(self) -> Parser:
+    def parser(self) -> AnyParser:
         """What makes trees of tagged words."""
 
     @property
@@ -69,18 +69,18 @@ class Judged:
 class Engine:
     """A model as the server uses it; may be asked from several threads."""
 
-    def __init__(self, model: Parser | Pipeline, name: str = "model", example: str = "") -> None:
+    def __init__(self, model: AnyParser | Pipeline, name: str = "model", example: str = "") -> None:
         self.name = name
         self.example = example
-        self.parser = model if isinstance(model, Parser) else model.parser
-        self.pipeline = None if isinstance(model, Parser) else model
+        self.parser = model if isinstance(model, TreeParser) else model.parser
+        self.pipeline = None if isinstance(model, TreeParser) else model
         self.segments = self.pipeline is not None and self.pipeline.segmenter is not None
         self.tags = self.pipeline is not None and self.pipeline.tagger is not None
 
     @property
     def ranks(self) -> bool:
         """Whether the k best trees are known."""
-        return self.parser.settings.order == 1 or self.parser.settings.trees == "projective"
+        return self.parser.shape.order == 1 or self.parser.shape.trees == "projective"
 
     def split(self, text: str, most: int) -> tuple[list[Sentence], list[str]]:
         """The first sentences of a text, not tagged yet, and notes on what the model lacks. O(length)."""
@@ -123,12 +123,12 @@ class Engine:
 
     def about(self) -> dict[str, Any]:
         """What the page says of the model."""
-        settings = self.parser.settings
+        shape = self.parser.shape
         return {
             "name": self.name,
-            "trees": settings.trees,
-            "roots": settings.roots,
-            "order": settings.order,
+            "trees": shape.trees,
+            "roots": shape.roots,
+            "order": shape.order,
             "labels": list(self.parser.plain_labels),
             "is_calibrated": self.parser.is_calibrated,
             "reads_text": self.segments,
@@ -139,7 +139,7 @@ class Engine:
 
 def make_engine(model: object, name: str = "model", example: str = "") -> Engine:
     """An engine of what `arbora.load` gave; `example` is a text for the page to begin with."""
-    return Engine(cast("Parser | Pipeline", model), name, example)
+    return Engine(cast("AnyParser | Pipeline", model), name, example)
 
 
 def without_tree(sentence: Sentence) -> Sentence:
