@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from arbora.errors import InputError, unknown
 from arbora.features import (
@@ -23,6 +23,9 @@ from arbora.features import (
     guided,
 )
 from arbora.interfaces import Family, Learner
+
+if TYPE_CHECKING:
+    from arbora.induction.interfaces import Inducer
 
 T = TypeVar("T")
 
@@ -117,8 +120,27 @@ def _learners() -> Mapping[str, Callable[..., Learner]]:
     }
 
 
+def _inducers() -> Mapping[str, Callable[..., Inducer]]:
+    from arbora.induction.baselines import LeftBranching, NearestRule, RightBranching
+    from arbora.induction.convex_mst import ConvexMst
+    from arbora.induction.crf_autoencoder import CrfAutoencoder
+    from arbora.induction.dmv import Dmv
+    from arbora.induction.neural_dmv import NeuralDmv
+
+    return {
+        CrfAutoencoder.name: CrfAutoencoder,
+        Dmv.name: Dmv,
+        NeuralDmv.name: NeuralDmv,
+        ConvexMst.name: ConvexMst,
+        RightBranching.name: RightBranching,
+        LeftBranching.name: LeftBranching,
+        NearestRule.name: NearestRule,
+    }
+
+
 families: Registry[Family] = Registry("family", _families)
 learners: Registry[Learner] = Registry("learner", _learners)
+inducers: Registry[Inducer] = Registry("inducer", _inducers)
 
 features: Registry[TemplateSet] = Registry("feature set")
 for _templates in (GRAPH_V1, CUBE_V1, PRUNER_V1, guided(GRAPH_V1), guided(CUBE_V1)):

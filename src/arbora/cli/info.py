@@ -14,12 +14,19 @@ from typer.core import TyperGroup
 
 from arbora.bundled import BUNDLED, find_model, is_bundled
 from arbora.cli.files import counted, existing_model, session
-from arbora.cli.list import describe_family, describe_features, describe_learner, describe_study, print_rows
+from arbora.cli.list import (
+    describe_family,
+    describe_features,
+    describe_inducer,
+    describe_learner,
+    describe_study,
+    print_rows,
+)
 from arbora.cli.texts import show_scores
 from arbora.errors import InputError
 from arbora.interfaces import ROOTS
 from arbora.model_file import ModelFile, read_model
-from arbora.registry import families, learners
+from arbora.registry import families, inducers, learners
 from arbora.ud.manifest import clean
 
 Rows: TypeAlias = Sequence[Sequence[str]]
@@ -141,14 +148,36 @@ def _learner(name: str) -> Described:
     described = describe_learner(name)
     about = inspect.getdoc(learners.factory(name)) or ""
     needs = "; ".join(filter(None, [" ".join(described["needs"]), described["needs_more"]]))
-    parameters = [
-        (parameter["name"], str(parameter["default"]), parameter["range"], parameter["help"])
-        for parameter in described["parameters"]
-    ]
     tables: list[tuple[Sequence[str], Rows]] = [
         (("name", name), [("needs", needs), ("paper", described["paper"])]),
-        (("parameter", "default", "range", "what"), parameters),
+        _parameters(described["parameters"]),
     ]
+    return Described({**described, "about": about}, about, tables)
+
+
+def _parameters(declared: Sequence[Mapping[str, Any]]) -> tuple[Sequence[str], Rows]:
+    rows = [(each["name"], str(each["default"]), each["range"], each["help"]) for each in declared]
+    return ("parameter", "default", "range", "what"), rows
+
+
+@info.command("inducer")
+def inducer(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `arbora list inducers`.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Say how a model learns trees without a treebank, and which parameters it has.
+
+    Examples: arbora info inducer crfae; arbora info inducer dmv --json
+    """
+    _tell(name, _inducer, as_json=as_json)
+
+
+def _inducer(name: str) -> Described:
+    described = describe_inducer(name)
+    about = inspect.getdoc(inducers.factory(name)) or ""
+    tables: list[tuple[Sequence[str], Rows]] = [(("name", name), [("paper", described["paper"])])]
+    if described["parameters"]:
+        tables.append(_parameters(described["parameters"]))
     return Described({**described, "about": about}, about, tables)
 
 

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from arbora.cli.console import make_console
 from arbora.errors import unknown
-from arbora.interfaces import Family, Query
-from arbora.registry import families, features, learners, transition_features
+from arbora.interfaces import Family, Parameter, Query
+from arbora.registry import families, features, inducers, learners, transition_features
 
 
 def _kind(name: str) -> str:
@@ -27,7 +27,9 @@ def list_kind(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="KIND", callback=_kind, help="One of: families, learners, features, parsers, studies."
+            metavar="KIND",
+            callback=_kind,
+            help="One of: families, learners, features, parsers, inducers, studies.",
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: a list of objects.")] = False,
@@ -107,6 +109,19 @@ def list_parsers(as_json: bool) -> None:
     print_rows(("name", "features", "what"), rows)
 
 
+def list_inducers(as_json: bool) -> None:
+    """All ways to learn trees without a treebank, with the names of their parameters."""
+    described = [describe_inducer(name) for name in inducers]
+    if as_json:
+        print(json.dumps(described, ensure_ascii=False, indent=1))
+        return
+    rows = [
+        (each["name"], " ".join(parameter["name"] for parameter in each["parameters"]), each["summary"])
+        for each in described
+    ]
+    print_rows(("name", "parameters", "what"), rows)
+
+
 def list_studies(as_json: bool) -> None:
     """All studies, with their papers."""
     from arbora.reproduce import studies  # which load all that trains parsers: not for every verb
@@ -125,6 +140,7 @@ KINDS = {
     "learners": list_learners,
     "features": list_features,
     "parsers": list_parsers,
+    "inducers": list_inducers,
     "studies": list_studies,
 }
 
@@ -182,16 +198,41 @@ def describe_learner(name: str) -> LearnerDescription:
         "needs": [query.value for query in Query if query in learner.needs],
         "needs_more": getattr(learner, "needs_more", ""),
         "paper": learner.paper,
-        "parameters": [
-            {
-                "name": parameter.name,
-                "type": parameter.kind.__name__,
-                "default": parameter.default,
-                "range": parameter.range,
-                "help": parameter.help,
-            }
-            for parameter in learner.parameters()
-        ],
+        "parameters": describe_parameters(learner.parameters()),
+    }
+
+
+def describe_parameters(declared: Sequence[Parameter]) -> list[ParameterDescription]:
+    """Parameters as JSON can hold them."""
+    return [
+        {
+            "name": parameter.name,
+            "type": parameter.kind.__name__,
+            "default": parameter.default,
+            "range": parameter.range,
+            "help": parameter.help,
+        }
+        for parameter in declared
+    ]
+
+
+class InducerDescription(TypedDict):
+    """A way to learn without a treebank, as JSON can hold it."""
+
+    name: str
+    summary: str
+    paper: str
+    parameters: list[ParameterDescription]
+
+
+def describe_inducer(name: str) -> InducerDescription:
+    """What `arbora list` and `arbora info` say about a way to learn without a treebank."""
+    made = inducers.create(name)
+    return {
+        "name": name,
+        "summary": inducers.summary(name),
+        "paper": made.paper,
+        "parameters": describe_parameters(made.parameters()),
     }
 
 

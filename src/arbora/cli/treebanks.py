@@ -20,17 +20,20 @@ def read_treebanks(
     lenient: bool,
     labelled: bool,
     partial: bool = False,
+    checked: bool = True,
 ) -> Columns:
     """One treebank of several files, in their order; DataError names the file and line at fault.
 
     `lenient` leaves out sentences that cannot be read, and those with a word that has no head, or no label
     where they are to be `labelled`. `partial`: some heads may be unknown, and none is left out for that.
+    `checked`: DataError where trees lack what training needs.
     """
     parts = [_read(name, format, lenient=lenient, labelled=labelled, partial=partial) for name in names]
     if len(parts) == 1:
         return parts[0]
     for part in parts:  # while lines still have their numbers
-        check_treebank(part, labelled=labelled, partial=partial)
+        if checked:
+            check_treebank(part, labelled=labelled, partial=partial)
     sentences = chain.from_iterable(part.sentences() for part in parts)
     return columns_of(sentences, " + ".join(part.source for part in parts))
 

@@ -31,6 +31,11 @@ VERBS: Sequence[Verb] = (
         "Train a model on a treebank: segmenter, tagger, lemmatizer and parser, as far as it can teach them.",
     ),
     Verb(
+        "induce",
+        "induce.induce_files",
+        "Learn a parser from text without trees: from tagged sentences, or from words alone.",
+    ),
+    Verb(
         "parse",
         "parse.parse_file",
         "Parse raw text, or sentences of a treebank: every word gets a head and a label.",

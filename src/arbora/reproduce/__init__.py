@@ -4,6 +4,7 @@
 """
 
 from arbora.registry import Registry
+from arbora.reproduce.crfae import CrfaeStudy
 from arbora.reproduce.hypergraph import HypergraphStudy
 from arbora.reproduce.logistic import LogisticStudy
 from arbora.reproduce.matrix_tree import MatrixTreeStudy
@@ -15,5 +16,6 @@ studies.register(PegasosStudy.name, PegasosStudy)
 studies.register(MatrixTreeStudy.name, MatrixTreeStudy)
 studies.register(HypergraphStudy.name, HypergraphStudy)
 studies.register(LogisticStudy.name, LogisticStudy)
+studies.register(CrfaeStudy.name, CrfaeStudy)
 
 __all__ = ["Options", "Report", "Study", "Table", "Watcher", "studies"]

@@ -6,8 +6,7 @@ segmenter, words are split by spaces and punctuation; notes say so, and where th
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Protocol, cast
@@ -18,9 +17,9 @@ from numpy.typing import NDArray
 from arbora._tree_parser import AnyParser, TreeParser
 from arbora.confidence import Parsed, keep_labels, make_parsed
 from arbora.data.columns import Columns, columns_of
+from arbora.data.plain_text import split_plainly
 from arbora.data.sentence import NO_HEAD, Sentence
 
-ENDS = frozenset(".!?…。！？؟।")
 NO_SEGMENTER = "this model has no segmenter: words were split by spaces and punctuation"
 NO_TAGGER = "this model has no tagger: trees of words without tags are poorer than those of tagged CoNLL-U"
 NO_RANKING = (
@@ -146,36 +145,3 @@ def without_tree(sentence: Sentence) -> Sentence:
     """The sentence with no heads and labels."""
     n = len(sentence)
     return replace(sentence, heads=(NO_HEAD,) * n, deprels=("_",) * n)
-
-
-def split_plainly(text: str) -> Iterator[Sentence]:
-    """Words between spaces, punctuation around them by itself; sentences end at lines and at full stops."""
-    for line in text.splitlines():
-        forms: list[str] = []
-        spaces: list[bool] = []
-        for chunk in line.split():
-            pieces = _pieces(chunk)
-            forms += pieces
-            spaces += [*[False] * (len(pieces) - 1), True]
-            if pieces[-1] in ENDS:
-                yield _sentence(forms, spaces)
-                forms, spaces = [], []
-        if forms:
-            yield _sentence(forms, spaces)
-
-
-def _pieces(chunk: str) -> list[str]:
-    """Punctuation before a word mark by mark, the word, and punctuation after it; never nothing."""
-    start, end = 0, len(chunk)
-    while start < end and unicodedata.category(chunk[start]).startswith("P"):
-        start += 1
-    while end > start and unicodedata.category(chunk[end - 1]).startswith("P"):
-        end -= 1
-    word = [chunk[start:end]] if start < end else []
-    return [*chunk[:start], *word, *chunk[end:]]
-
-
-def _sentence(forms: Sequence[str], spaces: Sequence[bool]) -> Sentence:
-    misc = [None if space else "SpaceAfter=No" for space in spaces]
-    text = "".join(form + " " * space for form, space in zip(forms, spaces, strict=True)).rstrip(" ")
-    return Sentence.from_lists(forms, misc=misc, comments=[f"text = {text}"])
