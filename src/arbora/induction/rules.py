@@ -97,11 +97,12 @@ TABLE_2 = Rules.parse(
 UNIVERSAL = Rules.parse(
     """
     # The same for UD's trees, where words of content are heads: prepositions, auxiliaries, conjunctions and
-    # particles hang on them.
+    # particles hang on them. Where a noun or an adjective is the predicate, copula and subject hang on it;
+    # possessive pronouns hang on nouns.
     ROOT -> VERB
     VERB -> VERB, NOUN, PROPN, PRON, ADV, ADJ, AUX, ADP, SCONJ, PART, CONJ, CCONJ
-    NOUN, PROPN -> NOUN, PROPN, ADJ, DET, NUM, ADP, CONJ, CCONJ
-    ADJ -> ADV
+    NOUN, PROPN -> NOUN, PROPN, PRON, ADJ, DET, NUM, AUX, ADP, PART, CONJ, CCONJ
+    ADJ -> ADV, AUX, PRON
     """
 )
 RULES = {"universal": UNIVERSAL, "table-2": TABLE_2}
