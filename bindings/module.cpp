@@ -8,6 +8,7 @@ namespace nb = nanobind;
 void bind_conll(nb::module_& m);
 
 namespace arbora {
+void bind_classes(nb::module_& m);
 void bind_confidence(nb::module_& m);
 void bind_cube(nb::module_& m);
 void bind_graph(nb::module_& m);
@@ -40,6 +41,7 @@ NB_MODULE(_core, m) {
     bind_conll(m);
     arbora::bind_inference(m);
     arbora::bind_graph(m);
+    arbora::bind_classes(m);
     arbora::bind_confidence(m);
     arbora::bind_cube(m);
     arbora::bind_linear(m);

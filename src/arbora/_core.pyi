@@ -266,6 +266,11 @@ class GraphLikelihood:
 
     def arc_features(self, sentence: int, coefficients: numpy.typing.NDArray[numpy.float64]) -> SparseVector: ...
 
+def exchange_classes(text: numpy.typing.NDArray[numpy.int32], start: numpy.typing.NDArray[numpy.int32], classes: int, rounds: int) -> tuple[numpy.typing.NDArray[numpy.int32], list[float], list[int]]:
+    """
+    Classes of words by the exchange algorithm: of each word, the value before and after each round, and how many words moved in it.
+    """
+
 class GraphConfidence:
     """
     What GraphJudge found, all sentences in a row; see core/graph/confidence.hpp.

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from arbora._stages import EpochReport, Observer, Silent
 from arbora.config import from_dict, to_dict
 from arbora.data.columns import Columns
-from arbora.data.encode import filled
+from arbora.data.encode import filled, numbers_of
 from arbora.data.treebank import Treebank, gather
 from arbora.errors import DataError, InputError, require_threads
-from arbora.induction.corpus import TagCorpus
+from arbora.induction.corpus import PUNCTUATION, TagCorpus, is_word
 from arbora.induction.interfaces import Induced, Inducer, Round, TagModel
 from arbora.induction.parser import InducedParser
 from arbora.induction.rules import RULES, Rules
 from arbora.induction.trees import parse
-from arbora.induction.word_classes import ClassSettings, WordClasses
+from arbora.induction.word_classes import WordClasses
 from arbora.interfaces import Epoch
 from arbora.pipeline.pipeline import Pipeline
 from arbora.registry import inducers
@@ -39,6 +39,19 @@ Ints: TypeAlias = NDArray[np.int32]
 NO_RULES = "none"
 COMPARED = 2000
 """Sentences that restarts are compared on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassSettings:
+    """Classes of words, which stand for tags where there are none; see `arbora.induction.word_classes`."""
+
+    count: int = 30
+    rounds: int = 30
+    """At most."""
+    least_count: int = 10
+    """Rarer words are taken together by their endings."""
+    starts: int = 5
+    """The best of so many is taken."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,13 +187,25 @@ def check_words(columns: Columns, what: str = "the text to learn from", **_: boo
 
 
 def with_classes(columns: Columns, settings: ClassSettings, seed: int, observer: Observer) -> Columns:
-    """The same sentences with classes of words as UPOS; punctuation is tagged as such."""
-    classes = WordClasses.learn(columns, settings, seed=seed)
-    observer.note(
-        f"no word has a tag: {classes.count} classes of words stand for tags "
-        f"({classes.bits_per_word:.2f} bits per word)"
+    """The same sentences with classes of words as UPOS; punctuation is tagged as such, and none of them."""
+    words = is_word(columns)
+    forms = columns.strings("form")
+    parts = np.split(columns.ids("form"), columns.offsets[1:-1])
+    kept = np.split(words, columns.offsets[1:-1])
+    sentences = [[forms[i] for i in part[keep].tolist()] for part, keep in zip(parts, kept, strict=True)]
+    classes = WordClasses.learn(
+        sentences,
+        classes=settings.count,
+        rounds=settings.rounds,
+        least_count=settings.least_count,
+        starts=settings.starts,
+        seed=seed,
     )
-    return classes.tag(columns)
+    observer.note(f"no word has a tag: {len(classes.names)} classes of words stand for tags")
+    tags = (PUNCTUATION, *classes.names)
+    numbers = numbers_of([classes.class_of(form) for form in forms], tags)
+    found = np.where(words, numbers[columns.ids("form")], 0).astype(np.int32)
+    return columns.with_column("upos", found, tags)
 
 
 class Runs:

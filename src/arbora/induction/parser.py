@@ -30,6 +30,7 @@ from arbora.induction.corpus import Group, by_length
 from arbora.induction.interfaces import TagModel
 from arbora.induction.tagged import Stripped, TagSentences
 from arbora.induction.trees import pieces
+from arbora.induction.valence_model import ValenceModel
 from arbora.interfaces import PartKind, Roots, Trees
 from arbora.model_file import ModelFile, read_model
 
@@ -42,7 +43,7 @@ LABELS = ROOT, DEPENDENT, MARK = "root", "dep", "punct"
 
 def _models() -> dict[str, Callable[..., TagModel]]:
     """What model files may hold, by kind."""
-    return {ArcModel.kind: ArcModel.from_file}
+    return {ArcModel.kind: ArcModel.from_file, ValenceModel.kind: ValenceModel.from_file}
 
 
 @dataclass(frozen=True)
