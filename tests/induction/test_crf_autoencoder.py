@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from oracle.enumerate_trees import enumerate_forest
 
+from arbora.data.columns import columns_of
 from arbora.errors import InputError
 from arbora.induction.arc_model import ArcModel
 from arbora.induction.arcs import CorpusArcs, as_arcs, is_arc
-from arbora.induction.corpus import TagCorpus
+from arbora.induction.corpus import TagCorpus, heads_of_words, is_word
 from arbora.induction.crf_autoencoder import CrfAutoencoder, Run, near_arcs
 from arbora.induction.proximal import ProximalAdagrad
-from arbora.induction.rules import Rules
+from arbora.induction.rules import UNIVERSAL, Rules
 from arbora.induction.trees import parse
 from arbora.interfaces import StopTraining
 
@@ -303,9 +304,10 @@ def test_arcs_of_trees_and_features_are_adjoint():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rate": 0.0}, "crfae: rate must be a number > 0, got 0.0"),
+        ({"rate": 0.0}, "crfae: rate must be a number > 0 and"),
         ({"objective": "best"}, "crfae: objective must be one of viterbi, likelihood, got 'best'"),
         ({"trees": "flat"}, "crfae: trees must be one of projective, nonprojective, got 'flat'"),
+        ({"prior": float("inf")}, "crfae: prior must be a number >= 0 and <= 1e"),
         ({"batch": 0}, "crfae: batch must be a whole number >= 1, got 0"),
         ({"l2": 1.0}, "l1"),
     ],
@@ -318,3 +320,26 @@ def test_wrong_parameters_are_named(options, message):
 def test_nothing_to_learn_from_is_an_error():
     with pytest.raises(InputError, match="at least one sentence"):
         CrfAutoencoder().fit(TagCorpus((), ()))
+
+
+def test_english_trees_with_rules_for_ud(real_sentences):
+    columns = columns_of(real_sentences("UD_English-EWT", "en_ewt-ud-train.conllu", 4000))
+    corpus = TagCorpus.of(columns)
+    dev = real_sentences("UD_English-EWT", "en_ewt-ud-dev.conllu")
+    numbers = {tag: number for number, tag in enumerate(corpus.tags)}
+    tags, gold = [], []
+    for sentence, kept in zip(dev, np.split(is_word(columns_of(dev)), ends_of(dev)), strict=False):
+        if 1 <= kept.sum() <= 10:
+            words = [word for word, keep in zip(sentence.upos, kept, strict=True) if keep]
+            tags.append(np.array([numbers.get(tag, len(numbers)) for tag in words], dtype=np.int32))
+            gold.append(np.array(heads_of_words(sentence.heads, kept.tolist())))
+    right = {}
+    for objective in OBJECTIVES:
+        model = CrfAutoencoder(objective=objective).fit(corpus, rules=UNIVERSAL).model
+        right[objective] = accuracy(parse(model, tags), gold)
+    assert right["viterbi"] > 0.6
+    assert right["viterbi"] > right["likelihood"]
+
+
+def ends_of(sentences):
+    return np.cumsum([len(sentence.heads) for sentence in sentences])

@@ -57,7 +57,7 @@ from arbora.learners._parameters import Configured, parameter
 
 Floats: TypeAlias = NDArray[np.float64]
 
-NOISE = 0.5
+NOISE = 0.2
 """Of restarts: the standard deviation of the log of what counts at the start are multiplied by."""
 ROOTS: Roots = "single"
 
@@ -74,9 +74,11 @@ class CrfAutoencoder(Configured):
 
     rounds: int = parameter(3, "how often encoder and decoder take turns", least=1)
     passes: int = parameter(2, "passes over the corpus for each of the two in a round", least=1)
-    rate: float = parameter(0.1, "η, the length of the encoder's steps", above=0.0)
-    l1: float = parameter(0.5, "λ, the weight of |w|₁ against the sum of log P of a batch", least=0.0)
-    prior: float = parameter(9.0, "α, what an arc gains that follows a rule", least=0.0)
+    rate: float = parameter(0.1, "η, the length of the encoder's steps", above=0.0, most=1e6)
+    l1: float = parameter(
+        0.5, "λ, the weight of |w|₁ against the sum of log P of a batch", least=0.0, most=1e6
+    )
+    prior: float = parameter(9.0, "α, what an arc gains that follows a rule", least=0.0, most=1e6)
     objective: str = parameter(
         "viterbi", "of the best tree, or of the sum over all trees", choices=("viterbi", "likelihood")
     )
@@ -85,7 +87,7 @@ class CrfAutoencoder(Configured):
         "decoder", "which parts start with near words as heads", choices=("decoder", "both", "none")
     )
     batch: int = parameter(200, "sentences per step", least=1)
-    smoothing: float = parameter(1e-8, "s, added to counts of the decoder", above=0.0)
+    smoothing: float = parameter(1e-8, "s, added to counts of the decoder", above=0.0, most=1e6)
 
     def fit(
         self,
