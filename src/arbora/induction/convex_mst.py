@@ -21,7 +21,7 @@ features²); before the first, O(arcs + features³) for the inverse. The problem
 starts, w comes out the same but for how far the last round was from the end.
 
 That v'y is divided by N as well, and that N counts words instead of possible arcs, only rescales λ and μ.
-Without rules, trees tend to be chains of neighbours: those are what a regression predicts best.
+Without rules, trees tend to be chains from the first word to the last: those are easiest to predict.
 """
 
 from __future__ import annotations
