@@ -9,8 +9,8 @@ belong and are taken together: by whether they begin with a capital or hold digi
 ending, up to three letters, that rare words seen at least `least_count` times in all share. A word that was
 never seen goes where rare words of its ending went.
 
-Libraries that do this were looked for first: those that can be installed from the Python Package Index need
-time that grows with the square of the vocabulary, and have no place for words they have not seen.
+Libraries for this on the Python Package Index take time that grows with the square of the vocabulary, and
+have no place for words they have not seen.
 """
 
 from __future__ import annotations
