@@ -72,7 +72,7 @@ class CrfAutoencoder(Configured):
     name: ClassVar[str] = "crfae"
     paper: ClassVar[str] = "cai-2017"
 
-    rounds: int = parameter(3, "how often encoder and decoder take turns", least=1)
+    rounds: int = parameter(2, "how often encoder and decoder take turns", least=1)
     passes: int = parameter(2, "passes over the corpus for each of the two in a round", least=1)
     rate: float = parameter(0.1, "η, the length of the encoder's steps", above=0.0, most=1e6)
     l1: float = parameter(
