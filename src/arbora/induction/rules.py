@@ -97,12 +97,14 @@ TABLE_2 = Rules.parse(
 UNIVERSAL = Rules.parse(
     """
     # The same for UD's trees, where words of content are heads: prepositions, auxiliaries, conjunctions and
-    # particles hang on them. Where a noun or an adjective is the predicate, copula and subject hang on it;
-    # possessive pronouns hang on nouns.
+    # particles hang on them. Where a noun or an adjective is the predicate, copula and subject hang on it,
+    # and on an adjective what else hangs on predicates; possessive pronouns hang on nouns.
     ROOT -> VERB
     VERB -> VERB, NOUN, PROPN, PRON, ADV, ADJ, AUX, ADP, SCONJ, PART, CONJ, CCONJ
     NOUN, PROPN -> NOUN, PROPN, PRON, ADJ, DET, NUM, AUX, ADP, PART, CONJ, CCONJ
-    ADJ -> ADV, AUX, PRON
+    PRON -> ADP
+    ADJ -> ADJ, ADV, PRON, AUX, SCONJ, PART, CONJ, CCONJ
+    ADV -> ADV
     """
 )
 RULES = {"universal": UNIVERSAL, "table-2": TABLE_2}
