@@ -48,6 +48,11 @@ PUBLISHED["short"]["crfae-table-2"]["english"] = 71.7
 PUBLISHED["all"]["crfae-table-2"]["english"] = 55.7
 """Table 3, on the Wall Street Journal."""
 
+FITTING = dict.fromkeys(("czech", "danish"), "table-2")
+"""Rules that fit the annotation, where it is not UD's."""
+DERIVED = {"convex": "Convex-MST, rules that fit", "crfae": "CRFAE, rules that fit"}
+"""Rows that take the cells of those rules."""
+
 LENGTHS: dict[Length, str] = {"short": "sentences of at most ten words", "all": "all sentences"}
 
 
@@ -92,6 +97,11 @@ class CrfaeReport:
             rows.append(
                 [title, *(number(score, 1) for score in scores), number(self.mean(system, length), 1)]
             )
+        for inducer, title in DERIVED.items():
+            fitting = self.fitting(inducer, length)
+            if fitting:
+                cells = [*fitting, sum(fitting) / len(fitting)]
+                rows.append([title, *(number(score, 1) for score in cells)])
         headings = ["", *(self.languages[name].title for name in self.results), "mean"]
         return Table(f"Directed accuracy, {LENGTHS[length]}", headings, rows)
 
@@ -125,6 +135,14 @@ class CrfaeReport:
         found = [self.results[name].get(system, {}).get(length) for name in self.results]
         return None if None in found else sum(filter(None, found)) / len(found)
 
+    def fitting(self, inducer: str, length: Length) -> list[float]:
+        """Of an inducer with the rules that fit each language's annotation; empty where one is missing."""
+        found = [
+            self.results[name].get(f"{inducer}-{FITTING.get(name, 'universal')}", {}).get(length)
+            for name in self.results
+        ]
+        return [] if None in found else [score for score in found if score is not None]
+
     def means(self) -> dict[str, dict[str, float | None]]:
         """Of all systems."""
         return {system: {length: self.mean(system, length) for length in LENGTHS} for system in self.titles}
@@ -134,8 +152,10 @@ class CrfaeReport:
         notes = [
             "Learned from training sentences of at most ten words, without punctuation, by their tags alone; "
             "directed accuracy on test data, punctuation removed and what hung on it hung on its head.",
-            "Parameters of CRFAE are those that the paper's authors chose for each language; those of the "
-            "others are our defaults, chosen on English training data.",
+            "Parameters are our defaults, chosen on the heads of English training data, as were the universal "
+            "rules; authors' settings are those that the paper's authors chose for each language.",
+            "Rules that fit: Table 2 for Danish and Czech, where prepositions are heads of nouns, universal for "
+            "the others.",
             "The paper's numbers are of other annotations and texts: compare the order, not the digits.",
         ]
         on_dev = [
