@@ -60,7 +60,7 @@ class InduceConfig:
 
     model: str = "crfae"
     """One of `arbora list inducers`."""
-    parameters: Mapping[str, int | float | str] = field(default_factory=dict)
+    parameters: dict[str, int | float | str] = field(default_factory=dict)
     """Those of the model; others have their defaults."""
     rules: str = "universal"
     """What is known of trees in advance: universal, table-2, none, or a file of rules."""

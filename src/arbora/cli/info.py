@@ -347,6 +347,7 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
     yield from _flat(metadata.get("transition"), "transition")
     yield from _flat(metadata.get("lifts"), "lifts")
     if isinstance(about, Mapping):
+        yield from _induced(about)
         scores = about.get("dev")
         if isinstance(scores, Mapping) and "parts" not in metadata:
             yield "dev", _scores(scores) or "none"
@@ -369,6 +370,21 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
         if isinstance(names, list):
             shown = names if everything or len(names) <= MOST_NAMES else [*names[:MOST_NAMES], "..."]
             yield name, f"{len(names)}: {' '.join(map(str, shown))}"
+
+
+def _induced(about: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """How a parser was learned without a treebank; of others, nothing."""
+    starts, config = about.get("starts"), about.get("config")
+    if not isinstance(starts, list) or not isinstance(config, Mapping):
+        return
+    rules = about.get("rules")
+    count = len(rules) if isinstance(rules, list) else 0
+    yield "induced by", str(about.get("model"))
+    yield "rules", f"{config.get('rules')}, {counted(count, 'pair')} of tags" if count else "none"
+    yield "from", f"{about.get('sentences')} sentences of at most {config.get('longest')} words"
+    for start in starts:
+        if isinstance(start, Mapping) and isinstance(start.get("objective"), float):
+            yield f"seed {start.get('seed')}", f"objective {start['objective']:.4f} per word"
 
 
 def _guide(metadata: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -54,7 +54,7 @@ class ArcModel:
         places = np.flatnonzero(self.weights)
         tensors: dict[str, NDArray[Any]] = {
             "places": places,
-            "weights": self.weights[places].astype(np.float32),
+            "weights": self.weights[places],
             "pairs": self.pairs,
         }
         return tensors, {"tags": list(self.tags), "trees": self.trees, "roots": self.roots}
@@ -63,7 +63,7 @@ class ArcModel:
     def from_file(cls, file: ModelFile, tags: tuple[str, ...], trees: Trees, roots: Roots) -> ArcModel:
         """What a model file holds; ModelError where it does not fit together."""
         size = ArcFeatures(len(tags)).size
-        places, values = file.tensor("places", np.int64, [None]), file.tensor("weights", np.float32, [None])
+        places, values = file.tensor("places", np.int64, [None]), file.tensor("weights", np.float64, [None])
         pairs = file.tensor("pairs", np.float64, [len(tags) + 2, len(tags) + 1])
         good = len(places) == len(values) and (not len(places) or 0 <= places.min() <= places.max() < size)
         if not good or not np.isfinite(values).all() or np.isnan(pairs).any() or (pairs == np.inf).any():

@@ -1,0 +1,96 @@
+"""`arbora induce`: files in, a model out, reports for people and scripts, faults of command line and data."""
+
+import json
+
+import pytest
+
+from arbora.data import treebank
+from arbora.data.synthetic import generate
+
+QUICK = ["--only", "parser", "-p", "rounds=2", "-p", "passes=1"]
+
+
+@pytest.fixture
+def words(tmp_path):
+    path = tmp_path / "words.conllu"
+    treebank.write(generate(60, seed=3), path)
+    return path
+
+
+def test_a_model_is_written_and_parses(arbora, words, tmp_path):
+    model = tmp_path / "x.arbora"
+    done = arbora("induce", words, "-o", model, *QUICK)
+    assert done.status == 0, done.stderr
+    assert "seed" in done.stdout
+    assert "crfae: projective trees from" in done.stdout
+    assert "round" in done.stderr or "epoch" in done.stderr
+    parsed = arbora("parse", words, "-m", model)
+    assert parsed.status == 0, parsed.stderr
+    assert "\troot\t" in parsed.stdout
+    sure = arbora("parse", words, "-m", model, "--probabilities", "--kbest", "2")
+    assert "HeadProb=" in sure.stdout
+    told = arbora("info", model)
+    assert "induced-parser" in told.stdout
+    assert "crfae" in told.stdout
+
+
+def test_json_tells_all_starts(arbora, words, tmp_path):
+    done = arbora("induce", words, "-o", tmp_path / "x.arbora", *QUICK, "--restarts", "2", "--json", "-q")
+    assert done.status == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert [start["seed"] for start in told["starts"]] == [0, 1]
+    assert len(told["starts"][0]["history"]) == 2
+    assert told["config"]["parameters"]["rounds"] == 2
+
+
+def test_plain_text_is_enough(arbora, tmp_path):
+    text = tmp_path / "story.txt"
+    lines = ["the dog sees a cat .", "a cat sleeps .", "the man gives the dog a bone .", "a dog runs ."]
+    text.write_text("\n".join(lines * 20))
+    model = tmp_path / "x.arbora"
+    classes = ["-p", "classes.count=4", "-p", "classes.least_count=2"]
+    done = arbora("induce", text, "-o", model, "-p", "rounds=1", *classes)
+    assert done.status == 0, done.stderr
+    assert "classes of words stand for tags" in done.stderr
+    parsed = arbora("parse", "the cat sees a man.", "-m", model, "--format", "conllu")
+    assert parsed.status == 0, parsed.stderr
+    assert parsed.stdout.count("\troot\t") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--model", "crfea"], "crfae"),
+        (["-p", "rouns=3"], "rounds"),
+        (["-p", "rounds"], "NAME=VALUE"),
+        (["-p", "classes.cuont=3"], "classes"),
+        (["--rules", "nosuch"], "universal"),
+        (["--restarts", "0"], "restarts"),
+    ],
+)
+def test_faults_of_the_command_line(arbora, words, tmp_path, options, told):
+    done = arbora("induce", words, "-o", tmp_path / "x.arbora", *options)
+    assert done.status == 2
+    assert told in done.stderr
+    assert not (tmp_path / "x.arbora").exists()
+
+
+def test_faults_of_the_data(arbora, tmp_path):
+    empty = tmp_path / "empty.conllu"
+    empty.write_text("")
+    done = arbora("induce", empty, "-o", tmp_path / "x.arbora")
+    assert done.status == 1
+    assert "empty.conllu" in done.stderr
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(b"\xff\xfe\x00")
+    done = arbora("induce", bad, "-o", tmp_path / "x.arbora")
+    assert done.status == 1
+    assert "UTF-8" in done.stderr
+
+
+def test_rules_that_are_none_name_the_line(arbora, words, tmp_path):
+    rules = tmp_path / "mine.txt"
+    rules.write_text("VERB -> NOUN\nVERB NOUN\n")
+    done = arbora("induce", words, "-o", tmp_path / "x.arbora", "--rules", rules, *QUICK)
+    assert done.status in (1, 2)
+    assert "mine.txt:2" in done.stderr
