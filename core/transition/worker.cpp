@@ -5,6 +5,7 @@
 #include <string>
 
 #include "errors/errors.hpp"
+#include "graph/candidates.hpp"
 #include "search/greedy.hpp"
 
 namespace arbora::transition {
@@ -85,7 +86,12 @@ std::vector<int> Worker::find_states(const S& system, const feature::Sentence& s
                     if (sentence.heads[d] >= 0 && sentence.heads[d] != tree.heads[static_cast<std::size_t>(d)]) return true;
                 return false;
             });
-            if (found.empty()) throw NoTreeError("no tree of this parser has the heads that are given");
+            if (found.empty()) {
+                // Which of them are at fault, as far as that can be told.
+                graph::ArcSet compatible;
+                graph::find_compatible(sentence, Trees::projective, system.roots, compatible);
+                throw NoTreeError("no tree was found that has the heads that are given; let go of some of them");
+            }
             return found;
         }
     }
@@ -178,7 +184,7 @@ void Worker::add_instances(const feature::Sentence& sentence, Instances& instanc
             Action action{is_forced(valid) ? first(valid) : system.oracle(space_, state, gold, plan), -1};
             if (makes_arc(action.move)) action.label = static_cast<std::int16_t>(gold.label(system.arc(space_, state, action.move).dep));
             if (!is_forced(valid)) {
-                const auto hashes = features_.hashes(space_, system.focus(space_, state));
+                const auto hashes = features_.hashes(space_, state, system.focus(space_, state));
                 instances.features.insert(instances.features.end(), hashes.begin(), hashes.end());
                 instances.moves.push_back(static_cast<std::int8_t>(action.move));
                 instances.labels.push_back(action.label);
