@@ -106,6 +106,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
         "_jackknife",
         "_stages",
         "_train_config",
+        "_tree_parser",
         "bundled",
         "config",
         "data",
@@ -176,7 +177,6 @@ MAY_IMPORT: dict[str, set[str] | None] = {
         "data",
         "distribution",
         "errors",
-        "induction",
         "interfaces",
         "model_file",
         "parser",
@@ -267,7 +267,11 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     },
 }
 # Only within a function, so that reading treebanks and training parsers do not load what they do not need.
-LATE = {("data/projectivize.py", "inference"), ("learners/__init__.py", "classification")}
+LATE = {
+    ("data/projectivize.py", "inference"),
+    ("learners/__init__.py", "classification"),
+    ("parser.py", "induction"),
+}
 
 
 class Arrow(NamedTuple):

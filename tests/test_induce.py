@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from arbora import load
+from arbora import load, train
 from arbora._stages import Silent
 from arbora.data.columns import columns_of
 from arbora.data.synthetic import generate
@@ -152,3 +152,17 @@ def test_no_words_and_no_short_sentences_are_told():
     long = [s for s in SENTENCES if np.count_nonzero(np.array(s.upos) != "PUNCT") > 3]
     with pytest.raises(DataError, match="at most 1 words"):
         induce(long, config=quick(longest=1))
+
+
+def test_a_model_without_a_treebank_guides_one_with(tmp_path):
+    path = str(tmp_path / "induced.arbora")
+    induce(SENTENCES, config=quick()).save(path)
+    small = {"only": "parser", "order": 1, "tree_bits": 14, "label_bits": 14}
+    plan = {**small, "stack": path, "parameters": {"epochs": 2}}
+    trained = train(SENTENCES[:40], SENTENCES[40:60], config=plan)
+    assert isinstance(trained.parser.guide, InducedParser)
+    (tree,) = trained.parser.parse(SENTENCES[70:71])
+    trained.save(tmp_path / "both.arbora")
+    again = load(tmp_path / "both.arbora")
+    assert isinstance(again.parser.guide, InducedParser)
+    assert again.parse(SENTENCES[70:71]) == [tree]

@@ -2,7 +2,8 @@
 
 While a guided parser learns, it must see trees as good as those that it will meet. So every part of the
 treebank gets the trees of a parser that was trained, with the guide's own configuration, on the other parts
-(jackknifing). Afterwards, and on dev, the guide itself parses: it has seen neither.
+(jackknifing). Afterwards, and on dev, the guide itself parses: it has seen neither. A guide that learned
+without a treebank has seen no tree at all, so it parses everything itself.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from arbora._core import Encoded
 from arbora._jackknife import fold_sentences, other_sentences, words_of
 from arbora._stages import EpochReport, Observer, Scores
 from arbora._train_config import TrainConfig, learns_from_parts
+from arbora._tree_parser import AnyParser
 from arbora.bundled import find_model
 from arbora.config import from_dict
 from arbora.data.columns import Columns
 from arbora.data.encode import Names, numbers_of
 from arbora.errors import InputError
 from arbora.model_file import read_model
-from arbora.parser import Parser
+from arbora.parser import Parser, read_parser
 
 Ints: TypeAlias = NDArray[np.int32]
 Learn: TypeAlias = Callable[[Columns, TrainConfig, Observer], Parser]
@@ -35,16 +37,19 @@ Learn: TypeAlias = Callable[[Columns, TrainConfig, Observer], Parser]
 class Guide:
     """A guide, and how to train others like it."""
 
-    parser: Parser
-    config: TrainConfig
+    parser: AnyParser
+    config: TrainConfig | None
+    """None: it learned without a treebank."""
     checksum: str
     """Of its file: a training that goes on must have the same guide."""
 
     @classmethod
     def load(cls, path: str) -> Guide:
         """The parser of a model file; InputError where it cannot be a guide."""
-        file = read_model(find_model(path))
-        parser = Parser.load(file.source)
+        file = read_model(find_model(path), verify=True)
+        parser = read_parser(file.part("parser") if "parts" in file.metadata else file)
+        if not isinstance(parser, Parser):
+            return cls(parser, None, file.checksum or "")
         if parser.guide is not None:
             raise InputError(
                 f"stack: expected a parser that was trained alone, got {path}, which has a guide itself; "
@@ -54,6 +59,8 @@ class Guide:
 
     def check_treebank(self, columns: Columns) -> None:
         """InputError where others like the guide cannot be trained on parts of a treebank."""
+        if self.config is None:
+            return
         if len(columns) < 2:
             raise InputError(
                 f"stack: expected at least 2 sentences to train on, so that each gets the trees of a parser "
@@ -80,6 +87,8 @@ class Guide:
         observer: Observer,
     ) -> GuideTrees:
         """Trees of a treebank, each part's by a parser that was trained on the others."""
+        if self.config is None:
+            return GuideTrees.of(self.parser, columns, names, threads)
         heads, labels = np.zeros((2, columns.words), np.int32)
         folds = min(folds, len(columns))
         for number, held in enumerate(fold_sentences(columns, folds), start=1):
@@ -129,7 +138,7 @@ class GuideTrees:
     """Labels are places in these; -1: none."""
 
     @classmethod
-    def of(cls, parser: Parser, columns: Columns, names: tuple[str, ...], threads: int = 1) -> GuideTrees:
+    def of(cls, parser: AnyParser, columns: Columns, names: tuple[str, ...], threads: int = 1) -> GuideTrees:
         """The trees of a parser, its labels by other numbers."""
         heads, labels = parser.trees(columns, threads=threads)
         numbers = np.append(numbers_of(parser.names.labels, names), np.int32(-1))

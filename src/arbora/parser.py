@@ -28,7 +28,7 @@ from arbora._parser_file import (
     rounded,
 )
 from arbora._question import Judge, Question
-from arbora._tree_parser import Ints, TreeParser, read_temperatures
+from arbora._tree_parser import AnyParser, Ints, TreeParser, read_temperatures
 from arbora.confidence import (
     Judgement,
     Temperatures,
@@ -57,6 +57,7 @@ logger = logging.getLogger("arbora")
 Floats: TypeAlias = NDArray[np.float32]
 
 KIND = "graph-parser"
+INDUCED = "induced-parser"
 HASH_VERSION = 1
 
 
@@ -82,7 +83,7 @@ class Parser(TreeParser[Encoded]):
     pruner: Pruner | None = None
     lifts: PseudoProjective | None = None
     """How marks in labels tell of arcs that cross; None: there are none."""
-    guide: Parser | None = None
+    guide: AnyParser | None = None
     """Another parser, whose trees this one looks at; see `arbora._stacking`."""
     about: dict[str, Any] = field(default_factory=dict)
     """How it was made: the resolved configuration, scores on dev, epochs."""
@@ -325,7 +326,16 @@ class Parser(TreeParser[Encoded]):
             transition=transition,
             pruner=pruner,
             lifts=lifts,
-            guide=None if guide is None else cls.from_file(guide),
+            guide=None if guide is None else read_parser(guide),
             about=file.entry("about", dict),
         )
         return parser.remember(file)
+
+
+def read_parser(file: ModelFile) -> AnyParser:
+    """The parser in a file that is read already, whatever its kind."""
+    if file.metadata.get("kind") == INDUCED:
+        from arbora.induction.parser import InducedParser  # most who parse need it not
+
+        return InducedParser.from_file(file)
+    return Parser.from_file(file)

@@ -27,13 +27,12 @@ from arbora.data.sentence import Sentence
 from arbora.distribution import TreeDistribution
 from arbora.errors import InputError, ModelError
 from arbora.model_file import ModelFile, read_model, write_model
-from arbora.parser import Parser
+from arbora.parser import read_parser
 from arbora.pipeline.lemmatizer import Lemmatizer
 from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.pipeline.tagger import Tagger
 
 KIND = "pipeline"
-INDUCED = "induced-parser"
 PARTS = ("segmenter", "tagger", "lemmatizer", "parser")
 TAGGED: tuple[TextColumn, ...] = ("upos", "xpos", "feats")
 FILLED: tuple[TextColumn, ...] = (*TAGGED, "lemma")
@@ -232,15 +231,6 @@ class Pipeline(Reloaded):
             source=file.source,
         )
         return pipeline.remember(file)
-
-
-def read_parser(file: ModelFile) -> AnyParser:
-    """The parser in a file that is read already, whatever its kind."""
-    if file.metadata.get("kind") == INDUCED:
-        from arbora.induction.parser import InducedParser  # most who parse need it not
-
-        return InducedParser.from_file(file)
-    return Parser.from_file(file)
 
 
 def load(path: str | os.PathLike[str] | None = None) -> Pipeline:
