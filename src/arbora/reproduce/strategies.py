@@ -46,6 +46,8 @@ class System:
     summary: str
     update: Update
     projectivize: Projectivize = "flatten"
+    epochs: int | None = None
+    """None: as many as the others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +148,8 @@ class Strategies:
     def result(self, key: str, system: System) -> Result:
         """A system's training, and its scores on the test set."""
         config = self._config(self.rules.config, system.update, system.projectivize)
+        if system.epochs is not None and not self.options.quick:
+            config = replace(config, parameters={**config.parameters, "epochs": system.epochs})
         train, test = self._whole
 
         def work() -> dict[str, Any]:
