@@ -55,7 +55,7 @@ class NeuralDmv(Configured):
     hidden: int = parameter(15, "hidden units", least=1)
     first_steps: int = parameter(500, "training steps on the first counts", least=1)
     steps: int = parameter(10, "training steps per round", least=1)
-    rate: float = parameter(0.01, "how far a step goes (Adam)", above=0.0)
+    rate: float = parameter(0.01, "how far a step goes (Adam)", above=0.0, most=0.1)
     child_valence: str = parameter(
         "no", "whether a dependent's tag depends on whether its head has one already", choices=("no", "yes")
     )
