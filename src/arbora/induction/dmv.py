@@ -1,6 +1,7 @@
 """DMV: the dependency model with valence, learned by EM [klein-2004] or Viterbi EM [spitkovsky-2010].
 
-Starts from harmonic counts (`arbora.induction.harmonic`), then in turn
+Starts from harmonic counts (`arbora.induction.harmonic`); heads first stop as often as they go on, which
+leads to better trees than what harmonic trees would say, above all with `viterbi`. Then in turn it
 - counts, under the model, how often each choice is expected to be made (`em`), or is made in the best trees
   (`viterbi`);
 - estimates: probabilities are counts, each with `smoothing` added, divided by their sums.
@@ -23,7 +24,7 @@ import numpy as np
 
 from arbora.induction._valence_em import Climb
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.harmonic import harmonic_counts
+from arbora.induction.harmonic import STARTS, harmonic_counts
 from arbora.induction.interfaces import Induced, Watch
 from arbora.induction.rules import Rules
 from arbora.induction.valence_counts import Counts, Floats, Sentences, bonus_of
@@ -41,11 +42,14 @@ class Dmv(Configured):
     mode: str = parameter("em", "count all trees, or the best ones", choices=("em", "viterbi"))
     rounds: int = parameter(100, "at most so many", least=1)
     tolerance: float = parameter(1e-4, "stop where the objective gains less", least=0.0)
-    smoothing: float = parameter(0.1, "added to each count", above=0.0)
+    smoothing: float = parameter(1.0, "added to each count", above=0.0)
     child_valence: str = parameter(
         "no", "whether a dependent's tag depends on whether its head has one already", choices=("no", "yes")
     )
     constant: float = parameter(0.0, "first arcs are as frequent as 1 / (distance + constant)", least=0.0)
+    first_stops: str = parameter(
+        "even", "how often heads stop at first: every other time, or as those arcs say", choices=STARTS
+    )
     prior: float = parameter(1.0, "weight of each arc that a rule has, where rules are given", least=0.0)
 
     def fit(
@@ -67,7 +71,7 @@ class Dmv(Configured):
             threads=threads,
             watch=watch,
         )
-        start = harmonic_counts(sentences, self.constant, seed)
+        start = harmonic_counts(sentences, self.constant, self.first_stops == "even", seed)
         return climb.run(sentences, start, lambda counts: self.estimate(counts, corpus.tags), self.penalty)
 
     def estimate(self, counts: Counts, tags: tuple[str, ...]) -> ValenceModel:

@@ -17,6 +17,8 @@ from arbora.induction.valence_counts import Counts, Sentences
 
 Floats: TypeAlias = NDArray[np.float64]
 
+STARTS = ("even", "harmonic")
+"""Whether heads first stop as often as they go on, or as they do in harmonic trees."""
 SURENESS = 4.0
 """Of noisy counts: each is multiplied by a gamma variable of mean 1 and variance 1/4."""
 
@@ -51,12 +53,17 @@ def harmonic_arcs(n: int, constant: float) -> tuple[Floats, Floats]:
     return arcs, nearest
 
 
-def harmonic_counts(sentences: Sentences, constant: float, seed: int = 0) -> Counts:
-    """Of all choices of the dependency model with valence; with noise where the seed is not 0."""
+def harmonic_counts(sentences: Sentences, constant: float, even_stops: bool, seed: int = 0) -> Counts:
+    """Of all choices of the dependency model with valence; with noise where the seed is not 0.
+
+    `even_stops`: heads stop as often as they go on, whatever they do in harmonic trees.
+    """
     counts = Counts.zeros(len(sentences.tags))
     for piece in sentences.pieces:
         arcs, nearest = harmonic_arcs(piece.tags.shape[1], constant)
         counts.add(piece.tags, arcs, nearest, piece.weights)
+    if even_stops:
+        counts.stop[:] = counts.go_on
     if seed:
         rng = np.random.default_rng(seed)
         for table in (counts.root, counts.child, counts.stop):

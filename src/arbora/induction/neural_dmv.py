@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from arbora.induction._valence_em import Climb
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.harmonic import harmonic_counts
+from arbora.induction.harmonic import STARTS, harmonic_counts
 from arbora.induction.interfaces import Induced, Watch
 from arbora.induction.rules import Rules
 from arbora.induction.valence_counts import Counts, Sentences, bonus_of
@@ -54,12 +54,15 @@ class NeuralDmv(Configured):
     valence_size: int = parameter(5, "length of valences' vectors", least=1)
     hidden: int = parameter(15, "hidden units", least=1)
     first_steps: int = parameter(500, "training steps on the first counts", least=1)
-    steps: int = parameter(50, "training steps per round", least=1)
-    rate: float = parameter(0.01, "how far a step goes (Adam)", above=0.0)
+    steps: int = parameter(10, "training steps per round", least=1)
+    rate: float = parameter(0.01, "how far a step goes (Adam)", above=0.0, most=0.1)
     child_valence: str = parameter(
         "no", "whether a dependent's tag depends on whether its head has one already", choices=("no", "yes")
     )
     constant: float = parameter(0.0, "first arcs are as frequent as 1 / (distance + constant)", least=0.0)
+    first_stops: str = parameter(
+        "even", "how often heads stop at first: every other time, or as those arcs say", choices=STARTS
+    )
     prior: float = parameter(1.0, "weight of each arc that a rule has, where rules are given", least=0.0)
 
     def fit(
@@ -92,7 +95,7 @@ class NeuralDmv(Configured):
             threads=threads,
             watch=watch,
         )
-        start = harmonic_counts(sentences, self.constant, seed)
+        start = harmonic_counts(sentences, self.constant, self.first_stops == "even", seed)
         return climb.run(sentences, start, estimate, lambda _: 0.0)
 
 
@@ -138,14 +141,14 @@ class Network:
             _log_softmax(hidden[:, :, :EITHER] @ self.weights["decision"]),
         ]
         total = float((child * logs[0]).sum() + (decisions * logs[1]).sum())
-        return -total / float(decisions.sum())
+        return -total / (float(decisions.sum()) or 1.0)
 
     def gradient(self, counts: Counts) -> Weights:
         """Of `loss`, for all weights."""
         w = self.weights
         inputs, hidden = self._hidden()
         child, decisions = self._targets(counts)
-        size = float(decisions.sum())
+        size = float(decisions.sum()) or 1.0
         for_child, for_decision = hidden[:, :, self._child_valences], hidden[:, :, :EITHER]
         child_error = _errors(for_child @ w["child"], child) / size
         decision_error = _errors(for_decision @ w["decision"], decisions) / size

@@ -33,7 +33,7 @@ LEFT, RIGHT = range(2)
 NONE_YET, HAS_ONE = range(2)
 LONGEST = 400
 """Words of a sentence: its siblings' scores take (n+1)³ numbers, half a gigabyte."""
-LEAST_LOG = -1e6
+LEAST_LOG = -1e9
 """Below this, a log in a file is damage, not a probability."""
 
 
