@@ -1,7 +1,8 @@
 """DMV: the dependency model with valence, learned by EM [klein-2004] or Viterbi EM [spitkovsky-2010].
 
-Starts from harmonic counts (`arbora.induction.harmonic`); heads first stop as often as they go on, which
-leads to better trees than what harmonic trees would say, above all with `viterbi`. Then in turn it
+Starts from harmonic counts (`arbora.induction.harmonic`), but heads first stop as often as they go on: with
+`viterbi` that leads to better trees than what harmonic trees say of stopping; with `em`, to better ones for
+some languages and worse ones for others. Then in turn it
 - counts, under the model, how often each choice is expected to be made (`em`), or is made in the best trees
   (`viterbi`);
 - estimates: probabilities are counts, each with `smoothing` added, divided by their sums.
