@@ -122,6 +122,9 @@ SYSTEMS = {
     "dmv-viterbi": System(
         title="DMV (Viterbi)", summary="the same by best trees", inducer="dmv", parameters=VITERBI
     ),
+    "dmv-universal": System(
+        title="DMV (EM), universal", summary="with UD's rules", inducer="dmv", rules="universal"
+    ),
     "neural": System(
         title="Neural DMV (EM)", summary="its probabilities from a network", inducer="neural-dmv"
     ),
