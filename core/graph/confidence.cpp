@@ -10,13 +10,13 @@
 #include "graph/reattachment.hpp"
 #include "inference/queries.hpp"
 #include "parallel/parallel.hpp"
+#include "semiring/planes.hpp"
 
 namespace arbora::graph {
 
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
 // Sums with siblings take O(n^2 k) space; as for parsing with grandparents.
 constexpr int kLongestSum = 600;
 
@@ -69,7 +69,7 @@ public:
 
     std::vector<double> scores(const feature::Sentence& sentence, const ArcSet* arcs) {
         load(sentence, arcs, asked_.tree_temperature);
-        return dense(expectations_.arc_scores(), kNothing);
+        return dense(expectations_.arc_scores(), kMinusInfinity);
     }
 
 private:
@@ -107,7 +107,7 @@ private:
             log_partition_ = sums.log_partition;
             entropy = std::max(0.0, log_partition_ - expected_score(sums));
             probabilities_ = std::move(sums.arcs);
-        } else if (expectations_.tree_score(heads_.data()) == kNothing) {  // given, and with arcs that are not there
+        } else if (expectations_.tree_score(heads_.data()) == kMinusInfinity) {  // given, and with arcs that are not there
             probabilities_.assign(arcs().heads.size(), kNone);
         } else {
             probabilities_ = reattachment_probabilities(expectations_, model_->roots, heads_.data());
@@ -130,7 +130,7 @@ private:
 
     void find_minimum_risk() {
         if (model_->trees == Trees::nonprojective) {
-            const auto table = dense(probabilities_, kNothing);
+            const auto table = dense(probabilities_, kMinusInfinity);
             return argmax({model_->trees, model_->roots, arcs().n, table.data()}, arena_, heads_.data());
         }
         sides_.build(arcs());

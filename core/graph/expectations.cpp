@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "errors/errors.hpp"
 #include "inference/queries.hpp"
+#include "semiring/planes.hpp"
 
 namespace arbora::graph {
 
@@ -13,12 +13,11 @@ namespace {
 
 // What a part must at least count in a gradient to be added to it: gradients are float32, and sure models have many such parts.
 constexpr double kNegligible = 1e-7;
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
 double log_sum(const double* scores, std::size_t count) {
-    double largest = kNothing, sum = 0.0;
+    double largest = kMinusInfinity, sum = 0.0;
     for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, scores[i]);
-    if (largest == kNothing) return kNothing;
+    if (largest == kMinusInfinity) return kMinusInfinity;
     for (std::size_t i = 0; i < count; ++i) sum += std::exp(scores[i] - largest);
     return largest + std::log(sum);
 }
@@ -89,7 +88,7 @@ Sums Expectations::sums_of(const std::vector<double>& arc_scores) {
         const GrandParts& parts = model_->grandparents ? worker_.grand_parts() : no_grandparents_;
         result.log_partition = sparse_.log_partition(arcs, worker_.sides(), parts, arc_scores.data(), worker_.sibling_scores().data(),
                                                      model_->grandparents ? worker_.grand_scores().data() : nullptr, model_->roots);
-        if (result.log_partition == kNothing) throw NoTreeError("the arcs that were kept hold no projective tree");
+        if (result.log_partition == kMinusInfinity) throw NoTreeError("the arcs that were kept hold no projective tree");
         sparse_.marginals();
         result.arcs = sparse_.arc_marginals();
         result.siblings = sparse_.sibling_marginals();
@@ -97,7 +96,7 @@ Sums Expectations::sums_of(const std::vector<double>& arc_scores) {
         return result;
     }
     const auto nodes = static_cast<std::size_t>(arcs.n) + 1;
-    dense_scores_.assign(nodes * nodes, kNothing);
+    dense_scores_.assign(nodes * nodes, kMinusInfinity);
     dense_marginals_.resize(nodes * nodes);
     const auto place = [&](int h, int d) { return static_cast<std::size_t>(h) * nodes + static_cast<std::size_t>(d); };
     for (int d = 1; d <= arcs.n; ++d)
@@ -123,7 +122,7 @@ double Expectations::label_score(int arc, int label) const {
     const int d = static_cast<int>(std::upper_bound(arcs().first.begin() + 1, arcs().first.end(), arc) - arcs().first.begin()) - 1;
     const auto labels = allowed(arcs().heads[arc], d);
     const auto found = std::find(labels.begin(), labels.end(), label);
-    return found == labels.end() ? kNothing : labels_.scores[labels_.first[arc] + static_cast<std::size_t>(found - labels.begin())];
+    return found == labels.end() ? kMinusInfinity : labels_.scores[labels_.first[arc] + static_cast<std::size_t>(found - labels.begin())];
 }
 
 // The scores of arcs that agree with what is known, and nothing for the others.
@@ -131,7 +130,7 @@ std::vector<double> Expectations::scores_of_known(Task task) const {
     std::vector<double> scores = arc_scores_;
     for (int d = 1; d <= sentence_.n; ++d)
         for (int a = arcs().first[d]; a < arcs().first[d + 1]; ++a) {
-            if (sentence_.heads[d] >= 0 && arcs().heads[a] != sentence_.heads[d]) scores[a] = kNothing;
+            if (sentence_.heads[d] >= 0 && arcs().heads[a] != sentence_.heads[d]) scores[a] = kMinusInfinity;
             if (task == Task::joint && sentence_.labels[d] >= 0) scores[a] += label_score(a, sentence_.labels[d]) - labels_.sums[a];
         }
     return scores;
@@ -165,17 +164,17 @@ double Expectations::tree_score(const int* heads) {
     double score = 0.0;
     for (int d = 1; d <= set.n; ++d) {
         const int h = heads[d], a = set.find(h, d);
-        if (a < 0) return kNothing;
+        if (a < 0) return kMinusInfinity;
         score += arc_scores_[a];
         if (model_->siblings) {
             const Side& side = sides.of(h, d);
             const int inner = inner_[d] == h ? -1 : sides.position(side, inner_[d]);
-            if (inner < 0 && inner_[d] != h) return kNothing;
+            if (inner < 0 && inner_[d] != h) return kMinusInfinity;
             score += worker_.sibling_scores()[sides.part(side, sides.position(side, d), inner)];
         }
         if (!model_->grandparents || h == 0) continue;
         const int b = set.find(heads[h], h);
-        if (b < 0) return kNothing;
+        if (b < 0) return kMinusInfinity;
         score += worker_.grand_scores()[worker_.grand_parts().part(a, b, set.first[h])];
     }
     return score;

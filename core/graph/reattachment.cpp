@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "semiring/planes.hpp"
 
 namespace arbora::graph {
 
 namespace {
-
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
 class Reattachment {
 public:
@@ -21,7 +20,7 @@ public:
     double score(int d, int h) {
         if (h == heads_[d]) return e_.tree_score(heads_.data());
         if (single_ && d == root_) return with_root_below(h);
-        if (h == d || is_below(h, d)) return kNothing;
+        if (h == d || is_below(h, d)) return kMinusInfinity;
         if (single_ && h == 0) return with_new_root(d);
         return with({{d, h}});
     }
@@ -49,7 +48,7 @@ private:
     }
 
     double with_new_root(int d) {
-        double best = kNothing;
+        double best = kMinusInfinity;
         for (const int h : arcs_.heads_of(root_))
             if (h > 0 && is_below(h, d)) best = std::max(best, with({{d, 0}, {root_, h}}));
         return best;
@@ -69,7 +68,7 @@ std::vector<double> reattachment_probabilities(Expectations& expectations, Roots
     Reattachment trees(expectations, roots, heads);
     std::vector<double> result(arcs.heads.size());
     for (int d = 1; d <= arcs.n; ++d) {
-        double largest = kNothing, sum = 0.0;
+        double largest = kMinusInfinity, sum = 0.0;
         for (int a = arcs.first[d]; a < arcs.first[d + 1]; ++a) largest = std::max(largest, result[a] = trees.score(d, arcs.heads[a]));
         for (int a = arcs.first[d]; a < arcs.first[d + 1]; ++a) sum += result[a] = std::exp(result[a] - largest);
         for (int a = arcs.first[d]; a < arcs.first[d + 1]; ++a) result[a] /= sum;

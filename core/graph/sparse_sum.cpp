@@ -2,32 +2,31 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "semiring/planes.hpp"
 
 namespace arbora::graph {
 
 namespace {
 
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
-
 // log(exp(a) + exp(b))
 double log_add(double a, double b) {
     if (a < b) std::swap(a, b);
-    return b == kNothing ? a : a + std::log1p(std::exp(b - a));
+    return b == kMinusInfinity ? a : a + std::log1p(std::exp(b - a));
 }
 
 // A sum of exponentials whose terms come one by one twice: first all to find the largest, then all to be added.
 double log_sum(const double* first, const double* second, int count) {
-    double largest = kNothing;
+    double largest = kMinusInfinity;
     for (int i = 0; i < count; ++i) largest = std::max(largest, first[i] + second[i]);
-    if (largest == kNothing) return kNothing;
+    if (largest == kMinusInfinity) return kMinusInfinity;
     double sum = 0.0;
     for (int i = 0; i < count; ++i) sum += std::exp(first[i] + second[i] - largest);
     return largest + std::log(sum);
 }
 
 // What term x gives to z = log sum, whose probability is p.
-double share(double p, double x, double z) { return x == kNothing ? 0.0 : p * std::exp(x - z); }
+double share(double p, double x, double z) { return x == kMinusInfinity ? 0.0 : p * std::exp(x - z); }
 
 }  // namespace
 
@@ -52,7 +51,7 @@ double SparseSum::log_partition(const ArcSet& arcs, const Sides& sides, const Gr
         right_of(0);
         return total_ = right(root_arc_)[n_];
     }
-    total_ = kNothing;
+    total_ = kMinusInfinity;
     const Side& side = sides_->right(0);
     for (int k = 0; k < side.count; ++k) {
         const int arc = sides_->arc(side, k);
@@ -98,7 +97,7 @@ void SparseSum::add_dependent(const Side& side, int k, int b) {
     const int arc = sides_->arc(side, k);
     double& result = items_[item(arc, b, side.head)];
     if (!reaches(b, side.head, sides_->dep(side, k))) {
-        result = kNothing;
+        result = kMinusInfinity;
         return;
     }
     const std::size_t first = sides_->part(side, k, -1);
@@ -112,7 +111,7 @@ void SparseSum::add_dependent(const Side& side, int k, int b) {
 
 // The half of a head under arc b that ends at `end`, on the side of `side`.
 double SparseSum::half(const Side& side, int end, int b) {
-    double sum = kNothing;
+    double sum = kMinusInfinity;
     for (int k = 0; k < side.count; ++k) {
         const int d = sides_->dep(side, k), arc = sides_->arc(side, k);
         if (end > side.head ? d > end : d < end) break;

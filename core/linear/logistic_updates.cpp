@@ -13,7 +13,7 @@ namespace arbora {
 namespace {
 
 using Numbers = std::span<const double>;
-constexpr double kRounding = 8.0 * std::numeric_limits<double>::epsilon();
+constexpr double kSlack = 8.0 * std::numeric_limits<double>::epsilon();
 constexpr double kRise = 1e-4;  // the share of what the gradient promises that a step must keep
 constexpr double kShortest = 1e-100, kLongest = 1e100;
 constexpr double kGrowth = 100.0;  // of a step's length, at most: where the gain is flat its curvature says nothing
@@ -202,7 +202,7 @@ private:
     bool climb(double& length) {
         recent_[turn_++ % kMemory] = here_.gain - penalty(here_.alpha);
         const double lowest = *std::min_element(recent_.begin(), recent_.begin() + static_cast<std::ptrdiff_t>(std::min(turn_, kMemory)));
-        const double slack = kRounding * (1.0 + std::abs(lowest));
+        const double slack = kSlack * (1.0 + std::abs(lowest));
         for (int halving = 0; halving < kHalvings; ++halving, length *= 0.5) {
             double distance = 0.0;
             for (std::size_t j = 0; j < gradient_.size(); ++j) {

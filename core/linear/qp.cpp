@@ -12,7 +12,7 @@ namespace arbora {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kRounding = std::numeric_limits<double>::epsilon();
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr double kRidge = 1e-13;  // relative to the largest diagonal entry: planes may repeat
 
 // Solves A x = y in place of y; A (m × m) is overwritten by its Cholesky factor. False where A is not positive.
@@ -87,7 +87,7 @@ private:
     double bound(double tolerance) const {
         double mass = 0.0;
         for (const double a : alpha_) mass += a;
-        return tolerance * largest_linear_ + 8.0 * kRounding * (largest_linear_ + largest_ * mass);
+        return tolerance * largest_linear_ + 8.0 * kEpsilon * (largest_linear_ + largest_ * mass);
     }
 
     void begin_from(std::span<const double> start) {

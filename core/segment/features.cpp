@@ -8,8 +8,6 @@ namespace arbora::segment {
 namespace {
 
 constexpr std::size_t kLongestRun = 16;  // of characters that are hashed as one word
-constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
-
 constexpr std::uint64_t join(std::uint64_t a, std::uint64_t b) { return (a ^ (b + kOdd + (a << 6) + (a >> 2))) * 0xd6e8feb86659fd93ULL; }
 
 // Numbers its features by the order in which they come.

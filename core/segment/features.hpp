@@ -18,6 +18,7 @@ namespace arbora::segment {
 inline constexpr int kFeatureVersion = 1;
 inline constexpr std::size_t kTokenFeatures = 31;
 inline constexpr std::size_t kSentenceFeatures = 44;
+inline constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;  // sets features apart that have the same values
 
 // A token: symbols [first, last), and what features ask of it.
 struct Token {

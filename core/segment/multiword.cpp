@@ -9,8 +9,6 @@ namespace arbora::segment {
 
 namespace {
 
-constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
-
 std::uint64_t join_forms(std::uint64_t a, std::uint64_t b) { return a * kOdd + feature::mix(b); }
 
 std::uint64_t hash_codes(std::span<const std::uint32_t> codes, std::uint64_t seed) {

@@ -10,8 +10,6 @@ namespace arbora::tag {
 
 namespace {
 
-enum Column : std::size_t { form_column = 0, tag_column = 2 };
-
 constexpr std::uint64_t kKeySeed = 0x6c6578;
 constexpr int kRare = 20;      // a tag of fewer than one in so many occurrences is left out
 constexpr int kCountedTo = 5;  // more occurrences are all the same
@@ -37,12 +35,12 @@ Lexicon::Lexicon(const conll::Columns& columns, const std::vector<std::string>& 
     const auto& forms = columns.tables[form_column];
     std::vector<std::uint32_t> keys(forms.size());
     for (std::size_t id = 0; id < forms.size(); ++id) keys[id] = lexicon_key(forms[id]);
-    const auto& names = columns.tables[tag_column];
+    const auto& names = columns.tables[upos_column];
     std::vector<int> tag_of(names.size(), -1);
     for (std::size_t id = 0; id < names.size(); ++id)
         if (const auto found = numbers.find(names[id]); found != numbers.end()) tag_of[id] = found->second;
     for (std::size_t w = 0; w < columns.word_count(); ++w) {
-        const int tag = tag_of[static_cast<std::size_t>(columns.ids[tag_column][w])];
+        const int tag = tag_of[static_cast<std::size_t>(columns.ids[upos_column][w])];
         if (tag < 0) continue;
         Counts& counts = counts_[keys[static_cast<std::size_t>(columns.ids[form_column][w])]];
         const auto found = std::find_if(counts.begin(), counts.end(), [&](const auto& pair) { return pair.first == tag; });

@@ -16,6 +16,9 @@
 
 namespace arbora::tag {
 
+// The columns of a treebank, as numbered in conll::text_columns.
+enum Column : std::size_t { form_column, lemma_column, upos_column, xpos_column, feats_column };
+
 inline constexpr std::uint32_t kUnknownClass = 7;
 
 // What a lexicon knows a word by.

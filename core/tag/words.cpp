@@ -12,9 +12,6 @@ namespace arbora::tag {
 
 namespace {
 
-// The columns of a treebank, as numbered in conll::text_columns.
-enum Column : std::size_t { form_column, lemma_column, upos_column, xpos_column, feats_column };
-
 enum Field : std::uint8_t {
     there,   // whether there is a word at all
     form,

@@ -155,7 +155,8 @@ TEST(cube_finds_the_best_of_all_trees) {
         for (int n = 1; n <= 5; ++n)
             for (const int labels : {0, kLabelCount}) {
                 if (labels > 0 && n > 4) continue;
-                for (int round = 0; round < 4; ++round) {
+                const int rounds = labels > 0 && n == 4 ? 1 : 4;  // the list of these trees is the longest by far
+                for (int round = 0; round < rounds; ++round) {
                     const Case c(random, n, roots, Order::all, labels);
                     Worker worker(c.model);
                     const auto expected = c.all(false);

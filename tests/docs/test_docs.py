@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -114,6 +115,20 @@ def run_in_shell(command: str) -> None:
     assert result.returncode == 0, f"{command}\n{result.stderr}"
 
 
+@pytest.fixture
+def small_tables(monkeypatch):
+    """Models of few weights: with treebanks as small as on pages, large tables take most of the time."""
+    training = importlib.import_module("arbora.train")
+    decide = training.resolve
+
+    def decide_small(config, columns):
+        decided = decide(config, columns)
+        return replace(decided, tree_bits=min(decided.tree_bits, 16), label_bits=min(decided.label_bits, 16))
+
+    monkeypatch.setattr(training, "resolve", decide_small)
+
+
+@pytest.mark.usefixtures("small_tables")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
