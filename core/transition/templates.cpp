@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <tuple>
 
 #include "errors/errors.hpp"
 #include "feature/hash.hpp"
@@ -46,7 +47,7 @@ Templates::Templates(Kind kind, const std::vector<std::vector<Atom>>& templates)
     for (const Atom& atom : atoms_) {
         const auto role = static_cast<std::uint32_t>(atom.role);
         if (atom.field < feature::kFields)
-            word_atoms_.push_back({role, atom.offset * feature::kFields + atom.field});
+            word_atoms_.push_back({role, atom.offset * static_cast<int>(std::tuple_size_v<feature::Row>) + atom.field});
         else
             extra_atoms_.push_back({role, static_cast<std::uint32_t>(atom.field - feature::kFields)});
     }
