@@ -67,8 +67,32 @@ struct PlainState {
     }
 };
 
+inline int guide_head(const Sentence& sentence, int word) { return word > 0 ? sentence.guide_heads[static_cast<std::size_t>(word)] : kNobody; }
+
+inline bool is_in(const std::vector<int>& list, int word) { return std::find(list.begin(), list.end(), word) != list.end(); }
+
+// Where the guide's head of a word in focus stands: 0 it has none, 1 the word has it already, 2 it is the other word in focus, 3 the root,
+// 4 in the buffer, 5 on the stack, 6 nowhere any more.
+inline int head_place(const Sentence& sentence, const PlainState& s, int word) {
+    const int theirs = guide_head(sentence, word);
+    if (theirs < 0) return 0;
+    if (s.head(word) == theirs) return 1;
+    if (theirs == (word == s.left() ? s.right() : s.left())) return 2;
+    if (theirs == 0) return 3;
+    if (is_in(s.buffer, theirs)) return 4;
+    return is_in(s.stack, theirs) ? 5 : 6;
+}
+
+// How many words of a list, other than those in focus, have no head and are the guide's dependents of a word; 2 for more.
+inline int waiting(const Sentence& sentence, const PlainState& s, const std::vector<int>& list, int word) {
+    int count = 0;
+    for (const int w : list)
+        if (word >= 0 && w != s.left() && w != s.right() && s.head(w) < 0 && guide_head(sentence, w) == word) ++count;
+    return std::min(count, 2);
+}
+
 // Which word plays a role; arcs, of labels only: 'L' or 'R'.
-inline int node(const PlainState& s, TransitionRole role, char arc) {
+inline int node(const Sentence& sentence, const PlainState& s, TransitionRole role, char arc) {
     using enum TransitionRole;
     const std::size_t below = s.is_eager ? 1 : 2, next_in_buffer = s.is_eager ? 1 : 0;
     const int h = arc == 'L' ? s.right() : s.left(), d = arc == 'L' ? s.left() : s.right();
@@ -94,6 +118,9 @@ inline int node(const PlainState& s, TransitionRole role, char arc) {
         case sibling: return dependent(h, arc == 'L', 0);
         case dep_left: return dependent(d, true, 0);
         case dep_right: return dependent(d, false, 0);
+        case left_guide: return guide_head(sentence, s.left());
+        case right_guide: return guide_head(sentence, s.right());
+        case dep_guide: return guide_head(sentence, d);
     }
     return kNobody;
 }
@@ -113,6 +140,9 @@ inline std::uint32_t extra_value(const Sentence& sentence, const PlainState& s, 
             for (const int w : s.dependents(word, on_left)) set |= std::uint64_t{1} << (s.labels[static_cast<std::size_t>(w)] % 64);
             return static_cast<std::uint32_t>(mix(set + 0x736574ULL));
         }
+        case Extra::head_place: return numbered(0x706c616365ULL, head_place(sentence, s, word));
+        case Extra::ahead: return numbered(0x636f756e74ULL, waiting(sentence, s, s.buffer, word));
+        case Extra::behind: return numbered(0x636f756e74ULL, waiting(sentence, s, s.stack, word));
         case Extra::distance: {
             if (s.left() < 0) return numbered(0x64697374ULL, 0);
             const int to = s.right() == 0 ? sentence.n() + 1 : s.right();
@@ -130,7 +160,7 @@ inline Places transition_sums(const Sentence& sentence, const PlainState& s, con
         auto total = static_cast<std::uint32_t>(mix(base));
         for (std::size_t a = 0; a < templates[t].size(); ++a) {
             const auto& atom = templates[t][a];
-            const int word = node(s, static_cast<TransitionRole>(atom.role), arc);
+            const int word = node(sentence, s, static_cast<TransitionRole>(atom.role), arc);
             const bool is_text = atom.field < static_cast<int>(Extra::label);
             const std::uint32_t value = is_text ? sentence.value(word, atom.offset, static_cast<Field>(atom.field))
                                                 : extra_value(sentence, s, word, static_cast<Extra>(atom.field));

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "errors/errors.hpp"
 #include "sentences.hpp"
 #include "slow_transitions.hpp"
 #include "transition/features.hpp"
@@ -16,24 +17,41 @@ namespace {
 
 constexpr int kNames = 5;
 
+bool is_of_guide(Role role) { return role == Role::left_guide || role == Role::right_guide || role == Role::dep_guide; }
+
 bool has_extra(int role, Extra field) {
     using enum Role;
     const auto r = static_cast<Role>(role);
-    if (field == Extra::label) return r != next && r != after_next && r != grand;
+    if (field == Extra::label) return r != next && r != after_next && r != grand && !is_of_guide(r);
     if (field == Extra::distance) return r == left || r == arc_head;
     return r == left || r == right || r == arc_head || r == arc_dep;
 }
 
-// Atoms of all roles and fields.
-std::vector<slow::TransitionTemplate> some_templates(Random& random, int count, int roles) {
+// Atoms of all roles and fields, or of all that are not about a guide.
+std::vector<slow::TransitionTemplate> some_templates(Random& random, int count, int roles, bool is_guided) {
     std::vector<slow::TransitionTemplate> templates(static_cast<std::size_t>(count));
     for (auto& atoms : templates)
         for (int a = 1 + below(random, 3); a > 0; --a) {
-            const int role = below(random, roles), extra = static_cast<int>(Extra::label) + below(random, 6);
+            int role = below(random, roles);
+            while (!is_guided && is_of_guide(static_cast<Role>(role))) role = below(random, roles);
+            const int extra = static_cast<int>(Extra::label) + below(random, is_guided ? kExtras : kExtras - 3);
             if (below(random, 2) == 0 && has_extra(role, static_cast<Extra>(extra))) atoms.push_back({role, 0, extra});
-            else atoms.push_back({role, below(random, 5) - 2, below(random, feature::kFields)});
+            else atoms.push_back({role, below(random, 5) - 2, below(random, is_guided ? kWordFields : feature::kFields)});
         }
     return templates;
+}
+
+// A random tree and random labels of a guide, some of which are none.
+void put_guide(Random& random, slow::Sentence& sentence, feature::Encoded& batch) {
+    std::vector<std::int32_t> labels;
+    sentence.guide_heads = sentences::random_tree(random, sentence.n(), false);
+    sentence.guide_labels.assign(1, "");
+    for (int w = 1; w <= sentence.n(); ++w) {
+        labels.push_back(below(random, kNames + 1) - 1);
+        sentence.guide_labels.push_back(labels.back() < 0 ? "" : sentences::kLabels[static_cast<std::size_t>(labels.back())]);
+    }
+    const std::vector<std::int32_t> heads(sentence.guide_heads.begin() + 1, sentence.guide_heads.end());
+    batch.set_guide(heads.data(), labels.data(), sentences::kLabels);
 }
 
 const char* kLetters[] = {"SDLRU", "S.LR.", "SWLR."};
@@ -61,26 +79,28 @@ template <class S>
 void check_features(char letters, std::uint64_t seed) {
     Random random(seed);
     for (int round = 0; round < 30; ++round) {
-        const auto moves = some_templates(random, 40, kMoveRoles), labels = some_templates(random, 40, kRoles);
+        const bool is_guided = round % 4 < 3;
+        const auto moves = some_templates(random, 40, kMoveRoles, is_guided), labels = some_templates(random, 40, kRoles, is_guided);
         S system;
         system.roots = round % 2 == 0 ? Roots::single : Roots::multi;
         Model model(system, Templates(Kind::moves, moves), Templates(Kind::labels, labels));
         model.labels = kNames;
         model.move_size = model.label_size = 1U << 12;
         const int n = 1 + below(random, 9);
-        const auto sentence = sentences::random_sentence(random, n, 5);
+        auto sentence = sentences::random_sentence(random, n, 5);
         const auto nodes = static_cast<std::size_t>(n) + 1;
-        const auto batch = sentences::encoded(sentence, {std::vector<int>(nodes, 0), std::vector<int>(nodes, 0)});
+        auto batch = sentences::encoded(sentence, {std::vector<int>(nodes, 0), std::vector<int>(nodes, 0)});
+        if (is_guided) put_guide(random, sentence, batch);
         const std::vector<float> weights(model.weight_count());
         Features features(model);
         features.load(batch.sentence(0), model.view(weights.data(), 1.0));
         walk(system, letters, n, random, [&](const Space& space, const State& state, const slow::PlainState& plain) {
-            const auto found = features.hashes(space, system.focus(space, state));
+            const auto found = features.hashes(space, state, system.focus(space, state));
             CHECK(std::vector<std::uint32_t>(found.begin(), found.end()) == slow::transition_sums(sentence, plain, moves, 1));
             for (const Move move : {Move::left, Move::right}) {
                 if (!has(system.valid(space, state), move)) continue;
                 std::vector<SparseEntry> entries;
-                features.look(space, system.focus(space, state));
+                features.look(space, state, system.focus(space, state));
                 features.add_label(move, system.arc(space, state, move), 0, 1.0F, entries);
                 std::vector<std::uint32_t> rows, expected;
                 for (const auto& entry : entries) rows.push_back(entry.first - model.move_size);
@@ -100,4 +120,28 @@ TEST(transition_features_are_those_of_the_definition) {
     check_features<ArcEager>(0, 51);
     check_features<ArcStandard>(1, 52);
     check_features<Swap>(2, 53);
+}
+
+TEST(transition_features_about_a_guide_need_one) {
+    const auto guide = static_cast<int>(feature::Field::guide);
+    const slow::Sentence sentence{{{"a", "a", "T0", "F", "_"}}, {"T0"}};
+    const auto batch = sentences::encoded(sentence, {{-1, 0}, {-1, 0}});
+    const std::vector<float> weights(1 << 12);
+    const auto role = [](Role r) { return static_cast<int>(r); };
+    const std::vector<Atom> atoms = {{0, 0, guide}, {1, 0, static_cast<int>(Extra::head_place)}, {1, 0, static_cast<int>(Extra::behind)}, {role(Role::left_guide), 0, 0}};
+    for (const Atom& atom : atoms)
+        for (const bool of_moves : {true, false}) {
+            const std::vector<slow::TransitionTemplate> about = {{atom}}, plain = {{{0, 0, 0}}};
+            Model model(ArcEager{}, Templates(Kind::moves, of_moves ? about : plain), Templates(Kind::labels, of_moves ? plain : about));
+            model.move_size = model.label_size = 1U << 11;
+            CHECK(model.moves.need_guide() == of_moves && model.label_templates.need_guide() != of_moves);
+            Features features(model);
+            bool is_refused = false;
+            try {
+                features.load(batch.sentence(0), model.view(weights.data(), 1.0));
+            } catch (const InputError& error) {
+                is_refused = std::string(error.what()).find("trees of a guide") != std::string::npos;
+            }
+            CHECK(is_refused);
+        }
 }

@@ -15,16 +15,22 @@ namespace {
 
 constexpr int kNames = 5;
 
-// All kinds of atoms, some of them together.
+bool is_of_guide(int role) {
+    const auto r = static_cast<Role>(role);
+    return r == Role::left_guide || r == Role::right_guide || r == Role::dep_guide;
+}
+
+// All kinds of atoms but those about a guide, some of them together.
 std::vector<std::vector<Atom>> some_templates(int roles) {
     std::vector<std::vector<Atom>> templates;
     for (int role = 0; role < roles; ++role) {
+        if (is_of_guide(role)) continue;
         templates.push_back({{role, 0, 2}});
         templates.push_back({{role, role % 3 - 1, 0}, {1, 0, 2}});
-        templates.push_back({{role, 0, feature::kFields}, {0, 0, 2}});
+        templates.push_back({{role, 0, static_cast<int>(Extra::label)}, {0, 0, 2}});
     }
     for (const int role : {0, 1})
-        for (int field = feature::kFields + 1; field < kAllFields; ++field) templates.push_back({{role, 0, field}, {1 - role, 0, 2}});
+        for (int field = static_cast<int>(Extra::lefts); field <= static_cast<int>(Extra::distance); ++field) templates.push_back({{role, 0, field}, {1 - role, 0, 2}});
     return templates;
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "errors/errors.hpp"
 #include "feature/extractor.hpp"
+#include "transition/guide.hpp"
 
 namespace arbora::transition {
 
@@ -22,20 +24,29 @@ const std::uint32_t* absent_words() {
 }
 
 constexpr std::size_t at(Role role) { return static_cast<std::size_t>(role); }
-constexpr std::size_t at(Extra extra) { return static_cast<std::size_t>(extra) - feature::kFields; }
+constexpr std::size_t at(Extra extra) { return static_cast<std::size_t>(extra) - kWordFields; }
 
 }  // namespace
 
-Features::Features(const Model& model) : model_(&model), move_rows_(model.moves.size()), label_rows_(model.label_templates.size()) {
+Features::Features(const Model& model)
+    : model_(&model),
+      is_guided_(model.moves.need_guide() || model.label_templates.need_guide()),
+      move_rows_(model.moves.size()),
+      label_rows_(model.label_templates.size()) {
     for (int label = kNoArc; label < model.labels; ++label) label_values_.push_back(label_value(label));
     for (int count = 0; count <= kMostCounted; ++count) count_values_.push_back(count_value(count));
     for (unsigned bin = 0; bin <= feature::kDistances; ++bin) distance_values_.push_back(distance_value(bin));
+    for (unsigned place = 0; place < kHeadPlaces; ++place) place_values_.push_back(place_value(place));
 }
 
 void Features::load(const feature::Sentence& sentence, const graph::WeightView& weights) {
     sentence_ = sentence;
     weights_ = weights;
     scale_ = weights.scale;
+    if (!is_guided_) return;
+    if (sentence.guide_heads == nullptr)
+        throw InputError("expected sentences with the trees of a guide, which these features look at, got some without; a stacked parser encodes them itself");
+    guide_ = Gold(sentence.n, sentence.guide_heads, nullptr);
 }
 
 const std::uint32_t* Features::row(int word) const { return word < 0 ? absent_words() : sentence_.rows[word].data(); }
@@ -61,7 +72,7 @@ void Features::set_item(Role role, const Item& item) {
     extras[at(Extra::right_labels)] = set_value(item.right.label_set);
 }
 
-std::span<const std::uint32_t> Features::hashes(const Space& space, const Focus& focus) {
+std::span<const std::uint32_t> Features::hashes(const Space& space, const State& state, const Focus& focus) {
     focus_ = focus;
     rows_of_ = Move::shift;
     set_item(Role::left, focus.left);
@@ -77,12 +88,13 @@ std::span<const std::uint32_t> Features::hashes(const Space& space, const Focus&
     const std::uint32_t distance = distance_values_[from < 0 ? 0 : feature::distance_bin(from, to)];
     context_.extras[at(Role::left)][at(Extra::distance)] = distance;
     context_.extras[at(Role::arc_head)][at(Extra::distance)] = distance;
+    if (is_guided_) set_guide(space, state, focus);
     model_->moves.find(context_, move_rows_.data(), values_);
     return move_rows_;
 }
 
-void Features::look(const Space& space, const Focus& focus) {
-    hashes(space, focus);
+void Features::look(const Space& space, const State& state, const Focus& focus) {
+    hashes(space, state, focus);
     add_up_moves();
 }
 
@@ -96,6 +108,19 @@ void Features::set_above(const Space& space, const Focus& focus) {
     set_word(Role::head, has_head ? under.word : -1);
     set_label(Role::head, has_grand ? under.label : kNoArc);
     set_word(Role::grand, has_grand ? space.word(under.below) : -1);
+}
+
+void Features::set_guide(const Space& space, const State& state, const Focus& focus) {
+    const auto said = guided(space, state, focus, guide_);
+    const std::array<Role, 2> roles = {Role::left, Role::right}, above = {Role::left_guide, Role::right_guide};
+    const std::array<int, 2> words = {focus.left.word, focus.right.word};
+    for (std::size_t k = 0; k < 2; ++k) {
+        auto& extras = context_.extras[at(roles[k])];
+        extras[at(Extra::head_place)] = place_values_[static_cast<std::size_t>(said[k].head)];
+        extras[at(Extra::ahead)] = count_values_[static_cast<std::size_t>(said[k].ahead)];
+        extras[at(Extra::behind)] = count_values_[static_cast<std::size_t>(said[k].behind)];
+        set_word(above[k], guide_.head(words[k]));
+    }
 }
 
 void Features::add_up_moves() {
@@ -127,6 +152,14 @@ void Features::find_label_rows(const Arc& arc, Move move) {
     set_dependent(Role::sibling, move == Move::left ? head.left : head.right, 0);
     set_dependent(Role::dep_left, dep.left, 0);
     set_dependent(Role::dep_right, dep.right, 0);
+    if (is_guided_) {
+        const bool is_left = arc.head == focus_.right.word;
+        for (const Extra extra : {Extra::head_place, Extra::ahead, Extra::behind}) {
+            context_.extras[at(Role::arc_head)][at(extra)] = context_.extras[at(is_left ? Role::right : Role::left)][at(extra)];
+            context_.extras[at(Role::arc_dep)][at(extra)] = context_.extras[at(is_left ? Role::left : Role::right)][at(extra)];
+        }
+        set_word(Role::dep_guide, guide_.head(dep.word));
+    }
     model_->label_templates.find(context_, label_rows_.data(), values_);
     const std::uint32_t direction = move == Move::left ? kLeftward : 0;
     const std::uint64_t starts = model_->label_size - static_cast<std::uint32_t>(model_->labels);

@@ -19,11 +19,12 @@ class Features {
 public:
     explicit Features(const Model& model);
 
+    // Must come first. InputError where the templates look at a guide's trees and the sentence has none.
     void load(const feature::Sentence& sentence, const graph::WeightView& weights);
     // The features of a state's moves, before they are folded into the table: one hash per template. Reads no weights.
-    std::span<const std::uint32_t> hashes(const Space& space, const Focus& focus);
+    std::span<const std::uint32_t> hashes(const Space& space, const State& state, const Focus& focus);
     // The state to be asked about.
-    void look(const Space& space, const Focus& focus);
+    void look(const Space& space, const State& state, const Focus& focus);
 
     double move(Move move) const { return scale_ * sums_[static_cast<std::size_t>(move)]; }
     // The best labels of the arc that a move makes, best first, ties to the lowest; {-1, 0} where there are no labels.
@@ -41,6 +42,7 @@ private:
     void set_dependent(Role role, const Dependents& side, std::size_t rank);
     void set_dependents(Role outermost, const Dependents& side);  // the outermost, and the next one inwards
     void set_above(const Space& space, const Focus& focus);
+    void set_guide(const Space& space, const State& state, const Focus& focus);
     void add_up_moves();
     void set_item(Role role, const Item& item);
     void find_label_rows(const Arc& arc, Move move);
@@ -50,8 +52,10 @@ private:
     graph::WeightView weights_;
     double scale_ = 1.0;
     Focus focus_;
+    bool is_guided_;
+    Gold guide_;  // the guide's tree, where templates look at it
     Context context_{};  // what a role does not have stays 0
-    std::vector<std::uint32_t> label_values_, count_values_, distance_values_;
+    std::vector<std::uint32_t> label_values_, count_values_, distance_values_, place_values_;
     std::vector<std::uint32_t> values_, move_rows_, label_rows_;
     std::array<float, kScoredMoves> sums_{};
     Move rows_of_ = Move::shift;  // whose label rows are found: left, right, or none
@@ -65,7 +69,7 @@ class Scorer {
 public:
     Scorer(const System& system, Features& features) : system_(&system), features_(&features) {}
 
-    void look(const Space& space, const State& state) { features_->look(space, system_->focus(space, state)); }
+    void look(const Space& space, const State& state) { features_->look(space, state, system_->focus(space, state)); }
     double move(Move move) const { return features_->move(move); }
     std::span<const search::LabelScore> labels(const Arc& arc, Move move, int most) { return features_->labels(arc, move, most); }
     double label(const Arc& arc, Move move, int label) { return features_->label(arc, move, label); }

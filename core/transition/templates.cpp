@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
-#include <tuple>
 
 #include "errors/errors.hpp"
 #include "feature/hash.hpp"
@@ -20,7 +19,13 @@ void check(Kind kind, const Atom& atom) {
     if (atom.role < 0 || atom.role >= roles) fail("an atom has a role that does not belong there");
     if (atom.field < 0 || atom.field >= kAllFields) fail("an atom has no such field");
     if (std::abs(atom.offset) > feature::kPadding) fail("expected an offset within 2 words, got " + std::to_string(atom.offset));
-    if (atom.field >= feature::kFields && atom.offset != 0) fail("only words have neighbours");
+    if (atom.field >= kWordFields && atom.offset != 0) fail("only words have neighbours");
+}
+
+bool is_about_guide(const Atom& atom) {
+    const auto role = static_cast<Role>(atom.role);
+    return role == Role::left_guide || role == Role::right_guide || role == Role::dep_guide ||
+           atom.field == static_cast<int>(feature::Field::guide) || atom.field >= static_cast<int>(Extra::head_place);
 }
 
 }  // namespace
@@ -33,23 +38,25 @@ std::uint32_t count_value(int count) {
 }
 std::uint32_t set_value(std::uint64_t labels) { return static_cast<std::uint32_t>(feature::mix(labels + 0x736574ULL)); }
 std::uint32_t distance_value(unsigned bin) { return static_cast<std::uint32_t>(feature::mix(0x64697374ULL + std::uint64_t{bin} * 2654435761ULL)); }
+std::uint32_t place_value(unsigned place) { return static_cast<std::uint32_t>(feature::mix(0x706c616365ULL + std::uint64_t{place} * 2654435761ULL)); }
 
 Templates::Templates(Kind kind, const std::vector<std::vector<Atom>>& templates) {
     for (const auto& atoms : templates) {
         if (atoms.empty()) throw InputError("template of transitions: expected at least one atom, got none");
         for (const Atom& atom : atoms) {
             check(kind, atom);
+            need_guide_ = need_guide_ || is_about_guide(atom);
             if (std::find(atoms_.begin(), atoms_.end(), atom) == atoms_.end()) atoms_.push_back(atom);
         }
     }
     // Those of words first, so that each kind is one loop.
-    std::stable_partition(atoms_.begin(), atoms_.end(), [](const Atom& atom) { return atom.field < feature::kFields; });
+    std::stable_partition(atoms_.begin(), atoms_.end(), [](const Atom& atom) { return atom.field < kWordFields; });
     for (const Atom& atom : atoms_) {
         const auto role = static_cast<std::uint32_t>(atom.role);
-        if (atom.field < feature::kFields)
-            word_atoms_.push_back({role, atom.offset * static_cast<int>(std::tuple_size_v<feature::Row>) + atom.field});
+        if (atom.field < kWordFields)
+            word_atoms_.push_back({role, atom.offset * kWordFields + atom.field});
         else
-            extra_atoms_.push_back({role, static_cast<std::uint32_t>(atom.field - feature::kFields)});
+            extra_atoms_.push_back({role, static_cast<std::uint32_t>(atom.field - kWordFields)});
     }
     for (std::size_t t = 0; t < templates.size(); ++t) {
         seeds_.push_back(static_cast<std::uint32_t>(feature::mix(code(kind, t, 0))));

@@ -2,11 +2,14 @@
 //
 // A template is a conjunction of atoms: a field of the node that plays a role, or of a neighbour of it. Besides the fields of words
 // there are the label of a node's arc, how many dependents it has on a side, which labels these have, and the distance between the
-// two words in focus. Its place is seed + sum of factor * value, as everywhere (feature/hash.hpp).
+// two words in focus. Where another parser is a guide, there are also the head and the label that it gives to a word, where that head
+// stands and how many of its dependents the word still waits for (guide.hpp). Its place is seed + sum of factor * value, as everywhere
+// (feature/hash.hpp).
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "feature/encoded.hpp"
@@ -20,15 +23,19 @@ enum class Role : std::uint8_t {
     head, grand,                              // of the left word, and its head's head
     left_left, left_left2, left_right, left_right2,      // outermost dependents of the left word, and the next ones inwards
     right_left, right_left2, right_right, right_right2,  // the same of the right word
+    left_guide, right_guide,                  // the heads that a guide gives to the words in focus
     // Of labels only: the arc's head and dependent, the head's outermost dependent on that side, the dependent's outermost ones.
     arc_head, arc_dep, sibling, dep_left, dep_right,
+    dep_guide,  // the head that a guide gives to the dependent
 };
-inline constexpr int kRoles = 20;
+inline constexpr int kRoles = 23;
 inline constexpr int kMoveRoles = static_cast<int>(Role::arc_head);
 
-// Fields beyond those of words.
-enum class Extra : std::uint8_t { label = feature::kFields, lefts, rights, left_labels, right_labels, distance };
-inline constexpr int kAllFields = feature::kFields + 6;
+// Fields of words are their texts, and the label that a guide gives; others are beyond.
+inline constexpr int kWordFields = static_cast<int>(std::tuple_size_v<feature::Row>);
+enum class Extra : std::uint8_t { label = kWordFields, lefts, rights, left_labels, right_labels, distance, head_place, ahead, behind };
+inline constexpr int kExtras = 9;
+inline constexpr int kAllFields = kWordFields + kExtras;
 
 struct Atom {
     int role;
@@ -42,7 +49,7 @@ enum class Kind : std::uint64_t { moves = 1, labels = 2 };
 // The values of all roles in one state, as far as templates may ask for them.
 struct Context {
     std::array<const std::uint32_t*, kRoles> rows;  // of words, as in feature::Sentence
-    std::array<std::array<std::uint32_t, 6>, kRoles> extras;
+    std::array<std::array<std::uint32_t, kExtras>, kRoles> extras;
 };
 
 class Templates {
@@ -51,6 +58,7 @@ public:
     Templates(Kind kind, const std::vector<std::vector<Atom>>& templates);
 
     std::size_t size() const { return seeds_.size(); }
+    bool need_guide() const { return need_guide_; }
     // places[0 .. size): O(atoms).
     void find(const Context& context, std::uint32_t* places, std::vector<std::uint32_t>& values) const;
 
@@ -73,6 +81,7 @@ private:
     std::vector<ExtraAtom> extra_atoms_;
     std::vector<std::uint32_t> seeds_, first_;
     std::vector<Term> terms_;
+    bool need_guide_ = false;
 };
 
 inline constexpr int kMostCounted = 6;  // dependents; more are as this many
@@ -83,5 +92,6 @@ std::uint32_t label_value(int label);
 std::uint32_t count_value(int count);
 std::uint32_t set_value(std::uint64_t labels);
 std::uint32_t distance_value(unsigned bin);
+std::uint32_t place_value(unsigned place);  // of HeadPlace
 
 }  // namespace arbora::transition

@@ -178,7 +178,7 @@ void Worker::add_instances(const feature::Sentence& sentence, Instances& instanc
             Action action{is_forced(valid) ? first(valid) : system.oracle(space_, state, gold, plan), -1};
             if (makes_arc(action.move)) action.label = static_cast<std::int16_t>(gold.label(system.arc(space_, state, action.move).dep));
             if (!is_forced(valid)) {
-                const auto hashes = features_.hashes(space_, system.focus(space_, state));
+                const auto hashes = features_.hashes(space_, state, system.focus(space_, state));
                 instances.features.insert(instances.features.end(), hashes.begin(), hashes.end());
                 instances.moves.push_back(static_cast<std::int8_t>(action.move));
                 instances.labels.push_back(action.label);

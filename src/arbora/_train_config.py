@@ -23,7 +23,7 @@ from arbora.pipeline.tagger import TaggerSettings
 from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.pipeline.words import WordSettings
 from arbora.pruner import PrunerSettings
-from arbora.registry import features, learners
+from arbora.registry import features, learners, transition_features
 from arbora.scorers.cube import CubeSettings, Update
 from arbora.scorers.linear import Labels
 from arbora.scorers.transition import TransitionSettings
@@ -134,7 +134,6 @@ class TrainConfig:
             ("transition", ("transition",), self.transition != TransitionSettings()),
             ("order", ("graph", "cube"), self.order in (2, 3)),
             ("pruner", ("graph", "cube"), self.pruner is True),
-            ("stack", ("graph", "cube"), self.stack is not None),
         ):
             if is_given and self.parser not in owners:
                 wanted = " or ".join(f'"{owner}"' for owner in owners)
@@ -285,20 +284,19 @@ def _features(config: TrainConfig) -> str:
     name = config.features
     if name == "auto":
         name = str(PARSER_DEFAULTS[config.parser]["features"])
-    if config.parser == "transition":
-        return name
+    known = transition_features if config.parser == "transition" else features
     if config.stack is None:
-        if features.create(name).needs_guide:
+        if known.create(name).needs_guide:
             raise InputError(
                 f"features: {name} looks at the trees of another parser, got none; name it with stack "
                 f"(--stack MODEL), or choose {name.removesuffix(GUIDE_SUFFIX)}"
             )
         return name
-    if not features.create(name).needs_guide:
+    if not known.create(name).needs_guide:
         name += GUIDE_SUFFIX
-    if name not in features:
-        known = ", ".join(each for each in features if features.create(each).needs_guide)
-        raise InputError(f"features: with stack, expected one of {known}, got {config.features}")
+    if name not in known:
+        guided = ", ".join(each for each in known if known.create(each).needs_guide)
+        raise InputError(f"features: with stack, expected one of {guided}, got {config.features}")
     return name
 
 

@@ -482,11 +482,11 @@ class Parser(Reloaded):
             settings = from_dict(GraphSettings, file.entry("settings", dict))
             names = Names(read_names(file, "tags"), read_names(file, "labels"), read_columns(file))
             cube, transition = load_cube(file), load_transition(file, settings)
-            needs_guide = transition is None and features.create(settings.features).needs_guide
             scorer = cls.make_scorer(settings, names, None, cube or transition)
             pruner = load_pruner(file, settings)
             lifts = load_lifts(file.metadata.get("lifts"), names)
-            guide = guide_file(file, wanted=needs_guide)
+            templates = (features if transition is None else transition_features).create(settings.features)
+            guide = guide_file(file, wanted=templates.needs_guide)
             read_temperatures(file.entry("about", dict))
         except InputError as error:
             what = f"{error}; the file is damaged or from another version"

@@ -21,6 +21,7 @@ from arbora.features import (
     TemplateSet,
     TransitionTemplates,
     guided,
+    guided_transitions,
 )
 from arbora.interfaces import Family, Learner
 
@@ -125,5 +126,10 @@ for _templates in (GRAPH_V1, CUBE_V1, PRUNER_V1, guided(GRAPH_V1), guided(CUBE_V
     features.register(_templates.name, lambda templates=_templates: templates)
 
 transition_features: Registry[TransitionTemplates] = Registry("feature set of transition parsers")
-for _sets in (ZHANG_NIVRE_V1, NIVRE_V1):
+for _sets in (
+    ZHANG_NIVRE_V1,
+    NIVRE_V1,
+    guided_transitions(ZHANG_NIVRE_V1),
+    guided_transitions(NIVRE_V1),
+):
     transition_features.register(_sets.name, lambda templates=_sets: templates)

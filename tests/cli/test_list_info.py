@@ -103,7 +103,8 @@ def test_features_of_transitions():
     for name in transition_features:
         each = json.loads(run("info", "features", name, "--json").stdout)
         compiled = transition_features.create(name).compiled
-        assert len(each["templates"]["labels"]) == len(compiled["labels"])
+        about_labels = [*each["templates"]["labels"], *each["templates"].get("guide_labels", [])]
+        assert len(about_labels) == len(compiled["labels"])
         assert f"moves\t{each['templates']['moves'][0]}\n" in run("info", "features", name).stdout
 
 

@@ -28,7 +28,10 @@ def problem(
     names = Names.of(columns)
     templates = transition_features.create(features)
     scorer = TransitionScorer(shape, made, templates, labels=len(names.labels))
-    return TransitionProblem(scorer, names.encode(columns), threads=threads)
+    encoded = names.encode(columns)
+    if templates.needs_guide:
+        encoded.set_guide(columns.heads, names.label_numbers(columns), names.labels)
+    return TransitionProblem(scorer, encoded, threads=threads)
 
 
 def learned(made, epochs=2):

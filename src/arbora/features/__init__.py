@@ -4,7 +4,7 @@ from arbora.features._templates import ContextGroup, TemplateSet
 from arbora.features._transitions import TransitionTemplates
 from arbora.features.cube_v1 import CUBE_V1
 from arbora.features.graph_v1 import GRAPH_V1
-from arbora.features.guide_v1 import guided
+from arbora.features.guide_v1 import guided, guided_transitions
 from arbora.features.nivre_v1 import NIVRE_V1
 from arbora.features.pruner_v1 import PRUNER_V1
 from arbora.features.zhang_nivre_v1 import ZHANG_NIVRE_V1
@@ -19,4 +19,5 @@ __all__ = [
     "TemplateSet",
     "TransitionTemplates",
     "guided",
+    "guided_transitions",
 ]
