@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.interfaces import Epoch, Learner, Problem, Progress, StopTraining
-from arbora.problems import Watched
+from arbora.problems import watch
 
 Floats: TypeAlias = NDArray[np.float32]
 Scores: TypeAlias = dict[str, float]
@@ -121,7 +121,7 @@ class Stage:
 
         if self._is_enough(best):  # it had stopped, and only what comes after was interrupted
             return best, False
-        watched = Watched(self.problem, observer.asked)
+        watched = watch(self.problem, observer.asked)
         learned = self.learner.fit(watched, callbacks=[after], resume=state)
         return best, learned.stopped == "interrupted"
 

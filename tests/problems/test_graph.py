@@ -10,7 +10,7 @@ from arbora._core import Encoded, GraphQuestions, Pruning, SparseVector, Weights
 from arbora.data.tree import Tree
 from arbora.errors import InputError
 from arbora.interfaces import Query
-from arbora.problems import GraphProblem, Watched
+from arbora.problems import GraphProblem
 from arbora.registry import learners
 
 FOR_TOYS = {
@@ -177,19 +177,6 @@ def test_cost_augmented_hinges_are_never_negative():
                     answer = problem.answer(i, w, Query.COST_AUGMENTED)
                     assert answer.loss - answer.margin >= -1e-4
                     assert problem.answer(i, w, Query.ARGMAX).margin <= 1e-4
-
-
-def test_a_watched_problem_tells_how_many_were_asked():
-    made, encoded = scorer(COLUMNS["projective"], order=1)
-    asked = []
-    problem = Watched(GraphProblem(made, encoded), asked.append)
-    assert (len(problem), problem.size) == (15, 1 << BITS)
-    assert Query.KBEST in problem.queries
-    w = Weights(problem.size)
-    problem.answer(3, w, Query.ARGMAX)
-    assert len(problem.candidates(3, w, 4)) == 4
-    problem.total(np.arange(7), w, Query.COST_AUGMENTED)
-    assert asked == [1, 1, 7]
 
 
 def test_what_cannot_be_asked_is_an_error():

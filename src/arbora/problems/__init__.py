@@ -2,10 +2,11 @@
 
 from arbora.problems.cube import CubeProblem
 from arbora.problems.filter import FilterProblem
-from arbora.problems.graph import GraphProblem, Watched
+from arbora.problems.graph import GraphProblem
 from arbora.problems.multiclass import MulticlassProblem
 from arbora.problems.sequence import SequenceProblem
 from arbora.problems.transition import TransitionProblem
+from arbora.problems.watched import watch
 
 __all__ = [
     "CubeProblem",
@@ -14,5 +15,5 @@ __all__ = [
     "MulticlassProblem",
     "SequenceProblem",
     "TransitionProblem",
-    "Watched",
+    "watch",
 ]

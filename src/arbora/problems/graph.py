@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -10,10 +9,9 @@ from numpy.typing import NDArray
 
 from arbora._core import Encoded, GraphLikelihood, GraphQuestions, KeptArcs, SparseVector, Weights
 from arbora.errors import InputError
-from arbora.interfaces import Answer, Measured, PartKind, Problem, Query
+from arbora.interfaces import Answer, PartKind, Query
 from arbora.scorers.linear import LinearScorer, Task
 
-PIECE = 4096
 SUMS = (Query.MARGINALS, Query.COST_AUGMENTED_MARGINALS)
 
 
@@ -115,74 +113,3 @@ class GraphProblem:
     def arc_features(self, i: int, coefficients: NDArray[np.float64]) -> SparseVector:
         """The sum of the features of all arcs, each times its coefficient."""
         return self._likelihood.arc_features(i, coefficients)
-
-
-class Watched:
-    """A problem that reports how many examples were asked about, so that progress can be shown."""
-
-    def __init__(self, problem: Problem, asked: Callable[[int], None]) -> None:
-        self._problem = problem
-        self._asked = asked
-
-    @property
-    def queries(self) -> frozenset[Query]:
-        """As the problem's own."""
-        return self._problem.queries
-
-    @property
-    def size(self) -> int:
-        """As the problem's own."""
-        return self._problem.size
-
-    def __len__(self) -> int:
-        return len(self._problem)
-
-    def answer(self, i: int, w: Weights, query: Query) -> Answer:
-        """As the problem's own."""
-        self._asked(1)
-        return self._problem.answer(i, w, query)
-
-    def candidates(self, i: int, w: Weights, k: int) -> list[Answer]:
-        """As the problem's own."""
-        self._asked(1)
-        return self._problem.candidates(i, w, k)
-
-    def total(self, indices: NDArray[np.int64], w: Weights, query: Query) -> Answer:
-        """As the problem's own."""
-        self._asked(len(indices))
-        return self._problem.total(indices, w, query)
-
-    def gradient(
-        self, indices: NDArray[np.int64], w: Weights, query: Query
-    ) -> tuple[float, NDArray[np.float64]]:
-        """As the problem's own; told piece by piece."""
-        pieces = np.array_split(indices, max(1, len(indices) // PIECE))
-        loss, gradient = self._problem.gradient(pieces[0], w, query)
-        self._asked(len(pieces[0]))
-        for piece in pieces[1:]:
-            part_loss, part = self._problem.gradient(piece, w, query)
-            loss += part_loss
-            gradient += part
-            self._asked(len(piece))
-        return loss, gradient
-
-    def take_measures(self) -> dict[str, float]:
-        """As the problem's own, where it has any."""
-        return self._problem.take_measures() if isinstance(self._problem, Measured) else {}
-
-    def arc_scores(self, i: int, w: Weights) -> NDArray[np.float64]:
-        """As the problem's own."""
-        self._asked(1)
-        return self._problem.arc_scores(i, w)
-
-    def arc_gold(self, i: int) -> NDArray[np.float64]:
-        """As the problem's own."""
-        return self._problem.arc_gold(i)
-
-    def arc_marginals(self, i: int, scores: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """As the problem's own."""
-        return self._problem.arc_marginals(i, scores)
-
-    def arc_features(self, i: int, coefficients: NDArray[np.float64]) -> SparseVector:
-        """As the problem's own."""
-        return self._problem.arc_features(i, coefficients)

@@ -28,7 +28,7 @@ from arbora.data.sentence import Sentence
 from arbora.evaluate import is_punctuation
 from arbora.interfaces import Learner, Progress, Trees
 from arbora.parser import Parser
-from arbora.problems import GraphProblem, Watched
+from arbora.problems import GraphProblem, watch
 from arbora.pruner import Pruner, PrunerSettings, pruner_scorer
 from arbora.registry import features
 from arbora.scorers import GraphSettings
@@ -135,7 +135,7 @@ class Course:
                 note(progress, spent)
             since = time.process_time()
 
-        problem = self.problem if asked is None else Watched(self.problem, asked)
+        problem = self.problem if asked is None else watch(self.problem, asked)
         learned = learner.fit(problem, callbacks=[pause])
         if learned.stopped == "interrupted":
             raise KeyboardInterrupt
