@@ -99,7 +99,7 @@ def test_minimum_risk_and_given_heads(trained):
     crossing = next(
         s for s in treebank(20, seed=3, nonprojective=1.0).sentences() if not s.tree.is_projective()
     )
-    with pytest.raises(NoTreeError):
+    with pytest.raises(NoTreeError, match=r"projective; .* a graph parser of trees that may cross"):
         trained.parser.parse([crossing], keep_heads=True)
 
 
@@ -145,6 +145,14 @@ def test_crossing_arcs_by_marks_in_labels():
     [
         ({"parser": "graph", "order": 3}, 'order: expected 1 or 2 with parser = "graph", got 3'),
         ({"parser": "cube", "trees": "nonprojective"}, 'trees: expected projective with parser = "cube"'),
+        (
+            {"parser": "cube", "labels": "none", "cube": CubeSettings(most_labels=2)},
+            "cube.most_labels: does nothing here; it needs labels = joint",
+        ),
+        (
+            {"parser": "cube", "labels": "none", "cube": CubeSettings(labels_within=2.0)},
+            "cube.labels_within: does nothing here; it needs labels = joint",
+        ),
         ({"update": "s-max"}, 'update: only for parser = "cube", got one with parser = "graph"'),
         ({"cube": CubeSettings(beam=2)}, 'cube: only for parser = "cube", got one with parser = "graph"'),
         ({"parser": "cube", "labels": "staged"}, 'labels: expected joint or none with parser = "cube"'),
@@ -185,3 +193,23 @@ def test_the_command_line(tmp_path):
     parsed = CliRunner().invoke(app, ["parse", str(tmp_path / "d.conllu"), "-m", model, "--kbest", "2"])
     assert parsed.exit_code == 0
     assert "# kbest = 2/2" in parsed.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"parser": "cube", "features": "graph-v1"}, r"with contexts of higher order: cube-v1, got graph-v1"),
+        (
+            {"parser": "cube", "features": "pruner-v1", "order": 2},
+            r"cube-v1, got pruner-v1; or choose order = 1",
+        ),
+        (
+            {"features": "cube-v1"},
+            r'without .*: graph-v1 or pruner-v1, got cube-v1; or choose parser = "cube"',
+        ),
+    ],
+)
+def test_contexts_are_for_cube_pruning(options, message):
+    with pytest.raises(InputError, match=message):
+        train(TRAIN, config=config(**options))
+    assert train(TRAIN, config=config(parser="cube", features="graph-v1", order=1, epochs=1)).parser.cube

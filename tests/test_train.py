@@ -671,3 +671,24 @@ def test_crossing_arcs_are_seen_where_only_some_heads_are_known():
     for heads, arcs in (([0, None, None, 2], 0), ([3, 4, None, None], 1), ([None, 0, 1, None], 1)):
         made = columns_of([Sentence.from_lists(["w"] * 4, heads=heads)])
         assert np.count_nonzero(crossing_arcs(made)) == arcs
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"encoding": "path"}, 'encoding: does nothing here; it needs projectivize = "pseudo-projective"'),
+        ({"trees": "nonprojective", "projectivize": "minimum-loss"}, "it needs projective trees"),
+        ({"order": 1, "grandparents": False}, "grandparents: does nothing here; it needs order 2 or 3"),
+    ],
+)
+def test_settings_that_do_nothing_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        TrainConfig(**options)
+
+
+def test_settings_that_the_treebank_makes_needless_are_none():
+    """Trees that may cross need not be changed; that was not known when the settings were given."""
+    crossing = treebank(30, seed=3, nonprojective=1.0)
+    trained = train(crossing, config=config(order=1, projectivize="minimum-loss", epochs=1))
+    stored = trained.parser.about["config"]
+    assert (stored["trees"], stored["projectivize"]) == ("nonprojective", "flatten")

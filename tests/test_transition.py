@@ -121,7 +121,10 @@ def test_given_heads_are_kept(trained):
     crossing = next(
         s for s in treebank(20, seed=3, nonprojective=1.0).sentences() if not s.tree.is_projective()
     )
-    with pytest.raises(NoTreeError):
+    advice = (
+        r"the heads that are given .* projective; .* a graph parser of trees that may cross \(--parser graph"
+    )
+    with pytest.raises(NoTreeError, match=advice):
         trained.parser.parse([crossing], keep_heads=True)
 
 
@@ -200,6 +203,19 @@ def test_training_goes_on_from_a_checkpoint(greedy, tmp_path):
             "trees: expected nonprojective with the system",
         ),
         ({"labels": "staged"}, 'labels: expected joint or none with parser = "transition"'),
+        ({"grandparents": False}, "grandparents: does nothing here; it needs order 2 or 3"),
+        (
+            {"search": {"update": "early"}},
+            "transition.update: does nothing here; it needs a beam",
+        ),
+        (
+            {"search": {"most_labels": 3}, "labels": "none"},
+            "transition.most_labels: does nothing here; it needs labels = joint",
+        ),
+        (
+            {"search": {"system": "swap"}, "projectivize": "minimum-loss"},
+            "projectivize: does nothing here; it needs projective trees",
+        ),
         ({"order": 2}, 'order: only for parser = "graph" or "cube"'),
         ({"pruner": True}, 'pruner: only for parser = "graph" or "cube"'),
         ({"update": "p-max"}, 'update: only for parser = "cube"'),

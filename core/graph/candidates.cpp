@@ -13,7 +13,7 @@ namespace arbora::graph {
 namespace {
 
 constexpr double kEverything = std::numeric_limits<double>::infinity();
-constexpr const char* kRefusal = ", but the trees of this parser are projective; let go of one of them, or train with trees=nonprojective";
+constexpr const char* kRefusal = ", but the trees of this parser are projective; let go of one of them, or take a graph parser of trees that may cross (--parser graph --trees nonprojective)";
 
 std::string arc_text(int head, int dep) {
     return "word " + std::to_string(dep) + (head == 0 ? " as a root" : " on word " + std::to_string(head));

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "errors/errors.hpp"
+#include "graph/candidates.hpp"
 #include "search/greedy.hpp"
 
 namespace arbora::transition {
@@ -85,7 +86,12 @@ std::vector<int> Worker::find_states(const S& system, const feature::Sentence& s
                     if (sentence.heads[d] >= 0 && sentence.heads[d] != tree.heads[static_cast<std::size_t>(d)]) return true;
                 return false;
             });
-            if (found.empty()) throw NoTreeError("no tree of this parser has the heads that are given");
+            if (found.empty()) {
+                // Which of them are at fault, as far as that can be told.
+                graph::ArcSet compatible;
+                graph::find_compatible(sentence, Trees::projective, system.roots, compatible);
+                throw NoTreeError("no tree was found that has the heads that are given; let go of some of them");
+            }
             return found;
         }
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -104,6 +104,7 @@ class TrainConfig:
         self._check_parser()
         if self.projectivize == "pseudo-projective":
             self._check_marks()
+        self._check_without_effect()
 
     def _check_parser(self) -> None:
         """InputError where some settings belong to another parser."""
@@ -139,9 +140,14 @@ class TrainConfig:
                 wanted = " or ".join(f'"{owner}"' for owner in owners)
                 raise InputError(f'{name}: only for parser = {wanted}, got one with parser = "{self.parser}"')
 
+    def _check_without_effect(self) -> None:
+        """InputError where a setting is given that does nothing beside the others."""
+        for name, needs, is_given, is_met in WITHOUT_EFFECT:
+            if is_given(self) and not is_met(self):
+                raise InputError(f"{name}: does nothing here; it needs {needs}")
+
     def _check_marks(self) -> None:
-        made = self.transition.trees if self.parser == "transition" else self.trees
-        if made == "nonprojective":
+        if self._trees == "nonprojective":
             raise InputError(
                 "projectivize: expected flatten or minimum-loss with trees = nonprojective, got "
                 "'pseudo-projective'; crossing arcs are found by one or the other"
@@ -151,6 +157,11 @@ class TrainConfig:
                 "projectivize: expected flatten or minimum-loss with labels = none, got 'pseudo-projective'; "
                 "its marks stand in labels"
             )
+
+    @property
+    def _trees(self) -> str:
+        """Which trees are made, or auto."""
+        return self.transition.trees if self.parser == "transition" else self.trees
 
     @property
     def learner_name(self) -> str:
@@ -164,6 +175,53 @@ class TrainConfig:
         known = {parameter.name for factory in factories for parameter in factory.parameters()}
         return f"parameters.{name}" if name in known else None
 
+
+WITHOUT_EFFECT: tuple[tuple[str, str, Callable[[TrainConfig], bool], Callable[[TrainConfig], bool]], ...] = (
+    (
+        "encoding",
+        'projectivize = "pseudo-projective", whose marks it is about',
+        lambda c: c.encoding != TrainConfig.encoding,
+        lambda c: c.projectivize == "pseudo-projective",
+    ),
+    (
+        "projectivize",
+        "projective trees; others are learned as they are",
+        lambda c: c.projectivize == "minimum-loss",
+        lambda c: c._trees != "nonprojective",
+    ),
+    (
+        "grandparents",
+        'order 2 or 3, and parser = "graph" or "cube"',
+        lambda c: not c.grandparents,
+        lambda c: c.order != 1 and c.parser != "transition",
+    ),
+    (
+        "transition.update",
+        "a beam, transition.beam above 1; without one every move is learned",
+        lambda c: c.transition.update != TransitionSettings.update,
+        lambda c: c.transition.beam > 1,
+    ),
+    (
+        "transition.most_labels",
+        "labels = joint",
+        lambda c: c.transition.most_labels != TransitionSettings.most_labels,
+        lambda c: c.labels != "none",
+    ),
+    (
+        "cube.most_labels",
+        "labels = joint",
+        lambda c: c.cube.most_labels != CubeSettings.most_labels,
+        lambda c: c.labels != "none",
+    ),
+    (
+        "cube.labels_within",
+        "labels = joint",
+        lambda c: c.cube.labels_within != CubeSettings.labels_within,
+        lambda c: c.labels != "none",
+    ),
+)
+"""Settings that count only beside others: their names, what they need, whether they are given, and whether it
+is there."""
 
 DEFAULT_PARAMETERS: dict[str, dict[str, int | float | str]] = {
     # Chosen on UD_English-EWT dev.
@@ -271,12 +329,16 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
             shape.crossing_share > CROSSING_SHARE and config.projectivize != "pseudo-projective" and not cube
         )
         pick["trees"] = "nonprojective" if may_cross else "projective"
+        if may_cross:
+            pick["projectivize"] = TrainConfig.projectivize  # of which there is no need then
     if config.roots == "auto":
         pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
     trees, order = (pick.get(name, getattr(config, name)) for name in ("trees", "order"))
     pick["pruner_settings"] = config.pruner_settings.resolved(trees, order)
     pick["parameters"] = chosen_learner(config).settings()
-    return replace(config, **pick)
+    resolved = replace(config, **pick)
+    _check_contexts(resolved)
+    return resolved
 
 
 def _features(config: TrainConfig) -> str:
@@ -298,6 +360,24 @@ def _features(config: TrainConfig) -> str:
         guided = ", ".join(each for each in known if known.create(each).needs_guide)
         raise InputError(f"features: with stack, expected one of {guided}, got {config.features}")
     return name
+
+
+def _check_contexts(config: TrainConfig) -> None:
+    """InputError where a template set has contexts that nobody looks at, or has none for who does."""
+    if config.parser == "transition":
+        return
+    wanted, given = config.parser == "cube", bool(features.create(config.features).contexts)
+    if given == wanted or (wanted and config.order == 1):
+        return
+    sets = map(features.create, features)
+    guided = config.stack is not None
+    fits = " or ".join(s.name for s in sets if bool(s.contexts) == wanted and s.needs_guide == guided)
+    other = "with" if wanted else "without"
+    choice = "order = 1, which has none" if wanted else 'parser = "cube"'
+    raise InputError(
+        f'features: with parser = "{config.parser}", expected a set {other} contexts of higher order: '
+        f"{fits}, got {config.features}; or choose {choice}"
+    )
 
 
 def chosen_learner(config: TrainConfig) -> Learner:

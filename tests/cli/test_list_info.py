@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from arbora.cli.main import app
 from arbora.registry import families, features, learners, transition_features
+from arbora.train import train
 
 
 def run(*arguments):
@@ -121,7 +122,8 @@ def test_a_model(arbora, model, parser):
         result = arbora(*arguments)
         assert (result.status, result.stderr) == (0, "")
         rows = dict(line.split("\t", 1) for line in result.stdout.splitlines() if line)
-        assert rows["kind"] == "graph-parser"
+        assert rows["kind"] == "graph parser"
+        assert ", trees " in rows["temperatures"]
         assert rows["settings.order"] == "1"
         assert rows["config.parameters.epochs"] == "2"
         assert rows["dev"].startswith("LAS ")
@@ -132,6 +134,18 @@ def test_a_model(arbora, model, parser):
     assert found["about"]["dev"] == parser.about["dev"]
     assert found["bytes"] == model.stat().st_size
     assert found["tensors"]["tree"] == {"type": "float32", "shape": [4096], "bytes": 16384}
+
+
+@pytest.mark.parametrize("kind", ["cube", "transition"])
+def test_parsers_of_other_kinds(arbora, kind, invented, tmp_path):
+    settings = {"parser": kind, "tree_bits": 12, "label_bits": 12, "parameters": {"epochs": 1}}
+    train(invented[0], config=settings).parser.save(tmp_path / "m")
+    rows = dict(line.split("\t", 1) for line in arbora("info", tmp_path / "m").stdout.splitlines() if line)
+    assert rows["kind"] == f"{kind} parser"
+    assert rows["settings"].startswith(f"parser {kind}, ")
+    assert rows[f"{kind}.beam"] == {"cube": "6", "transition": "1"}[kind]
+    assert rows["temperatures"].startswith("not fitted")
+    assert ("pruner" in rows) == (kind == "cube")
 
 
 def test_what_is_no_model(arbora, small_treebank):
@@ -152,6 +166,7 @@ def test_a_model_on_one_screen(arbora, model, tmp_path, run_in_terminal):
         "parser graph, trees nonprojective, roots single, order 1, labels staged, features "
     )
     assert rows["settings"].endswith(", learner passive_aggressive")
+    assert "features pruner-v1" in rows["pruner"]
     assert rows["more"].startswith("--all: every setting, all labels, ")
     assert not any(name.startswith("config.") for name in rows)
     assert len(arbora("info", "english", "--all").stdout.splitlines()) > 100

@@ -13,9 +13,11 @@ import pipeline_toys
 import pytest
 
 import arbora as package
+from arbora._train_config import TrainConfig
 from arbora.cli.progress import TrainingProgress
 from arbora.data.treebank import read, write
 from arbora.model_file import read_model, write_model
+from arbora.registry import learners
 from arbora.view import curve
 
 SMALL = ("--only", "parser", "-p", "tree_bits=12", "-p", "label_bits=12", "-p", "pruner_settings.bits=10")
@@ -366,6 +368,20 @@ def test_help_teaches(arbora):
         result = arbora(verb, "--help")
         assert "Examples" in result.stdout
         assert "--threads" in result.stdout
+
+
+def test_help_tells_defaults(arbora):
+    shown = " ".join(arbora("train", "--help").stdout.replace("│", " ").split())
+    for option in (
+        "Default: passive_aggressive; perceptron with --parser transition.",
+        "auto, the default: as the treebank has it.",
+        "all, the default: what leads to it, too.",
+        "(jackknife, the default)",
+        f"Default: the learner's own, mostly {learners.create('mira').epochs}.",
+        f"0: never. Default: {TrainConfig().patience}.",
+        f"one seed gives one model. Default: {TrainConfig().seed}.",
+    ):
+        assert option in shown
 
 
 def test_bars_on_a_terminal(invented, tmp_path, run_in_terminal):

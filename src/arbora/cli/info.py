@@ -19,6 +19,7 @@ from arbora.cli.texts import show_scores
 from arbora.errors import InputError
 from arbora.interfaces import ROOTS
 from arbora.model_file import ModelFile, read_model
+from arbora.parser import KIND
 from arbora.registry import families, learners
 from arbora.ud.manifest import clean
 
@@ -159,10 +160,14 @@ def features(
 ) -> None:
     """Say what a template set looks at: every template, by the kind of part that it scores.
 
-    Atoms are role.field: h head, d dependent, s sibling, g grandparent, b each word between, q the head that
-    a guide gives to d; h-1 stands before the head, and d.guide is the label that the guide gives to d.
+    Atoms are role.field: h head, d dependent, s and t the next dependents towards the head, g the head's
+    head, b each word between, l and r the outermost dependents of d, q the head that a guide gives to d; h-1
+    stands before the head, and d.guide is the label that the guide gives to d.
+
     Of transition parsers: l and r, the words between which an arc may be made; u below l on the stack, n and
-    m next in the buffer; lh the head of l, ll and lr its outermost dependents.
+    m next in the buffer; lh the head of l, ll and lr its outermost dependents, rl and rr those of r, ll2 and
+    the like the next ones inwards; lq and rq the heads that a guide gives to l and r. Of labels: h and d as
+    above, s, dl and dr the outermost dependents of h and d.
 
     Examples: arbora info features graph-v1; arbora info features pruner-v1 --json
     """
@@ -246,7 +251,7 @@ def _tables(
     """What people read of a model file: headings and rows."""
     rows = [("version", file.arbora_version), ("format", str(file.format)), ("bytes", f"{size:,}")]
     rows += [("checksum", "right")] if checked else []
-    known = [("kind", str(file.metadata.get("kind"))), *rows, *_about(file.metadata, everything)]
+    known = [("kind", _kind(file.metadata)), *rows, *_about(file.metadata, everything)]
     yield ("model", path), known
     parts = file.metadata.get("parts")
     if isinstance(parts, Mapping):
@@ -263,6 +268,19 @@ def _tables(
         for name, array in sorted(file.tensors.items())
     ]
     yield ("array", "type", "entries", "bytes"), arrays
+
+
+def _kind(metadata: Mapping[str, Any]) -> str:
+    """What a file is; of parsers, how they find trees."""
+    kind = str(metadata.get("kind"))
+    if kind != KIND:
+        return kind
+    return f"{_search(metadata)} parser"
+
+
+def _search(parser: Mapping[str, Any]) -> str:
+    """How a parser finds trees, by the name that `--parser` has for it."""
+    return next((name for name in ("cube", "transition") if parser.get(name) is not None), "graph")
 
 
 def _parts(file: ModelFile, parts: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
@@ -311,16 +329,21 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
         yield from _flat(metadata.get("settings"), "settings")
     elif isinstance(metadata.get("settings"), Mapping):
         chosen = {**(config if isinstance(config, Mapping) else {}), **metadata["settings"]}
+        chosen["parser"] = _search(metadata)
         if metadata.get("transition") is not None:
             chosen.pop("order", None)  # which only parts of trees have
         yield "settings", ", ".join(f"{name} {chosen[name]}" for name in MAIN_SETTINGS if name in chosen)
     yield from _flat(metadata.get("cube"), "cube")
     yield from _flat(metadata.get("transition"), "transition")
+    if isinstance(metadata.get("pruner"), Mapping):
+        yield "pruner", ", ".join(f"{name} {value}" for name, value in metadata["pruner"].items())
     yield from _flat(metadata.get("lifts"), "lifts")
     if isinstance(about, Mapping):
         scores = about.get("dev")
         if isinstance(scores, Mapping) and "parts" not in metadata:
             yield "dev", _scores(scores) or "none"
+        if isinstance(metadata.get("settings"), Mapping):
+            yield "temperatures", _temperatures(about.get("temperature"))
         trees = about.get("guide")
         for part, found in trees.items() if isinstance(trees, Mapping) else ():
             yield f"guide on {part}", _scores(found) or "none"
@@ -348,6 +371,14 @@ def _guide(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     parser = parts.get("parser") if isinstance(parts, Mapping) else metadata
     guide = parser.get("guide") if isinstance(parser, Mapping) else None
     return guide if isinstance(guide, Mapping) else {}
+
+
+def _temperatures(fitted: object) -> str:
+    """What scores are divided by before they become probabilities."""
+    if not isinstance(fitted, Mapping):
+        return "not fitted, there was no dev: all are 1"
+    numbers = ((str(name), value) for name, value in fitted.items() if isinstance(value, int | float))
+    return ", ".join(f"{name} {value:.3g}" for name, value in numbers)
 
 
 def _epochs(reports: list[Any]) -> str:

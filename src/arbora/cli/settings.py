@@ -102,7 +102,13 @@ ConfigOption: TypeAlias = Annotated[
 ]
 LearnerOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="NAME", callback=_known_learner, help="One of `arbora list learners`."),
+    typer.Option(
+        metavar="NAME",
+        callback=_known_learner,
+        help="One of `arbora list learners`. "
+        "Default: passive_aggressive; perceptron with --parser transition.",
+        show_default=False,
+    ),
 ]
 ParametersOption: TypeAlias = Annotated[
     list[str] | None,
@@ -138,10 +144,12 @@ UpdateOption: TypeAlias = Annotated[
     ),
 ]
 TreesOption: TypeAlias = Annotated[
-    TreesChoice | None, typer.Option(help="Whether arcs may cross; auto: as the treebank has it.")
+    TreesChoice | None,
+    typer.Option(help="Whether arcs may cross; auto, the default: as the treebank has it."),
 ]
 RootsOrAuto: TypeAlias = Annotated[
-    RootsChoice | None, typer.Option(help="How many roots a tree may have; auto: as the treebank has it.")
+    RootsChoice | None,
+    typer.Option(help="How many roots a tree may have; auto, the default: as the treebank has it."),
 ]
 LabelsOption: TypeAlias = Annotated[
     LabelsChoice | None,
@@ -161,13 +169,21 @@ StackOption: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-EpochsOption: TypeAlias = Annotated[int | None, typer.Option(min=1, help="Passes over TRAIN at most.")]
+EpochsOption: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="Passes over TRAIN at most. Default: the learner's own, mostly 10.")
+]
 PatienceOption: TypeAlias = Annotated[
     int | None,
-    typer.Option(min=0, help="Stop when DEV has not improved for so many epochs; 0: never."),
+    typer.Option(
+        min=0,
+        help=f"Stop when DEV has not improved for so many epochs; 0: never. Default: {TrainConfig.patience}.",
+    ),
 ]
 SeedOption: TypeAlias = Annotated[
-    int | None, typer.Option(min=0, help="Of the order of examples; one seed gives one model.")
+    int | None,
+    typer.Option(
+        min=0, help=f"Of the order of examples; one seed gives one model. Default: {TrainConfig.seed}."
+    ),
 ]
 
 

@@ -116,13 +116,16 @@ def train_files(
     labels: LabelsOption = None,
     only: Annotated[
         OnlyChoice | None,
-        typer.Option(help="The parser alone, for input that is tagged already; all: what leads to it, too."),
+        typer.Option(
+            help="The parser alone, for input that is tagged already; all, the default: "
+            "what leads to it, too."
+        ),
     ] = None,
     tags: Annotated[
         TagsChoice | None,
         typer.Option(
             help="What the parser learns from where a tagger is trained, too: tags as the tagger will give "
-            "them (jackknife), or those of TRAIN (gold)."
+            "them (jackknife, the default), or those of TRAIN (gold)."
         ),
     ] = None,
     epochs: EpochsOption = None,
