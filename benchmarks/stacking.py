@@ -2,6 +2,7 @@
 
     python benchmarks/stacking.py                                   # UD_English-EWT in $ARBORA_DATA
     python benchmarks/stacking.py --guide parser=cube --guided order=2 --epochs 5
+    python benchmarks/stacking.py --guide order=2 --guided parser=transition transition.beam=16
     python benchmarks/stacking.py --sentences 2000 --json > figures.json
     python benchmarks/stacking.py --check                           # fails below the bar
 
