@@ -261,3 +261,18 @@ def test_the_command_line(tmp_path):
     parsed = CliRunner().invoke(app, ["parse", str(tmp_path / "d.conllu"), "-m", model, "--kbest", "2"])
     assert parsed.exit_code == 0
     assert "# kbest = 2/2" in parsed.stdout
+
+
+@pytest.mark.parametrize("prior", ["gauss", "laplace"])
+@pytest.mark.parametrize("name", ["spv", "mec"])
+def test_logistic_learners_have_steps_that_suit_sequences(name, prior):
+    given = plan(learner=name, search={"beam": 4}, epochs=6, parameters={"prior": prior})
+    gammas = {
+        ("spv", "gauss"): 1e8,
+        ("mec", "gauss"): 1e6,
+        ("spv", "laplace"): 1e4,
+        ("mec", "laplace"): 100.0,
+    }
+    trained = train(TRAIN, DEV, config=given)
+    assert trained.parser.about["config"]["parameters"]["gamma"] == gammas[name, prior]
+    assert trained.scores["uas"] > 60

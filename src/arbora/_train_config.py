@@ -255,9 +255,24 @@ LAPLACE_PARAMETERS: dict[str, dict[str, int | float | str]] = {
 TRANSITION_PARAMETERS: dict[str, dict[str, int | float | str]] = {
     "passive_aggressive": {"C": 0.01},
     "mira": {"C": 0.01},
+    # Powers of ten, judged on every tenth of 1,500 sentences of UD_English-EWT train after two epochs
+    # on the others, with a beam of 8 and greedily. Sequences of moves have more features than trees.
+    "spv": {"gamma": 1e8},
+    "mec": {"gamma": 1e6},
+}
+
+TRANSITION_LAPLACE_PARAMETERS: dict[str, dict[str, int | float | str]] = {
+    # Likewise.
+    "spv": {"gamma": 1e4},
+    "mec": {"gamma": 100.0},
 }
 
 PARAMETERS = {"graph": DEFAULT_PARAMETERS, "cube": CUBE_PARAMETERS, "transition": TRANSITION_PARAMETERS}
+LAPLACE = {
+    "graph": LAPLACE_PARAMETERS,
+    "cube": LAPLACE_PARAMETERS,
+    "transition": TRANSITION_LAPLACE_PARAMETERS,
+}
 
 PARSERS = {
     "graph": "exact search over trees whose scores are sums over arcs, siblings and grandparents",
@@ -388,7 +403,7 @@ def chosen_learner(config: TrainConfig) -> Learner:
 def parser_defaults(config: TrainConfig) -> dict[str, int | float | str]:
     """What the learner's parameters are for parsers where nothing else is said."""
     if config.parameters.get("prior") == "laplace":
-        return LAPLACE_PARAMETERS.get(config.learner_name, {})
+        return LAPLACE[config.parser].get(config.learner_name, {})
     return PARAMETERS[config.parser].get(config.learner_name, {})
 
 
