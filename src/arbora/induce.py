@@ -245,11 +245,12 @@ class Runs:
         self.observer.stage_begins(stage, 1, int(getattr(self.inducer, "rounds", 1)), 0)
 
         def watch(one: Round, model: TagModel) -> None:
+            before = self._rounds[-1].seconds if self._rounds else 0.0
             self._rounds.append(one)
             self._model = model
             self.observer.asked(1)
-            epoch = Epoch(one.number, -one.objective, 0.0, 1, one.seconds, dict(one.measures))
-            self.observer.epoch_ends(EpochReport(stage, epoch, {}, best=True))
+            epoch = Epoch(one.number, -one.objective, 0.0, 1, one.seconds - before, dict(one.measures))
+            self.observer.epoch_ends(EpochReport(stage, epoch, {"objective": one.objective}, best=False))
 
         return self.inducer.fit(self.corpus, rules=self.rules, seed=seed, threads=self.threads, watch=watch)
 

@@ -35,7 +35,7 @@ from arbora.learners._parameters import Configured, parameter
 
 @dataclass(frozen=True, kw_only=True)
 class Dmv(Configured):
-    """See this file's top; an `arbora.induction.interfaces.Inducer`."""
+    """The dependency model with valence: heads make their dependents one by one, and then stop; by EM."""
 
     name: ClassVar[str] = "dmv"
     paper: ClassVar[str] = "klein-2004"

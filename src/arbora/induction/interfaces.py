@@ -57,6 +57,7 @@ class Round:
     objective: float
     """What is made as large as possible: a log-likelihood per word, say. Comparable between restarts."""
     seconds: float
+    """Since learning began."""
     measures: Mapping[str, float] = field(default_factory=dict)
     """What else there is to tell: a gap, the share of weights that are not 0."""
 

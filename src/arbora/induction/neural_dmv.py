@@ -42,7 +42,7 @@ ROOT_SMOOTHING = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class NeuralDmv(Configured):
-    """See this file's top; an `arbora.induction.interfaces.Inducer`."""
+    """The same with probabilities that a small network predicts from vectors of tags [jiang-2016]."""
 
     name: ClassVar[str] = "neural-dmv"
     paper: ClassVar[str] = "jiang-2016"
