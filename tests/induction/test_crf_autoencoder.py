@@ -11,7 +11,8 @@ from arbora.errors import InputError
 from arbora.induction.arc_model import ArcModel
 from arbora.induction.arcs import CorpusArcs, as_arcs, is_arc
 from arbora.induction.corpus import TagCorpus, heads_of_words, is_word
-from arbora.induction.crf_autoencoder import CrfAutoencoder, Run, near_arcs
+from arbora.induction.crf_autoencoder import CrfAutoencoder, Run
+from arbora.induction.harmonic import near_arcs
 from arbora.induction.proximal import ProximalAdagrad
 from arbora.induction.rules import UNIVERSAL, Rules
 from arbora.induction.trees import parse

@@ -36,7 +36,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar, TypeAlias, cast
 
 import numpy as np
@@ -48,6 +47,7 @@ from arbora.induction.arc_model import ArcModel, pair_table
 from arbora.induction.arcs import ArcSet, CorpusArcs, as_arcs
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.features import ROOT
+from arbora.induction.harmonic import near_arcs
 from arbora.induction.interfaces import Induced, Round, Watch
 from arbora.induction.proximal import ProximalAdagrad
 from arbora.induction.rules import Rules
@@ -264,20 +264,3 @@ class Run:
 
 Target: TypeAlias = Callable[[ArcSet, Floats], Floats]
 """From sentences and the encoder's scores of their arcs to how often each arc is wanted, (m, n+1, n+1)."""
-
-
-@lru_cache(maxsize=256)
-def near_arcs(n: int) -> Floats:
-    """How often each arc is expected where only the length is known, (n+1, n+1).
-
-    Each word is the root with probability 1/n; else its head is another word in proportion to 1/distance.
-    """
-    nodes = np.arange(n + 1)
-    found: Floats = 1.0 / np.maximum(1, np.abs(nodes[:, None] - nodes[None, :]))
-    np.fill_diagonal(found, 0.0)
-    found[0] = 0.0
-    found[:, 0] = 0.0
-    found *= (1.0 - 1.0 / n) / np.maximum(found.sum(axis=0), 1e-300)
-    found[0, 1:] = 1.0 / n
-    found.setflags(write=False)
-    return found

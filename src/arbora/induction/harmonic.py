@@ -1,7 +1,8 @@
 """Where learning starts: words depend on near ones rather than on far ones [klein-2004].
 
 Of a sentence of which nothing is known but its length, each word is the root as often as any other, and given
-that, the probability of a projective tree is the product of 1 / (distance + constant) over its arcs.
+that, the probability of a projective tree is the product of 1 / (distance + constant) over its arcs. Without
+the demand for a tree, words choose their heads one by one (`near_arcs`).
 """
 
 from __future__ import annotations
@@ -69,3 +70,20 @@ def harmonic_counts(sentences: Sentences, constant: float, even_stops: bool, see
         for table in (counts.root, counts.child, counts.stop):
             table *= rng.gamma(SURENESS, 1 / SURENESS, size=table.shape)
     return counts
+
+
+@lru_cache(maxsize=256)
+def near_arcs(n: int) -> Floats:
+    """How often each arc is expected where only the length is known, (n+1, n+1).
+
+    Each word is the root with probability 1/n; else its head is another word in proportion to 1/distance.
+    """
+    nodes = np.arange(n + 1)
+    found: Floats = 1.0 / np.maximum(1, np.abs(nodes[:, None] - nodes[None, :]))
+    np.fill_diagonal(found, 0.0)
+    found[0] = 0.0
+    found[:, 0] = 0.0
+    found *= (1.0 - 1.0 / n) / np.maximum(found.sum(axis=0), 1e-300)
+    found[0, 1:] = 1.0 / n
+    found.setflags(write=False)
+    return found
