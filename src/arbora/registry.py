@@ -122,7 +122,7 @@ def _learners() -> Mapping[str, Callable[..., Learner]]:
 
 
 def _inducers() -> Mapping[str, Callable[..., Inducer]]:
-    from arbora.induction.baselines import LeftBranching, NearestRule, RightBranching
+    from arbora.induction.baselines import LeftBranching, NearestRule, RandomWeights, RightBranching
     from arbora.induction.convex_mst import ConvexMst
     from arbora.induction.crf_autoencoder import CrfAutoencoder
     from arbora.induction.dmv import Dmv
@@ -136,6 +136,7 @@ def _inducers() -> Mapping[str, Callable[..., Inducer]]:
         RightBranching.name: RightBranching,
         LeftBranching.name: LeftBranching,
         NearestRule.name: NearestRule,
+        RandomWeights.name: RandomWeights,
     }
 
 
