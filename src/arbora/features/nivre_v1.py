@@ -48,9 +48,9 @@ h.tag d.lemma
 h.lemma d.lemma
 h.fine d.form
 h.form d.fine
-h.tag d-1.fine d.tag
-h.tag d.tag d+1.lemma
-h.fine d-1.feats d.fine d+1.tag
+h.tag d-1.tag d.tag
+h.tag d.tag d+1.tag
+h.fine d-1.fine d.fine d+1.fine
 s.label h.tag d.tag
 s.label h.lemma d.tag
 dl.tag h.tag d.tag

@@ -2,8 +2,7 @@
 
 Words and tags of the stack's and the buffer's first words, distance, valency, outermost dependents and the
 next ones, heads and their heads, and sets of labels; lemmas, fine tags, endings and morphology besides, and
-the word below the stack's top. Fields of neighbours (l-1, d+1) differ from those of the words themselves: so
-they were chosen, on UD_English-EWT dev.
+the word below the stack's top.
 """
 
 from __future__ import annotations
@@ -58,11 +57,11 @@ l.tag lh.tag r.tag
 l.tag ll.tag r.tag
 l.tag lr.tag r.tag
 l.tag r.tag rl.tag
-l.fine l+1.tag r-1.feats r.fine
-l-1.fine l.tag r.tag
-l.tag l+1.lemma r-1.fine r.tag
-l-1.feats l.fine r.fine n.fine
-l.fine l+1.tag r.fine n.fine
+l.fine l+1.fine r-1.fine r.fine
+l-1.tag l.tag r.tag
+l.tag l+1.tag r-1.tag r.tag
+l-1.fine l.fine r.fine n.fine
+l.fine l+1.fine r.fine n.fine
 l.suffix r.suffix
 l.suffix r.tag
 l.tag r.suffix
@@ -188,11 +187,11 @@ h.lemma d.lemma
 h.fine d.form
 h.form d.fine
 h.tag h.feats d.tag d.feats
-h.tag d-1.fine d.tag
-h.tag d.tag d+1.lemma
-h.fine d-1.feats d.fine d+1.tag
 h.tag d-1.tag d.tag
-h.lemma d.tag d+1.form
+h.tag d.tag d+1.tag
+h.fine d-1.fine d.fine d+1.fine
+h.tag d-1.lemma d.tag
+h.lemma d.tag d+1.lemma
 h.tag d.tag h.distance
 s.label h.tag d.tag
 s.label h.lemma d.tag
