@@ -127,6 +127,9 @@ class Ensemble:
             means = sums[known] / counts[known, None]
             labels[known] = np.argmax(means, axis=1)
             sure[known] = means.max(axis=1)
+        # Parsers that learned no labels still have some that follow from the tree.
+        for i, found in enumerate(judged):
+            labels = np.where(labels < 0, self._own_labels(i, found.labels), labels)
         return labels, sure
 
     def trees(self, columns: Columns, *, threads: int = 1) -> tuple[Ints, Ints]:

@@ -8,6 +8,7 @@ tells how much it depends on luck.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,16 +26,19 @@ from arbora.errors import DataError, InputError, require_threads
 from arbora.induction.corpus import PUNCTUATION, TagCorpus, is_word
 from arbora.induction.interfaces import Induced, Inducer, Round, TagModel
 from arbora.induction.parser import InducedParser
-from arbora.induction.rules import RULES, Rules
+from arbora.induction.rules import ROOT, RULES, Rules
 from arbora.induction.trees import parse
 from arbora.induction.word_classes import WordClasses
 from arbora.interfaces import Epoch
 from arbora.pipeline.pipeline import Pipeline
+from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.registry import inducers
 from arbora.train import TrainConfig
 from arbora.train_all import Tools
 
 Ints: TypeAlias = NDArray[np.int32]
+
+logger = logging.getLogger("arbora")
 
 NO_RULES = "none"
 COMPARED = 2000
@@ -73,6 +77,8 @@ class InduceConfig:
     """all: what leads from raw text to tags, too."""
     classes: ClassSettings = field(default_factory=ClassSettings)
     """Where words have no tags: classes that stand for them."""
+    segmenter: SegmenterSettings = field(default_factory=SegmenterSettings)
+    """Of what finds words in raw text."""
 
     def __post_init__(self) -> None:
         for name, value, least in (
@@ -150,34 +156,46 @@ def induce(
     inducer, rules = settings.make_inducer(), settings.read_rules()
     columns = gather(treebank, check_words)
     check_words(columns)
-    if not filled(columns, "upos"):
+    has_classes = not filled(columns, "upos")
+    if has_classes:
         columns = with_classes(columns, settings.classes, settings.seed, told)
         rules = _rules_of_tags(rules, told)
+    else:
+        _tell_of_missing_tags(columns, told)
     corpus = TagCorpus.of(columns, longest=settings.longest)
     if not corpus.words:
         raise DataError(
-            f"{columns.source}: expected sentences of at most {settings.longest} words to learn from, got "
-            "none; a greater `longest` takes longer ones",
+            f"expected sentences of at most {settings.longest} words to learn from, got none; a greater "
+            "`longest` takes longer ones",
             source=columns.source,
         )
     told.note(
         f"{settings.model}: learns from {len(corpus):,} of {len(columns):,} sentences, those of at most "
         f"{settings.longest} words, with {len(corpus.tags)} tags"
     )
+    if rules is not None:
+        _tell_of_rules(rules, corpus, told)
     runs = Runs(inducer, corpus, rules, threads, told)
     starts = runs.all([settings.seed + i for i in range(settings.restarts)])
     chosen = max(range(len(starts)), key=lambda i: starts[i].objective)
     starts = _compared(starts, chosen, corpus, threads)
-    parser = InducedParser(
-        model=starts[chosen].model, about=_about(settings, inducer, rules, corpus, starts, chosen)
-    )
-    pipeline = Pipeline(parser=parser)
-    if settings.only == "all":
-        tools = Tools.of(columns, None, TrainConfig(seed=settings.seed), threads, told)
-        pipeline = Pipeline(
-            parser=parser, segmenter=tools.segmenter, tagger=tools.tagger, lemmatizer=tools.lemmatizer
-        )
-    return InducedModel(pipeline, tuple(starts), chosen, runs.interrupted)
+    about = _about(settings, inducer, rules, corpus, starts, chosen)
+    pipeline = Pipeline(parser=InducedParser(model=starts[chosen].model, about=about))
+    if runs.interrupted:
+        told.note("stopped by Ctrl-C: the model has a parser alone")
+        return InducedModel(pipeline, tuple(starts), chosen, interrupted=True)
+    if settings.only == "parser" and not has_classes:
+        return InducedModel(pipeline, tuple(starts), chosen)
+    if settings.only == "parser":
+        told.note("a tagger is learned all the same: nobody else can give words their classes")
+    try:
+        plan = TrainConfig(seed=settings.seed, segmenter=settings.segmenter)
+        tools = Tools.of(columns, None, plan, threads, told)
+    except KeyboardInterrupt:
+        told.note("stopped by Ctrl-C: the model has a parser alone")
+        return InducedModel(pipeline, tuple(starts), chosen, interrupted=True)
+    whole = replace(pipeline, segmenter=tools.segmenter, tagger=tools.tagger, lemmatizer=tools.lemmatizer)
+    return InducedModel(whole, tuple(starts), chosen)
 
 
 def check_words(columns: Columns, what: str = "the text to learn from", **_: bool) -> None:
@@ -193,6 +211,8 @@ def with_classes(columns: Columns, settings: ClassSettings, seed: int, observer:
     parts = np.split(columns.ids("form"), columns.offsets[1:-1])
     kept = np.split(words, columns.offsets[1:-1])
     sentences = [[forms[i] for i in part[keep].tolist()] for part, keep in zip(parts, kept, strict=True)]
+    if filled(columns, "xpos"):
+        observer.note("XPOS is not looked at: copy it to UPOS to learn from it")
     classes = WordClasses.learn(
         sentences,
         classes=settings.count,
@@ -253,6 +273,26 @@ class Runs:
             self.observer.epoch_ends(EpochReport(stage, epoch, {"objective": one.objective}, best=False))
 
         return self.inducer.fit(self.corpus, rules=self.rules, seed=seed, threads=self.threads, watch=watch)
+
+
+def _tell_of_missing_tags(columns: Columns, observer: Observer) -> None:
+    missing = columns.words - filled(columns, "upos")
+    if missing:
+        observer.note(
+            f"{missing:,} of {columns.words:,} words have no UPOS tag; `_` counts as a tag of its own"
+        )
+
+
+def _tell_of_rules(rules: Rules, corpus: TagCorpus, observer: Observer) -> None:
+    known = {ROOT, *corpus.tags}
+    used = sum(head in known and dependent in known for head, dependent in rules.pairs)
+    if used < len(rules.pairs):
+        observer.note(f"rules: {used} of {len(rules.pairs)} pairs are of tags that the text has")
+    if not used:
+        logger.warning(
+            "no rule is about the tags of this text (%s), so learning goes without; write rules for them",
+            " ".join(corpus.tags[:20]),
+        )
 
 
 def _rules_of_tags(rules: Rules | None, observer: Observer) -> Rules | None:

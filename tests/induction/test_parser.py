@@ -212,8 +212,52 @@ def test_many_sentences_at_once_are_as_one_by_one():
         assert alone.head_probabilities == pytest.approx(one.head_probabilities)
 
 
+def test_heads_of_marks_are_as_sure_as_the_trees_that_have_them():
+    parser = make_parser(seed=4)
+    ranked = parser.kbest(MARKED, 7)  # all projective trees of three words
+    assert sum(tree.probability for tree in ranked) == pytest.approx(1.0)
+    for mark in (0, 3, 5):
+        shares = {}
+        for tree in ranked:
+            shares[tree.heads[mark]] = shares.get(tree.heads[mark], 0.0) + tree.probability
+        for tree in ranked:
+            assert tree.head_probabilities[mark] == pytest.approx(shares[tree.heads[mark]])
+    found = parser.judge(columns_of([MARKED]), arc_table=True)
+    assert found.arc_table.reshape(7, 7)[:, 1:].sum(axis=0) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("heads", "told"),
+    [
+        ([0, 0, -1, -1], "words 1 and 2 are both given as roots"),
+        ([2, 1, -1, -1], "word 1 is below itself"),
+        ([3, 4, -1, -1], "words 1 and 2 cross"),
+    ],
+)
+def test_given_heads_in_no_tree_are_named(heads, told):
+    parser = make_parser()
+    given = parser.encode(columns_of([make_sentence("a b c d", "NOUN NOUN VERB ADJ")]))
+    given.set_heads(np.array(heads, dtype=np.int32))
+    with pytest.raises(NoTreeError, match=told):
+        parser.trees_of(given, keep_heads=True)
+    with pytest.raises(NoTreeError, match=told):
+        parser.judge(given, keep_heads=True)
+
+
+def test_kept_marks_are_labelled_as_marks():
+    given = make_sentence("big dogs , bark", "ADJ NOUN PUNCT VERB", [None, None, 4, None])
+    (parsed,) = make_parser().parse([given], keep_heads=True)
+    assert parsed.deprels[2] == "punct"
+    (only_marks,) = make_parser().parse([make_sentence("... !", "PUNCT PUNCT")])
+    assert sorted(only_marks.deprels) == ["punct", "root"]
+
+
 def test_it_may_be_one_of_an_ensemble():
-    found = Ensemble([make_parser(seed=1), make_parser(seed=2)]).combine(columns_of([PLAIN, MARKED]))
+    ensemble = Ensemble([make_parser(seed=1), make_parser(seed=2)])
+    found = ensemble.combine(columns_of([PLAIN, MARKED]))
+    names = [ensemble.labels[label] for label in found.labels.tolist()]
+    assert names.count("root") == 2
+    assert names[3:].count("punct") == 3
     assert len(found.heads) == 9
     assert np.all((found.head_probabilities >= 0) & (found.head_probabilities <= 1 + 1e-12))
 

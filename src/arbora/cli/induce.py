@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
-from arbora.cli.files import FormatOption, ThreadsOption, complain, not_an_input, session
+from arbora.cli.files import ThreadsOption, complain, not_an_input, session
 from arbora.cli.named import choose_treebanks, require_output
 from arbora.cli.progress import TrainingProgress, choose_mode
 from arbora.cli.settings import told_as_usage
@@ -21,12 +23,23 @@ from arbora.cli.treebanks import read_treebanks
 from arbora.config import merge
 from arbora.data.columns import Columns, columns_of
 from arbora.data.plain_text import split_plainly
+from arbora.data.sentence import Sentence
+from arbora.data.treebank import FormatOrAuto
 from arbora.errors import DataError, InputError, unknown
 from arbora.induce import NO_RULES, InduceConfig, InducedModel, induce
 from arbora.induction.rules import RULES
 from arbora.registry import inducers
 
-TEXT = ".txt"
+TEXT = (".txt", ".text")
+
+
+class InputFormat(StrEnum):
+    """What can be learned from."""
+
+    AUTO = "auto"
+    CONLLU = "conllu"
+    CONLLX = "conllx"
+    TEXT = "text"
 
 
 def _known(name: str) -> str:
@@ -48,8 +61,8 @@ def induce_files(
         typer.Argument(
             metavar="TEXT",
             help="Sentences to learn from, tagged or not, zipped or not; trees that they have are not looked "
-            f"at. - is stdin; a name such as UD_Danish-DDT is its train part; files that end in {TEXT} are "
-            "plain text.",
+            f"at. - is stdin; a name such as UD_Danish-DDT is its train part; files that end in {TEXT[0]} "
+            "are plain text.",
         ),
     ],
     output: Annotated[
@@ -118,8 +131,8 @@ def induce_files(
         bool, typer.Option("--lenient", help="Skip bad sentences with a warning and a count.")
     ] = False,
     format: Annotated[  # noqa: A002
-        FormatOption, typer.Option(help="What the treebanks are; auto looks at name and first lines.")
-    ] = FormatOption.AUTO,
+        InputFormat, typer.Option(help="What the files are; auto looks at name and first lines.")
+    ] = InputFormat.AUTO,
 ) -> None:
     """Learn a parser from text without trees: from tagged sentences, or from words alone.
 
@@ -189,27 +202,29 @@ def to_values(config: InduceConfig) -> dict[str, Any]:
     return {name: getattr(config, name) for name in config.__dataclass_fields__}
 
 
-def _read(names: list[str], format: FormatOption, *, lenient: bool) -> Columns:  # noqa: A002
+def _read(names: list[str], format: InputFormat, *, lenient: bool) -> Columns:  # noqa: A002
     """Treebanks whose heads may be missing, and plain texts, as one."""
+    kind = cast("FormatOrAuto", "auto" if format is InputFormat.TEXT else format.value)
 
     def read(chosen: list[str]) -> Columns:
-        return read_treebanks(
-            chosen, format.value, lenient=lenient, labelled=False, partial=True, checked=False
-        )
+        return read_treebanks(chosen, kind, lenient=lenient, labelled=False, partial=True, checked=False)
 
-    if not any(name.endswith(TEXT) for name in names):
+    texts = [format is InputFormat.TEXT or name.lower().endswith(TEXT) for name in names]
+    if not any(texts):
         return read(names)
-    sentences: list[Any] = []
-    for name in names:
-        if name.endswith(TEXT):
-            try:
-                text = Path(name).read_text(encoding="utf-8-sig")
-            except UnicodeDecodeError as error:
-                raise DataError(f"expected text in UTF-8, got {error.reason}", source=name) from None
-            sentences += split_plainly(text)
-        else:
-            sentences += read([name]).sentences()
+    sentences: list[Sentence] = []
+    for name, is_text in zip(names, texts, strict=True):
+        sentences += split_plainly(_text(name)) if is_text else read([name]).sentences()
     return columns_of(sentences, " + ".join(names))
+
+
+def _text(name: str) -> str:
+    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"expected text in UTF-8, got {error.reason}", source=name, line=line) from None
 
 
 @dataclass(frozen=True)
@@ -246,17 +261,19 @@ class Report:
 
     def table(self) -> Table:
         """A row per start; the chosen one has a star."""
+        several = len(self.found.starts) > 1
         rows = [
             [
                 str(start.seed),
                 str(len(start.history)),
                 f"{start.objective:.4f}",
-                f"{100 * start.agreement:.1f}",
+                *([f"{100 * start.agreement:.1f}"] if several else []),
                 "*" if place == self.found.chosen else "",
             ]
             for place, start in enumerate(self.found.starts)
         ]
-        return Table("", ["seed", "rounds", "objective", "same heads %", ""], rows)
+        agreement = ["same heads %"] if several else []
+        return Table("", ["seed", "rounds", "objective", *agreement, ""], rows)
 
     def lines(self) -> list[str]:
         """The model, and what it rests on."""
@@ -268,7 +285,7 @@ class Report:
             f"{self.model}: {size:,} bytes, after {show_seconds(self.seconds)}; "
             f"{', '.join(self.found.pipeline.parts)}",
             f"{self.config.model}: {parser.shape.trees} trees from {about['sentences']:,} sentences, "
-            f"rules: {self.config.rules}",
+            f"rules: {self.config.rules if about['rules'] else NO_RULES}",
         ]
         if others:
             mean = 100 * sum(others) / len(others)

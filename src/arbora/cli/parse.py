@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from arbora._tree_parser import AnyParser
 from arbora.bundled import DEFAULT
 from arbora.cli.files import (
     ThreadsOption,
@@ -25,6 +26,7 @@ from arbora.confidence import MOST_TREES
 from arbora.data.treebank import ColumnReader
 from arbora.ensemble import Ensemble
 from arbora.errors import NoTreeError
+from arbora.parser import Parser
 from arbora.pipeline.pipeline import load
 from arbora.table import is_parquet
 
@@ -181,14 +183,24 @@ def parse_file(
             for warning in misfits(each.names, tally, model):
                 say(f"warning: {reader.source}: {warning}")
             if wanted.is_more_than_trees and not each.is_calibrated and not quiet:
-                say(
-                    f"note: {model} has no temperature that was fitted on a dev set: its probabilities "
-                    "tell which arc is surer, but not how sure; train with --dev"
-                )
+                say(f"note: {model} {_uncalibrated(each)}")
         if not quiet:
             say(f"{reader.source}: {tally.summary()}")
             for line in [] if gains is None else gains.lines():
                 say(line)
+
+
+def _uncalibrated(parser: AnyParser) -> str:
+    """Why probabilities are not to be taken by their word."""
+    if not isinstance(parser, Parser):
+        return (
+            "learned without a treebank: its probabilities tell which arc is surer, but not how sure, and "
+            "are mostly far too high"
+        )
+    return (
+        "has no temperature that was fitted on a dev set: its probabilities tell which arc is surer, but not "
+        "how sure; train with --dev"
+    )
 
 
 def _refuse_what_does_not_fit(

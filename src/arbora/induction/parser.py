@@ -1,14 +1,14 @@
 """A parser that learned from tags alone: a model's scores, a family's trees.
 
 Trees have no labels to speak of: `root`, `dep` and `punct`, which follow from the tree. Punctuation is put
-where `arbora.induction.tagged` says; given the rest of the tree that is no matter of probability, so it is
-certain of it.
+where `arbora.induction.tagged` says, given the rest of the tree; how sure that is, the best few trees tell.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, get_args
 
@@ -24,9 +24,9 @@ from arbora.data.columns import Columns
 from arbora.data.encode import Names
 from arbora.data.sentence import Sentence
 from arbora.distribution import TreeDistribution
-from arbora.errors import InputError, ModelError, require_threads
+from arbora.errors import InputError, ModelError, NoTreeError, require_threads
 from arbora.induction.arc_model import ArcModel
-from arbora.induction.corpus import Group, by_length
+from arbora.induction.corpus import PUNCTUATION, Group, by_length
 from arbora.induction.interfaces import TagModel
 from arbora.induction.tagged import Stripped, TagSentences
 from arbora.induction.trees import pieces
@@ -39,6 +39,8 @@ Floats: TypeAlias = NDArray[np.float64]
 
 KIND = "induced-parser"
 LABELS = ROOT, DEPENDENT, MARK = "root", "dep", "punct"
+LISTED = 8
+"""Trees that tell how sure the heads of punctuation are."""
 
 
 def _models() -> dict[str, Callable[..., TagModel]]:
@@ -64,7 +66,7 @@ class InducedParser(TreeParser[TagSentences]):
     """How it was made."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", Names(self.model.tags, LABELS, ("upos",)))
+        object.__setattr__(self, "names", Names((*self.model.tags, PUNCTUATION), LABELS, ("upos",)))
 
     def __repr__(self) -> str:
         how = self.about.get("model", self.model.kind)
@@ -96,10 +98,11 @@ class InducedParser(TreeParser[TagSentences]):
         found: list[Ints] = [np.zeros(0, dtype=np.int32)] * len(stripped)
         for piece in self._pieces(stripped):
             scores = self._scores(piece, stripped, keep_heads, 1.0)
-            best = inference.argmax(scores.arcs, **scores.options(threads))
+            with _refusals(piece, stripped, self.model):
+                best = inference.argmax(scores.arcs, **scores.options(threads))
             for place, tree in zip(piece.places.tolist(), best, strict=True):
                 found[place] = stripped[place].put_back(tree.heads[1:])
-        labels = [_labels(heads, each.kept) for heads, each in zip(found, stripped, strict=True)]
+        labels = [_labels(heads, each.marks) for heads, each in zip(found, stripped, strict=True)]
         nothing = np.zeros(0, dtype=np.int32)
         return np.concatenate([nothing, *found]), np.concatenate([nothing, *labels])
 
@@ -156,7 +159,8 @@ class InducedParser(TreeParser[TagSentences]):
         """What a `Judgement` says of each sentence of a piece."""
         q, threads = question, question.threads
         scores = self._scores(piece, stripped, q.keep_heads, t.trees)
-        tables = scores.arc_marginals(threads)
+        with _refusals(piece, stripped, self.model):
+            tables = scores.arc_marginals(threads)
         sums = inference.log_partition(scores.arcs, **scores.options(threads))
         entropies = inference.entropy(scores.arcs, **scores.options(threads))
         if q.decode == "minimum-risk" and not q.k:
@@ -174,7 +178,18 @@ class InducedParser(TreeParser[TagSentences]):
                 heads = decoded[i].heads if q.decode == "minimum-risk" else sentence.known_heads()
                 heads = np.concatenate([[-1], heads]) if len(heads) < len(one.arcs[0]) else heads
                 trees = [(heads, inference.log_prob(one.arcs[0], heads, **one.plain()) + sums[i])]
-            yield _of_sentence(sentence, trees, tables[i], sums[i], entropies[i], q, t.missed)
+            told = Told(trees, tables[i], self._listed(sentence, one, trees), sums[i], entropies[i])
+            yield _of_sentence(sentence, told, q, t.missed)
+
+    def _listed(self, sentence: Stripped, scores: _Scores, trees: Sequence[Scored]) -> list[Scored]:
+        """The best few trees of all words and those asked for, with their weights, for the heads of marks."""
+        if sentence.kept.all():
+            return []
+        best = [(b.heads, b.score) for b in inference.kbest(scores.arcs[0], LISTED, **scores.plain())]
+        known = {tree.tobytes() for tree, _ in best}
+        best += [(heads, score) for heads, score in trees if heads.astype(np.int32).tobytes() not in known]
+        top = max(score for _, score in best)
+        return [(sentence.put_back(heads[1:]), float(np.exp(score - top))) for heads, score in best]
 
     def distribution(self, sentence: Sentence | Sequence[str]) -> TreeDistribution:
         """The distribution over a sentence's trees; of first-order models.
@@ -243,6 +258,37 @@ class InducedParser(TreeParser[TagSentences]):
         return cls(model=model, about=about).remember(file)
 
 
+Scored: TypeAlias = tuple[Ints, float]
+"""Heads, and their score or weight."""
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What is known of one sentence without punctuation, and its trees with it."""
+
+    trees: list[Scored]
+    """Those asked for, (m+1,) each."""
+    arcs: Floats
+    """P(arc), (m+1, m+1)."""
+    listed: list[Scored]
+    """A few trees of all words, (n,) each, with weights."""
+    log_sum: float
+    entropy: float
+
+
+@contextmanager
+def _refusals(piece: Group, stripped: Sequence[Stripped], model: TagModel) -> Iterator[None]:
+    """Where given heads are in no tree, says which."""
+    try:
+        yield
+    except NoTreeError:
+        for place in piece.places.tolist():
+            told = stripped[place].refusal(model.trees, model.roots)
+            if not told.startswith("no tree"):
+                raise NoTreeError(told) from None
+        raise NoTreeError(stripped[int(piece.places[0])].refusal(model.trees, model.roots)) from None
+
+
 @dataclass(frozen=True, eq=False)
 class _Scores:
     """Scores of sentences of one length, as `arbora.inference` takes them."""
@@ -274,55 +320,47 @@ class _Scores:
         return found if self.siblings is None else [each.arcs for each in found]
 
 
-def _labels(heads: Ints, kept: NDArray[np.bool_]) -> Ints:
+def _labels(heads: Ints, marks: NDArray[np.bool_]) -> Ints:
     """What follows from the tree: places in LABELS."""
-    found = np.where(heads == 0, LABELS.index(ROOT), LABELS.index(DEPENDENT))
-    return np.where(kept, found, LABELS.index(MARK)).astype(np.int32)
+    found = np.where(marks, LABELS.index(MARK), LABELS.index(DEPENDENT))
+    return np.where(heads == 0, LABELS.index(ROOT), found).astype(np.int32)
 
 
-def _of_sentence(
-    sentence: Stripped,
-    trees: list[tuple[Ints, float]],
-    small: Floats,
-    log_sum: float,
-    entropy: float,
-    question: Question,
-    missed: float,
-) -> dict[str, Any]:
+def _of_sentence(sentence: Stripped, told: Told, question: Question, missed: float) -> dict[str, Any]:
     """What a `Judgement` says of one sentence, by the names of its arrays."""
-    n = len(sentence.kept)
+    n, trees, small = len(sentence.kept), told.trees, told.arcs
     words = np.arange(1, n + 1)
-    all_heads = [
-        sentence.all_heads if question.decode == "given" and not question.k else sentence.put_back(heads[1:])
-        for heads, _ in trees
-    ]
-    table = sentence.table(small, sentence.put_back(trees[0][0][1:]) if n else all_heads[0])
-    kept_share = 1.0 - missed
+    is_given = question.decode == "given" and not question.k
+    all_heads = [sentence.all_heads if is_given else sentence.put_back(heads[1:]) for heads, _ in trees]
+    table = sentence.table(small, told.listed)
+    left = 1.0 - missed
     sure, known = [], np.full(n, np.nan)
-    for heads, _ in trees:
-        of_words = np.ones(n)
-        of_words[sentence.kept] = kept_share * small[heads[1:], np.arange(1, len(heads))]
+    for (heads, _), with_marks in zip(trees, all_heads, strict=True):
+        of_words = table[np.maximum(with_marks, 0), words]
+        of_words[sentence.kept] = left * small[heads[1:], np.arange(1, len(heads))]
         sure.append(of_words)
     came = sentence.known_heads()
     known[sentence.kept] = np.where(
-        came >= 0, kept_share * small[np.maximum(came, 0), np.arange(1, len(came) + 1)], np.nan
+        came >= 0, left * small[np.maximum(came, 0), np.arange(1, len(came) + 1)], np.nan
     )
     logs = np.log(np.where(table > 0.0, table, 1.0))
+    entropies = np.maximum(0.0, -np.sum(table * logs, axis=0))[words]
     scores = np.array([score for _, score in trees])
+    nothing = np.zeros(0)
     return {
         "counts": np.array([len(trees)], dtype=np.int64),
-        "entropies": np.array([entropy]),
-        "log_probabilities": np.minimum(scores - log_sum, 0.0) + np.log1p(-missed),
+        "entropies": np.array([abs(told.entropy)]),
+        "log_probabilities": np.minimum(scores - told.log_sum, 0.0) + np.log1p(-missed),
         "scores": scores,
         "heads": np.concatenate(all_heads),
-        "labels": np.concatenate([_labels(heads, sentence.kept) for heads in all_heads]),
+        "labels": np.concatenate([_labels(heads, sentence.marks) for heads in all_heads]),
         "head_probabilities": np.concatenate(sure),
         "label_probabilities": np.full(n * len(trees), np.nan),
-        "head_entropies": np.tile(np.maximum(0.0, -np.sum(table * logs, axis=0))[words], len(trees)),
+        "head_entropies": np.tile(np.abs(entropies), len(trees)),
         "known_head_probabilities": np.tile(known, len(trees)),
         "known_label_probabilities": np.full(n * len(trees), np.nan),
-        "arc_table": table.ravel() if question.arc_table else np.zeros(0),
-        "label_table": np.zeros(n * len(trees) * len(LABELS)) if question.label_table else np.zeros(0),
+        "arc_table": table.ravel() if question.arc_table else nothing,
+        "label_table": np.zeros(n * len(trees) * len(LABELS)) if question.label_table else nothing,
     }
 
 

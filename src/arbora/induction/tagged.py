@@ -18,6 +18,7 @@ from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
 from arbora.errors import InputError
 from arbora.induction.corpus import is_word
+from arbora.interfaces import Roots, Trees
 
 Ints: TypeAlias = NDArray[np.int32]
 Bools: TypeAlias = NDArray[np.bool_]
@@ -31,7 +32,7 @@ class TagSentences:
         self.offsets = columns.offsets
         numbers = numbers_of(columns.strings("upos"), tags)
         self.tags: Ints = np.where(numbers < 0, len(tags), numbers)[columns.ids("upos")].astype(np.int32)
-        self.is_word = _with_sentences_of_marks(is_word(columns), self.offsets)
+        self.is_word = is_word(columns)
         self.heads: Ints = np.array(columns.heads, dtype=np.int32)
 
     def __len__(self) -> int:
@@ -53,12 +54,13 @@ class TagSentences:
         """Each sentence without punctuation; `keep_heads`: with what is given of its tree."""
         found = []
         for start, end in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
-            heads, kept = self.heads[start:end], self.is_word[start:end]
+            heads, words = self.heads[start:end], self.is_word[start:end]
+            kept = words if words.any() else ~words
             if keep_heads:
                 is_head = np.zeros(end - start + 1, dtype=bool)
                 is_head[heads[heads >= 0]] = True
                 kept = kept | is_head[1:] | (heads >= 0)
-            found.append(Stripped(self.tags[start:end], kept, heads))
+            found.append(Stripped(self.tags[start:end], kept, heads, ~words))
         return found
 
 
@@ -70,6 +72,8 @@ class Stripped:
     kept: Bools
     all_heads: Ints
     """As they came, -1 where there are none, (n,)."""
+    marks: Bools
+    """Which words are punctuation, kept or not, (n,)."""
 
     @property
     def tags(self) -> Ints:
@@ -105,22 +109,48 @@ class Stripped:
             found[mark] = _highest(found, self.kept, mark)
         return found
 
-    def table(self, small: NDArray[np.float64], heads: Ints) -> NDArray[np.float64]:
-        """P(arc) among all nodes, (n+1, n+1), from that among kept ones; marks hang as in the tree."""
+    def table(self, small: NDArray[np.float64], listed: Sequence[tuple[Ints, float]]) -> NDArray[np.float64]:
+        """P(arc) among all nodes, (n+1, n+1), from that among kept ones.
+
+        `listed`: trees of all words with their weights, by whose shares marks that were put back have heads.
+        """
         n = len(self.kept)
         found = np.zeros((n + 1, n + 1))
         nodes = self.nodes
         found[np.ix_(nodes, nodes)] = small
         marks = np.flatnonzero(~self.kept) + 1
-        found[heads[marks - 1], marks] = 1.0
+        total = sum(weight for _, weight in listed)
+        for heads, weight in listed:
+            found[heads[marks - 1], marks] += weight / total
         return found
 
-
-def _with_sentences_of_marks(words: Bools, offsets: NDArray[np.int64]) -> Bools:
-    """Sentences that have nothing but punctuation keep it."""
-    counts = np.add.reduceat(words.astype(np.int64), offsets[:-1]) if len(offsets) > 1 else np.zeros(0)
-    found: Bools = words | np.repeat(counts == 0, np.diff(offsets))
-    return found
+    def refusal(self, trees: Trees, roots: Roots) -> str:
+        """Why no tree has the heads that are given, as far as two of them tell."""
+        given = self.all_heads
+        words = (np.flatnonzero(given >= 0) + 1).tolist()
+        first, *more = [word for word in words if given[word - 1] == 0] or [0]
+        if more and roots == "single":
+            return (
+                f"words {first} and {more[0]} are both given as roots, but the trees of this parser have "
+                "one; let go of one of them"
+            )
+        for word in words:
+            seen, at = {word}, int(given[word - 1])
+            while at > 0 and at not in seen:
+                seen.add(at)
+                at = int(given[at - 1])
+            if at == word:
+                return f"word {word} is below itself by the given heads; let go of one of them"
+        for one in words if trees == "projective" else ():
+            for other in words:
+                (a, b), (c, d) = (sorted((word, int(given[word - 1]))) for word in (one, other))
+                if a < c < b < d:
+                    return (
+                        f"the arcs given to words {one} and {other} cross, but the trees of this parser are "
+                        "projective; let go of one of them, or learn with -p trees=nonprojective, where the "
+                        "model has that"
+                    )
+        return "no tree of this parser has all heads that are given; let go of some"
 
 
 def _highest(heads: Ints, kept: Bools, mark: int) -> int:
