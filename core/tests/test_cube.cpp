@@ -272,7 +272,7 @@ TEST(cube_refuses_what_it_cannot_learn_from) {
 TEST(cube_parses_long_sentences) {
     Random random(26);
     Case c(random, 1, Roots::single, Order::all, kLabelCount);
-    const int n = 400;
+    const int n = 200;
     const auto sentence = sentences::random_sentence(random, n, 4);
     std::vector<int> chain(static_cast<std::size_t>(n) + 1, -1), labels(static_cast<std::size_t>(n) + 1, 0);
     for (int d = 1; d <= n; ++d) chain[static_cast<std::size_t>(d)] = d - 1;
