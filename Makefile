@@ -94,7 +94,6 @@ docs: .venv/built
 
 .venv/tools: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --upgrade pip
 	$(BIN)/python -m pip install -q 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 	@touch $@
 

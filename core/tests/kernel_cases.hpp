@@ -81,7 +81,7 @@ void compare(const Programs& programs, const Owned& owned) {
     }
 }
 
-inline constexpr int kLengths[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 33, 64};
+inline constexpr int kLengths[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 33, 40};
 inline constexpr Kind kKinds[] = {Kind::normal, Kind::ties, Kind::masked, Kind::wide};
 
 }  // namespace kernel_cases
