@@ -33,6 +33,16 @@ def untagged(sentence):
     return replace(sentence, upos=nothing, xpos=nothing, feats=nothing, lemmas=nothing)
 
 
+class Noted(Silent):
+    """Keeps what is told."""
+
+    def __init__(self):
+        self.notes = []
+
+    def note(self, text):
+        self.notes.append(text)
+
+
 @pytest.mark.parametrize("model", list(inducers))
 def test_every_model_parses_and_comes_back_from_its_file(model, tmp_path):
     found = induce(SENTENCES, config=quick(model))
@@ -70,18 +80,13 @@ def test_one_seed_gives_one_model(tmp_path):
 
 def test_words_without_tags_get_classes_and_the_model_a_tagger():
     bare = list(map(untagged, SENTENCES))
-    notes = []
-
-    class Noted(Silent):
-        def note(self, text):
-            notes.append(text)
-
+    noted = Noted()
     found = induce(
-        bare, config=quick(only="all", classes=ClassSettings(count=6, least_count=2)), observer=Noted()
+        bare, config=quick(only="all", classes=ClassSettings(count=6, least_count=2)), observer=noted
     )
     assert found.pipeline.tagger is not None
-    assert any("classes of words stand for tags" in note for note in notes)
-    assert any("rules about tags are not used" in note for note in notes)
+    assert any("classes of words stand for tags" in note for note in noted.notes)
+    assert any("rules about tags are not used" in note for note in noted.notes)
     (parsed,) = found.pipeline.parse([list(SENTENCES[0].forms)])
     assert set(parsed.upos) <= {"PUNCT", *(f"C{i:02}" for i in range(6))}
     assert parsed.heads.count(0) == 1
@@ -166,3 +171,30 @@ def test_a_model_without_a_treebank_guides_one_with(tmp_path):
     again = load(tmp_path / "both.arbora")
     assert isinstance(again.parser.guide, InducedParser)
     assert again.parse(SENTENCES[70:71]) == [tree]
+
+
+def test_ctrl_c_while_the_tagger_is_learned_keeps_the_parser(monkeypatch):
+    def stop(*given, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("arbora.induce.Tools.of", stop)
+    found = induce(SENTENCES, config=quick(only="all"))
+    assert found.interrupted
+    assert found.pipeline.parts == ("parser",)
+
+
+def test_rules_that_are_not_about_the_text_are_told(tmp_path, caplog):
+    path, noted = tmp_path / "mine.txt", Noted()
+    path.write_text("verb -> noun")
+    found = induce(SENTENCES, config=quick(rules=str(path)), observer=noted)
+    assert "rules: 0 of 1 pairs are of tags that the text has" in noted.notes
+    assert "no rule is about the tags of this text (ADJ" in caplog.text
+    without = induce(SENTENCES, config=quick(rules="none"))
+    assert found.best.objective == without.best.objective
+
+
+def test_words_without_a_tag_among_others_are_told():
+    some = [replace(SENTENCES[0], upos=("_", *SENTENCES[0].upos[1:])), *SENTENCES[1:]]
+    noted = Noted()
+    induce(some, config=quick(), observer=noted)
+    assert any(note.startswith("1 of ") and "have no UPOS tag" in note for note in noted.notes)

@@ -1,5 +1,6 @@
 """`arbora induce`: files in, a model out, reports for people and scripts, faults of command line and data."""
 
+import io
 import json
 
 import pytest
@@ -23,7 +24,8 @@ def test_a_model_is_written_and_parses(arbora, words, tmp_path):
     assert done.status == 0, done.stderr
     assert "seed" in done.stdout
     assert "crfae: projective trees from" in done.stdout
-    assert "round" in done.stderr or "epoch" in done.stderr
+    assert "crfae, seed 0 epoch 2/2: " in done.stderr
+    assert "OBJECTIVE" in done.stderr
     parsed = arbora("parse", words, "-m", model)
     assert parsed.status == 0, parsed.stderr
     assert "\troot\t" in parsed.stdout
@@ -94,3 +96,18 @@ def test_rules_that_are_none_name_the_line(arbora, words, tmp_path):
     done = arbora("induce", words, "-o", tmp_path / "x.arbora", "--rules", rules, *QUICK)
     assert done.status in (1, 2)
     assert "mine.txt:2" in done.stderr
+
+
+def test_text_may_come_by_any_name_and_from_stdin(arbora, tmp_path, monkeypatch):
+    data = b"\xef\xbb\xbfthe dog sees a cat .\r\na cat sleeps .\r\n" * 10
+    classes = ["-p", "rounds=1", "-p", "classes.count=3", "-p", "classes.least_count=2"]
+    upper, other = tmp_path / "STORY.TXT", tmp_path / "story"
+    upper.write_bytes(data)
+    other.write_bytes(data)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    models = []
+    for number, given in enumerate([[upper], [other, "--format", "text"], ["-", "--format", "text"]]):
+        models.append(tmp_path / f"{number}.arbora")
+        done = arbora("induce", *given, "-o", models[-1], *classes)
+        assert done.status == 0, done.stderr
+    assert len({model.read_bytes() for model in models}) == 1

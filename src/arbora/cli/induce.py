@@ -15,7 +15,13 @@ import typer
 from arbora.cli.files import ThreadsOption, complain, not_an_input, session
 from arbora.cli.named import choose_treebanks, require_output
 from arbora.cli.progress import TrainingProgress, choose_mode
-from arbora.cli.settings import told_as_usage
+from arbora.cli.settings import (
+    AttributionOption,
+    LenientOption,
+    LicenceOption,
+    QuietOption,
+    told_as_usage,
+)
 from arbora.cli.tables import Table, show
 from arbora.cli.texts import show_seconds
 from arbora.cli.train import STOPPED, OnlyChoice, model_name
@@ -109,27 +115,13 @@ def induce_files(
         typer.Option(help="The parser alone, for input that is tagged already; all: what leads to it, too."),
     ] = OnlyChoice.ALL,
     threads: ThreadsOption = 1,
-    licence: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Licence of the data, which the model then names. Default: what the treebank says.",
-            show_default=False,
-        ),
-    ] = None,
-    attribution: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Whom to thank for the data; likewise.", show_default=False),
-    ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.")
-    ] = False,
+    licence: LicenceOption = None,
+    attribution: AttributionOption = None,
+    quiet: QuietOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="JSON on stdout: every start, its rounds, and the configuration.")
     ] = False,
-    lenient: Annotated[
-        bool, typer.Option("--lenient", help="Skip bad sentences with a warning and a count.")
-    ] = False,
+    lenient: LenientOption = False,
     format: Annotated[  # noqa: A002
         InputFormat, typer.Option(help="What the files are; auto looks at name and first lines.")
     ] = InputFormat.AUTO,

@@ -179,6 +179,24 @@ PatienceOption: TypeAlias = Annotated[
         help=f"Stop when DEV has not improved for so many epochs; 0: never. Default: {TrainConfig.patience}.",
     ),
 ]
+LicenceOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="Licence of the data, which the model then names. Default: what the treebank says.",
+        show_default=False,
+    ),
+]
+AttributionOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Whom to thank for the data; likewise.", show_default=False),
+]
+QuietOption: TypeAlias = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.")
+]
+LenientOption: TypeAlias = Annotated[
+    bool, typer.Option("--lenient", help="Skip bad sentences with a warning and a count.")
+]
 SeedOption: TypeAlias = Annotated[
     int | None,
     typer.Option(

@@ -27,14 +27,18 @@ from arbora.cli.named import TRAIN_HELP, choose_treebanks, require_output
 from arbora.cli.pictures import plot_name
 from arbora.cli.progress import TrainingProgress, choose_mode
 from arbora.cli.settings import (
+    AttributionOption,
     ConfigOption,
     EpochsOption,
     LabelsOption,
     LearnerOption,
+    LenientOption,
+    LicenceOption,
     OrderOption,
     ParametersOption,
     ParserOption,
     PatienceOption,
+    QuietOption,
     RootsOrAuto,
     SeedOption,
     StackOption,
@@ -136,18 +140,8 @@ def train_files(
         bool,
         typer.Option("--compact", help="Store weights in a byte each, and say what that costs on DEV."),
     ] = False,
-    licence: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Licence of the data, which the model then names. Default: what the treebank says.",
-            show_default=False,
-        ),
-    ] = None,
-    attribution: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Whom to thank for the data; likewise.", show_default=False),
-    ] = None,
+    licence: LicenceOption = None,
+    attribution: AttributionOption = None,
     resume: Annotated[
         bool,
         typer.Option("--resume", help=f"Go on from MODEL{CHECKPOINT}, which an interrupted training left."),
@@ -158,15 +152,11 @@ def train_files(
             metavar="FILE", callback=plot_name, help=f"Draw the learning curve: {' or '.join(SUFFIXES)}."
         ),
     ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.")
-    ] = False,
+    quiet: QuietOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="JSON on stdout: scores, epochs and the whole configuration.")
     ] = False,
-    lenient: Annotated[
-        bool, typer.Option("--lenient", help="Skip bad sentences with a warning and a count.")
-    ] = False,
+    lenient: LenientOption = False,
     format: Annotated[  # noqa: A002
         FormatOption, typer.Option(help="What the treebanks are; auto looks at name and first lines.")
     ] = FormatOption.AUTO,
