@@ -165,6 +165,44 @@ def test_named_features():
         hashed_rows([], bits=0)
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        slice(2, 9, 3),
+        slice(None, None, -1),
+        [5, 0, -1],
+        np.array([3, 3]),
+        np.arange(200) % 3 == 0,
+        [],
+        (slice(4), slice(None)),
+        (np.array([1, 2]), ...),
+    ],
+    ids=str,
+)
+def test_rows_are_chosen_as_of_an_array(key):
+    X, _ = clusters()
+    X[np.abs(X) < 0.3] = 0.0
+    found, wanted = sparse_rows(X)[key], X[key]
+    assert found.shape == wanted.shape
+    dense = np.zeros(wanted.shape, dtype=np.float32)
+    dense[np.repeat(np.arange(len(found)), np.diff(found.offsets)), found.columns] = found.values
+    assert np.array_equal(dense, wanted.astype(np.float32))
+
+
+def test_one_row_is_rows_too():
+    rows = sparse_rows(clusters()[0])
+    assert rows[3].shape == (1, 4)
+    assert np.array_equal(rows[-1].values, rows[199:].values)
+    assert len(list(rows)) == 200
+    with pytest.raises(IndexError):
+        rows[200]
+    with pytest.raises(IndexError):
+        rows[np.ones(3, dtype=bool)]
+    for key in ((slice(3), 1), (slice(3), slice(2)), None, [[1, 2]], ()):
+        with pytest.raises(InputError, match="rows: expected a"):
+            rows[key]
+
+
 def test_some_of_the_rows():
     X, y = clusters()
     rows = sparse_rows(X)
@@ -194,11 +232,22 @@ def test_another_file_is_not_loaded(tmp_path):
     with pytest.raises(ModelError):
         OnlineClassifier.load(path)
     write_model(path, {}, {"kind": "parser", "settings": {"intercept": 1.0}, "classes": []})
-    with pytest.raises(ModelError, match="expected a classifier and its settings, got 'parser'"):
+    with pytest.raises(
+        ModelError, match=r"expected a classifier.* got a file of the kind 'parser'; `arbora.load`"
+    ):
         OnlineClassifier.load(path)
-    write_model(path, {}, {"kind": "classifier", "settings": {"intercept": 1.0}, "classes": ["a"]})
-    with pytest.raises(ModelError, match="expected a tensor 'weights'"):
-        OnlineClassifier.load(path)
+    settings = {"intercept": 1.0, "weights": "averaged"}
+    for metadata, message in (
+        ({"settings": {**settings, "weights": "best"}, "classes": ["a"]}, "settings: expected those of a"),
+        ({"settings": {**settings, "x": 1}, "classes": ["a"]}, "settings: expected those of a classifier"),
+        ({"settings": settings, "classes": ["a", 1]}, "classes: .* got int, str"),
+        ({"settings": settings, "classes": [["a"], ["b"]]}, "classes: expected a list of them"),
+        ({"settings": settings, "classes": []}, "classes: expected a list of them"),
+        ({"settings": settings, "classes": ["a"]}, "expected a tensor 'weights'"),
+    ):
+        write_model(path, {}, {"kind": "classifier", **metadata})
+        with pytest.raises(ModelError, match=message):
+            OnlineClassifier.load(path)
 
 
 def test_copies_and_pickles():
@@ -253,15 +302,40 @@ def test_settings_that_cannot_be_are_errors(options, message):
         ([[1j], [1.0]], [0, 1], "Complex"),
         ([["a"], ["b"]], [0, 1], "expected numbers"),
         (np.zeros((0, 3)), [], r"0 sample\(s\)"),
+        ([], [], r"0 sample\(s\)"),
+        (hashed_rows([]), [], r"0 sample\(s\).*Give some examples"),
+        (np.zeros((3, 0)), [0, 1, 0], r"0 feature\(s\).*Give some features"),
         ([[1.0], [2.0]], [0], r"one class for each of 2 rows, got the shape \(1,\)"),
         ([[1.0], [2.0]], [0.5, 1.5], "Unknown label type"),
         ([[1.0], [2.0]], np.array(["a", 1], dtype=object), "all text or all whole numbers, got int, str"),
+        ([[1.0], [2.0]], ["a", 1], "all text or all whole numbers, got int, str; make them one kind"),
+        ([[1.0], [2.0]], [True, 2], "got bool, int"),
+        ([[1.0], [2.0]], ["a", None], "got NoneType, str"),
+        ([[1.0], [2.0]], [b"a", b"b"], "got bytes"),
+        ([[1.0], [2.0]], np.array([b"a", b"b"]), "got an array of"),
+        ([[1.0], [2.0]], [[1], [2, 3]], "y: expected one class after the other"),
+        ([[1.0], [2.0]], [[0, 1], [1, 0]], r"got the shape \(2, 2\)"),
         ([[1.0], [2.0]], None, "requires y"),
     ],
 )
 def test_examples_that_cannot_be_are_errors(X, y, message):
     with pytest.raises(InputError, match=message):
         OnlineClassifier().fit(X, y)
+
+
+def test_classes_keep_their_kind():
+    X = [[-1.0], [1.0]]
+    for y, kind in ((["a", "b"], "U"), ([1, 2], "i"), ([False, True], "b"), (np.array([1, 2], object), "O")):
+        fitted = OnlineClassifier().fit(X, y)
+        assert fitted.classes_.dtype.kind == kind
+        assert fitted.predict(X).tolist() == list(y)
+
+
+def test_a_column_of_classes_is_flattened_with_a_warning():
+    X, y = clusters()
+    with pytest.warns(UserWarning, match="column-vector y"):
+        fitted = OnlineClassifier().fit(X, y[:, None])
+    assert np.array_equal(fitted.weights_, OnlineClassifier().fit(X, y).weights_)
 
 
 def test_what_was_not_learned_is_an_error():
@@ -273,3 +347,4 @@ def test_what_was_not_learned_is_an_error():
         classifier.mean_cost(X[:1], ["RIGHT"])
     with pytest.raises(ValueError, match="not fitted yet"):
         OnlineClassifier().predict(X)
+    assert not hasattr(OnlineClassifier(), "weights_")

@@ -11,21 +11,23 @@ import math
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora.classification._file import KIND, stored_classes, stored_course, stored_settings
+from arbora.classification.classes import as_classes, classes_of, numbers_of, shown
 from arbora.classification.costs import cost_matrix
+from arbora.classification.course import OTHER, Course, Which
 from arbora.classification.rows import SparseRows, sparse_rows
-from arbora.errors import InputError, ModelError
+from arbora.errors import InputError
 from arbora.interfaces import Learner
 from arbora.learners._candidates import CandidateTrainer
-from arbora.model_file import ModelFile, read_model, write_model
+from arbora.learners._online import OnlineTrainer
+from arbora.model_file import read_model, write_model
 from arbora.problems.multiclass import MulticlassProblem
 from arbora.registry import learners
-
-KIND = "classifier"
 
 
 class OnlineClassifier:
@@ -37,7 +39,8 @@ class OnlineClassifier:
     or a matrix, `[right, other]` in the order of sorted classes. `weights`: "averaged" or "last".
     `intercept`: the value of a feature that every example has; 0: none.
 
-    Once fitted: `classes_`, `weights_` (columns, classes), `costs_`, `history_`, `n_features_in_`.
+    Once fitted: `classes_`, `weights_` (columns, classes), `costs_`, `history_` (of `partial_fit`, the last
+    pass), `n_features_in_`.
     """
 
     _estimator_type: ClassVar[str] = "classifier"
@@ -50,7 +53,7 @@ class OnlineClassifier:
         cost: Any = None,
         epochs: int = 5,
         seed: int = 0,
-        weights: Literal["averaged", "last"] = "averaged",
+        weights: Which = "averaged",
         intercept: float = 1.0,
     ) -> None:
         # Stored as given and checked by `fit`, so that copies made of parameters are equal.
@@ -65,20 +68,80 @@ class OnlineClassifier:
     # ------------------------------------------------------------ learning
 
     def fit(self, X: Any, y: Any) -> OnlineClassifier:
-        """Learn from rows `X` (see `sparse_rows`) and their classes `y`, one for each."""
+        """Learn from rows `X` (see `sparse_rows`) and their classes `y`, one for each; from nothing else."""
         rows = sparse_rows(X)
-        classes, right = numbered(y, len(rows))
+        classes, right = np.unique(classes_of(y, len(rows)), return_inverse=True)
         self._check()
         costs = cost_matrix(self.cost, classes)
-        problem = MulticlassProblem(rows.examples(float(self.intercept)), right, costs)
-        learned = self._make_learner(len(classes)).fit(problem)
-        found: NDArray[np.float32] = getattr(learned, self.weights)
+        problem = MulticlassProblem(rows.examples(float(self.intercept)), right.astype(np.int32), costs)
+        learner = self._make_learner(len(classes))
+        learned = learner.fit(problem)
+        passes = len(learned.history)
+        steps = passes * -(-len(rows) // learner.batch) if isinstance(learner, OnlineTrainer) else 0
+        self._course = Course.after(self.weights, learned.last, learned.averaged, passes=passes, steps=steps)
         self.classes_ = classes
         self.costs_ = costs
-        self.weights_ = found.reshape(-1, len(classes))
         self.history_ = learned.history
         self.n_features_in_ = rows.width
         return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> OnlineClassifier:
+        """One more pass: over these rows, with what was learned before from these or others.
+
+        `classes`: all there will ever be; needed by the first call, unless `fit` came before. As many calls
+        with the same rows as `fit` makes epochs come to the same weights. InputError where the learner needs
+        all examples at once, or keeps more than weights.
+        """
+        self._check()
+        rows = sparse_rows(X)
+        given = classes_of(y, len(rows))
+        known = self._all_classes(classes)
+        right = numbers_of(given, known)
+        learner = self._make_learner(len(known))
+        if not isinstance(learner, OnlineTrainer) or not learner.incremental:
+            able = [name for name in learners if getattr(learners.create(name), "incremental", False)]
+            raise InputError(
+                f"partial_fit: the learner {self.learner} does not learn from one example after the other; "
+                f"call `fit`, or choose one of {', '.join(able)}"
+            )
+        if self.__sklearn_is_fitted__():
+            self._require_width(rows)
+        costs = cost_matrix(self.cost, known)
+        problem = MulticlassProblem(rows.examples(float(self.intercept)), right, costs)
+        course = getattr(self, "_course", None) or Course.at_start(self.weights, problem.size)
+        course.require_open()
+        if course.size != problem.size:
+            raise InputError(
+                f"intercept: got {self.intercept!r}, but what was learned before has "
+                f"{'one' if course.size > problem.size else 'none'}; leave it as it was, or call `fit`"
+            )
+        self.history_ = (course.go_on(learner, problem, self.weights),)
+        self._course = course
+        self.classes_ = known
+        self.costs_ = costs
+        self.n_features_in_ = rows.width
+        return self
+
+    def _all_classes(self, given: Any) -> NDArray[Any]:
+        """Those of the calls before, or those that are given for the first."""
+        known: NDArray[Any] | None = getattr(self, "classes_", None)
+        if given is None:
+            if known is None:
+                raise InputError(
+                    "partial_fit: classes must be passed on the first call: all that there will ever be"
+                )
+            return known
+        found = np.unique(as_classes(given, "classes"))
+        if not len(found):
+            raise InputError("classes: expected at least one class, got none")
+        if known is None:
+            return found
+        if found.tolist() != known.tolist():
+            raise InputError(
+                f"classes: expected those of the first call, {shown(known)}, got {shown(found)}; a new "
+                "classifier learns others"
+            )
+        return known
 
     def _check(self) -> None:
         if self.weights not in ("averaged", "last"):
@@ -117,17 +180,20 @@ class OnlineClassifier:
 
     def score(self, X: Any, y: Any) -> float:
         """The share of rows whose class is found."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+        found = self.predict(X)
+        return float(np.mean(found == classes_of(y, len(found))))
 
     def mean_cost(self, X: Any, y: Any) -> float:
         """What the classes that are found cost on average; `y` holds none that was not learned."""
         found = self._scores(X).argmax(axis=1)
-        given = np.asarray(y)
-        right = np.minimum(np.searchsorted(self.classes_, given), len(self.classes_) - 1)
-        if (self.classes_[right] != given).any():
-            unseen = given[self.classes_[right] != given].tolist()[0]
-            raise InputError(f"y: expected classes that were learned, got {unseen!r}")
+        right = numbers_of(classes_of(y, len(found)), self.classes_)
         return float(self.costs_[right, found].mean())
+
+    @property
+    def weights_(self) -> NDArray[np.float32]:
+        """The weight of each class for each column, (columns, classes)."""
+        self._require_fitted()
+        return self._course.weights().reshape(-1, len(self.classes_))
 
     @property
     def coef_(self) -> NDArray[np.float32]:
@@ -146,13 +212,15 @@ class OnlineClassifier:
     def _scores(self, X: Any) -> NDArray[np.float64]:
         self._require_fitted()
         rows: SparseRows = sparse_rows(X)
+        self._require_width(rows)
+        return rows.examples(float(self.intercept)).scores(self._course.weights(), len(self.classes_), 1)
+
+    def _require_width(self, rows: SparseRows) -> None:
         if rows.width != self.n_features_in_:
             raise InputError(
                 f"X has {rows.width} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
-        flat = np.ascontiguousarray(self.weights_).reshape(-1)
-        return rows.examples(float(self.intercept)).scores(flat, len(self.classes_), 1)
 
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
@@ -160,12 +228,20 @@ class OnlineClassifier:
 
     # ------------------------------------------------------------ keeping
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to one file, whole or not at all: arrays and JSON, no code (see docs/model-file.md)."""
+    def save(self, path: str | os.PathLike[str], *, resumable: bool = False) -> None:
+        """Write it to one file, whole or not at all: arrays and JSON, no code (see docs/model-file.md).
+
+        `resumable`: with what `partial_fit` goes on from, which makes the file twice as large.
+        """
         self._require_fitted()
         settings = {**self.get_params(), "cost": None, "parameters": dict(self.parameters or {})}
         metadata = {"kind": KIND, "settings": settings, "classes": self.classes_.tolist()}
-        write_model(path, {"weights": self.weights_, "costs": self.costs_}, metadata)
+        tensors: dict[str, NDArray[Any]] = {"weights": self.weights_, "costs": self.costs_}
+        if resumable:
+            self._course.require_open()
+            metadata["course"] = {"passes": self._course.passes, "steps": self._course.steps}
+            tensors |= {which: self._course.weights(which) for which in OTHER[self._course.which]}
+        write_model(path, tensors, metadata)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> OnlineClassifier:
@@ -175,13 +251,14 @@ class OnlineClassifier:
         """
         file = read_model(path, verify=True)
         made = cls(**stored_settings(file, cls._parameter_names()))
-        classes = np.array(file.entry("classes", list))
+        classes = stored_classes(file)
+        weights = file.tensor("weights", np.float32, (None, len(classes)))
+        made._course = stored_course(file, made.weights, weights.reshape(-1))
         made.classes_ = classes
-        made.weights_ = file.tensor("weights", np.float32, (None, len(classes)))
         made.costs_ = file.tensor("costs", np.float64, (len(classes), len(classes)))
         made.cost = made.costs_
         made.history_ = ()
-        made.n_features_in_ = len(made.weights_) - (1 if made.intercept else 0)
+        made.n_features_in_ = len(weights) - (1 if made.intercept else 0)
         return made
 
     # ------------------------------------------------------------ scikit-learn's conventions
@@ -204,7 +281,7 @@ class OnlineClassifier:
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "weights_")
+        return hasattr(self, "_course")
 
     def __sklearn_tags__(self) -> Any:
         """For scikit-learn, which alone asks: a classifier of sparse and dense rows."""
@@ -225,37 +302,11 @@ class OnlineClassifier:
         return f"{type(self).__name__}({', '.join(changed)})"
 
 
-def numbered(y: Any, count: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The classes, sorted, and the number of each example's; InputError where `y` is no list of classes."""
-    if y is None:
-        raise InputError("OnlineClassifier requires y to be passed, but the target y is None")
-    given = np.asarray(y)
-    if given.shape != (count,):
-        raise InputError(f"y: expected one class for each of {count} rows, got the shape {given.shape}")
-    if given.dtype.kind == "f" and not (np.isfinite(given).all() and (given == np.round(given)).all()):
-        raise InputError(
-            "y: Unknown label type: continuous, NaN or inf; expected classes, as text or whole numbers"
-        )
-    if given.dtype.kind == "O":
-        kinds = {type(each) for each in given.tolist()}
-        if len(kinds) > 1 or not kinds <= {str, int, bool}:
-            names = ", ".join(sorted(kind.__name__ for kind in kinds))
-            raise InputError(f"y: Unknown label type: expected all text or all whole numbers, got {names}")
-    classes, right = np.unique(given, return_inverse=True)
-    return classes, right.astype(np.int32)
-
-
-def stored_settings(file: ModelFile, names: list[str]) -> dict[str, Any]:
-    """The constructor's arguments from a file; ModelError where it holds no classifier."""
-    settings = file.entry("settings", dict)
-    kind = file.entry("kind", str)
-    intercept = settings.get("intercept")
-    if kind != KIND or not isinstance(intercept, int | float) or not settings.keys() <= set(names):
-        raise ModelError(f"expected a classifier and its settings, got {kind[:40]!r}", source=file.source)
-    return settings
+class NotFittedError(InputError, AttributeError):
+    """What is asked for is only there once something was learned."""
 
 
 def not_fitted(message: str) -> Exception:
-    """scikit-learn's own error where that is at work, so that its tools recognize it; else InputError."""
+    """scikit-learn's own error where that is at work, so that its tools recognize it."""
     exceptions = sys.modules.get("sklearn.exceptions")
-    return InputError(message) if exceptions is None else exceptions.NotFittedError(message)
+    return NotFittedError(message) if exceptions is None else exceptions.NotFittedError(message)

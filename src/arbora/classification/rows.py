@@ -34,9 +34,28 @@ class SparseRows:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def take(self, rows: NDArray[Any]) -> SparseRows:
-        """Some of the rows, by number or by a mask."""
+    def __getitem__(self, key: Any) -> SparseRows:
+        """Some of the rows: by a slice, by numbers or by a mask; by one number, a single row.
+
+        `rows[key, :]` and `rows[key, ...]` are the same; columns cannot be chosen. IndexError where there is
+        no such row.
+        """
+        if isinstance(key, tuple):
+            chosen, *rest = key or (None,)
+            if len(rest) > 1 or not all(each is Ellipsis or each == slice(None) for each in rest):
+                raise InputError(f"rows: expected a choice of rows, got {key!r}; columns cannot be chosen")
+            return self[chosen]
+        if isinstance(key, int | np.integer) and not isinstance(key, bool):
+            key = [key]
+        return self.take(key)
+
+    def take(self, rows: Any) -> SparseRows:
+        """Some of the rows, by number, by a mask or by a slice."""
         chosen = np.arange(len(self))[rows]
+        if chosen.ndim != 1:
+            raise InputError(
+                f"rows: expected a slice, a list of numbers or a mask to choose rows by, got {rows!r}"
+            )
         lengths = np.diff(self.offsets)[chosen]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         places = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
@@ -53,6 +72,7 @@ def sparse_rows(X: Any) -> SparseRows:
     InputError where they have not two dimensions, no columns, or numbers that are not finite.
     """
     if isinstance(X, SparseRows):
+        require_some(*X.shape)
         return X
     if hasattr(X, "tocsr"):
         matrix = X.tocsr()
@@ -60,6 +80,8 @@ def sparse_rows(X: Any) -> SparseRows:
         count, width = matrix.shape
     else:
         array = numbers(X)
+        if array.shape == (0,):
+            require_some(0, 0)
         if array.ndim != 2:
             raise InputError(
                 f"X: expected 2 dimensions, rows and columns, got {array.ndim}. Reshape your data: "
@@ -69,17 +91,23 @@ def sparse_rows(X: Any) -> SparseRows:
         rows, columns = np.nonzero(array)
         values = array[rows, columns]
         offsets = np.searchsorted(rows, np.arange(count + 1))
-    if not count or not width:
-        what = "sample" if not count else "feature"
-        raise InputError(
-            f"X: found array with 0 {what}(s) (shape=({count}, {width})) while a minimum of 1 is required."
-        )
+    require_some(count, width)
     return SparseRows(
         np.ascontiguousarray(offsets, dtype=np.int64),
         np.ascontiguousarray(columns, dtype=np.int64),
         as_float32(values),
         int(width),
     )
+
+
+def require_some(count: int, width: int) -> None:
+    """InputError where there are no rows, or no columns."""
+    if not count or not width:
+        what, next_step = ("sample", "examples") if not count else ("feature", "features of each example")
+        raise InputError(
+            f"X: found array with 0 {what}(s) (shape=({count}, {width})) while a minimum of 1 is required. "
+            f"Give some {next_step}"
+        )
 
 
 def numbers(given: Any) -> NDArray[np.float64]:

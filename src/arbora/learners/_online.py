@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -54,6 +55,11 @@ class Trainer(Configured, ABC):
 
     def require_installed(self) -> None:
         """InputError where something that it works with is not installed; most need nothing."""
+
+    @property
+    def incremental(self) -> bool:
+        """Whether weights are all that it keeps, so that it can go on with other examples (`go_on`)."""
+        return False
 
     @abstractmethod
     def begin(self, problem: Problem) -> Run:
@@ -128,9 +134,27 @@ class OnlineTrainer(Trainer):
         """Step t, from 1: ask, change `w`, tick its average; returns the answer and whether `w` changed."""
         raise NotImplementedError
 
+    @property
+    def incremental(self) -> bool:
+        """Unless its runs are of its own making, and may keep more than weights."""
+        return type(self).begin is OnlineTrainer.begin
+
     def begin(self, problem: Problem) -> Run:
         """A run at its start: weights of zero."""
         return OnlineRun(self, problem)
+
+    def go_on(self, problem: Problem, w: Weights, *, number: int, done: int) -> Epoch:
+        """Pass `number` over examples, from 1, with weights that `done` steps on the same or others made.
+
+        The weights are changed. InputError unless it is `incremental`.
+        """
+        if not self.incremental:
+            raise InputError(
+                f"{self.name} keeps more than weights from step to step: it cannot go on with other examples"
+            )
+        require_answers(self, problem)
+        order = shuffled(len(problem), self.seed, number)
+        return timed(problem, number, lambda: OnlineRun(self, problem, w).over(order, done + 1))
 
 
 class OnlineRun:
@@ -138,19 +162,22 @@ class OnlineRun:
 
     converged = False
 
-    def __init__(self, learner: OnlineTrainer, problem: Problem) -> None:
+    def __init__(self, learner: OnlineTrainer, problem: Problem, w: Weights | None = None) -> None:
+        """`w`: weights to go on with, which are changed; None: zero."""
         self.learner = learner
         self.problem = problem
-        self.w = Weights(problem.size)
+        self.w = Weights(problem.size) if w is None else w
 
     def epoch(self, number: int) -> Tally:
         """One pass over the examples, in an order of its own."""
+        steps = -(-len(self.problem) // self.learner.batch)
+        return self.over(shuffled(len(self.problem), self.learner.seed, number), (number - 1) * steps + 1)
+
+    def over(self, order: NDArray[np.int64], first: int) -> Tally:
+        """Steps on the examples in this order; the number of the first of them."""
         tally = Tally()
         batch = self.learner.batch
-        order = shuffled(len(self.problem), self.learner.seed, number)
-        starts = range(0, len(order), batch)
-        first = (number - 1) * len(starts) + 1
-        for t, start in enumerate(starts, first):
+        for t, start in enumerate(range(0, len(order), batch), first):
             answer, changed = self.step(order[start : start + batch], t)
             tally.count(answer, changed=changed)
         return tally
@@ -208,7 +235,8 @@ class Loop:
         stopped: Literal["finished", "converged", "callback", "interrupted"] = "finished"
         try:
             while len(self.history) < self.epochs and not self._run.converged:
-                self._pass(len(self.history) + 1)
+                number = len(self.history) + 1
+                self.history.append(timed(self.problem, number, partial(self._run.epoch, number)))
                 for callback in callbacks:
                     callback(self)
             if self._run.converged:
@@ -220,16 +248,6 @@ class Loop:
         last = self.last()
         averaged = self.averaged()
         return Learned(last, averaged, tuple(self.history), stopped)
-
-    def _pass(self, number: int) -> None:
-        begin = time.perf_counter()
-        tally = self._run.epoch(number)
-        seconds = time.perf_counter() - begin
-        if isinstance(self.problem, Measured):
-            tally.measures |= self.problem.take_measures()
-        self.history.append(
-            Epoch(number, tally.loss, tally.hinge, tally.updates, seconds, dict(tally.measures))
-        )
 
     def state(self) -> State:
         """All that `fit(resume=...)` needs to go on after the last finished epoch, to the same bytes."""
@@ -273,6 +291,16 @@ class Loop:
         except KeyError as error:
             raise InputError(f"resume: the state has no entry {error}; it is not complete") from error
         self.history = history
+
+
+def timed(problem: Problem, number: int, pass_over: Callable[[], Tally]) -> Epoch:
+    """An epoch with all that is to be told of it."""
+    begin = time.perf_counter()
+    tally = pass_over()
+    seconds = time.perf_counter() - begin
+    if isinstance(problem, Measured):
+        tally.measures |= problem.take_measures()
+    return Epoch(number, tally.loss, tally.hinge, tally.updates, seconds, dict(tally.measures))
 
 
 def shuffled(count: int, seed: int, epoch: int) -> NDArray[np.int64]:
