@@ -9,8 +9,9 @@ import pytest
 from graph_toys import check_probabilities, config, treebank
 from typer.testing import CliRunner
 
-from arbora._ranked import RankedTrees
+from arbora._ranked import Asked, Known, RankedTrees, judge
 from arbora.cli.main import app
+from arbora.confidence import Temperatures
 from arbora.data.tree import Tree
 from arbora.errors import InputError, NoTreeError
 from arbora.parser import Parser
@@ -86,8 +87,12 @@ def test_k_best_trees(trained):
     assert len(found) == 8
     assert len({tree.heads for tree in found}) == 8
     shares = [tree.probability for tree in found]
-    assert shares == sorted(shares, reverse=True)
+    assert shares[1:] == sorted(shares[1:], reverse=True)
     assert sum(shares) <= 1.0 + 1e-9
+    sentences = list(DEV.sentences())[:20]
+    for each, own in zip(sentences, trained.parser.parse(sentences), strict=True):
+        first = trained.parser.kbest(each, 3)[0]
+        assert (first.heads, first.deprels) == (own.heads, own.deprels)
 
 
 def test_minimum_risk_and_given_heads(trained):
@@ -130,6 +135,23 @@ def test_a_list_of_trees_by_hand():
     assert trees.label_table(np.array([2, 0]), 0.5, 2)[0] == pytest.approx(
         [e * e / (e * e + 1), 1 / (e * e + 1)]
     )
+
+
+def test_the_parsers_own_tree_stands_first_by_hand():
+    """With its own labels, whatever the scores say of others."""
+    trees = RankedTrees(
+        np.array([1.0, 5.0, 3.0, 0.0]),
+        np.array([[2, 0], [0, 1], [2, 0], [0, 0]], dtype=np.int32),
+        np.array([[0, 1], [1, 1], [1, 1], [0, 0]], dtype=np.int32),
+    )
+    known = Known(np.full(2, -1, dtype=np.int32), np.full(2, -1, dtype=np.int32))
+    asked = Asked("argmax", 3, Temperatures(), False, False, 2, "projective", "multi")
+    found = judge([trees], [known], asked)
+    assert found.heads.tolist() == [2, 0, 0, 1, 0, 0]
+    assert found.labels.tolist() == [0, 1, 1, 1, 0, 0]
+    assert found.scores.tolist() == [1.0, 5.0, 0.0]
+    exponentials = np.exp([3.0, 5.0, 0.0])  # of a tree its best labelling counts
+    assert np.exp(found.log_probabilities) == pytest.approx(exponentials / exponentials.sum())
 
 
 def test_crossing_arcs_by_marks_in_labels():

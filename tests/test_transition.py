@@ -111,7 +111,24 @@ def test_k_best_trees(trained):
     assert 2 <= len(found) <= 8
     assert len({tree.heads for tree in found}) == len(found)
     shares = [tree.probability for tree in found]
-    assert shares == sorted(shares, reverse=True)
+    assert shares[1:] == sorted(shares[1:], reverse=True)
+    assert sum(shares) <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("keep_heads", [False, True])
+def test_the_first_of_the_k_best_is_the_parsers_own(trained, keep_heads):
+    sentences = list(DEV.sentences())
+    parsed = trained.parser.parse(sentences, keep_heads=keep_heads)
+    for sentence, own in zip(sentences, parsed, strict=True):
+        for k in (1, 4):
+            first = trained.parser.kbest(sentence, k, keep_heads=keep_heads)[0]
+            assert (first.heads, first.deprels) == (own.heads, own.deprels)
+
+
+def test_a_greedy_parser_stands_by_its_tree(greedy):
+    """Also where its list has trees of greater score, which it never saw when it went its way."""
+    shares = [[tree.probability for tree in greedy.parser.kbest(s, 8)] for s in DEV.sentences()]
+    assert any(of_one[0] < max(of_one) for of_one in shares)
 
 
 def test_given_heads_are_kept(trained):

@@ -136,9 +136,12 @@ def _chosen(
     """Heads of the trees asked for, P of each, its place in the list (-1: none) and its score."""
     first = trees.distinct
     if asked.k:
-        picked = first[: asked.k]
+        # The parser's own tree, as it labels it, then the others; search in lists may find better ones.
+        own = next(g for g, i in enumerate(first) if np.array_equal(trees.heads[i], trees.heads[0]))
+        ranks = [own, *(g for g in range(len(first)) if g != own)][: asked.k]
+        picked = [0, *(first[g] for g in ranks[1:])]
         scores = trees.scores[picked] / asked.temperatures.trees
-        return trees.heads[picked], shares[: asked.k], picked, scores
+        return trees.heads[picked], shares[ranks], picked, scores
     if asked.decode == "argmax":
         heads = trees.heads[0]
     elif asked.decode == "given":

@@ -282,7 +282,8 @@ class TreeParser(Reloaded, Generic[P]):
     def kbest(self, sentence: Sentence | Sequence[str], k: int, *, keep_heads: bool = False) -> list[Parsed]:
         """The k most probable trees (1 <= k <= 1000), best first; all of them where fewer exist.
 
-        `keep_heads`: of those trees that have the heads that the sentence has, see `parse`.
+        The first is what `parse` gives: of parsers that search with a beam, even where others are more
+        probable. `keep_heads`: of those trees that have the heads that the sentence has, see `parse`.
         Not for second-order parsers of crossing trees, whose best trees are not known: InputError.
         """
         check_count(k)
