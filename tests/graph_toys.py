@@ -56,10 +56,9 @@ def scorer(columns, **options):
 def config(*, epochs=3, **options):
     """A training of little size; `epochs` of the learner for trees."""
     parameters = {"epochs": epochs, **options.pop("parameters", {})}
-    pruner = options.pop("pruner_settings", PrunerSettings(bits=10, keep=4))
-    return TrainConfig(
-        **{"tree_bits": BITS, "label_bits": BITS, **options}, parameters=parameters, pruner_settings=pruner
-    )
+    if options.get("parser") != "transition":
+        options.setdefault("pruner_settings", PrunerSettings(bits=10, keep=4))
+    return TrainConfig(**{"tree_bits": BITS, "label_bits": BITS, **options}, parameters=parameters)
 
 
 def check_probabilities(parser, sentences):

@@ -23,7 +23,7 @@ from arbora.model_file import read_model, write_model
 from arbora.parser import Parser
 from arbora.problems import GraphProblem
 from arbora.registry import features, learners
-from arbora.scorers import CubeSettings, GraphSettings, LinearScorer
+from arbora.scorers import CubeSettings, GraphSettings, LinearScorer, TransitionSettings
 from arbora.train import train
 
 TRAIN, DEV = treebank(60, seed=1, nonprojective=0.2), treebank(16, seed=2, nonprojective=0.2)
@@ -121,6 +121,17 @@ def test_a_guide_that_chose_projective_trees_on_dev_is_trained_so(tmp_path):
     given.about["config"]["decode"] = "auto"
     given.save(tmp_path / "m")
     assert Guide.load(str(tmp_path / "m")).config.decode == "projective"
+
+
+def test_settings_that_do_nothing_are_passed_over_in_what_a_guide_tells(tmp_path):
+    """Models of earlier versions say what these were decided to be; one cannot ask for them any more."""
+    search = TransitionSettings(beam=2)
+    given = train(TRAIN, config=config(epochs=1, parser="transition", transition=search)).parser
+    given.about["config"]["transition"]["oracle"] = "dynamic"
+    given.about["config"]["pruner_settings"]["rule"] = "margin"
+    given.save(tmp_path / "m")
+    loaded = Guide.load(str(tmp_path / "m")).config
+    assert loaded.transition.oracle == loaded.pruner_settings.rule == "auto"
 
 
 # Training

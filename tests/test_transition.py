@@ -13,6 +13,7 @@ from arbora.data.tree import Tree
 from arbora.errors import InputError, ModelError, NoTreeError
 from arbora.model_file import read_model, write_model
 from arbora.parser import Parser
+from arbora.pruner import PrunerSettings
 from arbora.scorers import TransitionSettings
 from arbora.train import train
 
@@ -221,6 +222,18 @@ def test_training_goes_on_from_a_checkpoint(greedy, tmp_path):
         ),
         ({"labels": "staged"}, 'labels: expected joint or none with parser = "transition"'),
         ({"grandparents": False}, "grandparents: does nothing here; it needs order 2 or 3"),
+        (
+            {"search": {"beam": 4, "oracle": "static"}},
+            "transition.oracle: does nothing here; it needs a parser without a beam",
+        ),
+        (
+            {"pruner_settings": PrunerSettings(rule="margin")},
+            'pruner_settings.rule: does nothing here; it needs parser = "graph" or "cube"',
+        ),
+        (
+            {"pruner_settings": PrunerSettings(rule="auto", keep=4)},
+            'pruner_settings.keep: does nothing here; it needs parser = "graph" or "cube"',
+        ),
         (
             {"search": {"update": "early"}},
             "transition.update: does nothing here; it needs a beam",

@@ -106,7 +106,7 @@ def _config_of(parser: Parser, path: str) -> TrainConfig:
     given = parser.about.get("config")
     if not isinstance(given, dict):
         raise InputError(f"stack: {path} does not say how it was trained, so that it can be done again")
-    config = from_dict(TrainConfig, given, source=f"stack: {path}")
+    config = from_dict(TrainConfig, _with_effect(given), source=f"stack: {path}")
     # With dev, the guide chose its epoch and its trees; parts of the treebank are trained without one.
     parameters: dict[str, Any] = dict(config.parameters)
     kept = [r["epoch"] for r in _reports(parser) if r["stage"] == "tree" and r["best"]]
@@ -115,6 +115,17 @@ def _config_of(parser: Parser, path: str) -> TrainConfig:
     if config.decode != "same":
         config = replace(config, decode="projective" if parser.settings.trees == "projective" else "same")
     return replace(config, parameters=parameters)
+
+
+def _with_effect(given: dict[str, Any]) -> dict[str, Any]:
+    """Without settings that do nothing: models of earlier versions say what these were decided to be."""
+    found = dict(given)
+    if found.get("parser") == "transition":
+        found.pop("pruner_settings", None)
+    search = found.get("transition")
+    if isinstance(search, dict) and search.get("beam") != 1:
+        found["transition"] = {name: value for name, value in search.items() if name != "oracle"}
+    return found
 
 
 def _reports(parser: Parser) -> list[dict[str, Any]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -56,7 +57,7 @@ class TrainConfig:
     label_bits: int = 22
     pruner: bool | Literal["auto"] = "auto"
     """auto: yes; transition parsers have none."""
-    pruner_settings: PrunerSettings = field(default_factory=lambda: PrunerSettings(rule="auto"))
+    pruner_settings: PrunerSettings = field(default_factory=lambda: PRUNER_SETTINGS)
     cube: CubeSettings = field(default_factory=CubeSettings)
     update: Update | Literal["auto"] = "auto"
     """Of cube pruning: where in a tree weights are updated when search has gone wrong; auto: p-max."""
@@ -176,6 +177,14 @@ class TrainConfig:
         return f"parameters.{name}" if name in known else None
 
 
+PRUNER_SETTINGS = PrunerSettings(rule="auto")
+
+
+def _is_changed(config: TrainConfig, name: str) -> bool:
+    """Whether a setting of the pruner is given."""
+    return bool(getattr(config.pruner_settings, name) != getattr(PRUNER_SETTINGS, name))
+
+
 WITHOUT_EFFECT: tuple[tuple[str, str, Callable[[TrainConfig], bool], Callable[[TrainConfig], bool]], ...] = (
     (
         "encoding",
@@ -200,6 +209,21 @@ WITHOUT_EFFECT: tuple[tuple[str, str, Callable[[TrainConfig], bool], Callable[[T
         "a beam, transition.beam above 1; without one every move is learned",
         lambda c: c.transition.update != TransitionSettings.update,
         lambda c: c.transition.beam > 1,
+    ),
+    (
+        "transition.oracle",
+        "a parser without a beam, transition.beam = 1; with one, whole sequences of moves are learned",
+        lambda c: c.transition.oracle != TransitionSettings.oracle,
+        lambda c: c.transition.beam == 1,
+    ),
+    *(
+        (
+            f"pruner_settings.{setting.name}",
+            'parser = "graph" or "cube"; transition parsers have no pruner',
+            partial(_is_changed, name=setting.name),
+            lambda c: c.parser != "transition",
+        )
+        for setting in fields(PrunerSettings)
     ),
     (
         "transition.most_labels",
@@ -349,7 +373,8 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     if config.roots == "auto":
         pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
     trees, order = (pick.get(name, getattr(config, name)) for name in ("trees", "order"))
-    pick["pruner_settings"] = config.pruner_settings.resolved(trees, order)
+    if config.parser != "transition":
+        pick["pruner_settings"] = config.pruner_settings.resolved(trees, order)
     pick["parameters"] = chosen_learner(config).settings()
     resolved = replace(config, **pick)
     _check_contexts(resolved)

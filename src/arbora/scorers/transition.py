@@ -41,7 +41,7 @@ class TransitionSettings:
     """With a beam: after how many steps of training the right sequence is held against the one found."""
     oracle: Oracle | Literal["auto"] = "auto"
     """Without: dynamic: training goes its own ways; static: those of the right trees. auto: dynamic with the
-    system arc-eager, which alone has such an oracle."""
+    system arc-eager, which alone has such an oracle, else static; with a beam it does nothing."""
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -71,7 +71,7 @@ class TransitionSettings:
     def resolved(self) -> TransitionSettings:
         """With what is `auto` decided."""
         oracle, width = self.oracle, self.training_beam
-        if oracle == "auto":
+        if oracle == "auto" and self.beam == 1:
             oracle = "dynamic" if self.system == "arc-eager" else "static"
         if width == "auto":
             width = min(self.beam, TRAINING_BEAM)
