@@ -33,6 +33,7 @@ CROSSING_SHARE = 0.005
 """With `trees="auto"`: above this share of crossing arcs, trees may cross."""
 ROOTS_SHARE = 0.005
 """With `roots="auto"`: above this share of sentences with several roots, trees may have several."""
+PRUNER_SETTINGS = PrunerSettings(rule="auto")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,9 +176,6 @@ class TrainConfig:
         factories: list[Any] = [learners.factory(learner) for learner in learners]
         known = {parameter.name for factory in factories for parameter in factory.parameters()}
         return f"parameters.{name}" if name in known else None
-
-
-PRUNER_SETTINGS = PrunerSettings(rule="auto")
 
 
 def _is_changed(config: TrainConfig, name: str) -> bool:
