@@ -58,6 +58,23 @@ def test_arrays_matrices_and_rows_give_the_same():
         assert np.array_equal(classifier.predict(each), fitted[0].predict(X))
 
 
+@pytest.mark.parametrize(("name", "prior"), [(n, p) for n in ("spv", "mec") for p in ("gauss", "laplace")])
+def test_learners_with_a_prior_learn_many_classes_unless_told_otherwise(name, prior):
+    """Of all classes, most are far away; a prior must not take them down with those that are near."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 20, 600)
+    rows = hashed_rows([[f"hint={c}" if rng.random() < 0.9 else "none", f"any={rng.integers(9)}"] for c in y])
+    fitted = OnlineClassifier(name, parameters={"prior": prior}).fit(rows, y)
+    assert fitted.score(rows, y) > 0.85
+
+
+def test_a_prior_that_lets_nothing_be_learned_is_told():
+    X, y = clusters()
+    for name in ("spv", "mec"):
+        with pytest.warns(UserWarning, match=rf"nothing was learned: {name} with gamma = 1e\+06 .* 0\.01"):
+            OnlineClassifier(name, parameters={"gamma": 1e6, "prior": "laplace"}).fit(X, y)
+
+
 def test_one_seed_gives_one_classifier():
     X, y = clusters()
     first, again, other = (OnlineClassifier(seed=seed).fit(X, y).weights_ for seed in (0, 0, 1))
@@ -258,8 +275,8 @@ def test_copies_and_pickles():
 
 
 def test_parameters_are_named_and_changed():
-    classifier = OnlineClassifier("mira", parameters={"C": 0.1})
-    assert repr(classifier) == "OnlineClassifier(learner='mira', parameters={'C': 0.1})"
+    classifier = OnlineClassifier("pegasos", parameters={"lam": 0.1})
+    assert repr(classifier) == "OnlineClassifier(learner='pegasos', parameters={'lam': 0.1})"
     assert classifier.set_params(epochs=7).get_params()["epochs"] == 7
     with pytest.raises(InputError, match="unknown parameter 'epoch' of OnlineClassifier; known: learner"):
         classifier.set_params(epoch=3)
@@ -277,7 +294,10 @@ def test_learners_gives_the_same_names():
     [
         ({"learner": "mek"}, "unknown learner 'mek'; did you mean 'mec'"),
         ({"learner": "exponentiated_gradient"}, "needs cost_augmented, arc_marginals"),
-        ({"parameters": {"gama": 1.0}}, "unknown parameter of mec 'gama'; did you mean 'gamma'"),
+        (
+            {"learner": "mec", "parameters": {"gama": 1.0}},
+            "unknown parameter of mec 'gama'; did you mean 'gamma'",
+        ),
         ({"parameters": {"epochs": 1}}, "epochs is a parameter of the classifier itself"),
         ({"weights": "lst"}, "weights: expected averaged or last, got 'lst'"),
         ({"epochs": 0}, "epochs must be"),

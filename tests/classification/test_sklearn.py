@@ -26,7 +26,7 @@ from arbora.classification import OnlineClassifier, SparseRows, hashed_rows, qua
 with warnings.catch_warnings():
     # That it does not inherit from scikit-learn's own base is meant so: scikit-learn is no dependency.
     warnings.simplefilter("ignore")
-    each_check = parametrize_with_checks([OnlineClassifier(epochs=3)])
+    each_check = parametrize_with_checks([OnlineClassifier(epochs=3), OnlineClassifier("mec", epochs=3)])
 
 
 @pytest.mark.filterwarnings("default")
@@ -42,7 +42,7 @@ def test_clones_grids_and_pipelines():
     classifier = OnlineClassifier("spv", parameters={"gamma": 2.0}, cost=1.0 - np.eye(3))
     assert is_classifier(classifier)
     assert clone(classifier).get_params().keys() == classifier.get_params().keys()
-    grid = GridSearchCV(OnlineClassifier(), {"parameters": [{"gamma": 1.0}, {"gamma": 1e9}]}, cv=3)
+    grid = GridSearchCV(OnlineClassifier("mec"), {"parameters": [{"gamma": 1.0}, {"gamma": 1e9}]}, cv=3)
     searched = make_pipeline(MaxAbsScaler(), grid).fit(X, y)
     assert grid.best_params_ == {"parameters": {"gamma": 1.0}}
     assert searched.score(X, y) == 1.0
