@@ -215,10 +215,14 @@ def test_quantized_models_are_smaller(parser, tmp_path):
 
 def test_another_kind_of_file_is_no_parser(parser, tmp_path):
     write_model(tmp_path / "model", {"tree": np.zeros(4, dtype=np.float32)}, {"kind": "tagger", "hash": 1})
-    with pytest.raises(ModelError, match="expected a model of kind 'graph-parser'"):
+    with pytest.raises(
+        ModelError, match="expected a parser, as `arbora train` writes it, got 'tagger'; the file is damaged"
+    ):
         Parser.load(tmp_path / "model")
     write_model(tmp_path / "model", {}, {"kind": "graph-parser", "hash": 2})
-    with pytest.raises(ModelError, match="hash version 1, got 'graph-parser' with 2"):
+    with pytest.raises(
+        ModelError, match="hash: expected version 1, got 2; the parser is of another version of Arbora"
+    ):
         Parser.load(tmp_path / "model")
     with pytest.raises(ModelError, match="no such file"):
         Parser.load(tmp_path / "nothing")

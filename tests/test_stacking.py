@@ -385,7 +385,7 @@ DAMAGES = {
     ),
     "no mapping": (lambda m, t: m.update(guide=[1]), "expected 'guide' of type dict, got list"),
     "a guide's guide": (lambda m, t: m["guide"].update(guide=dict(m["guide"])), "a parser that has no guide"),
-    "kind": (lambda m, t: m["guide"].update(kind="tagger"), "expected a model of kind 'graph-parser'"),
+    "kind": (lambda m, t: m["guide"].update(kind="tagger"), "expected a parser, as `arbora train`"),
     "weights": (lambda m, t: t.pop("guide/tree"), "expected a tensor 'tree'"),
     "labels": (lambda m, t: m["guide"].update(labels=["a", "a"]), "labels: expected texts that are all diff"),
 }

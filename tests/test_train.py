@@ -407,7 +407,7 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path):
     assert path.read_bytes() == before
     trained = train(TRAIN, DEV, config=config())
     trained.parser.save(path)
-    with pytest.raises(ModelError, match="expected a checkpoint of a training, got another kind of file"):
+    with pytest.raises(ModelError, match=r"a checkpoint of a training, got a parser; `arbora\.load`"):
         train(TRAIN, DEV, config=config(), checkpoint=path, resume=True)
 
 

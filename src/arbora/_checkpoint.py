@@ -71,10 +71,7 @@ class Checkpoint:
         """What the file holds; ModelError where it is of another training."""
         assert self.path is not None
         file = read_model(self.path, verify=True)
-        if file.entry("kind", str) != KIND:
-            raise ModelError(
-                "expected a checkpoint of a training, got another kind of file", source=file.source
-            )
+        file.require_kind(KIND, "a checkpoint of a training")
         theirs = file.entry("training", dict)
         changed = "; ".join(_changes(theirs, self._training))
         if changed:

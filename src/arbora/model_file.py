@@ -44,6 +44,15 @@ FORMAT = 1
 DOCUMENT = "arbora"  # the key of our JSON document among the container's metadata
 MAX_DEPTH = 100
 
+KINDS = {
+    "graph-parser": "a parser; `arbora.load` reads it",
+    "induced-parser": "a parser that was learned without a treebank; `arbora.load` reads it",
+    "pipeline": "a parser with what makes words of text; `arbora.load` reads it",
+    "classifier": "a classifier; `arbora.learners.OnlineClassifier.load` reads it",
+    "checkpoint": "a training that has not ended; `arbora train --resume` goes on with it",
+}
+"""What files of Arbora are, by the kind that their metadata says, and who reads them."""
+
 T = TypeVar("T")
 
 
@@ -69,6 +78,13 @@ class ModelFile:
             f"metadata: expected {name!r} of type {kind.__name__}, got {found}; is it a model of this kind?",
             source=self.source,
         )
+
+    def require_kind(self, kind: str, wanted: str) -> None:
+        """ModelError unless the metadata says that it is of this kind; `wanted`: what that is, in words."""
+        found = self.entry("kind", str)
+        if found != kind:
+            other = f"{found[:40]!r}; the file is damaged or from another version"
+            raise ModelError(f"expected {wanted}, got {KINDS.get(found, other)}", source=self.source)
 
     def part(self, name: str) -> ModelFile:
         """One part of a file of several: its own metadata, and the tensors whose names begin `{name}/`."""

@@ -291,11 +291,11 @@ class Parser(TreeParser[Encoded]):
     @classmethod
     def from_file(cls, file: ModelFile) -> Parser:
         """The parser in a file, or in a part of one, that is read already."""
-        if file.entry("kind", str) != KIND or file.entry("hash", int) != HASH_VERSION:
+        file.require_kind(KIND, "a parser, as `arbora train` writes it")
+        if file.entry("hash", int) != HASH_VERSION:
             raise ModelError(
-                f"expected a model of kind {KIND!r} with hash version {HASH_VERSION}, got "
-                f"{str(file.metadata['kind'])[:40]!r} with {str(file.metadata.get('hash'))[:40]}; it is of "
-                "another version",
+                f"hash: expected version {HASH_VERSION}, got {str(file.metadata['hash'])[:40]}; the parser "
+                "is of another version of Arbora: train it again",
                 source=file.source,
             )
         try:

@@ -248,9 +248,10 @@ def test_another_file_is_not_loaded(tmp_path):
     path.write_bytes(b"nothing of the kind")
     with pytest.raises(ModelError):
         OnlineClassifier.load(path)
-    write_model(path, {}, {"kind": "parser", "settings": {"intercept": 1.0}, "classes": []})
+    write_model(path, {}, {"kind": "graph-parser", "settings": {"intercept": 1.0}, "classes": []})
     with pytest.raises(
-        ModelError, match=r"expected a classifier.* got a file of the kind 'parser'; `arbora.load`"
+        ModelError,
+        match=r"a classifier, as `OnlineClassifier\.save` writes it, got a parser; `arbora\.load` reads it",
     ):
         OnlineClassifier.load(path)
     settings = {"intercept": 1.0, "weights": "averaged"}

@@ -17,7 +17,7 @@ KIND = "classifier"
 
 def stored_settings(file: ModelFile, names: list[str]) -> dict[str, Any]:
     """The constructor's arguments from a file; ModelError where it holds no classifier."""
-    require_kind(file)
+    file.require_kind(KIND, "a classifier, as `OnlineClassifier.save` writes it")
     settings = file.entry("settings", dict)
     intercept, weights = settings.get("intercept"), settings.get("weights")
     if not isinstance(intercept, int | float) or weights not in OTHER or not settings.keys() <= set(names):
@@ -26,17 +26,6 @@ def stored_settings(file: ModelFile, names: list[str]) -> dict[str, Any]:
             source=file.source,
         )
     return settings
-
-
-def require_kind(file: ModelFile) -> None:
-    """ModelError where it holds something else."""
-    kind = file.entry("kind", str)
-    if kind != KIND:
-        raise ModelError(
-            f"expected a classifier, as OnlineClassifier.save writes it, got a file of the kind "
-            f"{kind[:40]!r}; `arbora.load` reads parsers, and `arbora info FILE` says what it is",
-            source=file.source,
-        )
 
 
 def stored_classes(file: ModelFile) -> NDArray[Any]:

@@ -245,7 +245,8 @@ class OnlineClassifier:
         `resumable`: with what `partial_fit` goes on from, which makes the file twice as large.
         """
         self._require_fitted()
-        settings = {**self.get_params(), "cost": None, "parameters": dict(self.parameters or {})}
+        settings = {**self.get_params(), "parameters": dict(self.parameters or {})}
+        del settings["cost"]  # a matrix by now, among the arrays
         metadata = {"kind": KIND, "settings": settings, "classes": self.classes_.tolist()}
         tensors: dict[str, NDArray[Any]] = {"weights": self.weights_, "costs": self.costs_}
         if resumable:

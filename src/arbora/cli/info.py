@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from arbora.bundled import BUNDLED, find_model, is_bundled
+from arbora.cli.classifiers import about_classifier, flat, is_classifier, named
 from arbora.cli.files import counted, existing_model, session
 from arbora.cli.list import (
     describe_family,
@@ -52,7 +53,6 @@ COUNTED = {
 
 
 MAIN_SETTINGS = ("parser", "trees", "roots", "order", "labels", "features", "learner")
-MOST_NAMES = 20
 
 
 class ThingOrModel(TyperGroup):
@@ -280,7 +280,12 @@ def _tables(
     """What people read of a model file: headings and rows."""
     rows = [("version", file.arbora_version), ("format", str(file.format)), ("bytes", f"{size:,}")]
     rows += [("checksum", "right")] if checked else []
-    known = [("kind", _kind(file.metadata)), *rows, *_about(file.metadata, everything)]
+    told = (
+        about_classifier(file, everything)
+        if is_classifier(file.metadata)
+        else _about(file.metadata, everything)
+    )
+    known = [("kind", _kind(file.metadata)), *rows, *told]
     yield ("model", path), known
     parts = file.metadata.get("parts")
     if isinstance(parts, Mapping):
@@ -290,7 +295,8 @@ def _tables(
     if guide := _guide(file.metadata):
         yield ("guide", ""), list(_about(guide, everything))
     if not everything:
-        yield ("more", f"--all: every setting, all labels, {counted(len(file.tensors), 'array')}"), []
+        names = "classes" if is_classifier(file.metadata) else "labels"
+        yield ("more", f"--all: every setting, all {names}, {counted(len(file.tensors), 'array')}"), []
         return
     arrays = [
         (name, str(array.dtype), f"{array.size:,}", f"{array.nbytes:,}")
@@ -355,18 +361,18 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
     about = metadata.get("about")
     config = about.get("config") if isinstance(about, Mapping) else None
     if everything:
-        yield from _flat(metadata.get("settings"), "settings")
+        yield from flat(metadata.get("settings"), "settings")
     elif isinstance(metadata.get("settings"), Mapping):
         chosen = {**(config if isinstance(config, Mapping) else {}), **metadata["settings"]}
         chosen["parser"] = _search(metadata)
         if metadata.get("transition") is not None:
             chosen.pop("order", None)  # which only parts of trees have
         yield "settings", ", ".join(f"{name} {chosen[name]}" for name in MAIN_SETTINGS if name in chosen)
-    yield from _flat(metadata.get("cube"), "cube")
-    yield from _flat(metadata.get("transition"), "transition")
+    yield from flat(metadata.get("cube"), "cube")
+    yield from flat(metadata.get("transition"), "transition")
     if isinstance(metadata.get("pruner"), Mapping):
         yield "pruner", ", ".join(f"{name} {value}" for name, value in metadata["pruner"].items())
-    yield from _flat(metadata.get("lifts"), "lifts")
+    yield from flat(metadata.get("lifts"), "lifts")
     if isinstance(about, Mapping):
         yield from _induced(about)
         scores = about.get("dev")
@@ -385,14 +391,13 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
             yield "epochs", _epochs(epochs)
         yield from _data(about.get("data"))
         if everything:
-            yield from _flat(config, "config")
+            yield from flat(config, "config")
     if isinstance(metadata.get("columns"), list):
         yield "columns", " ".join(["form", *map(str, metadata["columns"])])
     for name in ("tags", "labels"):
         names = metadata.get(name)
         if isinstance(names, list):
-            shown = names if everything or len(names) <= MOST_NAMES else [*names[:MOST_NAMES], "..."]
-            yield name, f"{len(names)}: {' '.join(map(str, shown))}"
+            yield name, named(names, everything)
 
 
 def _induced(about: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -446,13 +451,3 @@ def _data(treebanks: object) -> Iterator[tuple[str, str]]:
             yield "data", clean(str(treebank.get("name")))
             for name in ("licence", "attribution"):
                 yield name, clean(str(treebank.get(name) or "not known"))
-
-
-def _flat(table: object, prefix: str) -> Iterator[tuple[str, str]]:
-    if not isinstance(table, Mapping):
-        return
-    for name, value in table.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}.{name}")
-        else:
-            yield f"{prefix}.{name}", str(value).lower() if isinstance(value, bool) else str(value)

@@ -240,6 +240,7 @@ class InducedParser(TreeParser[TagSentences]):
     @classmethod
     def from_file(cls, file: ModelFile) -> InducedParser:
         """The parser in a file, or in a part of one, that is read already."""
+        file.require_kind(KIND, "a parser, as `arbora induce` writes it")
         kinds, kind = _models(), file.entry("model", str)
         tags, trees, roots = file.entry("tags", list), file.entry("trees", str), file.entry("roots", str)
         good = all(isinstance(tag, str) and tag for tag in tags) and len(set(tags)) == len(tags)

@@ -25,7 +25,7 @@ from arbora.data.columns import Columns, TextColumn, columns_of
 from arbora.data.encode import filled
 from arbora.data.sentence import Sentence
 from arbora.distribution import TreeDistribution
-from arbora.errors import InputError, ModelError
+from arbora.errors import InputError
 from arbora.model_file import ModelFile, read_model, write_model
 from arbora.parser import read_parser
 from arbora.pipeline.lemmatizer import Lemmatizer
@@ -216,12 +216,7 @@ class Pipeline(Reloaded):
                 name: parser.about[name] for name in ("dev", "data") if name in parser.about
             }
             return cls(parser=parser, about=about, source=file.source).remember(file)
-        if file.entry("kind", str) != KIND:
-            raise ModelError(
-                f"expected a model of kind {KIND!r}, got {str(file.metadata['kind'])[:40]!r}; it is of "
-                "another version",
-                source=file.source,
-            )
+        file.require_kind(KIND, "a model, as `arbora train` writes it")
         pipeline = cls(
             parser=read_parser(file.part("parser")),
             segmenter=_read_part(file, "segmenter", Segmenter.from_parts),
