@@ -198,6 +198,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
     },
     "induce": {
         "_stages",
+        "_texts",
         "config",
         "data",
         "errors",
@@ -217,6 +218,7 @@ MAY_IMPORT: dict[str, set[str] | None] = {
         "_core",
         "_given",
         "_question",
+        "_texts",
         "_tree_parser",
         "confidence",
         "data",

@@ -8,6 +8,7 @@ import pytest
 from arbora import load, train
 from arbora._stages import Silent
 from arbora.data.columns import columns_of
+from arbora.data.sentence import Sentence
 from arbora.data.synthetic import generate
 from arbora.errors import DataError, InputError
 from arbora.induce import ClassSettings, InduceConfig, induce, with_classes
@@ -187,14 +188,39 @@ def test_rules_that_are_not_about_the_text_are_told(tmp_path, caplog):
     path, noted = tmp_path / "mine.txt", Noted()
     path.write_text("verb -> noun")
     found = induce(SENTENCES, config=quick(rules=str(path)), observer=noted)
-    assert "rules: 0 of 1 pairs are of tags that the text has" in noted.notes
+    assert "rules: 0 of 1 pair are of tags that the text has" in noted.notes
     assert "no rule is about the tags of this text (ADJ" in caplog.text
     without = induce(SENTENCES, config=quick(rules="none"))
     assert found.best.objective == without.best.objective
+
+
+def test_one_of_each_is_told_as_one():
+    sentence = Sentence.from_lists(["dog", "cat"], upos=["NOUN", "NOUN"])
+    noted = Noted()
+    found = induce([sentence], config=quick(longest=2), observer=noted)
+    told = "crfae: learns from 1 of 1 sentence, those of at most 2 words, with 1 tag"
+    assert noted.notes[:2] == [told, "rules: 1 of 45 pairs is of tags that the text has"]
+    assert repr(found.pipeline.parser).endswith(", 1 tag>")
+
+
+def test_classes_are_for_words_without_tags():
+    with pytest.raises(
+        InputError, match=r"classes\.rounds: does nothing here; .* got tags of 1,205 of 1,205 words"
+    ):
+        induce(SENTENCES, config=quick(classes=ClassSettings(rounds=3)))
+
+
+def test_sentences_of_a_single_word_are_told(caplog):
+    words = [Sentence.from_lists([word], upos=["NOUN"]) for word in ("dog", "cat", "sleeps", "runs")]
+    induce(words, config=quick())
+    assert "4 of 4 sentences to learn from have a single word" in caplog.text
+    caplog.clear()
+    induce([*words[:1], *SENTENCES[:20]], config=quick())
+    assert "single word" not in caplog.text
 
 
 def test_words_without_a_tag_among_others_are_told():
     some = [replace(SENTENCES[0], upos=("_", *SENTENCES[0].upos[1:])), *SENTENCES[1:]]
     noted = Noted()
     induce(some, config=quick(), observer=noted)
-    assert any(note.startswith("1 of ") and "have no UPOS tag" in note for note in noted.notes)
+    assert any(note.startswith("1 of ") and "has no UPOS tag" in note for note in noted.notes)

@@ -1,4 +1,4 @@
-"""Scores as people read them."""
+"""Scores and numbers as people read them."""
 
 from __future__ import annotations
 
@@ -8,3 +8,8 @@ from collections.abc import Mapping
 def show_scores(scores: Mapping[str, float]) -> str:
     """`LAS 85.10, UAS 88.02`."""
     return ", ".join(f"{name.upper()} {value:.2f}" for name, value in scores.items())
+
+
+def counted(number: int, noun: str, several: str | None = None) -> str:
+    """`1 sentence`, `2 sentences`; `several`: more than one, where that is not the noun with an s."""
+    return f"{number:,} {noun if number == 1 else several or noun + 's'}"

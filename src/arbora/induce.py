@@ -11,13 +11,14 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora._stages import EpochReport, Observer, Silent
+from arbora._texts import counted
 from arbora.config import from_dict, to_dict
 from arbora.data.columns import Columns
 from arbora.data.encode import filled, numbers_of
@@ -43,6 +44,8 @@ logger = logging.getLogger("arbora")
 NO_RULES = "none"
 COMPARED = 2000
 """Sentences that restarts are compared on."""
+SINGLE_SHARE = 0.75
+"""Above this share of sentences of a single word, something is wrong with the text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +160,8 @@ def induce(
     columns = gather(treebank, check_words)
     check_words(columns)
     has_classes = not filled(columns, "upos")
+    if not has_classes:
+        _check_classes(settings.classes, columns)
     if has_classes:
         columns = with_classes(columns, settings.classes, settings.seed, told)
         rules = _rules_of_tags(rules, told)
@@ -170,9 +175,10 @@ def induce(
             source=columns.source,
         )
     told.note(
-        f"{settings.model}: learns from {len(corpus):,} of {len(columns):,} sentences, those of at most "
-        f"{settings.longest} words, with {len(corpus.tags)} tags"
+        f"{settings.model}: learns from {len(corpus):,} of {counted(len(columns), 'sentence')}, those of at "
+        f"most {counted(settings.longest, 'word')}, with {counted(len(corpus.tags), 'tag')}"
     )
+    _warn_of_single_words(corpus)
     if rules is not None:
         _tell_of_rules(rules, corpus, told)
     runs = Runs(inducer, corpus, rules, threads, told)
@@ -221,7 +227,8 @@ def with_classes(columns: Columns, settings: ClassSettings, seed: int, observer:
         starts=settings.starts,
         seed=seed,
     )
-    observer.note(f"no word has a tag: {len(classes.names)} classes of words stand for tags")
+    told = counted(len(classes.names), "class of words stands for tags", "classes of words stand for tags")
+    observer.note(f"no word has a tag: {told}")
     tags = (PUNCTUATION, *classes.names)
     numbers = numbers_of([classes.class_of(form) for form in forms], tags)
     found = np.where(words, numbers[columns.ids("form")], 0).astype(np.int32)
@@ -279,7 +286,32 @@ def _tell_of_missing_tags(columns: Columns, observer: Observer) -> None:
     missing = columns.words - filled(columns, "upos")
     if missing:
         observer.note(
-            f"{missing:,} of {columns.words:,} words have no UPOS tag; `_` counts as a tag of its own"
+            f"{missing:,} of {counted(columns.words, 'word')} {'has' if missing == 1 else 'have'} no UPOS "
+            "tag; `_` counts as a tag of its own"
+        )
+
+
+def _check_classes(given: ClassSettings, columns: Columns) -> None:
+    """InputError where something is said of classes of words, and there are none."""
+    default = ClassSettings()
+    for each in fields(ClassSettings):
+        if getattr(given, each.name) != getattr(default, each.name):
+            tagged = filled(columns, "upos")
+            raise InputError(
+                f"classes.{each.name}: does nothing here; it needs words without UPOS tags, which classes "
+                f"then stand for, got tags of {tagged:,} of {counted(columns.words, 'word')}"
+            )
+
+
+def _warn_of_single_words(corpus: TagCorpus) -> None:
+    """Where a text has one word per line, every word passes for a sentence."""
+    single = sum(len(sentence) == 1 for sentence in corpus.sentences)
+    if single > SINGLE_SHARE * len(corpus):
+        logger.warning(
+            "%s of %s to learn from have a single word, which has but one tree; if the text has one word per "
+            "line, give it with one sentence per line, or as CoNLL-U",
+            f"{single:,}",
+            counted(len(corpus), "sentence"),
         )
 
 
@@ -287,7 +319,8 @@ def _tell_of_rules(rules: Rules, corpus: TagCorpus, observer: Observer) -> None:
     known = {ROOT, *corpus.tags}
     used = sum(head in known and dependent in known for head, dependent in rules.pairs)
     if used < len(rules.pairs):
-        observer.note(f"rules: {used} of {len(rules.pairs)} pairs are of tags that the text has")
+        pairs = counted(len(rules.pairs), "pair")
+        observer.note(f"rules: {used} of {pairs} {'is' if used == 1 else 'are'} of tags that the text has")
     if not used:
         logger.warning(
             "no rule is about the tags of this text (%s), so learning goes without; write rules for them",

@@ -15,6 +15,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from arbora._replace import is_special
+from arbora._texts import counted as counted
 from arbora.bundled import NO_MODEL, is_bundled
 from arbora.errors import DataError
 
@@ -193,8 +194,3 @@ def say_skipped(skipped: int, source: str) -> None:
     """One line on stderr if sentences were left out."""
     if skipped:
         say(f"{source}: {counted(skipped, 'sentence')} skipped")
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 sentence`, `2 sentences`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

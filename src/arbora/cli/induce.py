@@ -12,9 +12,9 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from arbora.cli.files import ThreadsOption, complain, not_an_input, session
+from arbora.cli.files import ThreadsOption, complain, counted, not_an_input, session
 from arbora.cli.named import choose_treebanks, require_output
-from arbora.cli.progress import TrainingProgress, choose_mode
+from arbora.cli.progress import InductionProgress, choose_mode
 from arbora.cli.settings import (
     AttributionOption,
     LenientOption,
@@ -57,7 +57,11 @@ def _known(name: str) -> str:
 def _rules(name: str) -> str:
     if name != NO_RULES and name not in RULES and not Path(name).is_file():
         names = ", ".join([*RULES, NO_RULES])
-        raise typer.BadParameter(f"{name}: no such file; expected one of {names}, or a file of rules")
+        what = "a folder" if Path(name).is_dir() else "no such file"
+        raise typer.BadParameter(
+            f"{name}: {what}; expected one of {names}, or a file of rules (`arbora info rules universal` "
+            "prints one to begin with)"
+        )
     return name
 
 
@@ -99,8 +103,8 @@ def induce_files(
         typer.Option(
             metavar="NAME|FILE",
             callback=_rules,
-            help=f"What is known of trees in advance: {', '.join(RULES)}, a file with lines such as "
-            f"`VERB -> NOUN`, or {NO_RULES}.",
+            help=f"What is known of trees in advance: {', '.join(RULES)} (`arbora info rules NAME` shows "
+            f"them), a file with lines such as `VERB -> NOUN`, or {NO_RULES}.",
         ),
     ] = "universal",
     longest: Annotated[
@@ -153,7 +157,7 @@ def induce_files(
     with session(lenient=lenient):
         begun = time.monotonic()
         columns = _read(chosen.train, format, lenient=lenient)
-        progress = TrainingProgress(choose_mode(quiet=quiet))
+        progress = InductionProgress(choose_mode(quiet=quiet), config.model)
         try:
             with told_as_usage(), progress:
                 found = induce(columns, config=config, threads=threads, observer=progress)
@@ -276,7 +280,8 @@ class Report:
         lines = [
             f"{self.model}: {size:,} bytes, after {show_seconds(self.seconds)}; "
             f"{', '.join(self.found.pipeline.parts)}",
-            f"{self.config.model}: {parser.shape.trees} trees from {about['sentences']:,} sentences, "
+            f"{self.config.model}: {parser.shape.trees} trees from "
+            f"{counted(about['sentences'], 'sentence')}, "
             f"rules: {self.config.rules if about['rules'] else NO_RULES}",
         ]
         if others:

@@ -20,6 +20,7 @@ from arbora.cli.list import (
     describe_features,
     describe_inducer,
     describe_learner,
+    describe_rules,
     describe_study,
     print_rows,
 )
@@ -180,6 +181,23 @@ def _inducer(name: str) -> Described:
     if described["parameters"]:
         tables.append(_parameters(described["parameters"]))
     return Described({**described, "about": about}, about, tables)
+
+
+@info.command("rules")
+def rules(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `arbora list rules`.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Print rules for `arbora induce`, as a file of rules: to read, or to write one's own from.
+
+    Examples: arbora info rules universal; arbora info rules universal > mine.txt
+    """
+    _tell(name, _described_rules, as_json=as_json)
+
+
+def _described_rules(name: str) -> Described:
+    described = describe_rules(name)
+    return Described({**described}, described["text"].rstrip("\n"), [])
 
 
 @info.command("features")
@@ -409,7 +427,9 @@ def _induced(about: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     count = len(rules) if isinstance(rules, list) else 0
     yield "induced by", str(about.get("model"))
     yield "rules", f"{config.get('rules')}, {counted(count, 'pair')} of tags" if count else "none"
-    yield "from", f"{about.get('sentences')} sentences of at most {config.get('longest')} words"
+    sentences, longest = about.get("sentences"), config.get("longest")
+    if isinstance(sentences, int) and isinstance(longest, int):
+        yield "from", f"{counted(sentences, 'sentence')} of at most {counted(longest, 'word')}"
     for start in starts:
         if isinstance(start, Mapping) and isinstance(start.get("objective"), float):
             yield f"seed {start.get('seed')}", f"objective {start['objective']:.4f} per word"

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arbora.cli.console import make_console
-from arbora.errors import unknown
+from arbora.errors import InputError, unknown
 from arbora.interfaces import Family, Parameter, Query
 from arbora.registry import families, features, inducers, learners, transition_features
 
@@ -29,7 +29,7 @@ def list_kind(
         typer.Argument(
             metavar="KIND",
             callback=_kind,
-            help="One of: families, learners, features, parsers, inducers, studies.",
+            help="One of: families, learners, features, parsers, inducers, rules, studies.",
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: a list of objects.")] = False,
@@ -122,6 +122,20 @@ def list_inducers(as_json: bool) -> None:
     print_rows(("name", "parameters", "what"), rows)
 
 
+def list_rules(as_json: bool) -> None:
+    """All rules for learning without a treebank, with how many pairs of tags they have."""
+    from arbora.induction.rules import RULES  # see list_studies
+
+    described = [describe_rules(name) for name in RULES]
+    if as_json:
+        print(json.dumps(described, ensure_ascii=False, indent=1))
+        return
+    print_rows(
+        ("name", "pairs", "what"),
+        [(each["name"], str(len(each["pairs"])), each["summary"]) for each in described],
+    )
+
+
 def list_studies(as_json: bool) -> None:
     """All studies, with their papers."""
     from arbora.reproduce import studies  # which load all that trains parsers: not for every verb
@@ -141,6 +155,7 @@ KINDS = {
     "features": list_features,
     "parsers": list_parsers,
     "inducers": list_inducers,
+    "rules": list_rules,
     "studies": list_studies,
 }
 
@@ -234,6 +249,27 @@ def describe_inducer(name: str) -> InducerDescription:
         "paper": made.paper,
         "parameters": describe_parameters(made.parameters()),
     }
+
+
+class RulesDescription(TypedDict):
+    """Rules for learning without a treebank, as JSON can hold them."""
+
+    name: str
+    summary: str
+    pairs: list[list[str]]
+    """Tags, head first."""
+    text: str
+    """As a file of rules."""
+
+
+def describe_rules(name: str) -> RulesDescription:
+    """What `arbora list` and `arbora info` say about rules."""
+    from arbora.induction.rules import RULES, TEXTS
+
+    if name not in RULES:
+        raise InputError(unknown("rules", name, list(RULES)))
+    summary = TEXTS[name].partition("\n")[0].removeprefix("# ")
+    return {"name": name, "summary": summary, "pairs": RULES[name].to_list(), "text": TEXTS[name]}
 
 
 class FeaturesDescription(TypedDict):

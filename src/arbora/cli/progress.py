@@ -185,13 +185,22 @@ class TrainingProgress(Bars):
         """What an epoch came to, in few words; a narrow terminal gets the score that decides."""
         if report.scores and self._is_narrow:
             return f"last {next(iter(report.scores.values())):.2f}"
-        what = show_scores(report.scores) or f"loss {show_loss(report.epoch.loss)}"
+        what = self.results(report)[-1]
         return what if self._is_narrow else f"last: {what}"
+
+    def unit(self, stage: str) -> str:
+        """What the passes of a stage are called."""
+        return "epoch"
+
+    def results(self, report: EpochReport) -> list[str]:
+        """What there is to say of a pass on a line of its own."""
+        scores = show_scores(report.scores)
+        return [f"loss {show_loss(report.epoch.loss)}", *([scores] if scores else [])]
 
     def _begin_epoch(self, stage: str, number: int, before: str = "") -> None:
         """The epoch's bar from its start, with what the epoch before came to."""
         if self._epoch is not None and number <= self._epochs:
-            name = f"{stage:<6} epoch {number}/{self._epochs}"
+            name = f"{stage:<6} {self.unit(stage)} {number}/{self._epochs}"
             self._bars.reset(self._epoch, description=name, scores=before)
 
     def _flush(self, now: float) -> None:
@@ -210,9 +219,26 @@ class TrainingProgress(Bars):
     def _say_epoch(self, report: EpochReport, scores: str) -> None:
         number = report.epoch.number
         spent = (time.monotonic() - self._begun) / (number - self._done)
-        parts = [f"loss {show_loss(report.epoch.loss)}", *([scores] if scores else [])]
-        parts.append(show_seconds(report.epoch.seconds))
+        parts = [*self.results(report), show_seconds(report.epoch.seconds)]
         if number < self._epochs:
             parts.append(f"at most {show_seconds(spent * (self._epochs - number))} left")
         best = " *" if report.best and scores else ""
-        say(f"{report.stage} epoch {number}/{self._epochs}: {', '.join(parts)}{best}")
+        say(f"{report.stage} {self.unit(report.stage)} {number}/{self._epochs}: {', '.join(parts)}{best}")
+
+
+class InductionProgress(TrainingProgress):
+    """Likewise of learning without trees: a model has rounds, and an objective that rises."""
+
+    def __init__(self, mode: Mode, model: str) -> None:
+        """`model`: its name, which its stages begin with."""
+        super().__init__(mode)
+        self._model = model
+
+    def unit(self, stage: str) -> str:
+        """Rounds of the model; the tagger and others have epochs."""
+        return "round" if stage.startswith(f"{self._model}, ") else super().unit(stage)
+
+    def results(self, report: EpochReport) -> list[str]:
+        """The objective, which is nobody's loss."""
+        objective = report.scores.get("objective")
+        return super().results(report) if objective is None else [f"objective {objective:.4f}"]

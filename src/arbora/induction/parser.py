@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from arbora import inference
 from arbora._given import as_sentence, columns_of_input
 from arbora._question import Judge, Question
+from arbora._texts import counted
 from arbora._tree_parser import TreeParser, read_temperatures
 from arbora.confidence import Judgement, Temperatures
 from arbora.data.columns import Columns
@@ -70,7 +71,7 @@ class InducedParser(TreeParser[TagSentences]):
 
     def __repr__(self) -> str:
         how = self.about.get("model", self.model.kind)
-        return f"<InducedParser: {self.model.trees} trees, {how}, {len(self.model.tags)} tags>"
+        return f"<InducedParser: {self.model.trees} trees, {how}, {counted(len(self.model.tags), 'tag')}>"
 
     @property
     def shape(self) -> InducedShape:

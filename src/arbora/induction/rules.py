@@ -76,36 +76,37 @@ def _tags(text: str) -> list[str]:
     return parts if all(part and not any(c.isspace() for c in part) for part in parts) else []
 
 
-TABLE_2 = Rules.parse(
-    """
-    # The twelve of [cai-2017], Table 2, in UD's tags: proper nouns count as nouns, auxiliaries as verbs, and
-    # what was CONJ is CONJ or CCONJ.
-    VERB, AUX -> VERB, AUX
-    VERB, AUX -> NOUN, PROPN
-    VERB, AUX -> PRON
-    VERB, AUX -> ADV
-    VERB, AUX -> ADP
-    NOUN, PROPN -> NOUN, PROPN
-    NOUN, PROPN -> ADJ
-    NOUN, PROPN -> DET
-    NOUN, PROPN -> NUM
-    NOUN, PROPN -> CONJ, CCONJ
-    ADJ -> ADV
-    ADP -> NOUN, PROPN
-    """
-)
-UNIVERSAL = Rules.parse(
-    """
-    # The same for UD's trees, where words of content are heads: prepositions, auxiliaries, conjunctions and
-    # particles hang on them. Where a noun or an adjective is the predicate, copula and subject hang on it,
-    # and on an adjective what else hangs on predicates; possessive pronouns hang on nouns.
-    ROOT -> VERB
-    VERB -> VERB, NOUN, PROPN, PRON, ADV, ADJ, AUX, ADP, SCONJ, PART, CONJ, CCONJ
-    NOUN, PROPN -> NOUN, PROPN, PRON, ADJ, DET, NUM, AUX, ADP, PART, CONJ, CCONJ
-    PRON -> ADP
-    ADJ -> ADJ, ADV, PRON, AUX, SCONJ, PART, CONJ, CCONJ
-    ADV -> ADV
-    """
-)
-RULES = {"universal": UNIVERSAL, "table-2": TABLE_2}
+TEXTS = {
+    "universal": """\
+# For UD's tags and trees, after the twelve rules of [cai-2017].
+# Words of content are heads: prepositions, auxiliaries, conjunctions and particles hang on them. Where a noun
+# or an adjective is the predicate, copula and subject hang on it, and on an adjective what else hangs on
+# predicates; possessive pronouns hang on nouns.
+ROOT -> VERB
+VERB -> VERB, NOUN, PROPN, PRON, ADV, ADJ, AUX, ADP, SCONJ, PART, CONJ, CCONJ
+NOUN, PROPN -> NOUN, PROPN, PRON, ADJ, DET, NUM, AUX, ADP, PART, CONJ, CCONJ
+PRON -> ADP
+ADJ -> ADJ, ADV, PRON, AUX, SCONJ, PART, CONJ, CCONJ
+ADV -> ADV
+""",
+    "table-2": """\
+# The twelve rules of [cai-2017], Table 2, in UD's tags.
+# Proper nouns count as nouns, auxiliaries as verbs, and what was CONJ is CONJ or CCONJ.
+VERB, AUX -> VERB, AUX
+VERB, AUX -> NOUN, PROPN
+VERB, AUX -> PRON
+VERB, AUX -> ADV
+VERB, AUX -> ADP
+NOUN, PROPN -> NOUN, PROPN
+NOUN, PROPN -> ADJ
+NOUN, PROPN -> DET
+NOUN, PROPN -> NUM
+NOUN, PROPN -> CONJ, CCONJ
+ADJ -> ADV
+ADP -> NOUN, PROPN
+""",
+}
+"""As files of rules; the first line says what they are."""
+RULES = {name: Rules.parse(text, name) for name, text in TEXTS.items()}
 """Those that come with Arbora, by name."""
+UNIVERSAL, TABLE_2 = RULES["universal"], RULES["table-2"]
