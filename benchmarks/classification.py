@@ -54,8 +54,7 @@ RULES: dict[str, tuple[str, dict[str, Any]]] = {
 CHOICES: list[tuple[str, dict[str, Any]]] = [
     ("perceptron", {}),
     ("au", {}),
-    ("passive_aggressive", {}),
-    ("mira", {}),
+    *((name, {"C": c}) for name in ("passive_aggressive", "mira") for c in (1.0, 0.1, 0.01)),
     *(
         (name, {"prior": prior, "gamma": gamma})
         for name in ("spv", "mec")
