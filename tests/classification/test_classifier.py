@@ -220,6 +220,18 @@ def test_one_row_is_rows_too():
             rows[key]
 
 
+def test_rows_for_tools_that_know_only_scipys():
+    X, y = clusters()
+    X[np.abs(X) < 0.3] = 0.0
+    rows = sparse_rows(X)
+    assert np.array_equal(rows.tocsr().toarray(), X.astype(np.float32))
+    assert np.array_equal(
+        OnlineClassifier().fit(rows.tocsr(), y).weights_, OnlineClassifier().fit(X, y).weights_
+    )
+    with pytest.raises(TypeError, match=r"shape \(200, 4\) .* give `rows\.tocsr\(\)`"):
+        np.asarray(rows)
+
+
 def test_some_of_the_rows():
     X, y = clusters()
     rows = sparse_rows(X)

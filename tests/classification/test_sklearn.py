@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.ensemble import BaggingClassifier
 from sklearn.model_selection import (
     GridSearchCV,
     StratifiedKFold,
@@ -69,6 +70,14 @@ def test_hashed_rows_are_split_and_cross_validated():
     again, order = shuffle(rows, np.arange(60), random_state=1)
     assert np.array_equal(again.columns, rows[order].columns)
     assert len(resample(rows, n_samples=7, random_state=0)) == 7
+
+
+def test_ensembles_want_scipys_matrices():
+    rows, y = named_examples()
+    with pytest.raises(TypeError, match="tocsr"):
+        BaggingClassifier(OnlineClassifier(), n_estimators=2).fit(rows, y)
+    bag = BaggingClassifier(OnlineClassifier(), n_estimators=2, random_state=0).fit(rows.tocsr(), y)
+    assert bag.score(rows.tocsr(), y) == 1.0
 
 
 def test_learning_curves_go_on_where_they_were():

@@ -61,6 +61,19 @@ class SparseRows:
         places = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return SparseRows(offsets, self.columns[places], self.values[places], self.width)
 
+    def tocsr(self) -> Any:
+        """The same as one of SciPy's sparse arrays, for tools that know only these; needs SciPy."""
+        from scipy.sparse import csr_array
+
+        return csr_array((self.values, self.columns, self.offsets), shape=self.shape)
+
+    def __array__(self, *arguments: Any, **options: Any) -> NDArray[Any]:
+        """There is none: TypeError, before a table of mostly zeros takes all memory."""
+        raise TypeError(
+            f"SparseRows of shape {self.shape} were asked for as an array of numbers, zeros and all; "
+            "give `rows.tocsr()`, one of SciPy's sparse arrays, where SparseRows are not known"
+        )
+
     def examples(self, bias: float) -> _core.MulticlassExamples:
         """For native code; with a bias other than 0, a column more that has this value in every row."""
         return _core.MulticlassExamples(self.offsets, self.columns, self.values, self.width, bias)
