@@ -10,6 +10,8 @@
 #include "graph/confidence.hpp"
 #include "sentences.hpp"
 
+namespace candidates_tests {
+
 using namespace arbora;
 using namespace arbora::graph;
 using problems::kRoots;
@@ -138,3 +140,5 @@ TEST(candidates_of_a_pruner_hold_a_tree) {
         }
     }
 }
+
+}  // namespace candidates_tests

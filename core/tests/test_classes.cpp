@@ -9,6 +9,8 @@
 #include "random/generator.hpp"
 #include "refuses.hpp"
 
+namespace classes_tests {
+
 using namespace arbora;
 using classes::kBoundary;
 
@@ -89,3 +91,5 @@ TEST(exchange_refuses_numbers_out_of_range) {
     CHECK(refuses([] { classes::exchange(std::vector<std::int32_t>{}, {}, 0, 1); }));
     CHECK(classes::exchange(std::vector<std::int32_t>{}, {}, 2, 3).classes.empty());
 }
+
+}  // namespace classes_tests

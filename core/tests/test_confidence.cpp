@@ -8,6 +8,8 @@
 #include "graph/confidence.hpp"
 #include "sentences.hpp"
 
+namespace confidence_tests {
+
 using namespace arbora;
 using namespace arbora::graph;
 using problems::kRoots;
@@ -140,3 +142,5 @@ TEST(confidence_refuses_what_it_cannot_tell) {
     CHECK(refused(ranks) && refused(cold) && refused(lost));
     CHECK(!refused({}));
 }
+
+}  // namespace confidence_tests

@@ -8,6 +8,8 @@
 #include "conll/tree_shape.hpp"
 #include "conll/utf8.hpp"
 
+namespace conll_tests {
+
 using namespace arbora::conll;
 
 namespace {
@@ -219,3 +221,5 @@ TEST(tree_shapes_agree_with_the_definition) {
         CHECK(shapes.roots[0] == std::count(heads.begin(), heads.end(), 0));
     }
 }
+
+}  // namespace conll_tests

@@ -11,6 +11,8 @@
 #include "errors/errors.hpp"
 #include "sentences.hpp"
 
+namespace cube_tests {
+
 using namespace arbora;
 using namespace arbora::cube;
 using hypergraph::Update;
@@ -294,3 +296,5 @@ TEST(cube_parses_long_sentences) {
     Questions questions(c.model, batch, &sets, Update::p_max, nullptr, 1);
     CHECK(questions.ask(0, c.learned(), true).margin <= 1e-2);
 }
+
+}  // namespace cube_tests

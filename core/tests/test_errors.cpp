@@ -1,6 +1,8 @@
 #include "check.hpp"
 #include "errors/errors.hpp"
 
+namespace errors_tests {
+
 TEST(errors_carry_their_message) {
     try {
         throw arbora::NoTreeError("nothing left");
@@ -8,3 +10,5 @@ TEST(errors_carry_their_message) {
         CHECK(std::string(error.what()) == "nothing left");
     }
 }
+
+}  // namespace errors_tests

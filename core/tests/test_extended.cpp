@@ -4,6 +4,8 @@
 #include "check.hpp"
 #include "semiring/extended.hpp"
 
+namespace extended_tests {
+
 using namespace arbora;
 
 namespace {
@@ -108,3 +110,5 @@ TEST(extended_powers_of_two) {
     }
     CHECK(normalized(0.0, 5.0).is_zero());
 }
+
+}  // namespace extended_tests

@@ -10,6 +10,8 @@
 #include "feature/hash.hpp"
 #include "sentences.hpp"
 
+namespace feature_tests {
+
 using namespace arbora;
 using namespace arbora::feature;
 using problems::Random;
@@ -241,3 +243,5 @@ TEST(feature_distances_and_tags_between_of_long_sentences) {
         }
     }
 }
+
+}  // namespace feature_tests

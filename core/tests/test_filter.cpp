@@ -10,6 +10,8 @@
 #include "refuses.hpp"
 #include "sentences.hpp"
 
+namespace filter_tests {
+
 using namespace arbora;
 using namespace arbora::graph;
 using problems::kRoots;
@@ -319,3 +321,5 @@ TEST(filter_questions_refuse_what_is_no_projective_tree) {
     model.trees = Trees::nonprojective;
     CHECK(refuses([&] { FilterQuestions(model, good, 0.5, 9, 1); }));
 }
+
+}  // namespace filter_tests

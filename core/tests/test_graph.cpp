@@ -16,6 +16,8 @@
 #include "inference/queries.hpp"
 #include "sentences.hpp"
 
+namespace graph_tests {
+
 using namespace arbora;
 using namespace arbora::graph;
 using problems::kRoots;
@@ -410,3 +412,5 @@ TEST(graph_sums_over_sparse_trees_equal_those_of_listing_them) {
                     for (const bool with_grandparents : {false, true}) check_sums(q, roots, with_grandparents, sums);
             }
 }
+
+}  // namespace graph_tests

@@ -12,6 +12,8 @@
 #include "graph/batch.hpp"
 #include "sentences.hpp"
 
+namespace graph_parser_tests {
+
 using namespace arbora;
 using namespace arbora::graph;
 using problems::kRoots;
@@ -523,3 +525,5 @@ TEST(graph_weights_that_are_no_numbers_are_refused) {
                     for (const bool pruned : {false, true}) CHECK(refused([&] { batch.parse(1, pruned); }));
                 }
 }
+
+}  // namespace graph_parser_tests

@@ -11,6 +11,8 @@
 #include "graph/model.hpp"
 #include "sentences.hpp"
 
+namespace guide_tests {
+
 using namespace arbora;
 using namespace arbora::feature;
 using problems::Random;
@@ -231,3 +233,5 @@ TEST(guide_trees_are_checked) {
         CHECK(!batch.has_guide());
     }
 }
+
+}  // namespace guide_tests

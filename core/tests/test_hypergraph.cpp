@@ -9,6 +9,8 @@
 #include "hypergraph/updates.hpp"
 #include "problems.hpp"
 
+namespace hypergraph_tests {
+
 using namespace arbora::hypergraph;
 using problems::Random;
 
@@ -150,3 +152,5 @@ TEST(hypergraph_beams_are_kept) {
     forest.visit(forest.ranked(node, 1), [&](const auto& item) { seen.push_back(item.context.value); });
     CHECK((seen == std::vector<int>{18, 18, 18}));
 }
+
+}  // namespace hypergraph_tests

@@ -8,6 +8,8 @@
 #include "inference/queries.hpp"
 #include "problems.hpp"
 
+namespace inference_tests {
+
 using namespace arbora;
 using brute::Forest;
 using problems::Kind;
@@ -349,3 +351,5 @@ TEST(inference_refuses_bad_scores_of_the_root_too) {
         }
     }
 }
+
+}  // namespace inference_tests

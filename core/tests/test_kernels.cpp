@@ -1,6 +1,8 @@
 // The kernels that copy and check scores, and those of non-projective trees, on every instruction set that this CPU has.
 #include "kernel_cases.hpp"
 
+namespace kernels_tests {
+
 using namespace kernel_cases;
 
 namespace {
@@ -176,3 +178,5 @@ TEST(kernels_find_what_is_no_number) {
         }
     }
 }
+
+}  // namespace kernels_tests

@@ -1,6 +1,8 @@
 // The kernels of projective charts on every instruction set that this CPU has.
 #include "chart_cases.hpp"
 
+namespace kernels_charts_tests {
+
 using namespace kernel_cases;
 
 namespace {
@@ -122,3 +124,5 @@ TEST(kernels_agree_third_order) {
         compare(kThirdOrder, Owned(n, {n <= 20, true, n <= 20}, kind, random));
     }
 }
+
+}  // namespace kernels_charts_tests

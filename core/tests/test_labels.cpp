@@ -9,6 +9,8 @@
 #include "labels/labels.hpp"
 #include "problems.hpp"
 
+namespace labels_tests {
+
 using namespace arbora;
 using problems::Kind;
 
@@ -181,3 +183,5 @@ TEST(labels_refuse_what_is_no_number) {
         }
     }
 }
+
+}  // namespace labels_tests

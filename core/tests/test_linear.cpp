@@ -12,6 +12,8 @@
 #include "linear/weights.hpp"
 #include "random/generator.hpp"
 
+namespace linear_tests {
+
 using namespace arbora;
 
 namespace {
@@ -442,3 +444,5 @@ TEST(qp_contradictions_end) {
     CHECK(is_refused([&] { solve_qp(Dense{kInf}, Dense{1.0}, 1.0); }));
     CHECK(is_refused([&] { solve_qp(Dense{1.0}, Dense{1.0}, 1.0, Dense{-1.0}); }));
 }
+
+}  // namespace linear_tests

@@ -9,6 +9,8 @@
 #include "linear/logistic_updates.hpp"
 #include "random/generator.hpp"
 
+namespace logistic_updates_tests {
+
 using namespace arbora;
 
 namespace {
@@ -150,3 +152,5 @@ TEST(logistic_update_refuses_what_is_no_number) {
     Dense two(2);
     CHECK(is_refused([&] { logistic_gain(made.update(Gain::kLikelihood, Prior::kGauss), two, {}); }));
 }
+
+}  // namespace logistic_updates_tests

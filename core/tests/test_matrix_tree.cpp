@@ -7,6 +7,8 @@
 #include "kernels/kernels.hpp"
 #include "problems.hpp"
 
+namespace matrix_tree_tests {
+
 using namespace arbora;
 using problems::Kind;
 using problems::Owned;
@@ -199,3 +201,5 @@ TEST(matrix_tree_plain_and_extended_paths_agree) {
         }
     }
 }
+
+}  // namespace matrix_tree_tests

@@ -4,6 +4,8 @@
 #include "check.hpp"
 #include "memory/arena.hpp"
 
+namespace memory_tests {
+
 using arbora::Arena;
 
 TEST(arena_blocks_are_aligned_and_apart) {
@@ -48,3 +50,5 @@ TEST(arena_gives_nothing_for_nothing) {
     arena.take<int>(0);
     CHECK(*one == 5);
 }
+
+}  // namespace memory_tests

@@ -11,6 +11,8 @@
 #include "multiclass/questions.hpp"
 #include "random/generator.hpp"
 
+namespace multiclass_tests {
+
 using namespace arbora;
 using multiclass::Examples;
 using multiclass::Questions;
@@ -179,3 +181,5 @@ TEST(multiclass_expansion_has_every_pair_once) {
     CHECK(std::all_of(made.columns.begin(), made.columns.end(), [](std::int64_t c) { return c >= 0 && c < 1 << 24; }));
     CHECK(is_refused([&] { multiclass::quadratic_expansion(offsets, columns, values, 3); }));
 }
+
+}  // namespace multiclass_tests

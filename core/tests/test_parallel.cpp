@@ -5,6 +5,8 @@
 #include "check.hpp"
 #include "parallel/parallel.hpp"
 
+namespace parallel_tests {
+
 using arbora::parallel_for;
 
 TEST(parallel_for_visits_each_index_once) {
@@ -65,3 +67,5 @@ TEST(parallel_for_stops_after_an_exception) {
         CHECK(caught && ran >= 11 && ran < 1000000);
     }
 }
+
+}  // namespace parallel_tests

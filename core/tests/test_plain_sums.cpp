@@ -4,6 +4,8 @@
 #include "chart_cases.hpp"
 #include "inference/queries.hpp"
 
+namespace plain_sums_tests {
+
 using namespace kernel_cases;
 
 namespace {
@@ -168,3 +170,5 @@ TEST(plain_sums_and_extended_ones_meet) {
         }
     }
 }
+
+}  // namespace plain_sums_tests

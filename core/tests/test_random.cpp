@@ -7,6 +7,8 @@
 #include "problems.hpp"
 #include "random/generator.hpp"
 
+namespace random_tests {
+
 using namespace arbora;
 
 TEST(generator_streams_are_fixed_numbers) {
@@ -108,3 +110,5 @@ TEST(random_walk_gives_up_where_there_is_no_tree) {
         CHECK(!walk.draw(random, heads.data()));
     }
 }
+
+}  // namespace random_tests

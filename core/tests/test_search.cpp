@@ -6,6 +6,8 @@
 #include "search/greedy.hpp"
 #include "transition_cases.hpp"
 
+namespace search_tests {
+
 using namespace transition_cases;
 using namespace arbora::search;
 
@@ -131,3 +133,5 @@ TEST(search_updates_stop_where_they_should) {
         CHECK(violation(largest_space, largest) >= violation(last_space, last) - 1e-9);
     }
 }
+
+}  // namespace search_tests

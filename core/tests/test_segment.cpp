@@ -9,6 +9,8 @@
 #include "random/generator.hpp"
 #include "segment/trainer.hpp"
 
+namespace segment_tests {
+
 namespace {
 
 using namespace arbora;
@@ -200,3 +202,5 @@ TEST(segment_gold_is_checked) {
     gold.text[0] = '\xFF';
     CHECK(throws([&] { Trainer({gold}, {}); }));
 }
+
+}  // namespace segment_tests

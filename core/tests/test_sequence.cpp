@@ -8,6 +8,8 @@
 #include "errors/errors.hpp"
 #include "sequence/questions.hpp"
 
+namespace sequence_tests {
+
 using namespace arbora;
 using namespace arbora::sequence;
 
@@ -147,3 +149,5 @@ TEST(sequence_refuses_what_does_not_fit) {
     made.batch.places[0] = 256;
     CHECK(refuses([&] { (void)(predict(made.model, made.batch, made.weights.data(), 1)); }));
 }
+
+}  // namespace sequence_tests

@@ -11,6 +11,8 @@
 #include "tag/words.hpp"
 #include "text/text.hpp"
 
+namespace tag_tests {
+
 using namespace arbora;
 
 namespace {
@@ -79,3 +81,5 @@ TEST(features_are_places_in_the_table) {
     CHECK(refuses([&] { (void)(tag::encode(columns, tag::Set::upos_v1, lexicon, nullptr, 5)); }));
     CHECK(refuses([&] { (void)(tag::set_of("upos-v0")); }));
 }
+
+}  // namespace tag_tests

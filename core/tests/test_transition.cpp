@@ -4,6 +4,8 @@
 #include "check.hpp"
 #include "transition_cases.hpp"
 
+namespace transition_tests {
+
 using namespace transition_cases;
 using arbora::search::step;
 using problems::Random;
@@ -167,3 +169,5 @@ TEST(transition_single_root_always_has_a_free_move) {
         }
     }
 }
+
+}  // namespace transition_tests

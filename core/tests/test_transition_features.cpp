@@ -8,6 +8,8 @@
 #include "slow_transitions.hpp"
 #include "transition/features.hpp"
 
+namespace transition_features_tests {
+
 using namespace arbora;
 using namespace arbora::transition;
 using problems::Random;
@@ -145,3 +147,5 @@ TEST(transition_features_about_a_guide_need_one) {
             CHECK(is_refused);
         }
 }
+
+}  // namespace transition_features_tests

@@ -7,6 +7,8 @@
 #include "transition/batch.hpp"
 #include "transition_cases.hpp"
 
+namespace transition_parser_tests {
+
 using namespace arbora;
 using namespace arbora::transition;
 using problems::Random;
@@ -212,3 +214,5 @@ TEST(transition_parsers_keep_given_heads) {
         }
     }
 }
+
+}  // namespace transition_parser_tests
