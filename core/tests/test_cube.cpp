@@ -39,7 +39,7 @@ std::vector<slow::ContextTemplate> random_contexts(Random& random, int kind, int
     return templates;
 }
 
-// Listed once: there are 7^6 head vectors of six words to go through.
+// Listed once: there are 6^5 head vectors of five words to go through.
 const std::vector<Heads>& trees_of(int n, Roots roots) {
     static std::map<std::pair<int, Roots>, std::vector<Heads>> known;
     auto [place, is_new] = known.try_emplace({n, roots});
@@ -80,8 +80,10 @@ struct Case {
     }
 
     static sentences::Tree random_gold(Random& random, int n, Roots roots, int labels) {
-        const auto& trees = trees_of(n, roots);
-        sentences::Tree tree{trees[static_cast<std::size_t>(below(random, static_cast<int>(trees.size())))], {-1}};
+        sentences::Tree tree{{}, {-1}};
+        do {
+            tree.heads = sentences::random_tree(random, n, roots == Roots::single);
+        } while (!brute::is_tree(tree.heads, Trees::projective, roots));
         for (int d = 1; d <= n; ++d) tree.labels.push_back(labels > 0 ? below(random, labels) : -1);
         return tree;
     }
@@ -155,7 +157,7 @@ TEST(cube_finds_the_best_of_all_trees) {
     Random random(21);
     for (const Roots roots : kRoots)
         for (int n = 1; n <= 5; ++n)
-            for (const int labels : {0, kLabelCount}) {
+            for (const int labels : {0, n == 4 ? 2 : kLabelCount}) {
                 if (labels > 0 && n > 4) continue;
                 const int rounds = labels > 0 && n == 4 ? 1 : 4;  // the list of these trees is the longest by far
                 for (int round = 0; round < rounds; ++round) {
@@ -199,7 +201,7 @@ TEST(cube_answers_are_differences_of_features) {
     for (const Roots roots : kRoots)
         for (int n = 1; n <= 4; ++n)
             for (const bool augmented : {false, true}) {
-                const Case c(random, n, roots, Order::all, kLabelCount);
+                const Case c(random, n, roots, Order::all, n == 4 ? 2 : kLabelCount);
                 Questions questions(c.model, c.batch, nullptr, Update::standard, nullptr, 1);
                 const Weights w = c.learned();
                 const auto best = c.all(augmented).front().second;
@@ -215,7 +217,7 @@ TEST(cube_answers_are_differences_of_features) {
 TEST(cube_violations_are_never_negative) {
     Random random(24);
     int lost = 0;
-    for (int round = 0; round < 300; ++round) {
+    for (int round = 0; round < 150; ++round) {
         Case c(random, 2 + below(random, 5), kRoots[round % 2], Order::all, kLabelCount);
         c.model.beam = 1;
         for (const auto& [place, count] : c.features(c.gold)) c.weights[place] += 0.6F * static_cast<float>(count);
@@ -274,7 +276,7 @@ TEST(cube_refuses_what_it_cannot_learn_from) {
 TEST(cube_parses_long_sentences) {
     Random random(26);
     Case c(random, 1, Roots::single, Order::all, kLabelCount);
-    const int n = 200;
+    const int n = 100;
     const auto sentence = sentences::random_sentence(random, n, 4);
     std::vector<int> chain(static_cast<std::size_t>(n) + 1, -1), labels(static_cast<std::size_t>(n) + 1, 0);
     for (int d = 1; d <= n; ++d) chain[static_cast<std::size_t>(d)] = d - 1;

@@ -50,13 +50,13 @@ using Ask = Both (*)(const Kernels&, const Case&);
 // Runs every table and both conventions for roots; `offered(roots)` says what is expected, where anything is.
 void agree_everywhere(const Owned& owned, Ask ask, std::optional<bool> offered) {
     Arena arena;
-    for (const char* name : {"baseline", "avx2", "avx512"}) {
-        const Kernels* table = kernels_named(name);
-        if (table == nullptr) continue;
-        for (const Roots roots : problems::kRoots) {
-            const Case c{owned, roots, arena};
-            arena.reset();
-            ask(*table, c);
+    for (const Roots roots : problems::kRoots) {
+        const Case c{owned, roots, arena};
+        arena.reset();
+        ask(kernels(), c);  // so that there is memory to poison
+        for (const char* name : {"baseline", "avx2", "avx512"}) {
+            const Kernels* table = kernels_named(name);
+            if (table == nullptr) continue;
             problems::poison(arena);
             const Both both = ask(*table, c);
             if (offered) CHECK(both.plain.empty() != *offered);
@@ -86,11 +86,13 @@ TEST(plain_sums_agree_where_they_fit) {
     problems::Random random(21);
     for (const int n : kLengths) {
         for (const Kind kind : {Kind::normal, Kind::ties, Kind::masked, Kind::soft_masked}) {
+            if (!is_asked(n, kind)) continue;
             const Owned owned(n, kSiblings, kind, random);
             agree_everywhere(owned, second_order, true);
             agree_everywhere(owned, first_order, true);
         }
         for (const Kind kind : {Kind::wide, Kind::unequal}) {
+            if (n > 20) continue;
             const Owned owned(n, kSiblings, kind, random);
             agree_everywhere(owned, second_order, std::nullopt);
             agree_everywhere(owned, first_order, std::nullopt);
@@ -104,7 +106,7 @@ TEST(plain_sums_know_the_bounds_of_weights) {
         bool fits;
     } const cases[] = {{75.9, true}, {76.1, false}, {-75.9, true}, {-76.1, false}, {-1000.0, false}, {-1e300, false}, {-1.1e300, true}, {-kInf, true}};
     for (const auto& [score, fits] : cases) {
-        for (const int n : {3, 4, 9, 20}) {
+        for (const int n : {3, 4, 9, 17}) {
             // The nearest dependent, one in the middle, and the row of the last arc to the left.
             for (const auto& [head, dep, next] : {std::array{1, 2, 1}, std::array{1, n, 2}, std::array{n, 1, n - 1}, std::array{n, 1, n}}) {
                 Owned owned = constant(n, 0.0, 0.0);

@@ -91,7 +91,7 @@ TEST(transition_parsers_give_trees_that_were_asked_for) {
     for (const System& system : systems()) {
         for (const int beam : {1, 3}) {
             const Model model = some_model(system, beam);
-            const auto batch = some_sentences(random, model, 30, 12);
+            const auto batch = some_sentences(random, model, 15, 12);
             const auto weights = some_weights(random, model.weight_count());
             const auto view = model.view(weights.data(), 0.5);
             const auto one = transition::parse(batch, model, view, 1, false), two = transition::parse(batch, model, view, 2, false);
@@ -123,7 +123,7 @@ TEST(transition_answers_are_differences_of_features) {
                 Questions questions(model, batch, {update, true}, 1);
                 Weights weights(questions.weight_count());
                 double first = 0.0, last = 0.0;
-                for (int epoch = 0; epoch < 12; ++epoch) {
+                for (int epoch = 0; epoch < 6; ++epoch) {
                     last = 0.0;
                     for (std::size_t s = 0; s < questions.size(); ++s) {
                         const Reply reply = questions.ask(s, weights, false);
