@@ -198,7 +198,7 @@ def test_without_dev_the_last_epoch_is_kept():
 
 
 def test_losses_fall_and_dev_is_learned():
-    whole, dev = treebank(150, seed=4), treebank(40, seed=6)
+    whole, dev = treebank(90, seed=4), treebank(40, seed=6)
     for options in ({"order": 1}, {"order": 2}, {"order": 2, "grandparents": False}, {"labels": "joint"}):
         trained = train(whole, dev, config=config(epochs=5, tree_bits=18, label_bits=18, **options))
         losses = [report["loss"] for report in trained.reports if report["stage"] == "tree"]
@@ -495,8 +495,8 @@ def test_every_family_is_learned_by_probabilities_and_in_part(options, share):
 
 @pytest.mark.parametrize("learner", ["log_linear", "adagrad"])
 def test_half_the_heads_still_teach(learner):
-    whole, dev = treebank(150, seed=4), treebank(40, seed=6)
-    extra = {"iterations": 5} if learner == "log_linear" else {}
+    whole, dev = treebank(90, seed=4), treebank(40, seed=6)
+    extra = {"iterations": 3} if learner == "log_linear" else {}
     plan = config(epochs=4, learner=learner, order=1, tree_bits=16, label_bits=16, parameters=extra)
     everything = train(whole, dev, config=plan).scores
     half = train(with_unknown(whole, 0.5), dev, config=plan).scores

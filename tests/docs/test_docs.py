@@ -12,6 +12,7 @@ import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from unittest import mock
 
@@ -35,7 +36,9 @@ BLOCK = re.compile(
 KEY = re.compile(r"[a-z]+(?:-[a-z]+)*-(?:19|20)\d\d[a-z]?(?![\w-])")
 CITATION = re.compile(rf"(?<!\w)\[@?{KEY.pattern}(?:, @?{KEY.pattern})*")
 NOT_RUN = "# not run"
-SHELL = re.compile(r"[|<>;&$*`(){}\\]")
+PROGRAM = "arbora"
+SETTING = re.compile(r"[A-Z_]+=.*")
+SHELL = re.compile(r"[$*`{}\\]")
 
 
 def line_of(text: str, place: int) -> int:
@@ -84,23 +87,51 @@ def run_prompts(block: str, name: str, line: int, namespace: dict[str, object]) 
 
 def run_commands(block: str) -> None:
     for command in re.findall(r"^\$ (.+)$", block, re.MULTILINE):
-        if command.startswith("arbora ") and not SHELL.search(command):
-            run_here(command)
+        stages = stages_of(command)
+        if any(PROGRAM in stage for stage in stages):
+            run_stages(command, stages)
         else:
             run_in_shell(command)
 
 
-def run_here(command: str) -> None:
-    """`arbora VERB ...` in this process, which need not start another."""
-    told = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
+def stages_of(command: str) -> list[list[str]]:
+    """The words of the commands that `|` joins; none where a shell is needed for more than that."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    words = list(lexer)
+    if SHELL.search(command) or any(word != "|" and set(word) <= set("|<>;&()") for word in words):
+        return []
+    return [list(stage) for is_bar, stage in groupby(words, "|".__eq__) if not is_bar]
+
+
+def run_stages(command: str, stages: list[list[str]]) -> None:
+    """`arbora VERB ...` in this process, which need not start another; what else there is as it is."""
+    data = b""
+    for stage in stages:
+        place = next((at for at, word in enumerate(stage) if not SETTING.fullmatch(word)), 0)
+        with mock.patch.dict(os.environ, dict(word.split("=", 1) for word in stage[:place])):
+            if stage[place] == PROGRAM:
+                data = run_here(command, stage[place:], data)
+            else:
+                result = subprocess.run(stage[place:], input=data, capture_output=True, timeout=60)
+                assert result.returncode == 0, f"{command}\n{result.stderr.decode()}"
+                data = result.stdout
+
+
+def run_here(command: str, arguments: list[str], given: bytes) -> bytes:
+    stdin, stdout, stderr = (
+        io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", write_through=True) for data in (given, b"", b"")
+    )
     with (
-        redirect_stdout(told[0]),
-        redirect_stderr(told[1]),
-        mock.patch.object(sys, "argv", shlex.split(command)),
+        redirect_stdout(stdout),
+        redirect_stderr(stderr),
+        mock.patch.object(sys, "stdin", stdin),
+        mock.patch.object(sys, "argv", arguments),
         pytest.raises(SystemExit) as ended,
     ):
         run()
-    assert not ended.value.code, f"{command}\n{told[1].buffer.getvalue().decode()}"
+    assert not ended.value.code, f"{command}\n{stderr.buffer.getvalue().decode()}"
+    return stdout.buffer.getvalue()
 
 
 def run_in_shell(command: str) -> None:

@@ -217,7 +217,7 @@ def test_a_lone_surrogate_is_told_with_its_place(toy):
         toy.native.segment(b"ab\xff", longest_sentence=9, lines=False, first_number=1, continues=False)
 
 
-def test_ten_megabytes_of_one_line_take_linear_time(toy):
+def test_megabytes_of_one_line_take_linear_time(toy):
     def seconds(text):
         start = time.process_time()
         found = toy.segment(text)
@@ -225,14 +225,14 @@ def test_ten_megabytes_of_one_line_take_linear_time(toy):
         return time.process_time() - start
 
     for unit, size in (
-        ("dog. Ann ", 10_000_000),
-        ("x", 10_000_000),
+        ("dog. Ann ", 2_000_000),
+        ("x", 2_000_000),
         ("'s", 500_000),
         ("🇩", 500_000),
         (".", 500_000),
     ):
         small = min(seconds(unit * (size // 10 // len(unit))) for _ in range(3))
-        assert seconds(unit * (size // len(unit))) < 30 * small + 0.5, unit
+        assert seconds(unit * (size // len(unit))) < 30 * small + 0.1, unit
 
 
 def test_streams_give_what_the_whole_text_gives(toy, monkeypatch):
