@@ -5,8 +5,8 @@ FUZZ_SECONDS ?= 10
 SOURCES := $(shell find core bindings -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt) CMakeLists.txt
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=None -DARBORA_SANITIZE=ON
 
-# Python compiles what it imports; compiling all that is installed takes longer than any test.
-export PIP_NO_COMPILE := 1
+# Python compiles what it imports, and keeps it; compiling all that is installed takes longer than any test.
+unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification lint docs api stubs model clean
@@ -14,9 +14,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 demo: .venv/built
 	$(BIN)/python -m arbora demo
 
-# What is built side by side, and what runs side by side, keeps two cores busy.
+# Two cores are kept busy: Python's tests begin when the extension is built, whether or not the core's tests are, and the other way round.
 test: .venv/tools
-	$(MAKE) --no-print-directory -j2 .venv/built build/sanitize/arbora_core_tests
+	@echo 'building and testing side by side; what a part says is shown when it ends'
 	$(MAKE) --no-print-directory -j2 --output-sync=target test-core test-python
 	$(MAKE) --no-print-directory fuzz
 
@@ -29,7 +29,7 @@ test-core: build/sanitize/arbora_core_tests
 
 build/sanitize/arbora_core_tests build/sanitize/fuzz_conll &: .venv/tools $(SOURCES)
 	$(CMAKE) -S core -B build/sanitize > /dev/null
-	$(BIN)/cmake --build build/sanitize
+	$(BIN)/cmake --build build/sanitize --parallel $(shell nproc)
 	@touch build/sanitize/arbora_core_tests build/sanitize/fuzz_conll
 
 # Malformed input for FUZZ_SECONDS, both targets side by side; by hand, an hour: make fuzz FUZZ_SECONDS=3600
@@ -88,33 +88,33 @@ api: .venv/tools
 	$(BIN)/python scripts/api_reference.py
 
 docs: .venv/built
-	$(BIN)/python -m pip install -q 'mkdocs>=1.6'
+	$(BIN)/python -m pip install -q --no-compile 'mkdocs>=1.6'
 	$(BIN)/mkdocs build --quiet --strict --site-dir build/site
 	@echo "build/site/index.html"
 
 .venv/tools: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
+	$(BIN)/python -m pip install -q --no-compile 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 	@touch $@
 
 .venv/built: .venv/tools $(SOURCES)
-	$(BIN)/python -m pip install -q --no-build-isolation -e '.[test]'
+	$(BIN)/python -m pip install -q --no-compile --no-build-isolation -e '.[test]'
 	@touch $@
 
 .venv/lint: .venv/built pyproject.toml
-	$(BIN)/python -m pip install -q --no-build-isolation -e '.[lint]'
+	$(BIN)/python -m pip install -q --no-compile --no-build-isolation -e '.[lint]'
 	@touch $@
 
 # The peers are optional: what cannot be installed is named in the table and judged by recorded figures.
 # supar and torch-struct pin old companions that their tree code does not use, hence --no-deps.
 .venv/bench: .venv/built
-	$(BIN)/python -m pip install -q 'networkx>=3' || echo 'bench: networkx is not available'
-	$(BIN)/python -m pip install -q ufal.chu-liu-edmonds || echo 'bench: ufal.chu-liu-edmonds is not available'
-	$(BIN)/python -m pip install -q torch==2.13.0 || echo 'bench: torch is not available, nor what needs it'
-	$(BIN)/python -m pip install -q --no-deps torch-struct==0.5 || echo 'bench: torch-struct is not available'
-	$(BIN)/python -m pip install -q --no-deps supar==1.1.4 || echo 'bench: supar is not available'
-	$(BIN)/python -m pip install -q 'ufal.udpipe>=1.3' || echo 'bench: ufal.udpipe is not available'
-	$(BIN)/python -m pip install -q 'spacy>=3.7,<4' || echo 'bench: spacy is not available'
+	$(BIN)/python -m pip install -q --no-compile 'networkx>=3' || echo 'bench: networkx is not available'
+	$(BIN)/python -m pip install -q --no-compile ufal.chu-liu-edmonds || echo 'bench: ufal.chu-liu-edmonds is not available'
+	$(BIN)/python -m pip install -q --no-compile torch==2.13.0 || echo 'bench: torch is not available, nor what needs it'
+	$(BIN)/python -m pip install -q --no-compile --no-deps torch-struct==0.5 || echo 'bench: torch-struct is not available'
+	$(BIN)/python -m pip install -q --no-compile --no-deps supar==1.1.4 || echo 'bench: supar is not available'
+	$(BIN)/python -m pip install -q --no-compile 'ufal.udpipe>=1.3' || echo 'bench: ufal.udpipe is not available'
+	$(BIN)/python -m pip install -q --no-compile 'spacy>=3.7,<4' || echo 'bench: spacy is not available'
 	@touch $@
 
 clean:

@@ -369,10 +369,10 @@ def test_saving_where_one_cannot_is_an_error(parser, tmp_path):
 
 
 def test_a_sentence_with_too_many_parts_is_refused(parsers):
-    words = ["word"] * 700
-    with pytest.raises(InputError, match=r"700 words has .* second-order parts.*prune"):
+    words = ["word"] * 520
+    with pytest.raises(InputError, match=r"520 words has .* second-order parts.*prune"):
         parsers["no labels"].parse([words])
-    assert len(parsers["second order"].parse([words])[0]) == 700
+    assert len(parsers["second order"].parse([words])[0]) == 520
 
 
 def test_what_is_no_list_of_sentences():
