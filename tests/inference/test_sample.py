@@ -24,7 +24,7 @@ from oracle.enumerate_trees import enumerate_forest, is_tree
 from arbora import inference
 from arbora.errors import InputError, NoTreeError
 
-DRAWS = 20_000
+DRAWS = 8_000
 
 
 @each_family

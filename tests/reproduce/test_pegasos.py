@@ -117,18 +117,14 @@ def test_an_interrupted_study_goes_on(finished, tmp_path):
     assert without_times(rest.tables) == without_times(report.tables)
 
 
-def test_another_seed_is_computed_anew_and_threads_are_not(tmp_path):
-    _, first = run(tmp_path, learners=("mira",))
+def test_chosen_learners_are_computed_anew_by_another_seed_but_not_by_threads(tmp_path):
+    report, first = run(tmp_path, learners=("mira",))
+    assert [row[0] for row in report.tables[0].rows] == ["MIRA (averaged)"]
+    assert len(first.begun) == 2
     _, threaded = run(tmp_path, learners=("mira",), threads=2)
     assert threaded.begun == []
     _, other = run(tmp_path, learners=("mira",), seed=1)
     assert other.begun == first.begun
-
-
-def test_learners_can_be_chosen(tmp_path):
-    report, notes = run(tmp_path, learners=("mira",))
-    assert [row[0] for row in report.tables[0].rows] == ["MIRA (averaged)"]
-    assert len(notes.begun) == 2
 
 
 @pytest.mark.parametrize(
