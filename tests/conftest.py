@@ -52,7 +52,7 @@ def real_sentences(treebank_dir: Path) -> Callable[..., list[Sentence]]:
     return first
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run_in_terminal() -> Callable[..., str]:
     """Run a command as in a terminal and give back what it shows there, with more set in its environment."""
 

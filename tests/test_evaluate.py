@@ -207,7 +207,7 @@ def test_agrees_with_the_official_scorer_on_random_trees(seed, single_root):
     ],
 )
 def test_agrees_with_the_official_scorer_on_treebanks(folder, name, real_sentences):
-    gold = real_sentences(folder, name, 400)
+    gold = real_sentences(folder, name, 200)
     for seed in range(2):
         assert_equals_official(gold, spoil_all(gold, seed))
 

@@ -1,5 +1,6 @@
 """With NO_COLOR set a terminal gets no escape codes: no colours, and nothing bold, dim or underlined."""
 
+import json
 import re
 import sys
 
@@ -21,27 +22,51 @@ LINES = [
 ]
 MISTAKES = {("stats", "no-such-file"): 2, ("eval", FILE): 2, ("stats", "/proc/self/mem"): 1}
 ESCAPE = "\x1b"
+BREAK = "=== next ==="
+# All lines in one process: most of the time of each is Python's to start.
+ONE_BY_ONE = f"""
+import json, sys
+from arbora.cli.main import run
+for line in json.loads(sys.argv[1]):
+    sys.argv = ["arbora", *line]
+    try:
+        run()
+    except SystemExit as end:
+        print({BREAK!r}, end.code or 0, flush=True)
+"""
 
 
-@pytest.fixture
-def in_full(tmp_path):
-    path = tmp_path / "x.conllu"
+@pytest.fixture(scope="module")
+def in_full(tmp_path_factory):
+    path = tmp_path_factory.mktemp("no_color") / "x.conllu"
     treebank.write(generate(5, seed=1), path)
-    return lambda arguments: [*COMMAND, *(str(path) if part == FILE else part for part in arguments)]
+    return lambda arguments: [str(path) if part == FILE else part for part in arguments]
+
+
+@pytest.fixture(scope="module")
+def shown(run_in_terminal, in_full):
+    """What a terminal is sent for each line, by the value of NO_COLOR."""
+    command = [sys.executable, "-c", ONE_BY_ONE, json.dumps([in_full(line) for line in LINES])]
+
+    def sent(no_color):
+        parts = run_in_terminal(command, NO_COLOR=no_color).split(f"{BREAK} 0\n")
+        assert parts.pop() == ""
+        return dict(zip(LINES, parts, strict=True))
+
+    return {no_color: sent(no_color) for no_color in ("", "1")}
 
 
 @pytest.mark.parametrize("arguments", LINES, ids=" ".join)
-def test_no_codes_are_sent(arguments, run_in_terminal, in_full):
-    command = in_full(arguments)
-    plain = run_in_terminal(command, NO_COLOR="1")
+def test_no_codes_are_sent(arguments, shown):
+    plain, styled = shown["1"][arguments], shown[""][arguments]  # empty is as good as not set
+    assert plain
     assert ESCAPE not in plain
-    styled = run_in_terminal(command, NO_COLOR="")  # empty is as good as not set
     assert ESCAPE in styled
     assert re.sub(r"\x1b\[[0-9;]*m", "", styled) == plain
 
 
 @pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
 def test_nor_are_they_with_errors(arguments, run_in_terminal, in_full):
-    told = run_in_terminal(in_full(arguments), status=MISTAKES[arguments], NO_COLOR="1")
+    told = run_in_terminal([*COMMAND, *in_full(arguments)], status=MISTAKES[arguments], NO_COLOR="1")
     assert told.startswith("error: ")
     assert ESCAPE not in told

@@ -238,7 +238,7 @@ def test_several_trees_stand_below_each_other():
 
 
 def test_long_sentences_take_no_long_time():
-    n = 1000
+    n = 600
     heads = random_heads(np.random.default_rng(1), n)
     for max_width in (None, 1000):
         drawn = draw_svg(Sentence.from_lists(["w"] * n, None, heads, ["dep"] * n), max_width=max_width)
