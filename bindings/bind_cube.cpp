@@ -46,7 +46,6 @@ Update update_of(const std::string& name) {
 void make_model(Model* self, const graph::Model& parts, const TemplateList& chains, const TemplateList& lineages, const TemplateList& closings,
                 int beam, int most_labels, double labels_within) {
     if (beam < 1 || most_labels < 1) throw InputError("beam, most_labels: expected at least 1, got " + std::to_string(std::min(beam, most_labels)));
-    if (parts.trees != Trees::projective) throw InputError("trees: expected projective ones, got others; cube pruning finds no crossing arcs");
     Model model(parts, feature::Contexts({contexts(chains), contexts(lineages), contexts(closings)}));
     model.beam = beam;
     model.most_labels = most_labels;

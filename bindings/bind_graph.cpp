@@ -143,11 +143,13 @@ void bind_encoded(nb::module_& m) {
 void bind_arcs(nb::module_& m) {
     nb::class_<PruningSettings>(m, "Pruning", "How a pruner chooses arcs; see arbora.pruner.")
         .def("__init__", [](PruningSettings* self, const std::string& rule, int keep, double within, double alpha) {
-                if (rule != "margin" && rule != "max-marginal") throw InputError("rule: expected margin or max-marginal, got " + rule);
+                if (rule != "margin" && rule != "max-marginal" && rule != "probability") throw InputError("rule: expected margin, max-marginal or probability, got " + rule);
                 if (keep < 1) throw InputError("keep: expected at least 1 head per word, got " + std::to_string(keep));
                 if (!(within >= 0.0)) throw InputError("within: expected 0 or more, got " + std::to_string(within));
                 if (!(alpha >= 0.0 && alpha <= 1.0)) throw InputError("alpha: expected 0 to 1, got " + std::to_string(alpha));
-                const auto known = rule == "margin" ? graph::PruningRule::margin : graph::PruningRule::max_marginal;
+                const auto known = rule == "margin"         ? graph::PruningRule::margin
+                                   : rule == "max-marginal" ? graph::PruningRule::max_marginal
+                                                            : graph::PruningRule::probability;
                 new (self) PruningSettings{known, keep, within, alpha};
             }, "rule"_a = "margin", "keep"_a = 1, "within"_a = 0.0, "alpha"_a = 0.0);
     nb::class_<KeptArcs>(m, "KeptArcs", "The arcs that a pruner left.")

@@ -9,6 +9,7 @@ import pytest
 from graph_toys import check_probabilities, config, treebank
 from typer.testing import CliRunner
 
+from arbora._core import measure_trees
 from arbora._ranked import Asked, Known, RankedTrees, judge
 from arbora.cli.main import app
 from arbora.confidence import Temperatures
@@ -104,7 +105,7 @@ def test_minimum_risk_and_given_heads(trained):
     crossing = next(
         s for s in treebank(20, seed=3, nonprojective=1.0).sentences() if not s.tree.is_projective()
     )
-    with pytest.raises(NoTreeError, match=r"projective; .* a graph parser of trees that may cross"):
+    with pytest.raises(NoTreeError, match=r"projective; .* a parser of trees that may cross"):
         trained.parser.parse([crossing], keep_heads=True)
 
 
@@ -162,11 +163,50 @@ def test_crossing_arcs_by_marks_in_labels():
     assert any(not Tree.from_heads(h).is_projective() for h in heads)
 
 
+@pytest.fixture(scope="module")
+def crossing_parser():
+    """Of trees that may cross, with the treebank that it has learned."""
+    columns = treebank(120, seed=4, nonprojective=0.5)
+    return train(columns, columns, config=replace(PLAN, trees="nonprojective")).parser, columns
+
+
+def test_crossing_arcs_by_reattachment(crossing_parser, tmp_path):
+    parser, columns = crossing_parser
+    assert parser.pruner.settings.rule == "arc-odds"
+    parser.save(tmp_path / "m")
+    heads, _ = Parser.load(tmp_path / "m").trees(columns)
+    there, found = (np.array(measure_trees(h, columns.offsets)[0], bool) for h in (columns.heads, heads))
+    assert np.mean(heads[there] == columns.heads[there]) > 0.5
+    assert np.mean(heads[found] == columns.heads[found]) > 0.5
+
+
+def test_lists_and_given_heads_of_crossing_trees(crossing_parser):
+    parser, columns = crossing_parser
+    sentences = list(columns.sentences())[:20]
+    check_probabilities(parser, sentences)
+    kept = parser.parse(sentences, keep_heads=True)
+    assert [s.heads for s in kept] == [s.heads for s in sentences]
+    assert all(tree.heads.count(0) == 1 for tree in parser.kbest(sentences[0], 5))
+
+
+@pytest.mark.parametrize("update", ["standard", "s-max"])
+def test_other_updates_and_lists_learn_crossing_trees(update):
+    columns = treebank(60, seed=5, nonprojective=0.5)
+    plan = replace(PLAN, trees="nonprojective", update=update, parameters={"epochs": 2})
+    for learner in ("passive_aggressive", "mira"):
+        assert train(columns, columns, config=replace(plan, learner=learner)).scores["las"] > 85
+
+
+def test_rules_of_pruners_for_crossing_trees():
+    plan = replace(PLAN, trees="nonprojective", pruner_settings=PrunerSettings(rule="max-marginal"))
+    with pytest.raises(InputError, match="expected margin or arc-odds for trees that may cross"):
+        train(TRAIN, config=plan)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"parser": "graph", "order": 3}, 'order: expected 1 or 2 with parser = "graph", got 3'),
-        ({"parser": "cube", "trees": "nonprojective"}, 'trees: expected projective with parser = "cube"'),
         (
             {"parser": "cube", "labels": "none", "cube": CubeSettings(most_labels=2)},
             "cube.most_labels: does nothing here; it needs labels = joint",

@@ -140,7 +140,7 @@ def test_given_heads_are_kept(trained):
         s for s in treebank(20, seed=3, nonprojective=1.0).sentences() if not s.tree.is_projective()
     )
     advice = (
-        r"the heads that are given .* projective; .* a graph parser of trees that may cross \(--parser graph"
+        r"the heads that are given .* projective; .* a parser of trees that may cross \(--trees nonprojective"
     )
     with pytest.raises(NoTreeError, match=advice):
         trained.parser.parse([crossing], keep_heads=True)

@@ -69,7 +69,8 @@ void Questions::check_gold() const {
             const auto fail = [&](const std::string& what) {
                 throw InputError("sentence " + std::to_string(s) + ", word " + std::to_string(d) + ": " + what);
             };
-            if (shape.nonprojective[static_cast<std::size_t>(d) - 1]) fail("expected a projective tree, got crossing arcs; projectivize first");
+            if (model_->graph.trees == Trees::projective && shape.nonprojective[static_cast<std::size_t>(d) - 1])
+                fail("expected a projective tree, got crossing arcs; projectivize first");
             const int head = sentence.heads[d], label = sentence.labels[d];
             if (head < 0) fail("expected a head to learn from, got none");
             if (model_->graph.labels > 0 && (label < 0 || label >= model_->graph.labels)) fail("expected a known label to learn from, got none");

@@ -9,7 +9,6 @@
 namespace arbora::cube {
 
 using feature::Context;
-using feature::turn;
 using graph::Side;
 
 namespace {
@@ -20,32 +19,11 @@ std::uint64_t with(std::uint64_t list, int dep, int label) {
     return feature::mix(list * 0x9e3779b97f4a7c15ULL + (std::uint64_t{static_cast<std::uint32_t>(dep)} << 32) + static_cast<std::uint32_t>(label));
 }
 
-// What tells halves apart: all of the head's dependents, and the label of the outermost at least.
 // Whether keys name all that a derivation is made of.
 bool is_whole(Keys keys) { return keys == Keys::trees || keys == Keys::distinct; }
 
+// What tells halves apart: all of the head's dependents, and the label of the outermost at least.
 std::uint64_t half_key(const Memory& memory) { return with(memory.list, 0, memory.label); }
-
-Context chain_of(int head, int dep, int label, const Memory& outer) {
-    return {{head, dep, outer.dep, outer.before}, {-1, label, outer.label, -1}, {outer.count + 1, 0, 0, 0}, turn(head, dep)};
-}
-
-// `half`: with the dependent as its outermost one; `label`: of its head under the grandparent.
-Context lineage_of(int grandparent, int label, const Memory& half) {
-    return {{grandparent, half.head, half.dep, half.before}, {-1, label, half.label, half.before_label}, {0, 0, 0, 0},
-            turn(half.head, half.dep) + 3 * turn(grandparent, half.head)};
-}
-
-Context closing_of(const Memory& arc, const Memory& far) {
-    Context c{{arc.head, arc.dep, arc.inner, far.dep}, {-1, arc.label, arc.inner_label, far.label}, {0, 0, arc.inner_count, far.count},
-              turn(arc.head, arc.dep)};
-    if (arc.dep < arc.head) {
-        std::swap(c.nodes[2], c.nodes[3]);
-        std::swap(c.labels[2], c.labels[3]);
-        std::swap(c.counts[2], c.counts[3]);
-    }
-    return c;
-}
 
 }  // namespace
 
@@ -259,27 +237,73 @@ int Search::gold_side(int word, const std::vector<int>& dependents) {
     return current;
 }
 
-const Search::Gold& Search::derive_gold() {
+void Search::find_gold_sides() {
     const int n = parts_.sentence().n;
     const auto words = static_cast<std::size_t>(n) + 1;
-    gold_ = {};
     gold_left_.assign(words, {});
     gold_right_.assign(words, {});
-    gold_halves_.assign(2 * words, -1);
     for (int d = 1; d <= n; ++d)
         if (const int h = parts_.sentence().heads[d]; h < d) gold_right_[static_cast<std::size_t>(h)].push_back(d);
     for (int d = n; d >= 1; --d)
         if (const int h = parts_.sentence().heads[d]; h > d) gold_left_[static_cast<std::size_t>(h)].push_back(d);
+}
+
+Search::Gold& Search::derive_gold() {
+    const auto words = static_cast<std::size_t>(parts_.sentence().n) + 1;
+    gold_ = {};
+    find_gold_sides();
+    gold_halves_.assign(2 * words, -1);
     std::vector<int> order{0};  // heads before their dependents
     for (std::size_t i = 0; i < order.size(); ++i)
         for (const auto* side : {&gold_left_, &gold_right_})
             for (const int dep : (*side)[static_cast<std::size_t>(order[i])]) order.push_back(dep);
+    // What hangs below a word stands in one piece, and so does all that hangs below its dependents.
+    std::vector<bool> is_derived(words);
+    std::vector<int> first(words), last(words), size(words);
     for (auto word = order.rbegin(); word != order.rend(); ++word) {
         const auto w = static_cast<std::size_t>(*word);
+        first[w] = last[w] = *word;
+        size[w] = 1;
+        bool is_projective = true;
+        for (const auto* side : {&gold_left_, &gold_right_})
+            for (const int dep : (*side)[w]) {
+                const auto d = static_cast<std::size_t>(dep);
+                first[w] = std::min(first[w], first[d]);
+                last[w] = std::max(last[w], last[d]);
+                size[w] += size[d];
+                is_projective = is_projective && is_derived[d];
+            }
+        is_derived[w] = is_projective && last[w] - first[w] + 1 == size[w];
+        if (!is_derived[w]) continue;
         if (*word > 0) gold_halves_[2 * w] = gold_side(*word, gold_left_[w]);
         gold_halves_[2 * w + 1] = gold_side(*word, gold_right_[w]);
     }
+    if (!is_derived[0]) join_projective_subtrees(is_derived);
     return gold_;
+}
+
+void Search::join_projective_subtrees(const std::vector<bool>& is_derived) {
+    int joined = -1;
+    for (int d = 1; d <= parts_.sentence().n; ++d) {
+        if (!is_derived[static_cast<std::size_t>(d)] || is_derived[static_cast<std::size_t>(parts_.sentence().heads[d])]) continue;
+        for (const int side : {0, 1}) {
+            const int half = gold_halves_[2 * static_cast<std::size_t>(d) + static_cast<std::size_t>(side)];
+            joined = joined < 0 ? half : gold_.join(joined, half);
+        }
+    }
+}
+
+int Search::Gold::join(int left, int right) {
+    nodes.push_back({{left, right}, -std::numeric_limits<double>::infinity(), false});
+    derivations.push_back(-1);
+    best.push_back(-1);
+    return static_cast<int>(nodes.size()) - 1;
+}
+
+void Search::Gold::add_whole(double violation, bool wrong) {
+    nodes.push_back({{static_cast<int>(nodes.size()) - 1, -1}, violation, wrong});
+    derivations.push_back(-1);
+    best.push_back(-1);
 }
 
 void Search::add_features(int derivation, float count, std::vector<SparseEntry>& entries) {

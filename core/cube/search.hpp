@@ -16,25 +16,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "cube/memory.hpp"
 #include "cube/parts.hpp"
 #include "factorization/layout.hpp"
 #include "hypergraph/forest.hpp"
 #include "hypergraph/updates.hpp"
 
 namespace arbora::cube {
-
-// What a derivation remembers. Of a half: its head's outermost dependent and what stands further in; of an arc: the new dependent, and
-// the dependent's own outermost one on the side towards the head.
-struct Memory {
-    int head = -1;
-    int dep = -1, arc = -1, label = -1;  // -1: no dependent yet
-    int before = -1, before_label = -1;  // the next dependent towards the head
-    int count = 0;                       // dependents on this side
-    int inner = -1, inner_label = -1, inner_count = 0;  // of arcs
-    float cost = 0.0F;                   // of all arcs so far, where costs are counted
-    bool is_arc = false;
-    std::uint64_t list = 0;              // names the dependents, and their labels unless keys are loose
-};
 
 // Which derivations of one node look the same, so that only the better is kept.
 enum class Keys {
@@ -61,14 +49,19 @@ public:
     // heads[0..n] and, unless null, labels[0..n] of a derivation of the root.
     void read(int derivation, int* heads, int* labels) const;
 
-    // The derivation of the gold tree, which must be projective, over kept arcs and with the roots asked for: its nodes, children first,
-    // with their violations.
+    // The derivation of the gold tree, over kept arcs and with the roots asked for: its nodes, children first, with their violations.
+    // Where arcs cross, those of its projective subtrees, joined.
     struct Gold {
         std::vector<hypergraph::GoldNode> nodes;
-        std::vector<int> derivations;  // the gold one of each node
+        std::vector<int> derivations;  // the gold one of each node; -1: joined ones have none
         std::vector<int> best;         // the best one found there
+
+        // A node above all others that is in no forest; its violation, and whether what was found is wrong.
+        void add_whole(double violation, bool wrong);
+        // Two nodes as one, which is never chosen itself.
+        int join(int left, int right);
     };
-    const Gold& derive_gold();
+    Gold& derive_gold();
 
     // The sum of the costs of a derivation's arcs, where costs are counted.
     double cost(int derivation) const { return static_cast<double>(forest_.at(derivation).context.cost); }
@@ -92,6 +85,8 @@ private:
     void each_lineage(const Item& half, int grandparent, int label, Visit&& visit) const;
     int gold_leaf(int word);
     int gold_side(int word, const std::vector<int>& dependents);
+    void find_gold_sides();
+    void join_projective_subtrees(const std::vector<bool>& is_derived);
 
     const Model* model_;
     Parts parts_;

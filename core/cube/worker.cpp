@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "errors/errors.hpp"
+#include "inference/queries.hpp"
 
 namespace arbora::cube {
 
@@ -17,62 +18,98 @@ void count(const Search::Gold& gold, Tally& tally) {
 
 }  // namespace
 
-void Worker::run(Keys keys, int beam, int trees) {
-    if (!search_.run(keys, beam, std::max(beam, trees))) throw NoTreeError("the arcs that were kept hold no projective tree");
+void Worker::take(int rank) {
+    const auto nodes = static_cast<std::size_t>(search_.words()) + 1;
+    heads_.resize(nodes);
+    labels_.resize(nodes);
+    search_.read(search_.forest().ranked(search_.root(), rank), heads_.data(), labels_.data());
+    tree_.set(search_.parts(), heads_.data(), labels_.data());
+    if (crossing()) reattachment_.improve(search_.parts(), tree_);
 }
 
-void Worker::find_best() { run(model_->exact_keys ? Keys::exact : Keys::loose, model_->beam, 1); }
+void Worker::take_best() {
+    search_.run(best_keys(), model_->beam, model_->beam) ? take(0) : take_best_of_arcs();
+}
 
-double Worker::parse(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int* heads, int* labels) {
+void Worker::take_best_of_arcs() {
+    if (!crossing()) throw NoTreeError("the arcs that were kept hold no projective tree");
+    const Parts& parts = search_.parts();
+    const auto nodes = static_cast<std::size_t>(search_.words()) + 1;
+    dense_.assign(nodes * nodes, kMinusInfinity);
+    for (int a = 0; a < parts.arcs().size(); ++a)
+        dense_[static_cast<std::size_t>(parts.head(a)) * nodes + static_cast<std::size_t>(parts.dep(a))] = static_cast<double>(parts.arc(a) + parts.choices(a)[0].score);
+    heads_.resize(nodes);
+    labels_.resize(nodes);
+    argmax(Problem{Trees::nonprojective, model_->graph.roots, search_.words(), dense_.data()}, arena_, heads_.data());
+    for (int d = 1; d <= search_.words(); ++d)
+        labels_[static_cast<std::size_t>(d)] = parts.choices(parts.arcs().find(heads_[static_cast<std::size_t>(d)], d))[0].label;
+    tree_.set(search_.parts(), heads_.data(), labels_.data());
+    reattachment_.improve(parts, tree_);
+}
+
+void Worker::parse(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int* heads, int* labels) {
     search_.parts().load(sentence, arcs, weights, false, false);
-    find_best();
-    const int best = search_.forest().ranked(search_.root(), 0);
-    search_.read(best, heads, labels);
-    return search_.forest().at(best).score;
+    take_best();
+    tree_.read(heads, labels);
 }
 
-void Worker::append(std::vector<Ranked>& trees, int most) const {
+void Worker::append(std::vector<Ranked>& trees, int most) {
     const int count = std::min(most, search_.forest().count(search_.root()));
     for (int i = 0; i < count; ++i) {
-        Ranked next = ranked(i);
+        take(i);
+        Ranked next = ranked();
         const auto is_same = [&](const Ranked& tree) { return tree.heads == next.heads && tree.labels == next.labels; };
         if (std::none_of(trees.begin(), trees.end(), is_same)) trees.push_back(std::move(next));
     }
 }
 
-Ranked Worker::ranked(int rank) const {
-    const int derivation = search_.forest().ranked(search_.root(), rank);
+Ranked Worker::ranked() {
     Ranked tree;
     tree.heads.assign(static_cast<std::size_t>(search_.words()) + 1, -1);
     tree.labels = tree.heads;
-    tree.score = search_.forest().at(derivation).score;
-    search_.read(derivation, tree.heads.data(), tree.labels.data());
+    tree.score = tree_.score();
+    tree_.read(tree.heads.data(), tree.labels.data());
     return tree;
 }
 
 std::vector<Ranked> Worker::kbest(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int k) {
     search_.parts().load(sentence, arcs, weights, false, false);
-    find_best();
-    std::vector<Ranked> trees{ranked(0)};
-    if (k == 1) return trees;
+    take_best();
+    std::vector<Ranked> trees{ranked()};
+    if (k == 1 || search_.root() < 0) return trees;
     // Trees by their heads from a wider beam, since a list is as varied as its nodes; then other labellings of what is best.
-    run(Keys::trees, std::max(model_->beam, std::min(k, kListBeam)), k);
+    const int wide = std::max(model_->beam, std::min(k, kListBeam));
+    search_.run(Keys::trees, wide, std::max(wide, k));
     append(trees, k);
-    run(Keys::distinct, model_->beam, k);
+    search_.run(Keys::distinct, model_->beam, std::max(model_->beam, k));
     append(trees, k);
     std::stable_sort(trees.begin() + 1, trees.end(), [](const Ranked& a, const Ranked& b) { return a.score > b.score; });
     return trees;
 }
 
+void Worker::compare_whole_trees(graph::Answer& answer) {
+    answer.loss += tree_.cost();
+    gold_.add_features(1.0F, answer.difference);
+    tree_.add_features(-1.0F, answer.difference);
+}
+
 graph::Answer Worker::answer(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights,
                              bool cost_augmented, hypergraph::Update update, Tally& tally) {
     search_.parts().load(sentence, arcs, weights, true, cost_augmented);
-    find_best();
-    const Search::Gold& gold = search_.derive_gold();
+    take_best();
+    Search::Gold& gold = search_.derive_gold();
+    if (crossing()) {
+        gold_.set(search_.parts(), sentence.heads, sentence.labels);
+        gold.add_whole(tree_.score() - gold_.score(), tree_.cost() > 0.0);
+    }
     count(gold, tally);
     graph::Answer answer;
     for (const int node : hypergraph::update_nodes(update, gold.nodes)) {
         const auto n = static_cast<std::size_t>(node);
+        if (gold.best[n] < 0) {
+            if (gold.nodes[n].wrong) compare_whole_trees(answer);
+            continue;
+        }
         const double cost = search_.cost(gold.best[n]);
         if (cost == 0.0) continue;  // it is the gold tree
         answer.loss += cost;
@@ -85,16 +122,20 @@ graph::Answer Worker::answer(const feature::Sentence& sentence, const graph::Arc
 std::vector<graph::Answer> Worker::candidates(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights,
                                               int k, Tally& tally) {
     search_.parts().load(sentence, arcs, weights, true, false);
-    run(Keys::distinct, model_->beam, k);
-    const Search::Gold& derived = search_.derive_gold();
-    count(derived, tally);
-    const int gold = derived.derivations.back();
-    std::vector<graph::Answer> answers(static_cast<std::size_t>(std::min(k, search_.forest().count(search_.root()))));
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-        const int found = search_.forest().ranked(search_.root(), static_cast<int>(i));
-        answers[i].loss = search_.cost(found);
-        search_.add_features(gold, 1.0F, answers[i].difference);
-        search_.add_features(found, -1.0F, answers[i].difference);
+    std::vector<Ranked> trees;
+    if (search_.run(Keys::distinct, model_->beam, std::max(model_->beam, k))) {
+        append(trees, k);
+    } else {
+        take_best_of_arcs();
+        trees.push_back(ranked());
+    }
+    gold_.set(search_.parts(), sentence.heads, sentence.labels);
+    tally.asked += 1;
+    tally.non_violations += trees.front().score < gold_.score() ? 1 : 0;
+    std::vector<graph::Answer> answers(trees.size());
+    for (std::size_t i = 0; i < trees.size(); ++i) {
+        tree_.set(search_.parts(), trees[i].heads.data(), trees[i].labels.data());
+        compare_whole_trees(answers[i]);
     }
     return answers;
 }

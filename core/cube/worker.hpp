@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "cube/reattachment.hpp"
 #include "cube/search.hpp"
+#include "inference/problem.hpp"
 
 namespace arbora::cube {
 
@@ -17,16 +19,18 @@ using graph::Ranked;
 
 class Worker {
 public:
-    explicit Worker(const Model& model) : model_(&model), search_(model) {}
+    explicit Worker(const Model& model) : model_(&model), search_(model), reattachment_(model.graph.roots) {}
 
-    // The best tree found: heads[0..n] and labels[0..n], -1 where there are none. Its score. NoTreeError where the arcs hold none.
-    double parse(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int* heads, int* labels);
+    // The best tree found: heads[0..n] and labels[0..n], -1 where there are none. NoTreeError where the arcs hold none that is
+    // projective, or none at all where trees may be non-projective.
+    void parse(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int* heads, int* labels);
 
     // The tree that parse() finds, and others best first: the k best of those that differ in heads, and of those that differ in heads or
     // labels. A wider search than parse(), so that one of them may be better.
     std::vector<Ranked> kbest(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int k);
 
-    // f(gold) - f(predicted), and the cost of the predicted, at the nodes that the update asks for.
+    // f(gold) - f(predicted), and the cost of the predicted, at the nodes that the update asks for. Where trees may be non-projective, the
+    // whole tree, with its words re-attached, is one node more, above the root of search.
     graph::Answer answer(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, bool cost_augmented,
                          hypergraph::Update update, Tally& tally);
     // The same at the root, for the k best trees there.
@@ -34,14 +38,25 @@ public:
                                           Tally& tally);
 
 private:
-    void run(Keys keys, int beam, int trees);
-    void find_best();
+    bool crossing() const { return model_->graph.trees == Trees::nonprojective; }
+    Keys best_keys() const { return model_->exact_keys ? Keys::exact : Keys::loose; }
+    // Into tree_, re-attached where trees may be non-projective: a derivation of the root; the best one that search finds; the best tree by
+    // arcs alone, where none of the kept ones is projective, since heads that are given may cross (NoTreeError where they must not).
+    void take(int rank);
+    void take_best();
+    void take_best_of_arcs();
+    void compare_whole_trees(graph::Answer& answer);
     // The derivations of the root that are not there yet.
-    void append(std::vector<Ranked>& trees, int most) const;
-    Ranked ranked(int rank) const;
+    void append(std::vector<Ranked>& trees, int most);
+    Ranked ranked();
 
     const Model* model_;
     Search search_;
+    Reattachment reattachment_;
+    WholeTree tree_, gold_;
+    std::vector<int> heads_, labels_;
+    std::vector<double> dense_;
+    Arena arena_;
 };
 
 }  // namespace arbora::cube

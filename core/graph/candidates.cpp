@@ -1,6 +1,7 @@
 #include "graph/candidates.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -12,8 +13,9 @@ namespace arbora::graph {
 
 namespace {
 
+constexpr int kLongestWithSums = 300;  // words
 constexpr double kEverything = std::numeric_limits<double>::infinity();
-constexpr const char* kRefusal = ", but the trees of this parser are projective; let go of one of them, or take a graph parser of trees that may cross (--parser graph --trees nonprojective)";
+constexpr const char* kRefusal = ", but the trees of this parser are projective; let go of one of them, or take a parser of trees that may cross (--trees nonprojective)";
 
 std::string arc_text(int head, int dep) {
     return "word " + std::to_string(dep) + (head == 0 ? " as a root" : " on word " + std::to_string(head));
@@ -157,7 +159,7 @@ void find_compatible(const feature::Sentence& sentence, Trees trees, Roots roots
 Candidates::Candidates(const Model& model, const Pruner* pruner, bool keep_heads)
     : model_(&model), pruner_(pruner), keep_heads_(keep_heads), worker_(pruner == nullptr ? model : *pruner->model) {
     if (pruner != nullptr && pruner->rule == PruningRule::max_marginal && model.trees != Trees::projective)
-        throw InputError("pruner: expected the rule margin for trees that may cross, got max-marginal, which is of projective trees");
+        throw InputError("pruner: expected another rule for trees that may cross, got max-marginal, which is of projective trees");
 }
 
 const ArcSet* Candidates::find(const feature::Encoded& sentences, std::size_t s) {
@@ -183,7 +185,10 @@ void Candidates::prune(const feature::Sentence& sentence, const ArcSet* among) {
         worker_.score(sentence, nullptr, pruner_->weights);
         return filter(worker_.arcs(), worker_.arc_scores().data());
     }
-    worker_.prune(sentence, among, pruner_->weights, pruner_->keep, filtered ? kEverything : pruner_->within, kept_);
+    if (pruner_->rule == PruningRule::probability && sentence.n <= kLongestWithSums)
+        keep_probable(sentence, among);
+    else
+        worker_.prune(sentence, among, pruner_->weights, pruner_->keep, filtered ? kEverything : pruner_->within, kept_);
     if (among != nullptr) add_best_tree();
     if (!filtered) return;
     std::swap(kept_, looked_at_);
@@ -196,19 +201,45 @@ void Candidates::filter(const ArcSet& among, const float* scores) {
     filter_.keep(pruner_->within, kept_);
 }
 
+void Candidates::keep_probable(const feature::Sentence& sentence, const ArcSet* among) {
+    worker_.score(sentence, among, pruner_->weights);
+    const ArcSet& arcs = worker_.arcs();
+    const auto nodes = static_cast<std::size_t>(arcs.n) + 1;
+    probabilities_.resize(nodes * nodes);
+    marginals(dense_problem(arcs, worker_.arc_scores().data(), Trees::nonprojective), arena_, {probabilities_.data()});
+    const auto probability = [&](int head, int dep) { return probabilities_[static_cast<std::size_t>(head) * nodes + static_cast<std::size_t>(dep)]; };
+    const double share = std::exp(-pruner_->within);
+    kept_.n = arcs.n;
+    kept_.first.assign(2, 0);
+    kept_.heads.clear();
+    for (int d = 1; d <= arcs.n; ++d) {
+        double best = 0.0;
+        for (const int h : arcs.heads_of(d)) best = std::max(best, probability(h, d));
+        // With the word before each, some tree is left.
+        for (const int h : arcs.heads_of(d))
+            if (h == d - 1 || probability(h, d) >= share * best) kept_.heads.push_back(h);
+        kept_.first.push_back(kept_.size());
+    }
+}
+
+Problem Candidates::dense_problem(const ArcSet& arcs, const float* scores, Trees trees) {
+    const auto nodes = static_cast<std::size_t>(arcs.n) + 1;
+    dense_.assign(nodes * nodes, -std::numeric_limits<double>::infinity());
+    for (int d = 1; d <= arcs.n; ++d)
+        for (int a = arcs.first[d]; a < arcs.first[d + 1]; ++a)
+            dense_[static_cast<std::size_t>(arcs.heads[a]) * nodes + static_cast<std::size_t>(d)] = scores[a];
+    return {trees, model_->roots, arcs.n, dense_.data()};
+}
+
 void Candidates::add_best_tree() {
-    const auto nodes = static_cast<std::size_t>(compatible_.n) + 1;
-    heads_.assign(nodes, -1);
+    heads_.assign(static_cast<std::size_t>(compatible_.n) + 1, -1);
+    const float* scores = worker_.arc_scores().data();
     if (model_->trees == Trees::projective) {
         sides_.build(compatible_);
-        if (!chart_.argmax(compatible_, sides_, worker_.arc_scores().data(), nullptr, model_->roots, heads_.data()))
+        if (!chart_.argmax(compatible_, sides_, scores, nullptr, model_->roots, heads_.data()))
             throw NoTreeError("the heads that are given are in no projective tree; let go of some");
     } else {
-        dense_.assign(nodes * nodes, -std::numeric_limits<double>::infinity());
-        for (int d = 1; d <= compatible_.n; ++d)
-            for (int a = compatible_.first[d]; a < compatible_.first[d + 1]; ++a)
-                dense_[static_cast<std::size_t>(compatible_.heads[a]) * nodes + static_cast<std::size_t>(d)] = worker_.arc_scores()[a];
-        argmax({model_->trees, model_->roots, compatible_.n, dense_.data()}, arena_, heads_.data());
+        argmax(dense_problem(compatible_, scores, model_->trees), arena_, heads_.data());
     }
     kept_.add(heads_.data());
 }

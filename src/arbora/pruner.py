@@ -1,12 +1,14 @@
 """A pruner: a small first-order model that leaves each word a few heads, so that a parser has less to do.
 
-Three rules choose by its scores. `margin`: each word keeps its best few heads. The others look at an arc's
-max-marginal, the score of the best projective tree that has it: what an arc is worth then depends on what
-else fits, and the best tree always stays.
+Four rules choose by its scores. `margin`: each word keeps its best few heads. The others look at trees: what
+an arc is worth depends on what else fits. Two look at its max-marginal m, the score of the best projective
+tree that has it, by which the best tree always stays; the last is for trees that may cross.
 
     max-marginal    m(arc) >= α max m + (1 - α) mean m, learned by filter loss [rush-2012]
-    tree-odds       m(arc) >= max m - log_odds, learned as a distribution over trees: the arc's best tree is
-                    at most so many times less probable than the best of all
+    tree-odds       m(arc) >= max m - log_odds, learned as a distribution over projective trees: the arc's
+                    best tree is at most so many times less probable than the best of all
+    arc-odds        log P(arc) >= max log P - log_odds over the heads of a word, learned as a distribution
+                    over all trees [koo-2007]: a head is at most so many times less probable than the best
 """
 
 from __future__ import annotations
@@ -25,9 +27,11 @@ from arbora.registry import features
 from arbora.scorers import GraphSettings, LinearScorer
 from arbora.scorers.linear import LARGEST_TABLE, SMALLEST_TABLE
 
-MOST_KEPT = 1_000_000
+Rule: TypeAlias = Literal["margin", "max-marginal", "tree-odds", "arc-odds"]
 
-Rule: TypeAlias = Literal["margin", "max-marginal", "tree-odds"]
+MOST_KEPT = 1_000_000
+ANY_TREES: tuple[Rule, ...] = ("margin", "arc-odds")
+"""Rules for trees that may cross."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +41,8 @@ class PrunerSettings:
     features: str = "pruner-v1"
     bits: int = 18
     rule: Rule | Literal["auto"] = "margin"
-    """max-marginal and tree-odds are for projective trees alone; auto: tree-odds for these, from second order
-    on, margin else."""
+    """max-marginal and tree-odds are for projective trees alone; auto: tree-odds for these, arc-odds for
+    others, from second order on; margin else."""
     keep: int = 12
     """Of the rule margin: heads per word at most, besides the word before it."""
     within: float = 2.5
@@ -46,9 +50,11 @@ class PrunerSettings:
     alpha: float = 0.5
     """Of the rule max-marginal: 0 keeps what is above the average, 1 the best tree alone."""
     log_odds: float = 5.5
-    """Of the rule tree-odds: how far an arc's best tree may be below the best one, as the log of a ratio."""
+    """Of the rule tree-odds: how far an arc's best tree may be below the best one, as the log of a ratio; of
+    arc-odds: the arc itself below the best one of its word."""
     among: int = 32
-    """Of max-marginal and tree-odds: heads per word that they look at, those of the best scores."""
+    """Of max-marginal and tree-odds: heads per word that they look at, those of the best scores; of arc-odds
+    in very long sentences."""
 
     def __post_init__(self) -> None:
         if not SMALLEST_TABLE <= self.bits <= LARGEST_TABLE:
@@ -70,13 +76,16 @@ class PrunerSettings:
         """With the rule that suits trees and order where it is left to them."""
         if self.rule != "auto":
             return self
-        return replace(self, rule="tree-odds" if trees == "projective" and order > 1 else "margin")
+        odds: Rule = "tree-odds" if trees == "projective" else "arc-odds"
+        return replace(self, rule=odds if order > 1 else "margin")
 
     @property
     def native(self) -> Pruning:
         """As the core wants it."""
         if self.rule == "margin":
             return Pruning("margin", keep=self.keep, within=self.within)
+        if self.rule == "arc-odds":
+            return Pruning("probability", keep=self.among, within=self.log_odds)
         if self.rule == "max-marginal":
             return Pruning("max-marginal", keep=self.among, alpha=self.alpha)
         return Pruning("max-marginal", keep=self.among, alpha=1.0, within=self.log_odds)
@@ -104,7 +113,7 @@ def pruner_scorer(settings: PrunerSettings, roots: Roots = "single") -> LinearSc
     For the rule margin, `roots` matters only while it learns.
     """
     shape = GraphSettings(
-        trees="nonprojective" if settings.rule == "margin" else "projective",
+        trees="nonprojective" if settings.rule in ANY_TREES else "projective",
         roots=roots,
         order=1,
         labels="none",
@@ -116,8 +125,9 @@ def pruner_scorer(settings: PrunerSettings, roots: Roots = "single") -> LinearSc
 
 def require_rule(settings: PrunerSettings, trees: Trees) -> None:
     """InputError where the pruner's rule is not for such trees."""
-    if settings.rule != "margin" and trees != "projective":
+    if settings.rule not in ANY_TREES and trees != "projective":
         raise InputError(
-            f"rule: expected margin for trees that may cross, got {settings.rule}, which asks for the best "
-            'projective trees; choose pruner_settings.rule = "margin", or trees = "projective"'
+            f"rule: expected {' or '.join(ANY_TREES)} for trees that may cross, got {settings.rule}, which "
+            "asks for the best projective trees; choose "
+            'pruner_settings.rule = "arc-odds", or trees = "projective"'
         )

@@ -302,7 +302,7 @@ class Training:
         scorer = pruner_scorer(settings, self.settings.roots)
         learner: Adagrad | PassiveAggressive | Perceptron = PRUNER_LEARNER
         problem: Problem = GraphProblem(scorer, self.train, threads=self.threads)
-        if settings.rule == "tree-odds" or not self._is_complete:
+        if settings.rule in ("tree-odds", "arc-odds") or not self._is_complete:
             learner = PRUNER_PROBABILITIES
         elif settings.rule == "max-marginal":
             learner = FILTER_LEARNER

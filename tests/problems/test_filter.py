@@ -5,7 +5,8 @@ import pytest
 from graph_toys import treebank
 from oracle.enumerate_trees import head_matrix
 
-from arbora._core import SparseVector, Weights
+from arbora._core import Pruning, SparseVector, Weights
+from arbora.data.columns import parse_text
 from arbora.data.encode import Names
 from arbora.errors import InputError
 from arbora.interfaces import Query
@@ -75,6 +76,41 @@ def test_what_is_kept_is_above_the_threshold(rule, roots):
             assert set(np.flatnonzero(column > enough + 1e-4)) <= set(kept.heads_of(s, dep))
             assert set(kept.heads_of(s, dep)) <= set(np.flatnonzero(column > enough - 1e-4))
     assert seen > 50
+
+
+@pytest.mark.parametrize("roots", ROOTS)
+def test_heads_are_kept_that_are_not_much_less_probable_than_the_best(roots):
+    encoded = Names.of(TINY).encode(TINY)
+    weights = np.random.default_rng(2).normal(size=1 << 12).astype(np.float32)
+    pruner = Pruner(PrunerSettings(rule="arc-odds", bits=12, log_odds=2.0), weights, roots)
+    kept = pruner.prune(encoded)
+    dropped = 0
+    for s in (s for s in range(len(encoded)) if 1 <= encoded.length(s) <= 5):
+        n = encoded.length(s)
+        scores, _, _ = pruner.scorer.native.score_parts(encoded, s, weights_of(weights))
+        deps = np.arange(1, n + 1)
+        shares = np.zeros((n + 1, n + 1))
+        for heads in head_matrix(n, "nonprojective", roots):
+            shares[heads[1:], deps] += np.exp(scores[heads[1:], deps].sum())
+        for dep in range(1, n + 1):
+            odds = shares[:, dep] / shares[:, dep].max()
+            found = set(kept.heads_of(s, dep))
+            assert found >= set(np.flatnonzero(odds > np.exp(-2.0) + 1e-6)) | {dep - 1}
+            assert found <= set(np.flatnonzero(odds > np.exp(-2.0) - 1e-6)) | {dep - 1}
+            dropped += n - len(found)
+    assert dropped > 50
+
+
+def test_very_long_sentences_are_pruned_by_scores_alone():
+    words = 301
+    text = "".join(f"{i}\tw{i % 7}\t_\tT{i % 3}\t_\t_\t{i - 1}\tdep\t_\t_\n" for i in range(1, words + 1))
+    columns = parse_text(text + "\n", "conllu")
+    encoded = Names.of(columns).encode(columns)
+    weights = np.random.default_rng(3).normal(size=1 << 12).astype(np.float32)
+    pruner = Pruner(PrunerSettings(rule="arc-odds", bits=12, log_odds=2.0, among=5), weights)
+    kept = pruner.prune(encoded)
+    by_score = pruner.scorer.native.prune(encoded, weights, Pruning("margin", keep=5, within=2.0), 1)
+    assert all(kept.heads_of(0, dep) == by_score.heads_of(0, dep) for dep in range(1, words + 1))
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])

@@ -16,13 +16,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from arbora._annotation import Projectivize
 from arbora._dev import Dev
 from arbora._stages import Silent
 from arbora._tree_parser import AnyParser
 from arbora.config import to_dict
 from arbora.data.columns import Columns
 from arbora.data.encode import Names
+from arbora.interfaces import Trees
 from arbora.parser import Parser
 from arbora.problems.cube import NON_VIOLATIONS
 from arbora.registry import features
@@ -45,7 +45,8 @@ class System:
     title: str
     summary: str
     update: Update
-    projectivize: Projectivize = "flatten"
+    trees: Trees = "projective"
+    """Projective: crossing arcs are flattened; else they are found by re-attachment."""
     epochs: int | None = None
     """None: as many as the others."""
 
@@ -147,7 +148,7 @@ class Strategies:
 
     def result(self, key: str, system: System) -> Result:
         """A system's training, and its scores on the test set."""
-        config = self._config(self.rules.config, system.update, system.projectivize)
+        config = self._config(self.rules.config, system.update, system.trees)
         if system.epochs is not None and not self.options.quick:
             config = replace(config, parameters={**config.parameters, "epochs": system.epochs})
         train, test = self._whole
@@ -181,7 +182,7 @@ class Strategies:
 
     def curve(self, update: Update) -> Curve:
         """UAS on dev after each epoch, in percent."""
-        config = self._config(self.rules.curves, update, "flatten")
+        config = self._config(self.rules.curves, update, "projective")
         train, dev = self._parts
 
         def work() -> dict[str, Any]:
@@ -198,8 +199,8 @@ class Strategies:
         )
         return list(found["uas"])
 
-    def _config(self, shared: TrainConfig, update: Update, projectivize: Projectivize) -> TrainConfig:
-        return replace(shared, update=update, projectivize=projectivize, patience=0, seed=self.options.seed)
+    def _config(self, shared: TrainConfig, update: Update, trees: Trees) -> TrainConfig:
+        return replace(shared, update=update, trees=trees, patience=0, seed=self.options.seed)
 
     def _train(self, config: TrainConfig, train: Columns, dev: Columns | None = None) -> Trained:
         """Without dev, the weights are those of the last epoch."""

@@ -1,0 +1,50 @@
+// Crossing arcs for a parser whose search is projective, after [mcdonald-2006]: from the tree that search found, one word at a time is
+// given another of its heads or labels, always the best such change, while the score rises.
+//
+// The best change of every word is remembered. One that moves d from h to h' alters it only for words that may hang on one of these
+// three, for the three themselves, and for the ancestors of h and h', which must not come to hang below themselves. With k heads and l
+// labels per word, O(n k l) scores of words for the start, O(k) words anew for each change. With a single root, its dependent stays.
+#pragma once
+
+#include <vector>
+
+#include "cube/whole_tree.hpp"
+
+namespace arbora::cube {
+
+class Reattachment {
+public:
+    explicit Reattachment(Roots roots) : roots_(roots) {}
+
+    // No single change makes the tree better in the end.
+    void improve(const Parts& parts, WholeTree& tree);
+
+private:
+    struct Change {
+        double gain = 0.0;
+        double rounding = 0.0;  // what the gain may be wrong by
+        int dep = 0, arc = -1, choice = 0;
+
+        // Rounding must not make a gain out of a tie, or the search would not end.
+        bool beats(const Change& other) const { return dep != 0 && gain > other.gain + rounding; }
+    };
+
+    Change best_change(WholeTree& tree, int dep);
+    // Tries all labels that the word has with an arc, to which it is attached; `rest`: of the words that labels do not change, and
+    // what is there now.
+    void try_labels(WholeTree& tree, int dep, double rest, double before, Change& best);
+    void apply(WholeTree& tree, const Change& change);
+    void add_ancestors(const WholeTree& tree, int node) {
+        for (; node > 0; node = tree.head(node)) changed_.push_back(node);
+    }
+    double& known(int word) { return scores_[static_cast<std::size_t>(word)]; }
+
+    const Parts* parts_ = nullptr;
+    Roots roots_;
+    std::vector<double> scores_;    // of each word, as the tree is
+    std::vector<Change> changes_;   // of each word, the best
+    std::vector<std::vector<int>> possible_;  // of each head, the words that may hang on it
+    std::vector<int> changed_;
+};
+
+}  // namespace arbora::cube
