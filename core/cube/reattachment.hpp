@@ -30,8 +30,8 @@ private:
     };
 
     Change best_change(WholeTree& tree, int dep);
-    // Tries all labels that the word has with an arc, to which it is attached; `rest`: of the words that labels do not change, and
-    // what is there now.
+    // All labels of the arc by which the word is attached now. `rest`: the score of a word that they do not change; `before`: that of all
+    // words which the change concerns, as the tree is.
     void try_labels(WholeTree& tree, int dep, double rest, double before, Change& best);
     void apply(WholeTree& tree, const Change& change);
     void add_ancestors(const WholeTree& tree, int node) {

@@ -45,7 +45,7 @@ private:
         return parts_->choices(arcs_[static_cast<std::size_t>(dep)])[static_cast<std::size_t>(choices_[static_cast<std::size_t>(dep)])];
     }
     std::vector<int>& side(int head, int dep) { return sides_[2 * static_cast<std::size_t>(head) + (dep > head ? 1 : 0)]; }
-    // visit.dependent(memory before it, memory with it) for each dependent on one side, nearest first; what is remembered in the end.
+    // visit(what is remembered before it, and with it) for each dependent on one side, nearest first; what is remembered in the end.
     template <class Visit>
     Memory walk(int word, bool right, Visit&& visit) const;
     // The closing of a word, given what is remembered of its sides.

@@ -356,7 +356,6 @@ def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] 
 def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     """The configuration with all that is `auto` decided."""
     shape = TreebankShape.of(columns)
-    cube = config.parser == "cube"
     pick: dict[str, Any] = {
         name: value
         for name, value in PARSER_DEFAULTS[config.parser].items()
@@ -367,9 +366,7 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     if config.parser == "transition":
         pick["trees"], pick["transition"] = config.transition.trees, config.transition.resolved()
     elif config.trees == "auto":
-        may_cross = (
-            shape.crossing_share > CROSSING_SHARE and config.projectivize != "pseudo-projective" and not cube
-        )
+        may_cross = shape.crossing_share > CROSSING_SHARE and config.projectivize != "pseudo-projective"
         pick["trees"] = "nonprojective" if may_cross else "projective"
         if may_cross:
             pick["projectivize"] = TrainConfig.projectivize  # of which there is no need then

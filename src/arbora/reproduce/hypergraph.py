@@ -58,11 +58,11 @@ SYSTEMS = {
         trees="nonprojective",
     ),
     "p-max-long": System(
-        title="p-max, crossing, 24 epochs",
+        title="p-max, crossing, 26 epochs",
         summary="the same for as many epochs as are best on a tenth of the Danish training data",
         update="p-max",
         trees="nonprojective",
-        epochs=24,
+        epochs=26,
     ),
 }
 USUAL = ("skip", "s-max", "p-max", "p-max-crossing")
@@ -74,7 +74,7 @@ CONFIG = TrainConfig(
     labels="joint",
     features="cube-v1",
     tree_bits=24,
-    pruner_settings=PrunerSettings(rule="tree-odds", log_odds=5.5),
+    pruner_settings=PrunerSettings(rule="auto", log_odds=5.5),
     cube=CubeSettings(beam=6),
     learner="passive_aggressive",
     parameters={"C": 0.005, "epochs": 8},
