@@ -71,10 +71,12 @@ std::string edit_script(std::string_view form, std::string_view lemma) {
     if (best.length == 0) return "=\t" + std::string(lemma);
     const std::string_view end = std::string_view(source).substr(best.at_form + best.length);
     std::string script(1, static_cast<char>(letters));
-    script += "\t" + std::to_string(text::characters(std::string_view(source).substr(0, best.at_form))) + "\t";
-    script += lemma.substr(0, best.at_lemma);
-    script += "\t" + std::to_string(text::characters(end)) + "\t";
-    script += lemma.substr(best.at_lemma + best.length);
+    const auto add = [&](std::size_t dropped, std::string_view written) {
+        ((script += '\t') += std::to_string(dropped)) += '\t';
+        script += written;
+    };
+    add(text::characters(std::string_view(source).substr(0, best.at_form)), lemma.substr(0, best.at_lemma));
+    add(text::characters(end), lemma.substr(best.at_lemma + best.length));
     return script;
 }
 
