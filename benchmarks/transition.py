@@ -72,6 +72,7 @@ ENGLISH = (
     Row(
         "arc-eager, beam 64",
         TransitionSettings(beam=64),
+        {"learner": "passive_aggressive"},
         las=Bar(">=", 86.0),
         speed=Bar(">=", 3000),
     ),
@@ -79,7 +80,11 @@ ENGLISH = (
 DANISH = Row(
     "arc-eager, beam 64",
     TransitionSettings(beam=64),
-    {"projectivize": "pseudo-projective", "parameters": {"epochs": 35}},
+    {
+        "learner": "passive_aggressive",
+        "projectivize": "pseudo-projective",
+        "parameters": {"epochs": 35},
+    },
     uas=Bar(">=", 90.8),
     las=Bar(">=", 86.6),
 )

@@ -1,6 +1,7 @@
 """Training as a whole: one seed one model, resumed or not; what goes wrong says what."""
 
 import gzip
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -692,3 +693,14 @@ def test_settings_that_the_treebank_makes_needless_are_none():
     trained = train(crossing, config=config(order=1, projectivize="minimum-loss", epochs=1))
     stored = trained.parser.about["config"]
     assert (stored["trees"], stored["projectivize"]) == ("nonprojective", "flatten")
+
+
+def test_ctrl_c_while_probabilities_are_fitted_keeps_the_model(monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules["arbora.train"], "fit_temperatures", stopped)
+    trained = train(TRAIN, DEV, config=config())
+    assert trained.interrupted
+    assert trained.scores["las"] > 50
+    assert not trained.parser.is_calibrated

@@ -25,24 +25,24 @@ void Reattachment::improve(const Parts& parts, WholeTree& tree) {
     }
 }
 
-void Reattachment::try_labels(WholeTree& tree, int dep, double rest, double before, Change& best) {
+template <class Visit>
+void Reattachment::try_labels(WholeTree& tree, int dep, double rest, double before, Visit&& visit) {
     const int arc = tree.arc(dep), choices = static_cast<int>(parts_->choices(arc).size());
     for (int choice = 0; choice < choices; ++choice) {
         tree.relabel(dep, choice);
         const double after = rest + tree.score_of(tree.head(dep)) + tree.score_of(dep);
-        const Change change{after - before, 1e-12 * (1.0 + std::abs(after) + std::abs(before)), dep, arc, choice};
-        if (change.beats(best)) best = change;
+        visit(Change{after - before, 1e-12 * (1.0 + std::abs(after) + std::abs(before)), dep, arc, choice});
     }
 }
 
-Reattachment::Change Reattachment::best_change(WholeTree& tree, int dep) {
-    Change best;
+template <class Visit>
+void Reattachment::each_change(WholeTree& tree, int dep, Visit&& visit) {
     const int head = tree.head(dep), arc = tree.arc(dep), choice = tree.choice_number(dep);
     const double before = known(head) + known(dep);
-    try_labels(tree, dep, 0.0, before, best);
+    try_labels(tree, dep, 0.0, before, visit);
     tree.relabel(dep, choice);
     const bool single = roots_ == Roots::single;
-    if (single && head == 0) return best;
+    if (single && head == 0) return;
     tree.detach(dep);
     const double without = tree.score_of(head);
     const auto first = parts_->arcs().first[static_cast<std::size_t>(dep)], last = parts_->arcs().first[static_cast<std::size_t>(dep) + 1];
@@ -50,11 +50,40 @@ Reattachment::Change Reattachment::best_change(WholeTree& tree, int dep) {
         const int other = parts_->head(a);
         if (a == arc || (single && other == 0) || tree.is_below(other, dep)) continue;
         tree.attach(dep, a, 0);
-        try_labels(tree, dep, without, before + known(other), best);
+        try_labels(tree, dep, without, before + known(other), visit);
         tree.detach(dep);
     }
     tree.attach(dep, arc, choice);
+}
+
+Reattachment::Change Reattachment::best_change(WholeTree& tree, int dep) {
+    Change best;
+    each_change(tree, dep, [&](const Change& change) {
+        if (change.beats(best)) best = change;
+    });
     return best;
+}
+
+Reattachment::Neighbours Reattachment::neighbours(WholeTree& tree, std::size_t most) {
+    Neighbours found;
+    const int n = parts_->sentence().n;
+    for (int d = 1; d <= n; ++d) {
+        const int arc = tree.arc(d), choice = tree.choice_number(d);
+        each_change(tree, d, [&](const Change& change) {
+            if (change.arc == arc) {
+                if (change.choice != choice) found.labels.push_back(change);
+            } else if (found.heads.empty() || found.heads.back().dep != d || found.heads.back().arc != change.arc) {
+                found.heads.push_back(change);
+            } else if (change.gain > found.heads.back().gain) {
+                found.heads.back() = change;
+            }
+        });
+    }
+    for (auto* changes : {&found.heads, &found.labels}) {
+        std::stable_sort(changes->begin(), changes->end(), [](const Change& a, const Change& b) { return a.gain > b.gain; });
+        changes->resize(std::min(changes->size(), most));
+    }
+    return found;
 }
 
 void Reattachment::apply(WholeTree& tree, const Change& change) {

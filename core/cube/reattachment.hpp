@@ -16,10 +16,6 @@ class Reattachment {
 public:
     explicit Reattachment(Roots roots) : roots_(roots) {}
 
-    // No single change makes the tree better in the end.
-    void improve(const Parts& parts, WholeTree& tree);
-
-private:
     struct Change {
         double gain = 0.0;
         double rounding = 0.0;  // what the gain may be wrong by
@@ -29,10 +25,25 @@ private:
         bool beats(const Change& other) const { return dep != 0 && gain > other.gain + rounding; }
     };
 
+    // No single change makes the tree better in the end.
+    void improve(const Parts& parts, WholeTree& tree);
+
+    // After improve(), the best changes of one word each: the best label of every other head, and the other labels of the head that it
+    // has; at most `most` of either kind, best first.
+    struct Neighbours {
+        std::vector<Change> heads, labels;
+    };
+    Neighbours neighbours(WholeTree& tree, std::size_t most);
+
+private:
+    // visit(change) for all of one word, one arc after another; what the word has now is among them.
+    template <class Visit>
+    void each_change(WholeTree& tree, int dep, Visit&& visit);
     Change best_change(WholeTree& tree, int dep);
     // All labels of the arc by which the word is attached now. `rest`: the score of a word that they do not change; `before`: that of all
     // words which the change concerns, as the tree is.
-    void try_labels(WholeTree& tree, int dep, double rest, double before, Change& best);
+    template <class Visit>
+    void try_labels(WholeTree& tree, int dep, double rest, double before, Visit&& visit);
     void apply(WholeTree& tree, const Change& change);
     void add_ancestors(const WholeTree& tree, int node) {
         for (; node > 0; node = tree.head(node)) changed_.push_back(node);

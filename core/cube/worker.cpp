@@ -63,6 +63,20 @@ void Worker::append(std::vector<Ranked>& trees, int most) {
     }
 }
 
+void Worker::append_neighbours(std::vector<Ranked>& trees, std::size_t most) {
+    const Ranked best = trees.front();
+    const auto found = reattachment_.neighbours(tree_, most);
+    for (const auto* changes : {&found.heads, &found.labels})
+        for (const Reattachment::Change& change : *changes) {
+            const auto dep = static_cast<std::size_t>(change.dep);
+            trees.push_back(best);
+            trees.back().heads[dep] = search_.parts().head(change.arc);
+            trees.back().labels[dep] = search_.parts().choices(change.arc)[static_cast<std::size_t>(change.choice)].label;
+            trees.back().score += change.gain;
+        }
+    std::stable_sort(trees.begin() + 1, trees.end(), [](const Ranked& a, const Ranked& b) { return a.score > b.score; });
+}
+
 Ranked Worker::ranked() {
     Ranked tree;
     tree.heads.assign(static_cast<std::size_t>(search_.words()) + 1, -1);
@@ -76,7 +90,11 @@ std::vector<Ranked> Worker::kbest(const feature::Sentence& sentence, const graph
     search_.parts().load(sentence, arcs, weights, false, false);
     take_best();
     std::vector<Ranked> trees{ranked()};
-    if (k == 1 || search_.root() < 0) return trees;
+    if (k == 1) return trees;
+    if (crossing()) {
+        append_neighbours(trees, static_cast<std::size_t>(k));
+        return trees;
+    }
     // Trees by their heads from a wider beam, since a list is as varied as its nodes; then other labellings of what is best.
     const int wide = std::max(model_->beam, std::min(k, kListBeam));
     search_.run(Keys::trees, wide, std::max(wide, k));

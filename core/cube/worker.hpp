@@ -26,7 +26,8 @@ public:
     void parse(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int* heads, int* labels);
 
     // The tree that parse() finds, and others best first: the k best of those that differ in heads, and of those that differ in heads or
-    // labels. A wider search than parse(), so that one of them may be better.
+    // labels. A wider search than parse(), so that one of them may be better. Where trees may be non-projective: those that differ from the
+    // first in the head or label of one word.
     std::vector<Ranked> kbest(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int k);
 
     // f(gold) - f(predicted), and the cost of the predicted, at the nodes that the update asks for. Where trees may be non-projective, the
@@ -48,6 +49,7 @@ private:
     void compare_whole_trees(graph::Answer& answer);
     // The derivations of the root that are not there yet.
     void append(std::vector<Ranked>& trees, int most);
+    void append_neighbours(std::vector<Ranked>& trees, std::size_t most);
     Ranked ranked();
 
     const Model* model_;

@@ -13,7 +13,8 @@ namespace arbora::graph {
 
 namespace {
 
-constexpr int kLongestWithSums = 300;  // words
+constexpr int kLongestWithSums = 300;           // words
+constexpr std::size_t kMostProbable = 2048;     // arcs, where each word may have more than `keep` heads by their probabilities
 constexpr double kEverything = std::numeric_limits<double>::infinity();
 constexpr const char* kRefusal = ", but the trees of this parser are projective; let go of one of them, or take a parser of trees that may cross (--trees nonprojective)";
 
@@ -213,11 +214,16 @@ void Candidates::keep_probable(const feature::Sentence& sentence, const ArcSet* 
     kept_.first.assign(2, 0);
     kept_.heads.clear();
     for (int d = 1; d <= arcs.n; ++d) {
-        double best = 0.0;
-        for (const int h : arcs.heads_of(d)) best = std::max(best, probability(h, d));
+        const auto heads = arcs.heads_of(d);
+        best_.assign(heads.begin(), heads.end());
+        const auto most = std::min(best_.size(), std::max(static_cast<std::size_t>(pruner_->keep), kMostProbable / nodes));
+        std::partial_sort(best_.begin(), best_.begin() + static_cast<std::ptrdiff_t>(most), best_.end(), [&](int a, int b) {
+            return probability(a, d) != probability(b, d) ? probability(a, d) > probability(b, d) : a < b;
+        });
+        const double enough = std::max(share * probability(best_[0], d), probability(best_[most - 1], d));
         // With the word before each, some tree is left.
-        for (const int h : arcs.heads_of(d))
-            if (h == d - 1 || probability(h, d) >= share * best) kept_.heads.push_back(h);
+        for (const int h : heads)
+            if (h == d - 1 || probability(h, d) >= enough) kept_.heads.push_back(h);
         kept_.first.push_back(kept_.size());
     }
 }

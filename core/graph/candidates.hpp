@@ -4,7 +4,7 @@
 // and another word is the only one there, or, in projective trees, the arc crosses a given one: running minima and maxima tell,
 // O(n^2). A pruner then chooses among these arcs, so that a given head leaves room for what goes with it, and its own best tree is
 // added, O(n^3) at most: some tree is always left. Max-marginal filtering (filter.hpp) goes on from there. Probabilities are those of
-// all trees, crossing or not (matrix_tree.hpp), O(n^3); in long sentences heads are compared by their scores alone, O(n^2).
+// all trees, crossing or not (matrix_tree.hpp), O(n^3); in very long sentences heads are compared by their scores alone, O(n^2).
 #pragma once
 
 #include <vector>
@@ -27,7 +27,7 @@ enum class PruningRule {
 struct Pruner {
     const Model* model = nullptr;
     WeightView weights;
-    int keep = 0;        // heads per word at most, besides the word before it; max_marginal: those that it looks at
+    int keep = 0;        // heads per word at most, besides the word before it; max_marginal: those that it looks at; probability: in long sentences
     double within = 0;   // of the best head's score; max_marginal: of the best tree's; probability: of its log
     PruningRule rule = PruningRule::margin;
     double alpha = 0;    // max_marginal: see filter.hpp
@@ -67,7 +67,7 @@ private:
     std::vector<float> scores_;
     Arena arena_;
     std::vector<double> dense_, probabilities_;
-    std::vector<int> heads_;
+    std::vector<int> heads_, best_;
 };
 
 }  // namespace arbora::graph

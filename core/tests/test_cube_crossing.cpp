@@ -63,7 +63,15 @@ TEST(cube_reattachment_is_the_naive_search) {
             crossing += !is_projective(found);
             const auto listed = worker.kbest(c.batch.sentence(0), nullptr, c.view(), 4);
             CHECK(listed.front().heads == found.heads && listed.front().labels == found.labels);
-            for (const auto& tree : listed) CHECK_NEAR(tree.score, c.score({tree.heads, tree.labels}), 1e-4);
+            CHECK(listed.size() > 1);
+            for (std::size_t i = 0; i < listed.size(); ++i) {
+                CHECK(brute::is_tree(listed[i].heads, kCrossing, roots));
+                CHECK_NEAR(listed[i].score, c.score({listed[i].heads, listed[i].labels}), 1e-4);
+                CHECK(listed[i].score <= listed[i == 0 ? 0 : i - 1].score + 1e-9);
+                int changed = 0;
+                for (std::size_t d = 1; d < found.heads.size(); ++d) changed += listed[i].heads[d] != found.heads[d] || listed[i].labels[d] != found.labels[d];
+                CHECK(changed == (i == 0 ? 0 : 1));
+            }
         }
     CHECK(crossing > 3);
 }

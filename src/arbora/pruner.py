@@ -44,7 +44,8 @@ class PrunerSettings:
     """max-marginal and tree-odds are for projective trees alone; auto: tree-odds for these, arc-odds for
     others, from second order on; margin else."""
     keep: int = 12
-    """Of the rule margin: heads per word at most, besides the word before it."""
+    """Of the rule margin: heads per word at most, besides the word before it; of arc-odds in sentences so
+    long that there would be more than 2048 arcs."""
     within: float = 2.5
     """Of the rule margin: only heads whose score is this near to the best one's."""
     alpha: float = 0.5
@@ -53,8 +54,7 @@ class PrunerSettings:
     """Of the rule tree-odds: how far an arc's best tree may be below the best one, as the log of a ratio; of
     arc-odds: the arc itself below the best one of its word."""
     among: int = 32
-    """Of max-marginal and tree-odds: heads per word that they look at, those of the best scores; of arc-odds
-    in very long sentences."""
+    """Of max-marginal and tree-odds: heads per word that they look at, those of the best scores."""
 
     def __post_init__(self) -> None:
         if not SMALLEST_TABLE <= self.bits <= LARGEST_TABLE:
@@ -85,7 +85,7 @@ class PrunerSettings:
         if self.rule == "margin":
             return Pruning("margin", keep=self.keep, within=self.within)
         if self.rule == "arc-odds":
-            return Pruning("probability", keep=self.among, within=self.log_odds)
+            return Pruning("probability", keep=self.keep, within=self.log_odds)
         if self.rule == "max-marginal":
             return Pruning("max-marginal", keep=self.among, alpha=self.alpha)
         return Pruning("max-marginal", keep=self.among, alpha=1.0, within=self.log_odds)

@@ -231,7 +231,7 @@ class Training:
                 raise KeyboardInterrupt
         parser = self._decide_trees(self._parser(done, reports))
         if calibrate:
-            self._fit_temperatures(parser)
+            interrupted |= not self._fit_temperatures(parser)
         return Trained(parser, reports, parser.about["dev"], interrupted)
 
     def _put_guide(self, guide: Guide, checkpoint: Checkpoint, saved: Saved | None) -> None:
@@ -410,10 +410,16 @@ class Training:
     def _dev_scores(self, parser: Parser) -> Scores:
         return {} if self.dev is None else self.dev.scores(parser, self.threads)
 
-    def _fit_temperatures(self, parser: Parser) -> None:
-        if self.dev is not None:
+    def _fit_temperatures(self, parser: Parser) -> bool:
+        """False where Ctrl-C was in its way: all is learned then, but probabilities are not calibrated."""
+        if self.dev is None:
+            return True
+        try:
             fitted = fit_temperatures(parser, self.dev.columns, threads=self.threads)
-            parser.about["temperature"] = to_dict(fitted)
+        except KeyboardInterrupt:
+            return False
+        parser.about["temperature"] = to_dict(fitted)
+        return True
 
 
 __all__ = ["Observer", "TrainConfig", "Trained", "train"]

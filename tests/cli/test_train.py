@@ -373,7 +373,7 @@ def test_help_teaches(arbora):
 def test_help_tells_defaults(arbora):
     shown = " ".join(arbora("train", "--help").stdout.replace("│", " ").split())
     for option in (
-        "Default: passive_aggressive; perceptron with --parser transition and no beam.",
+        "Default: passive_aggressive; perceptron with --parser transition.",
         "auto, the default: as the treebank has it.",
         "all, the default: what leads to it, too.",
         "(jackknife, the default)",

@@ -107,7 +107,7 @@ def test_very_long_sentences_are_pruned_by_scores_alone():
     columns = parse_text(text + "\n", "conllu")
     encoded = Names.of(columns).encode(columns)
     weights = np.random.default_rng(3).normal(size=1 << 12).astype(np.float32)
-    pruner = Pruner(PrunerSettings(rule="arc-odds", bits=12, log_odds=2.0, among=5), weights)
+    pruner = Pruner(PrunerSettings(rule="arc-odds", bits=12, log_odds=2.0, keep=5), weights)
     kept = pruner.prune(encoded)
     by_score = pruner.scorer.native.prune(encoded, weights, Pruning("margin", keep=5, within=2.0), 1)
     assert all(kept.heads_of(0, dep) == by_score.heads_of(0, dep) for dep in range(1, words + 1))

@@ -106,7 +106,7 @@ LearnerOption: TypeAlias = Annotated[
         metavar="NAME",
         callback=_known_learner,
         help="One of `arbora list learners`. "
-        "Default: passive_aggressive; perceptron with --parser transition and no beam.",
+        "Default: passive_aggressive; perceptron with --parser transition.",
         show_default=False,
     ),
 ]
