@@ -3,7 +3,8 @@
 //
 // The best change of every word is remembered. One that moves d from h to h' alters it only for words that may hang on one of these
 // three, for the three themselves, and for the ancestors of h and h', which must not come to hang below themselves. With k heads and l
-// labels per word, O(n k l) scores of words for the start, O(k) words anew for each change. With a single root, its dependent stays.
+// labels per word, O(n k l) scores of words for the start, O(k l) for each of those words after a change, of which a word that many may
+// hang on has many. With a single root, its dependent stays.
 #pragma once
 
 #include <vector>

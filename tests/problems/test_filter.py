@@ -101,16 +101,30 @@ def test_heads_are_kept_that_are_not_much_less_probable_than_the_best(roots):
     assert dropped > 50
 
 
-def test_very_long_sentences_are_pruned_by_scores_alone():
-    words = 301
+def chain_of(words):
+    """One sentence, encoded."""
     text = "".join(f"{i}\tw{i % 7}\t_\tT{i % 3}\t_\t_\t{i - 1}\tdep\t_\t_\n" for i in range(1, words + 1))
     columns = parse_text(text + "\n", "conllu")
-    encoded = Names.of(columns).encode(columns)
+    return Names.of(columns).encode(columns)
+
+
+def test_long_sentences_keep_fewer_heads():
+    weights = np.random.default_rng(3).normal(size=1 << 12).astype(np.float32)
+    pruner = Pruner(PrunerSettings(rule="arc-odds", bits=12, log_odds=1e3, keep=5), weights)
+    for words, most in ((30, 30), (127, 16), (299, 6)):  # all; 2048 arcs; 2048 arcs, too
+        kept = pruner.prune(chain_of(words))
+        counts = [len(kept.heads_of(0, dep)) for dep in range(1, words + 1)]
+        assert max(counts) <= most + 1  # the word before it stays in any case
+        assert min(counts) >= min(most, words)
+
+
+def test_very_long_sentences_are_pruned_by_scores_alone():
+    encoded = chain_of(301)
     weights = np.random.default_rng(3).normal(size=1 << 12).astype(np.float32)
     pruner = Pruner(PrunerSettings(rule="arc-odds", bits=12, log_odds=2.0, keep=5), weights)
     kept = pruner.prune(encoded)
     by_score = pruner.scorer.native.prune(encoded, weights, Pruning("margin", keep=5, within=2.0), 1)
-    assert all(kept.heads_of(0, dep) == by_score.heads_of(0, dep) for dep in range(1, words + 1))
+    assert all(kept.heads_of(0, dep) == by_score.heads_of(0, dep) for dep in range(1, 302))
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
