@@ -46,7 +46,7 @@ class Judge:
 
     def __init__(self, files: Files, trained: dict[Arbora, Trained]) -> None:
         from arbora.data.treebank import read_columns
-        from arbora.parser import Parser
+        from arbora.parsing.parser import Parser
 
         self.files = files
         self.columns = read_columns(files.dev)
@@ -95,7 +95,7 @@ class Judge:
         return lines
 
     def _crossed(self, system: Arbora) -> float:
-        from arbora.temperature import fit_temperatures
+        from arbora.parsing.calibration import fit_temperatures
 
         parser = self.parsers[system]
         sentences = list(self.columns.sentences())
@@ -125,7 +125,7 @@ class Judge:
         return [*self._combined(FEW, "few heads left", None), *self._combined(THREE, "many heads left", GAIN)]
 
     def _combined(self, systems: tuple[Arbora, ...], name: str, bar: Bar | None) -> list[Line]:
-        from arbora.ensemble import Ensemble
+        from arbora.parsing.ensemble import Ensemble
 
         ensemble = Ensemble([self.parsers[system] for system in systems])
         together = self.accuracy(*ensemble.trees(self.columns), ensemble.labels)
@@ -154,7 +154,7 @@ def _pass_ratio(parser: object, files: Files) -> float:
     from arbora._core import Weights
     from arbora.data.treebank import read_columns
     from arbora.interfaces import Query
-    from arbora.parser import Parser
+    from arbora.parsing.parser import Parser
     from arbora.problems import GraphProblem
 
     assert isinstance(parser, Parser)
@@ -186,7 +186,7 @@ def _as_columns(sentences: list) -> object:
 
 
 def _ece(sure: np.ndarray, right: np.ndarray) -> float:
-    from arbora.calibration import measure
+    from arbora.evaluation.calibration import measure
 
     return measure(sure, right).ece
 

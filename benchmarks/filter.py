@@ -23,7 +23,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._annotation import check_treebank, training_heads
 from arbora._core import Encoded
 from arbora.data.columns import Columns, columns_of
 from arbora.data.encode import Names
@@ -31,8 +30,9 @@ from arbora.data.sentence import Sentence
 from arbora.data.treebank import gather
 from arbora.interfaces import Learner, Problem
 from arbora.problems import FilterProblem, GraphProblem
-from arbora.pruner import Pruner, PrunerSettings, Rule, pruner_scorer
-from arbora.train import FILTER_LEARNER, PRUNER_LEARNER, PRUNER_PROBABILITIES
+from arbora.search.pruner import Pruner, PrunerSettings, Rule, pruner_scorer
+from arbora.training._parser import FILTER_LEARNER, PRUNER_LEARNER, PRUNER_PROBABILITIES
+from arbora.training.annotation import check_treebank, training_heads
 
 DATA = Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 TREEBANK = "UD_English-EWT"

@@ -107,7 +107,7 @@ class Arbora:
     learner: str = ""
     rule: Literal["", "margin"] = ""
     """Of the pruner: margin leaves more heads."""
-    module: ClassVar[str] = "arbora.parser"
+    module: ClassVar[str] = "arbora.parsing.parser"
     QUICK_EPOCHS: ClassVar[int] = 2
 
     @property
@@ -141,8 +141,8 @@ class Arbora:
         return f"{code:08x}"
 
     def train(self, files: Files, folder: Path, *, quick: bool) -> dict[str, Any]:
-        from arbora.pruner import PrunerSettings
-        from arbora.train import TrainConfig, train
+        from arbora.search.pruner import PrunerSettings
+        from arbora.training._parser import TrainConfig, train
 
         parameters: dict[str, int | float | str] = {"epochs": self.QUICK_EPOCHS} if quick else {}
         orders: dict[int, Literal[1, 2, 3]] = {1: 1, 2: 2, 3: 3}
@@ -172,7 +172,7 @@ class Arbora:
         }
 
     def load(self, model: Path, threads: int = 1) -> Convert:
-        from arbora.parser import Parser
+        from arbora.parsing.parser import Parser
 
         parser = Parser.load(model)
 

@@ -53,7 +53,7 @@ def growth(answers: IO[str], model: str, dev: str, *sizes: str) -> None:
     """Sentences of each length, joined from those of dev; text to text."""
     from arbora.data.treebank import read_columns
     from arbora.errors import ArboraError
-    from arbora.parser import Parser
+    from arbora.parsing.parser import Parser
 
     parser = Parser.load(model)
     rows = [

@@ -81,8 +81,8 @@ class Ours:
     """A model, and what it makes of texts."""
 
     def __init__(self, path: Path | None) -> None:
-        from arbora.bundled import find_model
         from arbora.pipeline.pipeline import load
+        from arbora.storage.bundled import find_model
 
         self.path = find_model(path)
         self.nlp = load(path)

@@ -27,11 +27,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from arbora._overrides import override
-from arbora._stages import Silent
 from arbora.data.columns import Columns
 from arbora.data.treebank import read_columns
-from arbora.train import TrainConfig, Trained, Training
+from arbora.progress import Silent
+from arbora.training._parser import TrainConfig, Trained, Training
+from arbora.training.overrides import override
 
 ROOT = Path(__file__).resolve().parents[1]
 TREEBANK = ("UD_English-EWT", "en_ewt-ud-train.conllu", "en_ewt-ud-dev.conllu")

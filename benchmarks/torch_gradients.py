@@ -1,4 +1,6 @@
-"""Speed of arbora.torch beside torch-struct: milliseconds per batch for a loss and its gradient, one thread.
+"""Speed of arbora.inference.torch beside torch-struct: milliseconds per batch.
+
+One loss and its gradient, on one thread.
 
     python benchmarks/torch_gradients.py [--sizes 10 20 40] [--batch 32] [--json]
 
@@ -23,7 +25,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from arbora.torch import TreeDistribution
+from arbora.inference.torch import TreeDistribution
 
 try:
     warnings.filterwarnings("ignore")

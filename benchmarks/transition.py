@@ -26,13 +26,13 @@ import numpy as np
 from parsing_rows import RECORDED, Bar
 from parsing_worker import joined
 
-from arbora._annotation import check_treebank
 from arbora.data.columns import Columns, columns_of
 from arbora.data.treebank import gather
-from arbora.evaluate import evaluate
-from arbora.parser import Parser
+from arbora.evaluation.attachment import evaluate
+from arbora.parsing.parser import Parser
 from arbora.scorers import TransitionSettings
-from arbora.train import TrainConfig, train
+from arbora.training._parser import TrainConfig, train
+from arbora.training.annotation import check_treebank
 
 DATA = Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 LENGTHS = (10, 30, 100, 300, 1000, 2000, 5000)

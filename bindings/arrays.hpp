@@ -12,7 +12,7 @@
 #include <new>
 #include <utility>
 
-#include "memory/large_pages.hpp"
+#include "base/large_pages.hpp"
 
 namespace arbora {
 

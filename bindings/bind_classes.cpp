@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "classes/exchange.hpp"
+#include "text/exchange.hpp"
 
 #define ARBORA_INTS "numpy.typing.NDArray[numpy.int32]"
 

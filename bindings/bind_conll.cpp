@@ -13,7 +13,7 @@
 
 #include "conll/reader.hpp"
 #include "conll/tree_shape.hpp"
-#include "errors/errors.hpp"
+#include "base/errors.hpp"
 #include "strings.hpp"
 
 namespace nb = nanobind;

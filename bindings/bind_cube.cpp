@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "cube/batch.hpp"
+#include "search/cube/batch.hpp"
 #include "graph.hpp"
 
 namespace arbora {

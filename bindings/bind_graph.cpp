@@ -14,11 +14,11 @@
 
 #include "arrays.hpp"
 #include "conll/columns.hpp"
-#include "errors/errors.hpp"
+#include "base/errors.hpp"
 #include "graph.hpp"
-#include "graph/batch.hpp"
-#include "graph/filter.hpp"
-#include "graph/likelihood.hpp"
+#include "parser/batch.hpp"
+#include "parser/filter.hpp"
+#include "parser/likelihood.hpp"
 
 namespace arbora {
 
@@ -141,7 +141,7 @@ void bind_encoded(nb::module_& m) {
 }
 
 void bind_arcs(nb::module_& m) {
-    nb::class_<PruningSettings>(m, "Pruning", "How a pruner chooses arcs; see arbora.pruner.")
+    nb::class_<PruningSettings>(m, "Pruning", "How a pruner chooses arcs; see arbora.parsing.pruner.")
         .def("__init__", [](PruningSettings* self, const std::string& rule, int keep, double within, double alpha) {
                 if (rule != "margin" && rule != "max-marginal" && rule != "probability") throw InputError("rule: expected margin, max-marginal or probability, got " + rule);
                 if (keep < 1) throw InputError("keep: expected at least 1 head per word, got " + std::to_string(keep));

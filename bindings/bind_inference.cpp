@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "errors/errors.hpp"
-#include "inference/queries.hpp"
-#include "kernels/kernels.hpp"
-#include "labels/labels.hpp"
-#include "parallel/parallel.hpp"
+#include "base/errors.hpp"
+#include "trees/queries.hpp"
+#include "numeric/kernels/kernels.hpp"
+#include "trees/labels.hpp"
+#include "base/parallel.hpp"
 
 namespace arbora {
 

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "errors/errors.hpp"
-#include "linear/adagrad.hpp"
-#include "linear/logistic_updates.hpp"
-#include "linear/qp.hpp"
-#include "linear/sparse.hpp"
-#include "linear/weights.hpp"
+#include "base/errors.hpp"
+#include "numeric/adagrad.hpp"
+#include "numeric/logistic_updates.hpp"
+#include "numeric/qp.hpp"
+#include "numeric/sparse.hpp"
+#include "numeric/weights.hpp"
 
 #define ARBORA_FLOATS "numpy.typing.NDArray[numpy.float32]"
 #define ARBORA_DOUBLES "numpy.typing.NDArray[numpy.float64]"

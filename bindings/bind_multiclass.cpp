@@ -9,7 +9,7 @@
 #include "multiclass/examples.hpp"
 #include "multiclass/expansion.hpp"
 #include "multiclass/questions.hpp"
-#include "parallel/parallel.hpp"
+#include "base/parallel.hpp"
 #include "questions.hpp"
 
 #define ARBORA_DOUBLES "numpy.typing.NDArray[numpy.float64]"

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "errors/errors.hpp"
-#include "segment/segmenter.hpp"
-#include "segment/trainer.hpp"
+#include "base/errors.hpp"
+#include "text/segment/segmenter.hpp"
+#include "text/segment/trainer.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "questions.hpp"
-#include "sequence/questions.hpp"
+#include "text/sequence/questions.hpp"
 
 namespace arbora {
 

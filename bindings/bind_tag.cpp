@@ -11,9 +11,9 @@
 
 #include "conll/columns.hpp"
 #include "questions.hpp"
-#include "tag/lexicon.hpp"
-#include "tag/script.hpp"
-#include "tag/words.hpp"
+#include "text/tag/lexicon.hpp"
+#include "text/tag/script.hpp"
+#include "text/tag/words.hpp"
 #include "text/text.hpp"
 
 namespace arbora {

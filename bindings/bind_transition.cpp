@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "graph.hpp"
-#include "transition/batch.hpp"
+#include "search/transition/batch.hpp"
 
 namespace arbora {
 

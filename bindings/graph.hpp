@@ -1,7 +1,7 @@
 // What the bindings of graph parsers share.
 #pragma once
 
-#include "graph/batch.hpp"
+#include "parser/batch.hpp"
 #include "questions.hpp"
 
 namespace arbora {

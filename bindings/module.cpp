@@ -1,7 +1,7 @@
 // The native module arbora._core: one bind_<folder>.cpp each, listed here.
 #include <nanobind/nanobind.h>
 
-#include "errors/errors.hpp"
+#include "base/errors.hpp"
 
 namespace nb = nanobind;
 

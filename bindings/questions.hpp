@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "errors/errors.hpp"
-#include "linear/reply.hpp"
-#include "linear/weights.hpp"
+#include "base/errors.hpp"
+#include "numeric/reply.hpp"
+#include "numeric/weights.hpp"
 
 namespace arbora {
 

@@ -7,7 +7,7 @@ two readings of one sentence compete: who was on the ferry, Otto or the gull?
 import numpy as np
 
 from arbora import Tree, TreeDistribution
-from arbora.view.terminal import draw
+from arbora.web.terminal import draw
 
 FORMS = ["Otto", "drew", "the", "gull", "on", "the", "ferry"]
 # scores[head, dep], words from 1 and 0 for the root. Any arc is possible, these are likely.

@@ -7,7 +7,7 @@ crossing arcs; the third leaves marks in the labels, from which the crossing arc
 
 from arbora import Sentence, Tree, deprojectivize, evaluate, projectivize
 from arbora.data.synthetic import generate
-from arbora.significance import compare
+from arbora.evaluation.significance import compare
 
 
 def with_trees(sentences: list[Sentence], trees: list[Tree]) -> list[Sentence]:

@@ -22,13 +22,13 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
         "See [From raw text](pipeline.md), [Parsing](parsing.md) and [Training](training.md).",
         [
             ("arbora.pipeline.pipeline", ("load", "Pipeline")),
-            ("arbora.train_all", ("train", "Trained")),
-            ("arbora.train", ("Trained",)),
-            ("arbora._train_config", ("TrainConfig",)),
-            ("arbora.confidence", ("Parsed", "ParsedWord")),
-            ("arbora.parser", ("Parser",)),
-            ("arbora.ensemble", ("Ensemble",)),
-            ("arbora.tune", ("tune", "Tuned", "Trial")),
+            ("arbora.training.train", ("train", "Trained")),
+            ("arbora.training._parser", ("Trained",)),
+            ("arbora.training.config", ("TrainConfig",)),
+            ("arbora.parsing.parsed", ("Parsed", "ParsedWord")),
+            ("arbora.parsing.parser", ("Parser",)),
+            ("arbora.parsing.ensemble", ("Ensemble",)),
+            ("arbora.training.tune", ("tune", "Tuned", "Trial")),
         ],
     ),
     (
@@ -49,7 +49,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
         "can be no higher-order parts.",
         [
             (
-                "arbora.inference",
+                "arbora.inference.queries",
                 (
                     "argmax",
                     "kbest",
@@ -65,10 +65,10 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
                     "arc_marginals",
                 ),
             ),
-            ("arbora._parts", ("FirstOrder", "Options")),
-            ("arbora._native", ("Best", "Marginals")),
-            ("arbora.distribution", ("TreeDistribution",)),
-            ("arbora.torch", ("TreeDistribution", "Drawn")),
+            ("arbora.inference._parts", ("FirstOrder", "Options")),
+            ("arbora.inference._native", ("Best", "Marginals")),
+            ("arbora.inference.distribution", ("TreeDistribution",)),
+            ("arbora.inference.torch", ("TreeDistribution", "Drawn")),
         ],
     ),
     (
@@ -85,7 +85,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
             ("arbora.data.raw_text", ("raw_text",)),
             ("arbora.data.synthetic", ("generate",)),
             (
-                "arbora.table",
+                "arbora.integrations.table",
                 ("to_arrow", "to_pandas", "to_polars", "write_parquet", "from_table", "read_parquet"),
             ),
         ],
@@ -94,23 +94,23 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
         "Evaluation",
         "See [Evaluation](evaluation.md) and [Confidence](confidence.md).",
         [
-            ("arbora.aligned", ("evaluate_aligned", "AlignedAgreement")),
-            ("arbora.evaluate", ("evaluate",)),
-            ("arbora.scores", ("Evaluation",)),
+            ("arbora.evaluation.aligned", ("evaluate_aligned", "AlignedAgreement")),
+            ("arbora.evaluation.attachment", ("evaluate",)),
+            ("arbora.evaluation.scores", ("Evaluation",)),
             (
-                "arbora.significance",
+                "arbora.evaluation.significance",
                 ("compare", "sign_test", "paired_bootstrap", "approximate_randomization", "Comparison"),
             ),
-            ("arbora.calibration", ("calibration", "Calibration")),
+            ("arbora.evaluation.calibration", ("calibration", "Calibration")),
         ],
     ),
     (
         "Pictures",
         "See [Pictures](pictures.md).",
         [
-            ("arbora.view.terminal", ("draw",)),
-            ("arbora.view.svg", ("draw_svg", "draw_svgs", "Look")),
-            ("arbora.view.html", ("draw_html",)),
+            ("arbora.web.terminal", ("draw",)),
+            ("arbora.web.svg", ("draw_svg", "draw_svgs", "Look")),
+            ("arbora.web.html", ("draw_html",)),
         ],
     ),
     (
@@ -155,9 +155,9 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
         "Model files and settings",
         "See [Model files](model-file.md).",
         [
-            ("arbora.model_file", ("read_model", "write_model", "ModelFile")),
-            ("arbora.compact", ("quantize", "dequantize")),
-            ("arbora.config", ("load_config", "from_dict", "to_dict", "to_toml", "merge")),
+            ("arbora.storage.model_file", ("read_model", "write_model", "ModelFile")),
+            ("arbora.storage.quantization", ("quantize", "dequantize")),
+            ("arbora.settings", ("load_config", "from_dict", "to_dict", "to_toml", "merge")),
         ],
     ),
     (
@@ -169,9 +169,9 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
 
 # Where a name is imported from, if not from the module that defines it.
 IMPORTED_FROM = {
-    "arbora._train_config": "arbora.train",
-    "arbora._parts": "arbora.inference",
-    "arbora._native": "arbora.inference",
+    "arbora.inference.queries": "arbora.inference",
+    "arbora.inference._parts": "arbora.inference",
+    "arbora.inference._native": "arbora.inference",
     "arbora.learners._online": "arbora.learners",
     "arbora.learners._parameters": "arbora.learners",
     "arbora.classification.classifier": "arbora.classification",

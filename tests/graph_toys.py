@@ -6,10 +6,10 @@ from itertools import product
 from arbora.data.columns import parse_text
 from arbora.data.encode import Names
 from arbora.data.synthetic import generate
-from arbora.pruner import PrunerSettings
 from arbora.registry import features
 from arbora.scorers import GraphSettings, LinearScorer
-from arbora.train import TrainConfig
+from arbora.search.pruner import PrunerSettings
+from arbora.training._parser import TrainConfig
 
 BITS = 12
 

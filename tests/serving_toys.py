@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from graph_toys import config, treebank
 
-from arbora.train import train
-from arbora.view.api import Limits
-from arbora.view.server import Application
-from arbora.view.serving import Engine
+from arbora.training._parser import train
+from arbora.web.api import Limits
+from arbora.web.server import Application
+from arbora.web.serving import Engine
 
 JSON = {"content-type": "application/json"}
 

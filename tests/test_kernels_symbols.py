@@ -60,4 +60,4 @@ def test_kernels_share_no_symbol(isa):
         symbols = defined_symbols(path)
         assert any(in_namespace(symbol, isa) for symbol in symbols), f"{path} defines no kernel"
         foreign = [symbol for symbol in symbols if not in_namespace(symbol, isa)]
-        assert not foreign, f"{path} defines {foreign}: mark them ARBORA_INLINE (core/attributes.hpp)"
+        assert not foreign, f"{path} defines {foreign}: mark them ARBORA_INLINE (core/base/attributes.hpp)"

@@ -42,11 +42,6 @@ def test_names_are_where_type_checkers_look_for_them():
         _ = arbora.trains
 
 
-def test_a_function_is_not_replaced_by_its_module():
-    code = "import arbora.train, arbora.evaluate\nassert all(map(callable, (arbora.train, arbora.evaluate)))"
-    assert loaded_by(code, "arbora.train", "scipy") == "['arbora.train']"
-
-
 def test_the_version_is_the_package_s():
     from importlib.metadata import version
 

@@ -1,7 +1,7 @@
 import pytest
 
 from arbora.errors import InputError
-from arbora.families import Projective
+from arbora.inference.families import Projective
 from arbora.registry import Registry, families
 
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "errors/errors.hpp"
+#include "base/errors.hpp"
 
 namespace arbora::conll {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "errors/errors.hpp"
-#include "linear/sparse.hpp"
+#include "base/errors.hpp"
+#include "numeric/sparse.hpp"
 
 namespace arbora::multiclass {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "errors/errors.hpp"
-#include "feature/hash.hpp"
+#include "base/errors.hpp"
+#include "features/hash.hpp"
 
 namespace arbora::multiclass {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "errors/errors.hpp"
-#include "parallel/parallel.hpp"
+#include "base/errors.hpp"
+#include "base/parallel.hpp"
 
 namespace arbora::multiclass {
 

@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "linear/reply.hpp"
-#include "linear/weights.hpp"
+#include "numeric/reply.hpp"
+#include "numeric/weights.hpp"
 #include "multiclass/examples.hpp"
 
 namespace arbora::multiclass {

@@ -10,7 +10,7 @@
 
 #include <limits>
 
-#include "transition/state.hpp"
+#include "search/transition/state.hpp"
 
 namespace arbora::search {
 

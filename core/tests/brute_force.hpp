@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "inference/problem.hpp"
+#include "trees/problem.hpp"
 
 namespace brute {
 

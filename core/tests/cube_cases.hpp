@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "brute_force.hpp"
-#include "cube/batch.hpp"
+#include "search/cube/batch.hpp"
 #include "sentences.hpp"
 
 namespace cube_cases {

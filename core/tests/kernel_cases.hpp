@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "check.hpp"
-#include "kernels/kernels.hpp"
+#include "numeric/kernels/kernels.hpp"
 #include "problems.hpp"
 
 namespace kernel_cases {

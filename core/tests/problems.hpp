@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "inference/problem.hpp"
+#include "trees/problem.hpp"
 
 namespace problems {
 

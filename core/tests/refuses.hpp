@@ -1,7 +1,7 @@
 // Whether a call is refused as a caller's mistake.
 #pragma once
 
-#include "errors/errors.hpp"
+#include "base/errors.hpp"
 
 template <class Call>
 bool refuses(Call call) {

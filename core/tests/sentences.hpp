@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "conll/reader.hpp"
-#include "feature/encoded.hpp"
-#include "linear/weights.hpp"
+#include "features/encoded.hpp"
+#include "numeric/weights.hpp"
 #include "problems.hpp"
 #include "slow_features.hpp"
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "feature/contexts.hpp"
-#include "feature/templates.hpp"
+#include "features/contexts.hpp"
+#include "features/templates.hpp"
 
 namespace slow {
 

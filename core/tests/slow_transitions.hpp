@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "slow_features.hpp"
-#include "transition/templates.hpp"
+#include "search/transition/templates.hpp"
 
 namespace slow {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "check.hpp"
-#include "errors/errors.hpp"
-#include "graph/candidates.hpp"
-#include "graph/confidence.hpp"
+#include "base/errors.hpp"
+#include "parser/candidates.hpp"
+#include "parser/confidence.hpp"
 #include "sentences.hpp"
 
 namespace candidates_tests {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "classes/exchange.hpp"
-#include "random/generator.hpp"
+#include "text/exchange.hpp"
+#include "base/generator.hpp"
 #include "refuses.hpp"
 
 namespace classes_tests {

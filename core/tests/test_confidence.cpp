@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "errors/errors.hpp"
-#include "graph/confidence.hpp"
+#include "base/errors.hpp"
+#include "parser/confidence.hpp"
 #include "sentences.hpp"
 
 namespace confidence_tests {

@@ -5,7 +5,7 @@
 
 #include "check.hpp"
 #include "cube_cases.hpp"
-#include "errors/errors.hpp"
+#include "base/errors.hpp"
 #include "sentences.hpp"
 
 namespace cube_tests {

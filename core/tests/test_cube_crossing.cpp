@@ -3,7 +3,7 @@
 
 #include "check.hpp"
 #include "cube_cases.hpp"
-#include "errors/errors.hpp"
+#include "base/errors.hpp"
 
 namespace cube_crossing_tests {
 

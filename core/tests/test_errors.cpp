@@ -1,5 +1,5 @@
 #include "check.hpp"
-#include "errors/errors.hpp"
+#include "base/errors.hpp"
 
 namespace errors_tests {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "check.hpp"
-#include "semiring/extended.hpp"
+#include "numeric/extended.hpp"
 
 namespace extended_tests {
 

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "check.hpp"
-#include "errors/errors.hpp"
-#include "feature/encoded.hpp"
-#include "feature/extractor.hpp"
-#include "feature/hash.hpp"
+#include "base/errors.hpp"
+#include "features/encoded.hpp"
+#include "features/extractor.hpp"
+#include "features/hash.hpp"
 #include "sentences.hpp"
 
 namespace feature_tests {

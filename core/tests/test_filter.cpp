@@ -6,7 +6,7 @@
 
 #include "brute_force.hpp"
 #include "check.hpp"
-#include "graph/filter.hpp"
+#include "parser/filter.hpp"
 #include "refuses.hpp"
 #include "sentences.hpp"
 

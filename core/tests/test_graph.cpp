@@ -8,12 +8,12 @@
 
 #include "brute_force.hpp"
 #include "check.hpp"
-#include "graph/arc_set.hpp"
-#include "graph/grand_chart.hpp"
-#include "graph/sparse_chart.hpp"
-#include "graph/sparse_sum.hpp"
-#include "inference/hill_climbing.hpp"
-#include "inference/queries.hpp"
+#include "parser/arc_set.hpp"
+#include "trees/sparse/grand_chart.hpp"
+#include "trees/sparse/sparse_chart.hpp"
+#include "trees/sparse/sparse_sum.hpp"
+#include "trees/hill_climbing.hpp"
+#include "trees/queries.hpp"
 #include "sentences.hpp"
 
 namespace graph_tests {

@@ -8,8 +8,8 @@
 
 #include "brute_force.hpp"
 #include "check.hpp"
-#include "errors/errors.hpp"
-#include "graph/batch.hpp"
+#include "base/errors.hpp"
+#include "parser/batch.hpp"
 #include "sentences.hpp"
 
 namespace graph_parser_tests {

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "check.hpp"
-#include "errors/errors.hpp"
-#include "feature/encoded.hpp"
-#include "feature/extractor.hpp"
-#include "graph/labeler.hpp"
-#include "graph/model.hpp"
+#include "base/errors.hpp"
+#include "features/encoded.hpp"
+#include "features/extractor.hpp"
+#include "parser/labeler.hpp"
+#include "parser/model.hpp"
 #include "sentences.hpp"
 
 namespace guide_tests {

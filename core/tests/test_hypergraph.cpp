@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "hypergraph/forest.hpp"
-#include "hypergraph/updates.hpp"
+#include "search/forest.hpp"
+#include "search/updates.hpp"
 #include "problems.hpp"
 
 namespace hypergraph_tests {

@@ -4,8 +4,8 @@
 
 #include "brute_force.hpp"
 #include "check.hpp"
-#include "errors/errors.hpp"
-#include "inference/queries.hpp"
+#include "base/errors.hpp"
+#include "trees/queries.hpp"
 #include "problems.hpp"
 
 namespace inference_tests {

@@ -4,9 +4,9 @@
 
 #include "brute_force.hpp"
 #include "check.hpp"
-#include "errors/errors.hpp"
-#include "inference/queries.hpp"
-#include "labels/labels.hpp"
+#include "base/errors.hpp"
+#include "trees/queries.hpp"
+#include "trees/labels.hpp"
 #include "problems.hpp"
 
 namespace labels_tests {

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "check.hpp"
-#include "errors/errors.hpp"
-#include "linear/adagrad.hpp"
-#include "linear/qp.hpp"
-#include "linear/sparse.hpp"
-#include "linear/weights.hpp"
-#include "random/generator.hpp"
+#include "base/errors.hpp"
+#include "numeric/adagrad.hpp"
+#include "numeric/qp.hpp"
+#include "numeric/sparse.hpp"
+#include "numeric/weights.hpp"
+#include "base/generator.hpp"
 
 namespace linear_tests {
 

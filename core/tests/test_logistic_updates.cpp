@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "check.hpp"
-#include "errors/errors.hpp"
-#include "linear/logistic_updates.hpp"
-#include "random/generator.hpp"
+#include "base/errors.hpp"
+#include "numeric/logistic_updates.hpp"
+#include "base/generator.hpp"
 
 namespace logistic_updates_tests {
 

@@ -1,10 +1,10 @@
 // Sums over non-projective trees on scores that defeat a determinant, against the list of all trees for short sentences, and
 // against elimination in long double logarithms for long ones.
-#include "arborescence/matrix_tree.hpp"
+#include "trees/arborescence/matrix_tree.hpp"
 #include "brute_force.hpp"
 #include "check.hpp"
-#include "inference/queries.hpp"
-#include "kernels/kernels.hpp"
+#include "trees/queries.hpp"
+#include "numeric/kernels/kernels.hpp"
 #include "problems.hpp"
 
 namespace matrix_tree_tests {

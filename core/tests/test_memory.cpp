@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "check.hpp"
-#include "memory/arena.hpp"
+#include "base/arena.hpp"
 
 namespace memory_tests {
 

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "check.hpp"
-#include "errors/errors.hpp"
-#include "linear/sparse.hpp"
+#include "base/errors.hpp"
+#include "numeric/sparse.hpp"
 #include "multiclass/expansion.hpp"
 #include "multiclass/questions.hpp"
-#include "random/generator.hpp"
+#include "base/generator.hpp"
 
 namespace multiclass_tests {
 

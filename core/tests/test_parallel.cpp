@@ -3,7 +3,7 @@
 #include <string>
 
 #include "check.hpp"
-#include "parallel/parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace parallel_tests {
 

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "chart_cases.hpp"
-#include "inference/queries.hpp"
+#include "trees/queries.hpp"
 
 namespace plain_sums_tests {
 

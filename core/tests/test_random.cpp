@@ -1,11 +1,11 @@
 // Streams that are the same on every machine, and walks that know when to give up.
 #include <map>
 
-#include "arborescence/random_walk.hpp"
+#include "trees/arborescence/random_walk.hpp"
 #include "brute_force.hpp"
 #include "check.hpp"
 #include "problems.hpp"
-#include "random/generator.hpp"
+#include "base/generator.hpp"
 
 namespace random_tests {
 

@@ -5,9 +5,9 @@
 
 #include "check.hpp"
 #include "conll/columns.hpp"
-#include "errors/errors.hpp"
-#include "random/generator.hpp"
-#include "segment/trainer.hpp"
+#include "base/errors.hpp"
+#include "base/generator.hpp"
+#include "text/segment/trainer.hpp"
 
 namespace segment_tests {
 

@@ -5,8 +5,8 @@
 
 #include "check.hpp"
 #include "refuses.hpp"
-#include "errors/errors.hpp"
-#include "sequence/questions.hpp"
+#include "base/errors.hpp"
+#include "text/sequence/questions.hpp"
 
 namespace sequence_tests {
 

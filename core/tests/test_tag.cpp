@@ -5,10 +5,10 @@
 #include "check.hpp"
 #include "refuses.hpp"
 #include "conll/reader.hpp"
-#include "errors/errors.hpp"
-#include "tag/lexicon.hpp"
-#include "tag/script.hpp"
-#include "tag/words.hpp"
+#include "base/errors.hpp"
+#include "text/tag/lexicon.hpp"
+#include "text/tag/script.hpp"
+#include "text/tag/words.hpp"
 #include "text/text.hpp"
 
 namespace tag_tests {

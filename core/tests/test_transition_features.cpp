@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "check.hpp"
-#include "errors/errors.hpp"
+#include "base/errors.hpp"
 #include "sentences.hpp"
 #include "slow_transitions.hpp"
-#include "transition/features.hpp"
+#include "search/transition/features.hpp"
 
 namespace transition_features_tests {
 

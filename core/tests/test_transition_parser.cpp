@@ -2,9 +2,9 @@
 #include <set>
 
 #include "check.hpp"
-#include "feature/encoded.hpp"
+#include "features/encoded.hpp"
 #include "sentences.hpp"
-#include "transition/batch.hpp"
+#include "search/transition/batch.hpp"
 #include "transition_cases.hpp"
 
 namespace transition_parser_tests {

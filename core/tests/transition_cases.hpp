@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "brute_force.hpp"
-#include "feature/hash.hpp"
+#include "features/hash.hpp"
 #include "problems.hpp"
 #include "search/steps.hpp"
-#include "transition/arc_eager.hpp"
-#include "transition/arc_standard.hpp"
-#include "transition/swap.hpp"
+#include "search/transition/arc_eager.hpp"
+#include "search/transition/arc_standard.hpp"
+#include "search/transition/swap.hpp"
 
 namespace transition_cases {
 

@@ -74,21 +74,9 @@ class Registry(Generic[T]):
 
 
 def _families() -> Mapping[str, Callable[..., Family]]:
-    from arbora.families import (
-        Nonprojective,
-        NonprojectiveSibling,
-        Projective,
-        ProjectiveGrandparent,
-        ProjectiveSibling,
-    )
+    from arbora.inference.families import FAMILIES
 
-    return {
-        Projective.name: Projective,
-        Nonprojective.name: Nonprojective,
-        ProjectiveSibling.name: ProjectiveSibling,
-        ProjectiveGrandparent.name: ProjectiveGrandparent,
-        NonprojectiveSibling.name: NonprojectiveSibling,
-    }
+    return {family.name: family for family in FAMILIES}
 
 
 def _learners() -> Mapping[str, Callable[..., Learner]]:

@@ -17,8 +17,8 @@ from arbora.classification import (
     sparse_rows,
 )
 from arbora.errors import InputError, ModelError
-from arbora.model_file import write_model
 from arbora.registry import learners
+from arbora.storage.model_file import write_model
 
 ACTIONS = np.array(["LEFT:obj", "LEFT:subj", "REDUCE", "SHIFT"])
 # Asks for arcs of trees, which classes have not.

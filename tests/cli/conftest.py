@@ -11,8 +11,8 @@ import pytest
 from arbora.cli.main import run
 from arbora.data import treebank
 from arbora.data.synthetic import generate
-from arbora.parser import Parser
-from arbora.train import train
+from arbora.parsing.parser import Parser
+from arbora.training._parser import train
 
 
 class Result(NamedTuple):

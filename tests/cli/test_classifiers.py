@@ -8,8 +8,8 @@ import pytest
 import arbora as package
 from arbora.classification import OnlineClassifier
 from arbora.errors import ModelError
-from arbora.model_file import read_model, write_model
-from arbora.parser import Parser
+from arbora.parsing.parser import Parser
+from arbora.storage.model_file import read_model, write_model
 
 
 @pytest.fixture

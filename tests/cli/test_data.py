@@ -12,7 +12,7 @@ from fake_github import FakeGitHub, serving
 
 from arbora.data import treebank
 from arbora.data.synthetic import generate
-from arbora.parser import Parser
+from arbora.parsing.parser import Parser
 
 SMALL = ("--order", 1, "--epochs", 1, "-p", "tree_bits=12", "-p", "label_bits=12")
 

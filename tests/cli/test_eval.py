@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from arbora.cli.main import app, run
 from arbora.cli.tables import Table, plain, show
-from arbora.evaluate import evaluate
+from arbora.evaluation.attachment import evaluate
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from arbora import table
 from arbora.data.treebank import read
+from arbora.integrations import table
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'arbora[table]'")
 

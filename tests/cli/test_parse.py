@@ -152,7 +152,7 @@ def test_any_length_of_sentence(arbora, model, tmp_path, words):
 def test_memory_does_not_grow_with_the_input(model, invented):
     """The file is made while it is read, so that only what the parser keeps counts."""
     code = (
-        "import resource, sys; from arbora.parser import Parser; import io\n"
+        "import resource, sys; from arbora.parsing.parser import Parser; import io\n"
         "data = open(sys.argv[2], 'rb').read() * 50\n"
         "class Endless(io.RawIOBase):\n"
         "    left = int(sys.argv[3]) * len(data)\n"

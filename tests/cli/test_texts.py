@@ -14,8 +14,8 @@ from pipeline_toys import conllu, trained, without
 from arbora.cli import inputs
 from arbora.data.columns import parse_text
 from arbora.data.treebank import read
-from arbora.model_file import read_model, write_model
 from arbora.pipeline import segmenter
+from arbora.storage.model_file import read_model, write_model
 
 TEXT = "Ann calls the dogs. Bob helped the tree!"
 RANGE = re.compile(r"TokenRange=(\d+):(\d+)")

@@ -13,12 +13,12 @@ import pipeline_toys
 import pytest
 
 import arbora as package
-from arbora._train_config import TrainConfig
 from arbora.cli.progress import TrainingProgress
 from arbora.data.treebank import read, write
-from arbora.model_file import read_model, write_model
 from arbora.registry import learners
-from arbora.view import curve
+from arbora.storage.model_file import read_model, write_model
+from arbora.training.config import TrainConfig
+from arbora.web import curve
 
 SMALL = ("--only", "parser", "-p", "tree_bits=12", "-p", "label_bits=12", "-p", "pruner_settings.bits=10")
 ROW = "{}\tw{}\t_\tN\t_\t_\t{}\t{}\t_\t_\n"

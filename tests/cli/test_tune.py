@@ -6,8 +6,8 @@ import tomllib
 import pytest
 
 from arbora.cli.progress import TrainingProgress
-from arbora.config import load_config
-from arbora.train import TrainConfig
+from arbora.settings import load_config
+from arbora.training._parser import TrainConfig
 
 SMALL = ("-p", "tree_bits=12", "-p", "label_bits=12", "--order", 1, "--epochs", 2)
 

@@ -149,7 +149,7 @@ def run_in_shell(command: str) -> None:
 @pytest.fixture
 def small_tables(monkeypatch):
     """Models of few weights: with treebanks as small as on pages, large tables take most of the time."""
-    training = importlib.import_module("arbora.train")
+    training = importlib.import_module("arbora.training._parser")
     decide = training.resolve
 
     def decide_small(config, columns):
@@ -221,7 +221,7 @@ def test_the_api_reference_is_up_to_date_and_true():
         [sys.executable, str(script), "--check"], capture_output=True, text=True, timeout=60
     )
     assert (result.returncode, result.stderr) == (0, "")
-    optional = {"arbora.torch"}
+    optional = {"arbora.inference.torch"}
     page, modules = (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), 0
     for match in re.finditer(r"^\*\*`([\w.]+)`\*\*(.*?)(?=^\*\*|\Z)", page, re.DOTALL | re.MULTILINE):
         if match[1] in optional:

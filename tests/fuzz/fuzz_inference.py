@@ -32,8 +32,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from oracle.enumerate_trees import is_tree
 
 from arbora import inference
-from arbora.distribution import TreeDistribution
 from arbora.errors import ArboraError
+from arbora.inference.distribution import TreeDistribution
 
 SECONDS_PER_CASE = 20
 DTYPES = ["f8", "f8", "f8", "f8", "f4", "f2", "i8", "i4", "u1", "u8", ">f8", "longdouble", "?"]

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from arbora import load
-from arbora.confidence import Temperatures
 from arbora.data.columns import columns_of
 from arbora.data.sentence import Sentence
-from arbora.ensemble import Ensemble
 from arbora.errors import InputError, ModelError, NoTreeError
 from arbora.induction.arc_model import ArcModel, pair_table
 from arbora.induction.features import ArcFeatures
 from arbora.induction.parser import InducedParser
 from arbora.interfaces import PartKind
-from arbora.model_file import read_model, write_model
+from arbora.parsing.ensemble import Ensemble
+from arbora.search.request import Temperatures
+from arbora.storage.model_file import read_model, write_model
 
 TAGS = ("ADJ", "NOUN", "VERB")
 

@@ -15,7 +15,7 @@ from arbora.induction.trees import best_heads, log_sums, parse, part_marginals
 from arbora.induction.valence_counts import Counts, Sentences, tree_parts
 from arbora.induction.valence_model import ValenceModel
 from arbora.interfaces import PartKind
-from arbora.model_file import read_model, write_model
+from arbora.storage.model_file import read_model, write_model
 
 
 def model_of(grammar, tags):

@@ -6,8 +6,8 @@ from inference.helpers import each_family, identical, make_scores, random_parts
 from oracle.enumerate_trees import enumerate_forest
 
 from arbora import inference
-from arbora.distribution import TreeDistribution
 from arbora.errors import InputError, NoTreeError
+from arbora.inference.distribution import TreeDistribution
 
 
 @each_family

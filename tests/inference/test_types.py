@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from arbora import inference
-from arbora.distribution import TreeDistribution
 from arbora.inference import Best, Marginals
+from arbora.inference.distribution import TreeDistribution
 
 Array: TypeAlias = NDArray[np.float64]
 

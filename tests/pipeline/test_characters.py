@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[2] / "core" / "segment"
+FOLDER = Path(__file__).resolve().parents[2] / "core" / "text" / "segment"
 
 
 def test_the_table_is_what_the_script_writes():

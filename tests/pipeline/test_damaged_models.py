@@ -8,9 +8,9 @@ from pipeline_toys import trained
 
 from arbora.data.columns import parse_sentence
 from arbora.errors import ModelError
-from arbora.model_file import ModelFile, read_model
-from arbora.parser import Parser
+from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import Pipeline
+from arbora.storage.model_file import ModelFile, read_model
 
 TEXT = "Ann calls the dogs. Bob helped the tree!"
 

@@ -11,9 +11,9 @@ import arbora
 from arbora.data.columns import parse_sentence, parse_text
 from arbora.data.sentence import Sentence
 from arbora.errors import ArboraError, InputError
-from arbora.parser import Parser
+from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import FILLED, Pipeline
-from arbora.train_all import train
+from arbora.training.train import train
 
 TEXT = "Ann calls the dogs. Bob helped the tree!"
 WORDS = ["Ann", "calls", "the", "dogs", "."]

@@ -10,9 +10,9 @@ import pytest
 from pipeline_toys import trained
 
 import arbora
-from arbora.ensemble import Ensemble
 from arbora.errors import ModelError
-from arbora.parser import Parser
+from arbora.parsing.ensemble import Ensemble
+from arbora.parsing.parser import Parser
 
 TEXT = "Ann calls the dogs. Bob helped the tree!"
 

@@ -7,9 +7,6 @@ import numpy as np
 import pytest
 from pipeline_toys import SMALL, TAGGER, WORDS, columns, conllu, texts, trained, without
 
-from arbora import train_all
-from arbora._jackknife import BLOCK, fold_sentences
-from arbora._stages import Silent
 from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
 from arbora.errors import ArboraError, InputError
@@ -17,8 +14,11 @@ from arbora.pipeline.lemmatizer import train_lemmatizer
 from arbora.pipeline.pipeline import FILLED, Pipeline
 from arbora.pipeline.tagger import train_tagger
 from arbora.pipeline.words import WordSettings
+from arbora.progress import Silent
 from arbora.registry import learners
-from arbora.train_all import jackknifed, train
+from arbora.training import train as train_all
+from arbora.training.jackknife import BLOCK, fold_sentences
+from arbora.training.train import jackknifed, train
 
 
 class Listening(Silent):

@@ -11,8 +11,8 @@ from arbora.data.encode import Names
 from arbora.errors import InputError
 from arbora.interfaces import Query
 from arbora.problems import FilterProblem, GraphProblem
-from arbora.pruner import Pruner, PrunerSettings, pruner_scorer
 from arbora.registry import learners
+from arbora.search.pruner import Pruner, PrunerSettings, pruner_scorer
 
 COLUMNS = treebank(25, seed=5)
 TINY = treebank(90, seed=6, longest=8)

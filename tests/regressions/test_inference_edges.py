@@ -5,8 +5,8 @@ import pytest
 from inference.helpers import ONE_ARRAY_QUERIES, unaligned
 
 from arbora import inference
-from arbora._parts import make_parts
 from arbora.errors import InputError, NoTreeError
+from arbora.inference._parts import make_parts
 
 BELOW_RANGE = np.finfo(np.float64).min  # what people write for minus infinity
 

@@ -9,7 +9,7 @@ import arbora
 from arbora.cli.main import app
 from arbora.data.synthetic import generate
 from arbora.errors import InputError
-from arbora.evaluate import evaluate
+from arbora.evaluation.attachment import evaluate
 from arbora.reproduce import Options, hypergraph, studies
 from arbora.reproduce.courses import as_columns, checksum
 from arbora.reproduce.hypergraph_report import PUBLISHED, Figure, HypergraphReport

@@ -10,7 +10,7 @@ import arbora
 from arbora.cli.main import app
 from arbora.data.synthetic import generate
 from arbora.errors import InputError
-from arbora.evaluate import evaluate
+from arbora.evaluation.attachment import evaluate
 from arbora.reproduce import Options, matrix_tree, studies
 from arbora.reproduce.courses import Course, as_columns
 from arbora.reproduce.families_contest import Choice, FamiliesContest, FamilyRules, Judged, Result

@@ -13,9 +13,8 @@ import arbora
 from arbora.cli.main import app
 from arbora.data.synthetic import generate
 from arbora.errors import DataError, InputError
-from arbora.evaluate import evaluate
+from arbora.evaluation.attachment import evaluate
 from arbora.learners import PassiveAggressive
-from arbora.pruner import PrunerSettings
 from arbora.reproduce import Options, pegasos, studies
 from arbora.reproduce.contest import Contest, Rules, System
 from arbora.reproduce.courses import Course, as_columns, hold_out
@@ -23,6 +22,7 @@ from arbora.reproduce.languages import Language, Material
 from arbora.reproduce.search import Search
 from arbora.reproduce.study import Journal, Table, Unwatched
 from arbora.scorers import GraphSettings
+from arbora.search.pruner import PrunerSettings
 
 SMALL = GraphSettings(trees="nonprojective", grandparents=False, labels="none", tree_bits=14)
 

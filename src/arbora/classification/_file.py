@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from arbora.classification.classes import as_classes
 from arbora.classification.course import OTHER, Course, Values, Which
 from arbora.errors import InputError, ModelError
-from arbora.model_file import ModelFile
+from arbora.storage.model_file import ModelFile
 
 KIND = "classifier"
 

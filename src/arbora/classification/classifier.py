@@ -26,9 +26,9 @@ from arbora.errors import InputError
 from arbora.interfaces import Epoch, Learner
 from arbora.learners._candidates import CandidateTrainer
 from arbora.learners._online import OnlineTrainer
-from arbora.model_file import read_model, write_model
 from arbora.problems.multiclass import MulticlassProblem
 from arbora.registry import learners
+from arbora.storage.model_file import read_model, write_model
 
 # Chosen by cross-validation on training data: `benchmarks/classification.py --accuracy`. Were all classes
 # weighed, a Gaussian prior would take near ones and far ones down alike, and learn little.

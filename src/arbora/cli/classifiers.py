@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arbora.cli.files import counted
-from arbora.model_file import ModelFile
+from arbora.storage.model_file import ModelFile
 
 KIND = "classifier"
 MOST_NAMES = 20

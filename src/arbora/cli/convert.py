@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from arbora import table
 from arbora.cli.files import FormatOption, RootsOption, existing, not_an_input, say_skipped, session, writable
 from arbora.data import conllx, treebank
+from arbora.integrations import table
 
 
 class Target(StrEnum):

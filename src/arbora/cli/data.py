@@ -22,12 +22,12 @@ from arbora.cli.files import complain, counted, say, session
 from arbora.cli.progress import Bars, Mode, choose_mode
 from arbora.cli.tables import Table, show
 from arbora.errors import DataError, DownloadError, InputError
-from arbora.ud import folders
-from arbora.ud.folders import Folder, find, installed
-from arbora.ud.names import EXAMPLE, TreebankName, language_of
+from arbora.storage.ud import folders
+from arbora.storage.ud.folders import Folder, find, installed
+from arbora.storage.ud.names import EXAMPLE, TreebankName, language_of
 
 if TYPE_CHECKING:
-    from arbora.ud.github import Catalogue, Release, RemoteFile, Repository
+    from arbora.storage.ud.github import Catalogue, Release, RemoteFile, Repository
 
 # What speaks with the net is imported where it is used: no other verb shall wait for it.
 
@@ -70,8 +70,8 @@ UrlOption = Annotated[
 
 
 def _catalogue(url: str | None, note: Callable[[str], None]) -> Catalogue:
-    from arbora.ud.github import Catalogue
-    from arbora.ud.http import Client
+    from arbora.storage.ud.github import Catalogue
+    from arbora.storage.ud.http import Client
 
     try:
         return Catalogue(Client(note=note), url)
@@ -229,7 +229,7 @@ def _there(name: TreebankName, place: Path) -> Folder | None:
 def _get(
     name: TreebankName, place: Path, catalogue: Catalogue, progress: DownloadProgress, *, replace: bool
 ) -> Folder:
-    from arbora.ud.download import download
+    from arbora.storage.ud.download import download
 
     try:
         with progress:

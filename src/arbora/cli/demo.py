@@ -6,12 +6,12 @@ import math
 import shutil
 import sys
 
-from arbora.bundled import DEFAULT, EXAMPLES
 from arbora.cli.console import make_console, wants_codes
 from arbora.cli.files import session
-from arbora.confidence import Parsed
+from arbora.parsing.parsed import Parsed
 from arbora.pipeline.pipeline import Pipeline, load
-from arbora.view.terminal import draw
+from arbora.storage.bundled import DEFAULT, EXAMPLES
+from arbora.web.terminal import draw
 
 TEXT = EXAMPLES[DEFAULT]
 BEST_TREES = 3

@@ -7,13 +7,13 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 
-from arbora._tree_parser import AnyParser
 from arbora.cli.console import wants_codes
 from arbora.cli.probabilities import Gains, Wanted, find_parsed
-from arbora.confidence import Parsed
 from arbora.data.columns import Columns
-from arbora.ensemble import Ensemble
-from arbora.view.terminal import draw
+from arbora.parsing._tree_parser import AnyParser
+from arbora.parsing.ensemble import Ensemble
+from arbora.parsing.parsed import Parsed
+from arbora.web.terminal import draw
 
 Captioned = list[tuple[Parsed, str]]
 """The trees of a sentence, each with what is to be said about it."""
@@ -55,8 +55,8 @@ class DrawnPicture:
     """One SVG document: it is known how large only at the end."""
 
     def __init__(self, wanted: Wanted) -> None:
-        from arbora.view import svg
-        from arbora.view.html import WIDTH
+        from arbora.web import svg
+        from arbora.web.html import WIDTH
 
         self._svg = svg
         self._look = svg.Look(every_probability=wanted.probabilities, max_width=WIDTH)
@@ -77,7 +77,7 @@ class DrawnPage:
     """One web page, a section for each sentence."""
 
     def __init__(self, wanted: Wanted, title: str) -> None:
-        from arbora.view import html, svg
+        from arbora.web import html, svg
 
         self._html = html
         self._look = svg.Look(every_probability=wanted.probabilities, max_width=html.WIDTH)

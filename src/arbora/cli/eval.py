@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from arbora.aligned import AlignedAgreement, evaluate_aligned
-from arbora.calibration import BINS, SHARES, Calibration, calibration
 from arbora.cli.files import FormatOption, at_most_one_stdin, existing, existing_if_given, session
 from arbora.cli.pictures import plot_name
 from arbora.cli.tables import Table, show
 from arbora.data import treebank
-from arbora.evaluate import evaluate
-from arbora.scores import BREAKDOWNS, Attachment, Breakdown, Evaluation, Scores
-from arbora.significance import Comparison, compare
-from arbora.view.plots import SUFFIXES
-from arbora.view.reliability import draw_reliability
+from arbora.evaluation.aligned import AlignedAgreement, evaluate_aligned
+from arbora.evaluation.attachment import evaluate
+from arbora.evaluation.calibration import BINS, SHARES, Calibration, calibration
+from arbora.evaluation.scores import BREAKDOWNS, Attachment, Breakdown, Evaluation, Scores
+from arbora.evaluation.significance import Comparison, compare
+from arbora.web.plots import SUFFIXES
+from arbora.web.reliability import draw_reliability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,10 +14,10 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from arbora._replace import is_special
-from arbora._texts import counted as counted
-from arbora.bundled import NO_MODEL, is_bundled
 from arbora.errors import DataError
+from arbora.formatting import counted as counted
+from arbora.storage.atomic import is_special
+from arbora.storage.bundled import NO_MODEL, is_bundled
 
 
 class FormatOption(StrEnum):

@@ -26,15 +26,15 @@ from arbora.cli.tables import Table, show
 from arbora.cli.texts import show_seconds
 from arbora.cli.train import STOPPED, OnlyChoice, model_name
 from arbora.cli.treebanks import read_treebanks
-from arbora.config import merge
 from arbora.data.columns import Columns, columns_of
 from arbora.data.plain_text import split_plainly
 from arbora.data.sentence import Sentence
 from arbora.data.treebank import FormatOrAuto
 from arbora.errors import DataError, InputError, unknown
-from arbora.induce import NO_RULES, InduceConfig, InducedModel, induce
+from arbora.induction.induce import NO_RULES, InduceConfig, InducedModel, induce
 from arbora.induction.rules import RULES
 from arbora.registry import inducers
+from arbora.settings import merge
 
 TEXT = (".txt", ".text")
 

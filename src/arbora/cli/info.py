@@ -12,7 +12,6 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from typer.core import TyperGroup
 
-from arbora.bundled import BUNDLED, find_model, is_bundled
 from arbora.cli.classifiers import about_classifier, flat, is_classifier, named
 from arbora.cli.files import counted, existing_model, session
 from arbora.cli.list import (
@@ -27,10 +26,11 @@ from arbora.cli.list import (
 from arbora.cli.texts import show_scores
 from arbora.errors import InputError
 from arbora.interfaces import ROOTS
-from arbora.model_file import ModelFile, read_model
-from arbora.parser import KIND
+from arbora.parsing.parser import KIND
 from arbora.registry import families, inducers, learners
-from arbora.ud.manifest import clean
+from arbora.storage.bundled import BUNDLED, find_model, is_bundled
+from arbora.storage.model_file import ModelFile, read_model
+from arbora.storage.ud.manifest import clean
 
 Rows: TypeAlias = Sequence[Sequence[str]]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="JSON on stdout: one object.")]

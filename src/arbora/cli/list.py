@@ -96,7 +96,7 @@ def list_features(as_json: bool) -> None:
 
 def list_parsers(as_json: bool) -> None:
     """All kinds of parsers, with the features and the order that they have unless told otherwise."""
-    from arbora._train_config import PARSER_DEFAULTS, PARSERS  # see list_studies
+    from arbora.training.config import PARSER_DEFAULTS, PARSERS  # see list_studies
 
     described = [
         {"name": name, "summary": summary, "defaults": PARSER_DEFAULTS[name]}

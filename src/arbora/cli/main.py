@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from arbora._version import __version__
+from arbora import __version__
 from arbora.cli.console import silence_help
 from arbora.cli.files import complain, complain_about_system, drop_output
 from arbora.cli.verbs import VerbsOnDemand, add_verbs

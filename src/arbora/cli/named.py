@@ -1,7 +1,7 @@
 """Treebanks on a command line: files, or names of treebanks on disk and of their parts.
 
-`UD_Danish-DDT` is a folder in the folder of treebanks (see `arbora.ud.folders`), or the path of such a
-folder; `UD_Danish-DDT/test` is a part of it. A file of that name goes first.
+`UD_Danish-DDT` is a folder in the folder of treebanks (see `arbora.storage.ud.folders`), or the path
+of such a folder; `UD_Danish-DDT/test` is a part of it. A file of that name goes first.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 import typer
 
 from arbora.cli.files import at_most_one_stdin, existing, say, warn_of_same
-from arbora.ud.folders import Folder, advice, find_part
-from arbora.ud.manifest import Manifest, Origin
-from arbora.ud.names import Part
+from arbora.storage.ud.folders import Folder, advice, find_part
+from arbora.storage.ud.manifest import Manifest, Origin
+from arbora.storage.ud.names import Part
 
 TRAIN_HELP = (
     "Treebanks to learn from, zipped or not; - is stdin; a name such as UD_Danish-DDT is its train part."

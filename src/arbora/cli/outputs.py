@@ -12,7 +12,6 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from arbora._tree_parser import AnyParser
 from arbora.cli.drawn import DrawnPage, DrawnPicture, DrawnTrees, drawing
 from arbora.cli.inputs import TextReader
 from arbora.cli.probabilities import (
@@ -34,8 +33,9 @@ from arbora.data.files import open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import FORMAT_OF_ENDING, ColumnReader, ending_of, format_by_name
-from arbora.ensemble import Ensemble
-from arbora.table import is_parquet
+from arbora.integrations.table import is_parquet
+from arbora.parsing._tree_parser import AnyParser
+from arbora.parsing.ensemble import Ensemble
 
 Trees = tuple[NDArray[np.int32], NDArray[np.int32]]
 """Heads and labels of a piece's words."""

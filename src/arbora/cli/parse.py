@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from arbora._tree_parser import AnyParser
-from arbora.bundled import DEFAULT
 from arbora.cli.files import (
     ThreadsOption,
     existing_model,
@@ -22,13 +20,15 @@ from arbora.cli.outputs import OutputFormat, asked_for, chosen, draws, open_sink
 from arbora.cli.probabilities import DecodeChoice, Gains, Wanted, with_trees
 from arbora.cli.table_sink import table_sink
 from arbora.cli.tally import Tally, misfits, shown
-from arbora.confidence import MOST_TREES
 from arbora.data.treebank import ColumnReader
-from arbora.ensemble import Ensemble
 from arbora.errors import NoTreeError
-from arbora.parser import Parser
+from arbora.integrations.table import is_parquet
+from arbora.parsing._tree_parser import AnyParser
+from arbora.parsing.ensemble import Ensemble
+from arbora.parsing.parsed import MOST_TREES
+from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import load
-from arbora.table import is_parquet
+from arbora.storage.bundled import DEFAULT
 
 
 def all_models(names: list[str] | None) -> list[str]:

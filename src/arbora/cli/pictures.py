@@ -8,7 +8,7 @@ import typer
 
 from arbora.cli.files import writable
 from arbora.errors import InputError
-from arbora.view.plots import SUFFIXES, require_matplotlib
+from arbora.web.plots import SUFFIXES, require_matplotlib
 
 
 def plot_name(name: str | None) -> str | None:

@@ -12,13 +12,13 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._tree_parser import AnyParser
-from arbora.confidence import RANK, Parsed, keep_labels, make_parsed
 from arbora.data import conllu
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
-from arbora.ensemble import Combined, Ensemble
 from arbora.errors import NoTreeError
+from arbora.parsing._tree_parser import AnyParser
+from arbora.parsing.ensemble import Combined, Ensemble
+from arbora.parsing.parsed import RANK, Parsed, keep_labels, make_parsed
 
 logger = logging.getLogger("arbora")
 

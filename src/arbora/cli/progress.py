@@ -20,10 +20,10 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
-from arbora._stages import EpochReport
 from arbora.cli.console import draws_bars, make_console
 from arbora.cli.files import say
 from arbora.cli.texts import show_loss, show_scores, show_seconds
+from arbora.progress import EpochReport
 
 if TYPE_CHECKING:
     from rich.console import Console

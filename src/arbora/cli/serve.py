@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 import arbora
-from arbora.bundled import DEFAULT, EXAMPLES, is_bundled
 from arbora.cli.files import existing_model_if_given, say, session
 from arbora.errors import InputError
-from arbora.view.api import Limits
+from arbora.storage.bundled import DEFAULT, EXAMPLES, is_bundled
+from arbora.web.api import Limits
 
 DEFAULTS = Limits()
 
@@ -58,8 +58,8 @@ def serve_model(
     """
     if find_spec("uvicorn") is None:
         raise typer.BadParameter("serve needs uvicorn: pip install 'arbora[serve]'")
-    from arbora.view.server import Application, listen, serve
-    from arbora.view.serving import make_engine
+    from arbora.web.server import Application, listen, serve
+    from arbora.web.serving import make_engine
 
     limits = Limits(
         body=max_body,

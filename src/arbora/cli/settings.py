@@ -10,13 +10,13 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from arbora._overrides import lost_parameters, override, say_lost, with_learner
-from arbora._train_config import TrainConfig, make_learner
 from arbora.cli.files import ThreadsOption as ThreadsOption
 from arbora.cli.files import existing_if_given, existing_model_if_given, say
-from arbora.config import load_config
 from arbora.errors import InputError
 from arbora.registry import learners
+from arbora.settings import load_config
+from arbora.training.config import TrainConfig, make_learner
+from arbora.training.overrides import lost_parameters, override, say_lost, with_learner
 
 
 class TreesChoice(StrEnum):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from arbora._tree_parser import AnyParser
 from arbora.cli.probabilities import Gains, Wanted, find_parsed, labels_of, tree_arrays
 from arbora.data.columns import Columns, Format, parse_text
-from arbora.ensemble import Ensemble
-from arbora.table import as_conllu, parquet_writer, pieces
+from arbora.integrations.table import as_conllu, parquet_writer, pieces
+from arbora.parsing._tree_parser import AnyParser
+from arbora.parsing.ensemble import Ensemble
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arbora._texts import show_scores as show_scores
+from arbora.formatting import show_scores as show_scores
 
 
 def show_loss(loss: float) -> str:

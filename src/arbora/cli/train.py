@@ -12,9 +12,6 @@ from typing import Annotated, Any
 
 import typer
 
-from arbora._replace import is_special
-from arbora._stages import Scores
-from arbora._train_config import learns_from_parts
 from arbora.cli.files import (
     FormatOption,
     complain,
@@ -52,9 +49,12 @@ from arbora.cli.tables import Table, show
 from arbora.cli.texts import show_loss, show_scores, show_seconds
 from arbora.cli.treebanks import read_treebanks
 from arbora.data.columns import Columns
-from arbora.train_all import Trained, train
-from arbora.view.curve import draw_curve
-from arbora.view.plots import SUFFIXES
+from arbora.progress import Scores
+from arbora.storage.atomic import is_special
+from arbora.training.config import learns_from_parts
+from arbora.training.train import Trained, train
+from arbora.web.curve import draw_curve
+from arbora.web.plots import SUFFIXES
 
 CHECKPOINT = ".checkpoint"
 STOPPED = 130

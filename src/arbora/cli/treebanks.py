@@ -7,10 +7,10 @@ from itertools import chain
 
 import numpy as np
 
-from arbora._annotation import check_treebank, is_complete
 from arbora.cli.files import counted, say, say_skipped
 from arbora.data.columns import Columns, columns_of
 from arbora.data.treebank import ColumnReader, FormatOrAuto
+from arbora.training.annotation import check_treebank, is_complete
 
 
 def read_treebanks(

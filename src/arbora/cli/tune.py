@@ -39,9 +39,9 @@ from arbora.cli.settings import (
 from arbora.cli.tables import Table, show
 from arbora.cli.texts import show_scores
 from arbora.cli.treebanks import read_treebanks
-from arbora.config import to_dict, to_toml
 from arbora.data.files import open_output
-from arbora.tune import Tuned, all_learn_from_parts, combinations, tune
+from arbora.settings import to_dict, to_toml
+from arbora.training.tune import Tuned, all_learn_from_parts, combinations, tune
 
 FOLDS = 5
 STOPPED = 130

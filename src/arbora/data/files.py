@@ -15,8 +15,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Protocol, TypeAlias, cast
 
-from arbora._replace import is_special, naming_errors, replacing
 from arbora.errors import DataError, InputError
+from arbora.storage.atomic import is_special, naming_errors, replacing
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes] | IO[str]"
 

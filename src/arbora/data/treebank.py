@@ -13,12 +13,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, TypeVar, cast
 
-from arbora._replace import naming_errors
 from arbora.data import conllu, conllx
 from arbora.data.columns import Columns, Format, Roots, columns_of, data_error, native_reader
 from arbora.data.files import Source, name_of, open_input, open_output, read_bytes
 from arbora.data.sentence import Origin, Sentence
 from arbora.errors import DataError, InputError
+from arbora.storage.atomic import naming_errors
 
 logger = logging.getLogger("arbora")
 

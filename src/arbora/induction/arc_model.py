@@ -15,7 +15,7 @@ from arbora.errors import ModelError
 from arbora.induction.features import ROOT, SYMBOLS, UNKNOWN, ArcFeatures
 from arbora.induction.interfaces import Parts
 from arbora.interfaces import PartKind, Roots, Trees
-from arbora.model_file import ModelFile
+from arbora.storage.model_file import ModelFile
 
 Ints: TypeAlias = NDArray[np.int32]
 Floats: TypeAlias = NDArray[np.float64]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
-from arbora.evaluate import is_punctuation
+from arbora.evaluation.attachment import is_punctuation
 
 Ints: TypeAlias = NDArray[np.int32]
 Bools: TypeAlias = NDArray[np.bool_]

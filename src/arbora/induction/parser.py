@@ -16,24 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import inference
-from arbora._given import as_sentence, columns_of_input
-from arbora._question import Judge, Question
-from arbora._texts import counted
-from arbora._tree_parser import TreeParser, read_temperatures
-from arbora.confidence import Judgement, Temperatures
 from arbora.data.columns import Columns
 from arbora.data.encode import Names
 from arbora.data.sentence import Sentence
-from arbora.distribution import TreeDistribution
 from arbora.errors import InputError, ModelError, NoTreeError, require_threads
+from arbora.formatting import counted
 from arbora.induction.arc_model import ArcModel
 from arbora.induction.corpus import PUNCTUATION, Group, by_length
 from arbora.induction.interfaces import TagModel
 from arbora.induction.tagged import Stripped, TagSentences
 from arbora.induction.trees import pieces
 from arbora.induction.valence_model import ValenceModel
+from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import PartKind, Roots, Trees
-from arbora.model_file import ModelFile, read_model
+from arbora.parsing._tree_parser import TreeParser, read_temperatures
+from arbora.parsing.inputs import as_sentence, columns_of_input
+from arbora.search.request import Judge, Judgement, Question, Temperatures
+from arbora.storage.model_file import ModelFile, read_model
 
 Ints: TypeAlias = NDArray[np.int32]
 Floats: TypeAlias = NDArray[np.float64]

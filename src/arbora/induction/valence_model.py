@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from arbora.errors import InputError, ModelError
 from arbora.induction.interfaces import Parts
 from arbora.interfaces import PartKind, Roots, Trees
-from arbora.model_file import ModelFile
+from arbora.storage.model_file import ModelFile
 
 Ints: TypeAlias = NDArray[np.int32]
 Floats: TypeAlias = NDArray[np.float64]

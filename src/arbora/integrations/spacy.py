@@ -35,9 +35,9 @@ except ImportError as error:
     raise ImportError("arbora.integrations.spacy needs spaCy: pip install 'arbora[spacy]'") from error
 
 import arbora
-from arbora.confidence import Parsed
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError, ModelError
+from arbora.parsing.parsed import Parsed
 
 __all__ = ["ArboraParser", "make_arbora"]
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import TagLexicon, apply_scripts, check_script, edit_script
-from arbora._stages import Floats, Observer, Scores, Silent
 from arbora.data.columns import Columns
 from arbora.data.encode import NOTHING, filled, used
 from arbora.errors import InputError, ModelError
+from arbora.learners.stage import Floats
 from arbora.pipeline.words import (
     Ints,
     Tensors,
@@ -33,6 +33,7 @@ from arbora.pipeline.words import (
     read_weights,
     train_words,
 )
+from arbora.progress import Observer, Scores, Silent
 
 FEATURES = "lemma-v1"
 LEAST = 2

@@ -16,21 +16,22 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._given import as_sentence, several
-from arbora._reloaded import Reloaded
-from arbora._tree_parser import AnyParser
-from arbora.bundled import find_model
-from arbora.confidence import Decode, Parsed, make_parsed
 from arbora.data.columns import Columns, TextColumn, columns_of
 from arbora.data.encode import filled
 from arbora.data.sentence import Sentence
-from arbora.distribution import TreeDistribution
 from arbora.errors import InputError
-from arbora.model_file import ModelFile, read_model, write_model
-from arbora.parser import read_parser
+from arbora.inference.distribution import TreeDistribution
+from arbora.parsing._tree_parser import AnyParser
+from arbora.parsing.inputs import as_sentence, several
+from arbora.parsing.parsed import Parsed, make_parsed
+from arbora.parsing.parser import read_parser
 from arbora.pipeline.lemmatizer import Lemmatizer
 from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.pipeline.tagger import Tagger
+from arbora.search.request import Decode
+from arbora.storage.bundled import find_model
+from arbora.storage.model_file import ModelFile, read_model, write_model
+from arbora.storage.pickling import Reloaded
 
 KIND = "pipeline"
 PARTS = ("segmenter", "tagger", "lemmatizer", "parser")

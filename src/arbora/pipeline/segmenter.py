@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arbora import _core
-from arbora.compact import dequantize, is_quantized, quantize
 from arbora.data.columns import Columns
 from arbora.errors import InputError, ModelError
+from arbora.storage.quantization import dequantize, is_quantized, quantize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import TagLexicon
-from arbora._stages import Floats, Observer, Scores, Silent
 from arbora.data.columns import Columns
 from arbora.data.encode import NOTHING, used
 from arbora.errors import InputError, ModelError
+from arbora.learners.stage import Floats
 from arbora.pipeline.words import (
     Ints,
     Tensors,
@@ -38,6 +38,7 @@ from arbora.pipeline.words import (
     read_weights,
     train_words,
 )
+from arbora.progress import Observer, Scores, Silent
 
 UPOS_FEATURES, MORPH_FEATURES = "upos-v1", "morph-v1"
 Analysis = tuple[str, str]

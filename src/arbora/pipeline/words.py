@@ -13,15 +13,16 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora import compact
 from arbora._core import SequenceBatch, SequenceModel, TagLexicon, in_memory, tag_features
-from arbora._stages import Floats, Observer, Scores, Stage
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
 from arbora.errors import InputError, ModelError
 from arbora.interfaces import Learner
+from arbora.learners.stage import Floats, Stage
 from arbora.problems import SequenceProblem
+from arbora.progress import Observer, Scores
 from arbora.registry import learners
+from arbora.storage import quantization as compact
 
 Ints: TypeAlias = NDArray[np.int32]
 Tensors: TypeAlias = Mapping[str, NDArray[Any]]

@@ -18,9 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._annotation import training_heads
 from arbora.classification import SparseRows, hierarchical_costs, quadratic_expansion
-from arbora.config import to_dict
 from arbora.data.encode import Names
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
@@ -31,6 +29,8 @@ from arbora.reproduce.courses import as_columns
 from arbora.reproduce.languages import Material
 from arbora.reproduce.trials import Asked
 from arbora.scorers import GraphSettings, TransitionScorer, TransitionSettings
+from arbora.settings import to_dict
+from arbora.training.annotation import training_heads
 
 Numbers: TypeAlias = NDArray[np.int64]
 Costs: TypeAlias = NDArray[np.float64]

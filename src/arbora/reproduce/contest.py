@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 from arbora.data.columns import Columns
 from arbora.interfaces import Learner, Progress
-from arbora.pruner import PrunerSettings
 from arbora.reproduce.courses import Course, Point, Which, as_columns, hold_out, inputs
 from arbora.reproduce.languages import Limits, Material
 from arbora.reproduce.search import Parameters, Search, in_words, make_learner, points_needed
 from arbora.reproduce.study import Journal, Watcher, compute
 from arbora.scorers import GraphSettings
+from arbora.search.pruner import PrunerSettings
 
 
 @dataclass(frozen=True, kw_only=True)

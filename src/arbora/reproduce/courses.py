@@ -19,20 +19,20 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._annotation import check_treebank, training_heads
-from arbora.config import to_dict
 from arbora.data import treebank
 from arbora.data.columns import Columns, Format
 from arbora.data.encode import Names
 from arbora.data.sentence import Sentence
-from arbora.evaluate import is_punctuation
+from arbora.evaluation.attachment import is_punctuation
 from arbora.interfaces import Learner, Progress, Trees
-from arbora.parser import Parser
+from arbora.parsing.parser import Parser
 from arbora.problems import GraphProblem, watch
-from arbora.pruner import Pruner, PrunerSettings, pruner_scorer
 from arbora.registry import features
 from arbora.scorers import GraphSettings
-from arbora.train import PRUNER_LEARNER
+from arbora.search.pruner import Pruner, PrunerSettings, pruner_scorer
+from arbora.settings import to_dict
+from arbora.training._parser import PRUNER_LEARNER
+from arbora.training.annotation import check_treebank, training_heads
 
 Which: TypeAlias = Literal["averaged", "last"]
 Floats: TypeAlias = NDArray[np.float32]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from arbora._replace import replacing
 from arbora.reproduce.languages import Language
 from arbora.reproduce.study import PAGE, Journal, Options, Report, Table, command, number
+from arbora.storage.atomic import replacing
 
 Results: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """By language, then by system."""

@@ -15,12 +15,12 @@ from typing import Any
 
 from arbora.data.columns import Columns
 from arbora.interfaces import Learner, Progress, Trees
-from arbora.pruner import PrunerSettings
 from arbora.reproduce.courses import Course, Floats, as_columns, checksum, inputs
 from arbora.reproduce.languages import Limits, Material, Tested
 from arbora.reproduce.search import Parameters, Search, in_words, make_learner, points_needed
 from arbora.reproduce.study import Journal, Watcher, compute
 from arbora.scorers import GraphSettings
+from arbora.search.pruner import PrunerSettings
 
 
 @dataclass(frozen=True, kw_only=True)

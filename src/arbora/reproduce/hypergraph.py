@@ -16,15 +16,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from arbora.pruner import PrunerSettings
 from arbora.reproduce.hypergraph_report import Figure, HypergraphReport
 from arbora.reproduce.languages import INVENTED, Material, languages
 from arbora.reproduce.strategies import Strategies, StrategyRules, System
 from arbora.reproduce.study import Journal, Options, Report, Watcher, chosen
 from arbora.scorers import CubeSettings
 from arbora.scorers.cube import Update
-from arbora.train import TrainConfig
-from arbora.view.plots import require_matplotlib
+from arbora.search.pruner import PrunerSettings
+from arbora.training._parser import TrainConfig
+from arbora.web.plots import require_matplotlib
 
 IN_FIGURE = "english"
 """The language of the figure, where it is among those that are asked for; else it is the first."""

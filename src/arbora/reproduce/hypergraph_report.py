@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from arbora._replace import replacing
+from arbora.evaluation.significance import Comparison, paired_bootstrap, sign_test
 from arbora.reproduce.languages import Language
 from arbora.reproduce.strategies import Curve, Results, Scores, StrategyRules, System
 from arbora.reproduce.study import PAGE, Journal, Options, Report, Table, chance, command
 from arbora.scorers.cube import Update
-from arbora.significance import Comparison, paired_bootstrap, sign_test
-from arbora.view.plots import Line, Panel, save_plot
+from arbora.storage.atomic import replacing
+from arbora.web.plots import Line, Panel, save_plot
 
 FIGURE = "figure2"
 BASELINE = "skip"

@@ -13,7 +13,7 @@ from arbora.data.sentence import Sentence
 from arbora.data.synthetic import generate
 from arbora.data.tree import Tree
 from arbora.errors import InputError
-from arbora.evaluate import evaluate
+from arbora.evaluation.attachment import evaluate
 from arbora.interfaces import Roots
 from arbora.reproduce.courses import Heads, hold_out, read_sentences
 from arbora.reproduce.study import Options

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from arbora._replace import replacing
 from arbora.reproduce.languages import Language
 from arbora.reproduce.search import Value, in_words
 from arbora.reproduce.study import PAGE, Journal, Options, Report, Table, command, number
 from arbora.reproduce.trials import Estimate, Outcome
+from arbora.storage.atomic import replacing
 
 CHOSEN = ("C", "gamma")
 """Parameters that are chosen; the others are fixed."""

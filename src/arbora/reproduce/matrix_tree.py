@@ -16,12 +16,12 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from arbora.interfaces import Trees
-from arbora.pruner import PrunerSettings
 from arbora.reproduce.families_contest import FamiliesContest, FamilyRules
 from arbora.reproduce.languages import INVENTED, Material, languages
 from arbora.reproduce.matrix_tree_report import MatrixTreeReport
 from arbora.reproduce.search import Search
 from arbora.reproduce.study import Journal, Options, Report, Watcher, chosen
+from arbora.search.pruner import PrunerSettings
 
 TREEBANKS = ("dutch", "japanese", "slovene", "turkish", "danish", "czech")
 LANGUAGES = {name: languages[name] for name in (*TREEBANKS, INVENTED)}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from arbora._replace import replacing
+from arbora.evaluation.significance import Comparison, sign_test
 from arbora.interfaces import Trees
 from arbora.reproduce.families_contest import FamilyRules, Result
 from arbora.reproduce.languages import Language
 from arbora.reproduce.study import PAGE, Journal, Options, Report, Table, chance, command, number
-from arbora.significance import Comparison, sign_test
+from arbora.storage.atomic import replacing
 
 TITLES = {
     "perceptron": "perceptron",

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from arbora.pruner import PrunerSettings
 from arbora.reproduce.contest import Contest, Rules, System
 from arbora.reproduce.languages import INVENTED, Material, languages
 from arbora.reproduce.pegasos_report import PegasosReport, Result
 from arbora.reproduce.search import Search
 from arbora.reproduce.study import Journal, Options, Report, Watcher, chosen
-from arbora.view.plots import require_matplotlib
+from arbora.search.pruner import PrunerSettings
+from arbora.web.plots import require_matplotlib
 
 TREEBANKS = ("danish", "swedish", "dutch")
 LANGUAGES = {name: languages[name] for name in (*TREEBANKS, INVENTED)}

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arbora._replace import replacing
+from arbora.evaluation.significance import paired_bootstrap, sign_test
 from arbora.reproduce.contest import Choice, Rules, System
 from arbora.reproduce.languages import Language, Tested
 from arbora.reproduce.study import PAGE, Journal, Options, Report, Table, chance, command, number
-from arbora.significance import paired_bootstrap, sign_test
-from arbora.view.plots import Line, Panel, save_plot
+from arbora.storage.atomic import replacing
+from arbora.web.plots import Line, Panel, save_plot
 
 FIGURE = "figure2"
 IN_FIGURE = {"pegasos": 0, "one-slack": 1, "mira": 2}

@@ -16,21 +16,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from arbora._dev import Dev
-from arbora._stages import Silent
-from arbora._tree_parser import AnyParser
-from arbora.config import to_dict
 from arbora.data.columns import Columns
 from arbora.data.encode import Names
 from arbora.interfaces import Trees
-from arbora.parser import Parser
+from arbora.parsing._tree_parser import AnyParser
+from arbora.parsing.parser import Parser
 from arbora.problems.cube import NON_VIOLATIONS
+from arbora.progress import Silent
 from arbora.registry import features
 from arbora.reproduce.courses import as_columns, checksum, written_punctuation
 from arbora.reproduce.languages import Limits, Material, TestedWithLabels
 from arbora.reproduce.study import Journal, Watcher, compute
 from arbora.scorers.cube import Update
-from arbora.train import TrainConfig, Trained, Training
+from arbora.settings import to_dict
+from arbora.training._parser import TrainConfig, Trained, Training
+from arbora.training.dev import Dev
 
 Scores: TypeAlias = tuple[float, float]
 """UAS and LAS."""

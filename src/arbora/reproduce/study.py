@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from arbora._replace import replacing
-from arbora._version import __version__
+from arbora import __version__
 from arbora.errors import DataError, InputError, unknown
+from arbora.storage.atomic import replacing
 
 RESULTS, PAGE = "results.json", "README.md"
 

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from arbora._stages import Silent
-from arbora.config import to_dict
 from arbora.data.columns import Columns
 from arbora.data.sentence import Sentence
 from arbora.interfaces import Learner
+from arbora.progress import Silent
 from arbora.reproduce.courses import as_columns, checksum, written_punctuation
 from arbora.reproduce.languages import Material
 from arbora.reproduce.trials import Asked
-from arbora.train import TrainConfig, Training
+from arbora.settings import to_dict
+from arbora.training._parser import TrainConfig, Training
 
 
 @dataclass(frozen=True, kw_only=True)

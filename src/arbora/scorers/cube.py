@@ -1,7 +1,7 @@
 """Scores of higher order: arcs, siblings and grandparents as in `linear`, and contexts of a whole tree.
 
 The best tree is searched with a beam per node of Eisner's hypergraph, by cube pruning [zhang-2012]; see
-core/cube/search.hpp.
+core/search/cube/search.hpp.
 """
 
 from __future__ import annotations

@@ -1,0 +1,65 @@
+#include "numeric/adagrad.hpp"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "base/errors.hpp"
+
+namespace arbora {
+
+Adagrad::Adagrad(std::size_t size, double rate, double penalty, double floor)
+    : Adagrad(AdagradState{LargeVector<float>(size, 0.0F), LargeVector<std::uint32_t>(size, 0), 0}, rate, penalty, floor) {}
+
+Adagrad::Adagrad(AdagradState state, double rate, double penalty, double floor)
+    : state_(std::move(state)), rate_(rate), penalty_(penalty), floor_(floor) {
+    if (!(rate > 0.0 && std::isfinite(rate) && penalty >= 0.0 && std::isfinite(penalty) && floor > 0.0 && std::isfinite(floor)))
+        throw InputError("Adagrad: expected a rate and a floor above 0 and a penalty of at least 0, got " + std::to_string(rate) + ", " +
+                         std::to_string(floor) + " and " + std::to_string(penalty));
+    if (state_.squares.size() != state_.paid.size())
+        throw InputError("Adagrad: a state has as many squares as steps paid, got " + std::to_string(state_.squares.size()) + " and " +
+                         std::to_string(state_.paid.size()));
+}
+
+void Adagrad::require_size(const Weights& w) const {
+    if (w.size() != state_.squares.size())
+        throw InputError("Adagrad: expected " + std::to_string(state_.squares.size()) + " weights, got " + std::to_string(w.size()));
+}
+
+void Adagrad::step(Weights& w, const SparseVector& ascent, double factor) {
+    require_size(w);
+    if (ascent.size() > 0 && ascent.indices.back() >= w.size())
+        throw InputError("Adagrad: a gradient with index " + std::to_string(ascent.indices.back()) + ", but there are only " +
+                         std::to_string(w.size()) + " weights");
+    ++state_.steps;
+    SparseVector moves{ascent.indices, std::vector<float>(ascent.size())};
+    for (std::size_t i = 0; i < ascent.size(); ++i) {
+        const std::uint32_t j = ascent.indices[i];
+        const double up = factor * double{ascent.values[i]};
+        state_.squares[j] = static_cast<float>(state_.squares[j] + up * up);
+        const double height = floor_ + std::sqrt(double{state_.squares[j]});
+        const double owed = rate_ * penalty_ * (state_.steps - state_.paid[j]);
+        const double before = w.scale() * double{w.data()[j]};
+        moves.values[i] = static_cast<float>((height * before + rate_ * up) / (height + owed) - before);
+        state_.paid[j] = state_.steps;
+    }
+    w.add(moves, 1.0);
+}
+
+void Adagrad::settle(Weights& w) {
+    require_size(w);
+    SparseVector moves;
+    for (std::size_t j = 0; j < w.size(); ++j) {
+        const double before = w.scale() * double{w.data()[j]};
+        if (before != 0.0 && penalty_ > 0.0 && state_.paid[j] != state_.steps) {
+            const double height = floor_ + std::sqrt(double{state_.squares[j]});
+            const double owed = rate_ * penalty_ * (state_.steps - state_.paid[j]);
+            moves.indices.push_back(static_cast<std::uint32_t>(j));
+            moves.values.push_back(static_cast<float>(-before * owed / (height + owed)));
+        }
+        state_.paid[j] = state_.steps;
+    }
+    w.add(moves, 1.0);
+}
+
+}  // namespace arbora

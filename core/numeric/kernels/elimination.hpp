@@ -1,0 +1,164 @@
+// Subtraction-free elimination for the matrix-tree theorem (the idea and its proof: arborescence/matrix_tree.hpp).
+//
+// Words are eliminated from n down to 1. Eliminating k redistributes its arcs: weight(h, d) += weight(h, k) * weight(k, d) / D_k
+// with D_k = sum_h weight(h, k) over the remaining heads. Z is the product of all D_k.
+// Kept for the way back: columns[k][h] = weight(h, k) and weights[k][d] = weight(k, d), both as they were when k went.
+#pragma once
+
+#include "trees/arborescence/elimination_state.hpp"
+#include "numeric/kernels/semirings.hpp"
+
+namespace arbora::ARBORA_ISA {
+
+// weights[h][d] = exp(score - top of column d), so each column's largest is 1. In the single-root case the tops leave out the
+// root, whose row has its own scale, since each tree uses exactly one entry of it. Returns the sum of what was taken out.
+static double scale_weights(const double* scores, const double* column_top, Elimination& e) {
+    const Square& q = e.square;
+    double root_top = 0.0;
+    if (e.roots == Roots::single) {
+        Vec top = broadcast(-__builtin_inf());
+        for (int i = 0; i <= q.n; i += W) {
+            const Vec gap = load(scores + i) - load(column_top + i);
+            top = maximum(select(load(scores + i) > broadcast(-__builtin_inf()), gap, top), top);
+        }
+        root_top = horizontal_max(top);
+        if (root_top == -__builtin_inf()) return root_top;
+    }
+    for (int head = 0; head <= q.n; ++head) {
+        const Vec shift = broadcast(head == 0 ? root_top : 0.0);
+        for (int i = 0; i <= q.n; i += W) {
+            const Vec x = load(scores + q.line(head) + i) - load(column_top + i) - shift;
+            // Column 0 and the padding are -inf - -inf = NaN, which compares false: they become 0.
+            store(e.weights + q.line(head) + i, exp_plain(x));
+        }
+    }
+    double sum = root_top;
+    for (int d = 1; d <= q.n; ++d) sum += column_top[d];
+    return sum;
+}
+
+// Pivots taken together, so that the rest of the matrix is read and written once for four.
+inline constexpr int kPivots = 4;
+
+// Lanes that a vector may read past `length` are zero.
+ARBORA_INLINE static inline void zero_past(double* line, int length) { store(line + length, Vec{}); }
+
+// The column of pivot p, with what the earlier pivots of its block still owe it; returns D_p.
+ARBORA_INLINE static inline double pull_column(Elimination& e, int p, int block_top, double* const* shares, double* const* rows) {
+    const Square& q = e.square;
+    double* column = e.columns + q.line(p);
+    for (int h = 0; h < p; ++h) column[h] = e.weights[q.cell(h, p)];
+    for (int b = 0; b < block_top - p; ++b) {
+        const Vec owed = broadcast(rows[b][p]);
+        for (int h = 0; h < p; h += W) store(column + h, load(column + h) + load(shares[b] + h) * owed);
+    }
+    zero_past(column, p);
+    // Left out of the sum, not taken out again: that would be a subtraction.
+    const bool root_outside = e.roots == Roots::single && p > 1;
+    Vec sum = root_outside ? select(first_lanes(1), Vec{}, load(column)) : load(column);
+    for (int h = W; h < p; h += W) sum += load(column + h);
+    return horizontal_sum(sum);
+}
+
+// weights[h][0..p) += sum_b shares[b][h] * rows[b][.] for all heads below p.
+ARBORA_INLINE static inline void push_block(Elimination& e, int p, double* const* s, double* const* r) {
+    const Square& q = e.square;
+    for (int h = 0; h < p; ++h) {
+        double* row = e.weights + q.line(h);
+        const Vec s0 = broadcast(s[0][h]), s1 = broadcast(s[1][h]), s2 = broadcast(s[2][h]), s3 = broadcast(s[3][h]);
+        for (int j = 0; j < p; j += W) {
+            store(row + j, load(row + j) + s0 * load(r[0] + j) + s1 * load(r[1] + j) + s2 * load(r[2] + j) + s3 * load(r[3] + j));
+        }
+    }
+}
+
+// False where the check fails: a pivot is so small that flushed weights could matter (or is 0).
+static bool eliminate(Elimination& e) {
+    const Square& q = e.square;
+    double *shares[kPivots], *rows[kPivots];
+    for (int b = 0; b < kPivots; ++b) {
+        shares[b] = e.scratch + 2 * b * q.stride;
+        rows[b] = e.scratch + (2 * b + 1) * q.stride;
+    }
+    double* error = e.scratch + 2 * kPivots * q.stride;
+    for (int j = 0; j < q.stride; ++j) error[j] = Elimination::kFlushed;
+    for (int top = q.n; top >= 1; top -= kPivots) {
+        const int bottom = top - kPivots + 1 > 1 ? top - kPivots + 1 : 1;
+        for (int p = top; p >= bottom; --p) {
+            const double pivot = pull_column(e, p, top, shares, rows);
+            if (!(error[p] < Elimination::kTolerance * pivot)) return false;
+            e.pivots[p] = pivot;
+            double *share = shares[top - p], *row = rows[top - p], *weights = e.weights + q.line(p);
+            const Vec inverse = broadcast(1.0 / pivot);
+            for (int h = 0; h < p; h += W) store(share + h, load(e.columns + q.line(p) + h) * inverse);
+            for (int b = 0; b < top - p; ++b) {
+                const Vec owed = broadcast(shares[b][p]);
+                for (int j = 0; j < p; j += W) store(weights + j, load(weights + j) + owed * load(rows[b] + j));
+            }
+            for (int j = 0; j < p; j += W) store(row + j, load(weights + j));
+            zero_past(row, p);
+            const Vec spread = broadcast(error[p] / pivot);
+            for (int j = 0; j < p; j += W) store(error + j, load(error + j) + spread * load(row + j));
+        }
+        for (int b = top - bottom + 1; b < kPivots; ++b) {
+            for (int j = 0; j < q.stride; j += W) {
+                store(shares[b] + j, Vec{});
+                store(rows[b] + j, Vec{});
+            }
+        }
+        push_block(e, bottom, shares, rows);
+    }
+    return true;
+}
+
+// gradients[h][d] = d log Z / d weight(h, d), for all arcs, from word 1 up: the reverse of eliminate.
+//   g_h = sum_d gradient(h, d) * weight(k, d);   gradient(k, d) = sum_h share_h * gradient(h, d)
+//   gradient(h, k) = (1 + g_h - sum_h' share_h' * g_h') / D_k, and g_0 / D_k for a root whose arcs are not in D_k.
+static void backpropagate(const Elimination& e, double* gradients) {
+    const Square& q = e.square;
+    double *share = e.scratch, *mixed = share + q.stride, *gains = mixed + q.stride;
+    for (int j = 0; j < q.stride; ++j) gradients[q.line(0) + j] = 0.0;
+    for (int k = 1; k <= q.n; ++k) {
+        const double inverse = 1.0 / e.pivots[k];
+        const double *row = e.weights + q.line(k), *column = e.columns + q.line(k);
+        for (int h = 0; h < k; h += W) {
+            store(share + h, load(column + h) * broadcast(inverse));
+            store(mixed + h, Vec{});
+        }
+        double mean = 0.0;
+        int h = 0;
+        for (; h + 4 <= k; h += 4) {
+            const double *g0 = gradients + q.line(h), *g1 = g0 + q.stride, *g2 = g1 + q.stride, *g3 = g2 + q.stride;
+            const Vec s0 = broadcast(share[h]), s1 = broadcast(share[h + 1]), s2 = broadcast(share[h + 2]), s3 = broadcast(share[h + 3]);
+            Vec d0{}, d1{}, d2{}, d3{};
+            for (int j = 0; j < k; j += W) {
+                const Vec w = load(row + j), v0 = load(g0 + j), v1 = load(g1 + j), v2 = load(g2 + j), v3 = load(g3 + j);
+                d0 += v0 * w, d1 += v1 * w, d2 += v2 * w, d3 += v3 * w;
+                store(mixed + j, load(mixed + j) + s0 * v0 + s1 * v1 + s2 * v2 + s3 * v3);
+            }
+            gains[h] = horizontal_sum(d0), gains[h + 1] = horizontal_sum(d1);
+            gains[h + 2] = horizontal_sum(d2), gains[h + 3] = horizontal_sum(d3);
+        }
+        for (; h < k; ++h) {
+            const double* g = gradients + q.line(h);
+            Vec dot{};
+            for (int j = 0; j < k; j += W) {
+                const Vec v = load(g + j);
+                dot += v * load(row + j);
+                store(mixed + j, load(mixed + j) + broadcast(share[h]) * v);
+            }
+            gains[h] = horizontal_sum(dot);
+        }
+        for (h = 0; h < k; ++h) mean += share[h] * gains[h];
+        for (h = 0; h < k; ++h) {
+            const double inner = 1.0 + gains[h] - mean;
+            gradients[q.cell(h, k)] = inner > 0.0 ? inner * inverse : 0.0;
+        }
+        if (e.roots == Roots::single) gradients[q.cell(0, k)] = k == 1 ? inverse : gains[0] * inverse;
+        double* own = gradients + q.line(k);
+        for (int j = 0; j < k; j += W) store(own + j, load(mixed + j));
+        for (int j = k; j < q.stride; ++j) own[j] = 0.0;
+    }
+}
+
+}  // namespace arbora::ARBORA_ISA

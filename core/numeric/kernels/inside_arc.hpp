@@ -1,0 +1,177 @@
+// The recurrences of factorization/arc.hpp as vector programs, for any semiring, and the way back down for marginals.
+#pragma once
+
+#include "trees/chart/arc.hpp"
+#include "numeric/kernels/lanes.hpp"
+
+namespace arbora::ARBORA_ISA {
+
+// The order of the charts: by vectors of left ends, last ones first, and then by width. Each span comes after the spans within it, as it
+// would width by width; but here the parts to its left stay in the cache, those to its right are fetched once a vector, and what belongs
+// to a head (rows of sibling scores) is read in the order in which it lies in memory.
+ARBORA_INLINE static inline int last_vector(const Diagonals& d) { return d.first + (d.n - d.first) / W * W; }
+
+// visit(width, s) for all vectors of spans; `end(s)` after those of each s, which may end it all by returning false.
+template <class Visit, class End>
+ARBORA_INLINE static inline bool upwards(const Diagonals& d, Visit visit, End end) {
+    for (int s = last_vector(d); s >= d.first; s -= W) {
+        for (int width = 1; s + width <= d.n; ++width) visit(width, s);
+        if (!end()) return false;
+    }
+    return true;
+}
+
+// The same in reverse: each span before the spans within it.
+template <class Visit>
+ARBORA_INLINE static inline void downwards(const Diagonals& d, Visit visit) {
+    for (int s = d.first; s <= d.n; s += W) {
+        for (int width = d.n - s; width >= 1; --width) visit(width, s);
+    }
+}
+
+// Spans of width 0: the empty product. Filled past the end, for the lanes that lie there.
+template <class S>
+ARBORA_INLINE static inline void begin(const Diagonals& d, typename S::Plane right, typename S::Plane left) {
+    for (int s = 0; s < d.stride; s += W) {
+        S::store(right, s, S::unit());
+        S::store(left, s, S::unit());
+    }
+}
+
+// The two ways to complete the spans of one width, once their open items are there.
+template <class S, class Charts>
+ARBORA_INLINE static inline void complete(Charts& c, int width, int s) {
+    const Diagonals& d = c.layout;
+    const std::ptrdiff_t stride = d.stride, here = d.at(width, s), inside = d.at(width - 1, s + 1);
+    // right(s, t) = SUM_{k=1..width} open_right(s, s+k) * right(s+k, t)
+    S::store(c.right, here, S::dot({c.open_right, d.at(1, s), stride}, {c.right, inside, 1 - stride}, width));
+    // left(s, t) = SUM_{k=0..width-1} left(s, s+k) * open_left(s+k, t)
+    S::store(c.left, here, S::dot({c.left, d.at(0, s), stride}, {c.open_left, here, 1 - stride}, width));
+}
+
+// SUM_{k=0..width-1} right(s, s+k) * left(s+k+1, t)
+template <class S, class Charts>
+ARBORA_INLINE static inline typename S::V join(const Charts& c, int width, int s) {
+    const Diagonals& d = c.layout;
+    return S::dot({c.right, d.at(0, s), d.stride}, {c.left, d.at(width - 1, s + 1), 1 - d.stride}, width);
+}
+
+// The goal: right(0, n), or with a single root the sum over its dependents.
+template <class Charts>
+ARBORA_INLINE static inline typename Charts::Value goal(const Charts& c) {
+    using Plane = typename Charts::Plane;
+    const int n = c.layout.n;
+    if (c.roots == Roots::multi) return c.right.at(c.layout.cell(0, n));
+    auto sum = Plane::kZero;
+    for (int r = 1; r <= n; ++r) sum = Plane::plus(sum, Plane::times(c.open_root(r), c.right.at(c.layout.cell(r, n))));
+    return sum;
+}
+
+// Plain doubles: which of the spans' values, just computed, are out of bounds?
+template <class Charts>
+ARBORA_INLINE static inline IVec outside_bounds(const Charts& c, PlainPlane middle, int width, int s) {
+    const std::ptrdiff_t here = c.layout.at(width, s);
+    IVec bad = PlainLanes::outside(PlainLanes::load(middle, here));
+    bad |= PlainLanes::outside(PlainLanes::load(c.right, here)) | PlainLanes::outside(PlainLanes::load(c.left, here));
+    bad |= PlainLanes::outside(PlainLanes::load(c.open_right, here)) | PlainLanes::outside(PlainLanes::load(c.open_left, here));
+    return bad & first_lanes(c.layout.spans(width, s));
+}
+
+// False where values leave the bounds of PlainPlane: then the chart is unfinished.
+template <class S>
+bool inside_arc(ArcCharts<typename S::Plane>& c) {
+    const Diagonals& d = c.layout;
+    begin<S>(d, c.right, c.left);
+    IVec outside{};
+    const auto fill = [&](int width, int s) __attribute__((always_inline)) {
+        const std::ptrdiff_t here = d.at(width, s);
+        const auto joined = join<S>(c, width, s);
+        S::store(c.joined, here, joined);
+        S::store(c.open_right, here, S::times(joined, S::load(c.arc_right, here)));
+        S::store(c.open_left, here, S::times(joined, S::load(c.arc_left, here)));
+        complete<S>(c, width, s);
+        if constexpr (std::is_same_v<S, PlainLanes>) outside |= outside_bounds(c, c.joined, width, s);
+    };
+    if (!upwards(d, fill, [&]() __attribute__((always_inline)) { return !any(outside); })) return false;
+    c.goal = goal(c);
+    return true;
+}
+
+// Posterior probabilities of items, gathered top-down: each item hands its probability to the ways it can be built, in
+// proportion to their share of its inside value. Plain doubles suffice, since every share is at most one, and shares sum to
+// one by construction, so marginals do too.
+struct Shares {
+    // Items less probable than this hand nothing on.
+    static constexpr double kNegligible = 1e-30;
+
+    ARBORA_INLINE static void add(double* to, Vec amount) { store(to, load(to) + amount); }
+
+    // From the items `whole` to the products a[k] * b[k]; lanes past the last span, or negligible, hand on nothing.
+    template <class Plane>
+    ARBORA_INLINE static void give(Vec probability, Plane whole, std::ptrdiff_t here, int lanes, Walk<Plane> a, Walk<Plane> b,
+                                   double* to_a, double* to_b, int count) {
+        using S = typename LanesOf<Plane>::Type;
+        const IVec alive = (probability > broadcast(kNegligible)) & first_lanes(lanes);
+        if (!any(alive)) return;
+        const auto giver = S::giver(probability, S::load(whole, here));
+        std::ptrdiff_t i = a.start, j = b.start;
+        for (int k = 0; k < count; ++k, i += a.step, j += b.step) {
+            const Vec part = select(alive, S::part(giver, a.plane, i, b.plane, j), Vec{});
+            add(to_a + i, part);
+            add(to_b + j, part);
+        }
+    }
+};
+
+// The top of the flow: the whole sentence.
+template <class Charts>
+ARBORA_INLINE static inline void flow_goal(const Charts& c, FlowPlanes& f) {
+    const Diagonals& d = c.layout;
+    if (c.roots == Roots::multi) {
+        f.right[d.cell(0, d.n)] = 1.0;
+        return;
+    }
+    for (int r = 1; r <= d.n; ++r) {
+        const auto part = Charts::Plane::times(c.open_root(r), c.right.at(d.cell(r, d.n)));
+        const double probability = ratio(extended(part), extended(c.goal));
+        f.root[r] = probability;
+        f.left[d.cell(1, r)] += probability;
+        f.right[d.cell(r, d.n)] += probability;
+    }
+}
+
+// From complete items to the open ones they are made of.
+template <class Charts>
+ARBORA_INLINE static inline void flow_complete(const Charts& c, FlowPlanes& f, int width, int s) {
+    const Diagonals& d = c.layout;
+    const std::ptrdiff_t stride = d.stride, here = d.at(width, s), inside = d.at(width - 1, s + 1);
+    const int lanes = d.spans(width, s);
+    using Plane = typename Charts::Plane;
+    Shares::give<Plane>(load(f.right + here), c.right, here, lanes, {c.open_right, d.at(1, s), stride}, {c.right, inside, 1 - stride},
+                        f.open_right, f.right, width);
+    Shares::give<Plane>(load(f.left + here), c.left, here, lanes, {c.left, d.at(0, s), stride}, {c.open_left, here, 1 - stride}, f.left,
+                        f.open_left, width);
+}
+
+// From joined (or between) items to the complete ones they are made of.
+template <class Charts>
+ARBORA_INLINE static inline void flow_joined(const Charts& c, FlowPlanes& f, typename Charts::Plane joined, Vec probability, int width,
+                                             int s) {
+    const Diagonals& d = c.layout;
+    Shares::give<typename Charts::Plane>(probability, joined, d.at(width, s), d.spans(width, s), {c.right, d.at(0, s), d.stride},
+                                         {c.left, d.at(width - 1, s + 1), 1 - d.stride}, f.right, f.left, width);
+}
+
+// f, zeroed by the caller: afterwards f.open_right(s, t) = P(s -> t), f.open_left(s, t) = P(t -> s), f.root[t] = P(0 -> t).
+template <class Plane>
+void flow_arc(const ArcCharts<Plane>& c, FlowPlanes f) {
+    const Diagonals& d = c.layout;
+    flow_goal(c, f);
+    downwards(d, [&](int width, int s) __attribute__((always_inline)) {
+        flow_complete(c, f, width, s);
+        const std::ptrdiff_t here = d.at(width, s);
+        flow_joined(c, f, c.joined, load(f.open_right + here) + load(f.open_left + here), width, s);
+    });
+}
+
+}  // namespace arbora::ARBORA_ISA

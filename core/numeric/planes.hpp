@@ -1,0 +1,82 @@
+// How a chart of semiring values lies in memory: one plane of doubles for Max and Plain, two (mantissas, exponents) for Log.
+// A plane is a pointer that a kernel may offset; scalar code reads single values through at().
+#pragma once
+
+#include <cstddef>
+#include <limits>
+
+#include "numeric/extended.hpp"
+
+namespace arbora {
+
+inline constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+
+// (max, +): the value is a score, zero is -infinity, one is 0.
+struct MaxPlane {
+    using Value = double;
+    static constexpr std::size_t kDoubles = 1;
+    static constexpr Value kZero = kMinusInfinity;
+    static constexpr Value kUnit = 0.0;
+    double* value = nullptr;
+
+    ARBORA_INLINE static Value times(Value a, Value b) { return a + b; }
+    ARBORA_INLINE static Value plus(Value a, Value b) { return a > b ? a : b; }
+    ARBORA_INLINE static Value weight(double score) { return allowed(score); }
+
+    ARBORA_INLINE MaxPlane operator+(std::ptrdiff_t offset) const { return {value + offset}; }
+    ARBORA_INLINE Value at(std::ptrdiff_t i) const { return value[i]; }
+    ARBORA_INLINE void set(std::ptrdiff_t i, Value v) const { value[i] = v; }
+    void place(double* memory, std::size_t) { value = memory; }
+};
+
+// (+, *) over extended-range numbers: the value is the sum of exponentiated scores.
+struct LogPlane {
+    using Value = Extended;
+    static constexpr std::size_t kDoubles = 2;
+    static constexpr Value kZero{0.0, kZeroExponent};
+    static constexpr Value kUnit{1.0, 0.0};
+
+    ARBORA_INLINE static Value times(Value a, Value b) { return a * b; }
+    ARBORA_INLINE static Value plus(Value a, Value b) { return a + b; }
+    ARBORA_INLINE static Value weight(double score) { return extended_exp(score); }
+
+    double* mantissa = nullptr;
+    double* exponent = nullptr;
+
+    ARBORA_INLINE LogPlane operator+(std::ptrdiff_t offset) const { return {mantissa + offset, exponent + offset}; }
+    ARBORA_INLINE Value at(std::ptrdiff_t i) const { return {mantissa[i], exponent[i]}; }
+    ARBORA_INLINE void set(std::ptrdiff_t i, Value v) const {
+        mantissa[i] = v.mantissa;
+        exponent[i] = v.exponent;
+    }
+    void place(double* memory, std::size_t size) {
+        mantissa = memory;
+        exponent = memory + size;
+    }
+};
+
+// (+, *) over plain doubles: LogPlane's sums at a third of the cost, where the scores leave room for them. Weights of arcs are scaled,
+// word by word, by powers of two (SpanCharts::shift), so that the values of long spans neither grow nor shrink without end.
+//
+// Weights and values must be zero or lie within these bounds. Then no product of two values and two weights, nor a sum of such, leaves
+// the range of a double: zero means forbidden, and nothing is lost. Whoever fills a chart checks it; what does not fit is LogPlane's.
+struct PlainPlane {
+    using Value = double;
+    static constexpr std::size_t kDoubles = 1;
+    static constexpr Value kZero = 0.0;
+    static constexpr Value kUnit = 1.0;
+    static constexpr double kWeightBits = 110.0, kWeightLimit = 76.0;  // 2^-110 and 2^110, e^-76 and e^76
+    static constexpr double kSmallest = 0x1p-400, kLargest = 0x1p400;
+    double* value = nullptr;
+
+    ARBORA_INLINE static Value times(Value a, Value b) { return a * b; }
+    ARBORA_INLINE static Value plus(Value a, Value b) { return a + b; }
+    ARBORA_INLINE static Value weight(double score) { return std::exp(allowed(score)); }
+
+    ARBORA_INLINE PlainPlane operator+(std::ptrdiff_t offset) const { return {value + offset}; }
+    ARBORA_INLINE Value at(std::ptrdiff_t i) const { return value[i]; }
+    ARBORA_INLINE void set(std::ptrdiff_t i, Value v) const { value[i] = v; }
+    void place(double* memory, std::size_t) { value = memory; }
+};
+
+}  // namespace arbora

@@ -1,0 +1,310 @@
+#include "parser/expectations.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/errors.hpp"
+#include "trees/queries.hpp"
+#include "numeric/planes.hpp"
+
+namespace arbora::graph {
+
+namespace {
+
+// What a part must at least count in a gradient to be added to it: gradients are float32, and sure models have many such parts.
+constexpr double kNegligible = 1e-7;
+
+double log_sum(const double* scores, std::size_t count) {
+    double largest = kMinusInfinity, sum = 0.0;
+    for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, scores[i]);
+    if (largest == kMinusInfinity) return kMinusInfinity;
+    for (std::size_t i = 0; i < count; ++i) sum += std::exp(scores[i] - largest);
+    return largest + std::log(sum);
+}
+
+std::vector<double> softmax(const double* scores, std::size_t count) {
+    const double sum = log_sum(scores, count);
+    std::vector<double> result(count);
+    for (std::size_t i = 0; i < count; ++i) result[i] = std::exp(scores[i] - sum);
+    return result;
+}
+
+}  // namespace
+
+void Expectations::load(const feature::Sentence& sentence, const ArcSet* arcs, const WeightView& weights, bool joint_labels) {
+    sentence_ = sentence;
+    worker_.score(sentence, arcs, weights);
+    arc_scores_.assign(worker_.arc_scores().begin(), worker_.arc_scores().end());
+    labels_ = {};
+    if (!joint_labels) return;
+    score_labels(weights);
+    for (std::size_t a = 0; a < arc_scores_.size(); ++a) arc_scores_[a] += labels_.sums[a];
+}
+
+void Expectations::score_labels(const WeightView& weights) {
+    const ArcSet& arcs = worker_.arcs();
+    labeler_.load(sentence_, weights.labels);
+    labels_.first.assign(1, 0);
+    for (int d = 1; d <= arcs.n; ++d)
+        for (const int h : arcs.heads_of(d)) {
+            Surroundings around;
+            around.head = h;
+            rows_.clear();
+            labeler_.find_rows(d, around, false, rows_);
+            const auto labels = allowed(h, d);
+            const std::size_t begin = labels_.scores.size();
+            labeler_.scores(rows_, weights.scale * weights.label_factor, labels, labels_.scores);
+            labels_.first.push_back(labels_.scores.size());
+            labels_.sums.push_back(log_sum(labels_.scores.data() + begin, labels.size()));
+        }
+}
+
+// Wrong heads and, where labels are known too, wrong labels count one more.
+void Expectations::add_costs() {
+    const ArcSet& arcs = worker_.arcs();
+    for (int d = 1; d <= arcs.n; ++d)
+        for (int a = arcs.first[d]; a < arcs.first[d + 1]; ++a) {
+            const int h = arcs.heads[a];
+            if (!labels_.first.empty() && sentence_.labels[d] >= 0) {
+                const auto labels = allowed(h, d);
+                double* scores = labels_.scores.data() + labels_.first[a];
+                for (std::size_t i = 0; i < labels.size(); ++i)
+                    if (labels[i] != sentence_.labels[d]) scores[i] += 1.0;
+                const double sum = log_sum(scores, labels.size());
+                arc_scores_[a] += sum - labels_.sums[a];
+                labels_.sums[a] = sum;
+            }
+            if (sentence_.heads[d] >= 0 && h != sentence_.heads[d]) arc_scores_[a] += 1.0;
+        }
+}
+
+Sums Expectations::sums_of(const std::vector<double>& arc_scores) {
+    const ArcSet& arcs = worker_.arcs();
+    Sums result;
+    if (model_->siblings) {
+        if (model_->trees == Trees::nonprojective)
+            throw InputError("sums over second-order non-projective trees are not known; expected projective trees, or first order");
+        if (!model_->grandparents) no_grandparents_.build(arcs);
+        const GrandParts& parts = model_->grandparents ? worker_.grand_parts() : no_grandparents_;
+        result.log_partition = sparse_.log_partition(arcs, worker_.sides(), parts, arc_scores.data(), worker_.sibling_scores().data(),
+                                                     model_->grandparents ? worker_.grand_scores().data() : nullptr, model_->roots);
+        if (result.log_partition == kMinusInfinity) throw NoTreeError("the arcs that were kept hold no projective tree");
+        sparse_.marginals();
+        result.arcs = sparse_.arc_marginals();
+        result.siblings = sparse_.sibling_marginals();
+        result.grandparents = sparse_.grand_marginals();
+        return result;
+    }
+    const auto nodes = static_cast<std::size_t>(arcs.n) + 1;
+    dense_scores_.assign(nodes * nodes, kMinusInfinity);
+    dense_marginals_.resize(nodes * nodes);
+    const auto place = [&](int h, int d) { return static_cast<std::size_t>(h) * nodes + static_cast<std::size_t>(d); };
+    for (int d = 1; d <= arcs.n; ++d)
+        for (int a = arcs.first[d]; a < arcs.first[d + 1]; ++a) dense_scores_[place(arcs.heads[a], d)] = arc_scores[a];
+    const Problem problem{model_->trees, model_->roots, arcs.n, dense_scores_.data()};
+    result.log_partition = log_partition(problem, arena_);
+    MarginalArrays out;
+    out.arcs = dense_marginals_.data();
+    marginals(problem, arena_, out);
+    result.arcs.resize(arcs.heads.size());
+    for (int d = 1; d <= arcs.n; ++d)
+        for (int a = arcs.first[d]; a < arcs.first[d + 1]; ++a) result.arcs[a] = dense_marginals_[place(arcs.heads[a], d)];
+    return result;
+}
+
+bool Expectations::is_known(Task task) const {
+    for (int d = 1; d <= sentence_.n; ++d)
+        if (sentence_.heads[d] < 0 || (task == Task::joint && sentence_.labels[d] < 0)) return false;
+    return true;
+}
+
+double Expectations::label_score(int arc, int label) const {
+    const int d = static_cast<int>(std::upper_bound(arcs().first.begin() + 1, arcs().first.end(), arc) - arcs().first.begin()) - 1;
+    const auto labels = allowed(arcs().heads[arc], d);
+    const auto found = std::find(labels.begin(), labels.end(), label);
+    return found == labels.end() ? kMinusInfinity : labels_.scores[labels_.first[arc] + static_cast<std::size_t>(found - labels.begin())];
+}
+
+// The scores of arcs that agree with what is known, and nothing for the others.
+std::vector<double> Expectations::scores_of_known(Task task) const {
+    std::vector<double> scores = arc_scores_;
+    for (int d = 1; d <= sentence_.n; ++d)
+        for (int a = arcs().first[d]; a < arcs().first[d + 1]; ++a) {
+            if (sentence_.heads[d] >= 0 && arcs().heads[a] != sentence_.heads[d]) scores[a] = kMinusInfinity;
+            if (task == Task::joint && sentence_.labels[d] >= 0) scores[a] += label_score(a, sentence_.labels[d]) - labels_.sums[a];
+        }
+    return scores;
+}
+
+// One for every part of the gold tree.
+void Expectations::count_gold(Sums& counts) {
+    const ArcSet& set = arcs();
+    counts.arcs.assign(set.heads.size(), 0.0);
+    counts.siblings.assign(model_->siblings ? worker_.sides().parts() : 0, 0.0);
+    counts.grandparents.assign(model_->grandparents ? worker_.grand_parts().size() : 0, 0.0);
+    inner_.resize(static_cast<std::size_t>(set.n) + 1);
+    if (model_->siblings) adjacent_siblings(gold_.data(), set.n, inner_.data());
+    for (int d = 1; d <= set.n; ++d) {
+        const int h = gold_[d], a = set.find(h, d);
+        counts.arcs[a] = 1.0;
+        if (model_->siblings) {
+            const Sides& sides = worker_.sides();
+            const Side& side = sides.of(h, d);
+            counts.siblings[sides.part(side, sides.position(side, d), inner_[d] == h ? -1 : sides.position(side, inner_[d]))] = 1.0;
+        }
+        if (model_->grandparents && h > 0) counts.grandparents[worker_.grand_parts().part(a, set.find(gold_[h], h), set.first[h])] = 1.0;
+    }
+}
+
+double Expectations::tree_score(const int* heads) {
+    const ArcSet& set = arcs();
+    inner_.resize(static_cast<std::size_t>(set.n) + 1);
+    if (model_->siblings) adjacent_siblings(heads, set.n, inner_.data());
+    const Sides& sides = worker_.sides();
+    double score = 0.0;
+    for (int d = 1; d <= set.n; ++d) {
+        const int h = heads[d], a = set.find(h, d);
+        if (a < 0) return kMinusInfinity;
+        score += arc_scores_[a];
+        if (model_->siblings) {
+            const Side& side = sides.of(h, d);
+            const int inner = inner_[d] == h ? -1 : sides.position(side, inner_[d]);
+            if (inner < 0 && inner_[d] != h) return kMinusInfinity;
+            score += worker_.sibling_scores()[sides.part(side, sides.position(side, d), inner)];
+        }
+        if (!model_->grandparents || h == 0) continue;
+        const int b = set.find(heads[h], h);
+        if (b < 0) return kMinusInfinity;
+        score += worker_.grand_scores()[worker_.grand_parts().part(a, b, set.first[h])];
+    }
+    return score;
+}
+
+Answer Expectations::answer(const feature::Sentence& sentence, const ArcSet* arcs, const WeightView& weights, Task task,
+                            bool cost_augmented) {
+    sentence_ = sentence;
+    if (task == Task::labels) return label_answer(weights, cost_augmented);
+    load(sentence, arcs, weights, task == Task::joint);
+    if (cost_augmented) add_costs();
+    const Sums all = sums();
+    Sums known;
+    if (is_known(task)) {
+        gold_.assign(sentence.heads, sentence.heads + sentence.n + 1);
+        known.log_partition = tree_score(gold_.data());
+        for (int d = 1; task == Task::joint && d <= sentence.n; ++d) {
+            const int a = this->arcs().find(sentence.heads[d], d);
+            known.log_partition += label_score(a, sentence.labels[d]) - labels_.sums[a];
+        }
+        count_gold(known);
+    } else {
+        known = sums_of(scores_of_known(task));
+    }
+    Answer answer;
+    answer.loss = std::max(0.0, all.log_partition - known.log_partition);
+    Sums difference = known;
+    for (std::size_t i = 0; i < all.arcs.size(); ++i) difference.arcs[i] -= all.arcs[i];
+    for (std::size_t i = 0; i < all.siblings.size(); ++i) difference.siblings[i] -= all.siblings[i];
+    for (std::size_t i = 0; i < all.grandparents.size(); ++i) difference.grandparents[i] -= all.grandparents[i];
+    add_parts(difference, answer);
+    if (task == Task::joint) add_arc_labels(all, known, answer);
+    return answer;
+}
+
+void Expectations::add_parts(const Sums& counts, Answer& answer) {
+    const ArcSet& set = arcs();
+    for (int d = 1; d <= set.n; ++d)
+        for (int a = set.first[d]; a < set.first[d + 1]; ++a) {
+            const int h = set.heads[a];
+            if (std::abs(counts.arcs[a]) > kNegligible) worker_.add_arc(h, d, static_cast<float>(counts.arcs[a]), answer.difference);
+            for (int b = set.first[h]; model_->grandparents && h > 0 && b < set.first[h + 1]; ++b)
+                if (const double count = counts.grandparents[worker_.grand_parts().part(a, b, set.first[h])]; std::abs(count) > kNegligible)
+                    worker_.add_grandparent(set.heads[b], h, d, static_cast<float>(count), answer.difference);
+        }
+    const Sides& sides = worker_.sides();
+    for (std::size_t s = 0; model_->siblings && s < sides.all().size(); ++s) {
+        const Side& side = sides.all()[s];
+        for (int b = 0; b < side.count; ++b)
+            for (int a = -1; a < b; ++a)
+                if (const double count = counts.siblings[sides.part(side, b, a)]; std::abs(count) > kNegligible)
+                    worker_.add_sibling(side.head, sides.dep(side, b), a < 0 ? side.head : sides.dep(side, a), static_cast<float>(count),
+                                        answer.difference);
+    }
+}
+
+void Expectations::add_arc_labels(const Sums& all, const Sums& known, Answer& answer) {
+    const ArcSet& set = arcs();
+    for (int d = 1; d <= set.n; ++d)
+        for (int a = set.first[d]; a < set.first[d + 1]; ++a) {
+            if (all.arcs[a] <= kNegligible && known.arcs[a] <= kNegligible) continue;
+            Surroundings around;
+            around.head = set.heads[a];
+            rows_.clear();
+            labeler_.find_rows(d, around, false, rows_);
+            const auto labels = allowed(around.head, d);
+            for (std::size_t i = 0; i < labels.size(); ++i) {
+                const double share = std::exp(labels_.scores[labels_.first[a] + i] - labels_.sums[a]);
+                const int gold = sentence_.labels[d];
+                const double right = gold < 0 ? share : labels[i] == gold ? 1.0 : 0.0;
+                const auto count = static_cast<float>(known.arcs[a] * right - all.arcs[a] * share);
+                if (std::abs(count) <= kNegligible) continue;
+                for (const std::uint32_t row : rows_) answer.difference.emplace_back(model_->tree_size + row + labels[i], count);
+            }
+        }
+}
+
+std::vector<double> Expectations::label_probabilities(int arc) const {
+    return softmax(labels_.scores.data() + labels_.first[arc], labels_.first[arc + 1] - labels_.first[arc]);
+}
+
+void Expectations::label_probabilities_on_tree(const WeightView& weights, const int* heads, std::vector<std::vector<double>>& out) {
+    std::vector<Surroundings> around;
+    find_surroundings(heads, sentence_.n, around);
+    labeler_.load(sentence_, weights.labels);
+    out.assign(static_cast<std::size_t>(sentence_.n) + 1, {});
+    std::vector<double> scores;
+    for (int d = 1; d <= sentence_.n; ++d) {
+        rows_.clear();
+        scores.clear();
+        labeler_.find_rows(d, around[d], true, rows_);
+        labeler_.scores(rows_, weights.scale, allowed(heads[d], d), scores);
+        out[d] = softmax(scores.data(), scores.size());
+    }
+}
+
+// Labels on the right tree: one choice per word. Words without a head or a label teach nothing.
+Answer Expectations::label_answer(const WeightView& weights, bool cost_augmented) {
+    Answer answer;
+    std::vector<Surroundings> around;
+    find_surroundings(sentence_.heads, sentence_.n, around);
+    labeler_.load(sentence_, weights.labels);
+    std::vector<double> scores;
+    for (int d = 1; d <= sentence_.n; ++d) {
+        const int gold = sentence_.labels[d];
+        if (gold < 0 || sentence_.heads[d] < 0) continue;
+        const auto labels = allowed(sentence_.heads[d], d);
+        rows_.clear();
+        scores.clear();
+        labeler_.find_rows(d, around[d], true, rows_);
+        labeler_.scores(rows_, weights.scale, labels, scores);
+        for (std::size_t i = 0; cost_augmented && i < labels.size(); ++i) scores[i] += labels[i] == gold ? 0.0 : 1.0;
+        const auto found = std::find(labels.begin(), labels.end(), gold);
+        if (found == labels.end()) continue;
+        const double sum = log_sum(scores.data(), scores.size());
+        answer.loss += sum - scores[static_cast<std::size_t>(found - labels.begin())];
+        for (std::size_t i = 0; i < labels.size(); ++i) {
+            const auto count = static_cast<float>((labels[i] == gold ? 1.0 : 0.0) - std::exp(scores[i] - sum));
+            for (const std::uint32_t row : rows_) answer.difference.emplace_back(row + labels[i], count);
+        }
+    }
+    return answer;
+}
+
+std::vector<SparseEntry> Expectations::pull_back(const std::vector<double>& coefficients) const {
+    std::vector<SparseEntry> entries;
+    for (int d = 1; d <= arcs().n; ++d)
+        for (int a = arcs().first[d]; a < arcs().first[d + 1]; ++a)
+            if (coefficients[a] != 0.0) worker_.add_arc(arcs().heads[a], d, static_cast<float>(coefficients[a]), entries);
+    return entries;
+}
+
+}  // namespace arbora::graph

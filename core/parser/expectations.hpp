@@ -1,0 +1,82 @@
+// A graph model as a probability distribution over the trees of a sentence: P(tree) = exp(score) / Z [koo-2007].
+//
+// Exact for first-order trees of every family and for second-order projective ones, over whatever arcs a pruner left. Labels are
+// summed out before trees are: the score of an arc is the log of the sum over its labels. Of a sentence in which only some heads
+// or labels are known, the known part is what has a probability: a sum over all trees that agree with it.
+// First order: O(n^2) for the arcs and O(n^3) for the sums. Second order, with k arcs per word: O(n^2 k^2).
+#pragma once
+
+#include <vector>
+
+#include "trees/sparse/sparse_sum.hpp"
+#include "parser/worker.hpp"
+
+namespace arbora::graph {
+
+// The sum over all trees, and how probable each part is; numbered as in ArcSet, Sides and GrandParts.
+struct Sums {
+    double log_partition = 0.0;
+    std::vector<double> arcs, siblings, grandparents;
+};
+
+class Expectations {
+public:
+    explicit Expectations(const Model& model) : model_(&model), worker_(model), labeler_(model) {}
+
+    // loss: -log P(what is known of the tree); difference: f(known) - E[f], both expected where not all is known.
+    // cost_augmented: every wrong head and label counts one more (softmax-margin).
+    Answer answer(const feature::Sentence& sentence, const ArcSet* arcs, const WeightView& weights, Task task, bool cost_augmented);
+
+    // Scores the arcs of a sentence, summed over labels where these are chosen together with heads. Then sums() may be asked for.
+    void load(const feature::Sentence& sentence, const ArcSet* arcs, const WeightView& weights, bool joint_labels);
+    Sums sums() { return sums_of(arc_scores_); }
+    // The same for other scores of the same arcs, first order only.
+    Sums sums_of(const std::vector<double>& arc_scores);
+    const ArcSet& arcs() const { return worker_.arcs(); }
+    const std::vector<double>& arc_scores() const { return arc_scores_; }
+    // The score of a tree by its parts, labels summed out; minus infinity where an arc of it is not in the set. O(n k).
+    double tree_score(const int* heads);
+    // Holds the parts and their scores.
+    const Worker& worker() const { return worker_; }
+    // The labels that these words' tags allow.
+    std::span<const std::uint16_t> allowed(int head, int dep) const {
+        return model_->label_sets.of(sentence_.tags[head], sentence_.tags[dep]);
+    }
+    // P(label | arc and, where labels are chosen on the finished tree, the tree): one number per allowed label, in their order.
+    std::vector<double> label_probabilities(int arc) const;
+    void label_probabilities_on_tree(const WeightView& weights, const int* heads, std::vector<std::vector<double>>& out);
+
+    // The features of arcs, each times its coefficient.
+    std::vector<SparseEntry> pull_back(const std::vector<double>& coefficients) const;
+
+private:
+    struct LabelScores {
+        std::vector<std::size_t> first;  // of each arc
+        std::vector<double> scores;      // one per allowed label
+        std::vector<double> sums;        // log sum of exp, one per arc
+    };
+
+    void score_labels(const WeightView& weights);
+    void add_costs();
+    bool is_known(Task task) const;
+    std::vector<double> scores_of_known(Task task) const;
+    double label_score(int arc, int label) const;
+    void count_gold(Sums& counts);
+    Answer label_answer(const WeightView& weights, bool cost_augmented);
+    void add_parts(const Sums& counts, Answer& answer);
+    void add_arc_labels(const Sums& all, const Sums& known, Answer& answer);
+
+    const Model* model_;
+    Worker worker_;
+    Labeler labeler_;
+    SparseSum sparse_;
+    GrandParts no_grandparents_;  // numbers for the items of sums without grandparents
+    Arena arena_;
+    feature::Sentence sentence_;
+    std::vector<double> arc_scores_, dense_scores_, dense_marginals_;
+    LabelScores labels_;
+    std::vector<std::uint32_t> rows_;
+    std::vector<int> gold_, inner_;
+};
+
+}  // namespace arbora::graph

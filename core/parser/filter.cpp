@@ -1,0 +1,135 @@
+#include "parser/filter.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "conll/tree_shape.hpp"
+#include "base/errors.hpp"
+#include "parser/lanes.hpp"
+#include "base/parallel.hpp"
+
+namespace arbora::graph {
+
+bool Filter::run(const ArcSet& arcs, const float* arc_scores, Roots roots, double alpha) {
+    arcs_ = &arcs;
+    alpha_ = alpha;
+    sides_.build(arcs);
+    if (!marginals_.run(arcs, sides_, arc_scores, roots)) return false;
+    double sum = 0.0;
+    reachable_ = 0;
+    for (const float value : marginals_.values()) {
+        if (value == kNever) continue;
+        sum += double{value};
+        ++reachable_;
+    }
+    const double best = marginals_.best(), mean = reachable_ == 0 ? best : sum / static_cast<double>(reachable_);
+    threshold_ = alpha * best + (1.0 - alpha) * mean;
+    return true;
+}
+
+void Filter::keep(double within, ArcSet& kept) const {
+    const double enough = std::min(threshold_, double{marginals_.best()} - within);
+    kept.n = arcs_->n;
+    kept.first.assign(2, 0);
+    kept.heads.clear();
+    for (int d = 1; d <= kept.n; ++d) {
+        for (int a = arcs_->first[d]; a < arcs_->first[d + 1]; ++a) {
+            // The best tree is named besides: its arcs' max-marginals are sums in another order, and may be rounded below its score.
+            const int h = arcs_->heads[a];
+            if (double{marginals_.values()[a]} >= enough || marginals_.best_tree()[d] == h) kept.heads.push_back(h);
+        }
+        kept.first.push_back(kept.size());
+    }
+}
+
+void Filter::slopes(std::vector<double>& slopes) {
+    marginals_.count_witnesses(alpha_, reachable_ == 0 ? 0.0 : (1.0 - alpha_) / static_cast<double>(reachable_), slopes);
+}
+
+void select_scores(const Worker& worker, const ArcSet& arcs, std::vector<float>& scores) {
+    scores.resize(arcs.heads.size());
+    for (int d = 1; d <= arcs.n; ++d)
+        for (int a = arcs.first[d]; a < arcs.first[d + 1]; ++a) scores[a] = worker.arc_scores()[worker.arcs().find(arcs.heads[a], d)];
+}
+
+FilterQuestions::FilterQuestions(const Model& model, const feature::Encoded& sentences, double alpha, int among, int threads)
+    : model_(&model), sentences_(&sentences), alpha_(alpha), among_(among) {
+    if (model.siblings || model.trees != Trees::projective)
+        throw InputError("filter: expected a first-order model of projective trees, got another");
+    if (!(alpha >= 0.0 && alpha <= 1.0)) throw InputError("alpha: expected 0 to 1, got " + std::to_string(alpha));
+    if (among < 1) throw InputError("among: expected at least 1 head per word, got " + std::to_string(among));
+    check_gold();
+    for (int i = 0; i < std::max(threads, 1); ++i) workers_.push_back({Worker(model), {}, {}, {}, {}});
+}
+
+void FilterQuestions::check_gold() const {
+    std::vector<std::int32_t> scratch;
+    for (std::size_t s = 0; s < size(); ++s) {
+        const auto sentence = sentences_->sentence(s);
+        const std::span heads(sentence.heads + 1, static_cast<std::size_t>(sentence.n));
+        const auto fail = [&](std::size_t word, const std::string& what) {
+            throw InputError("sentence " + std::to_string(s) + ", word " + std::to_string(word) + ": " + what);
+        };
+        for (std::size_t d = 0; d < heads.size(); ++d)
+            if (heads[d] < 0) fail(d + 1, "expected a head to learn from, got none");
+        const auto roots = model_->roots == Roots::single ? conll::Roots::single : conll::Roots::multi;
+        if (const auto fault = conll::find_tree_fault(heads, roots, scratch); fault)
+            fail(fault->word + 1, "expected " + fault->expected + ", got " + fault->got);
+        const std::int64_t offsets[] = {0, sentence.n};
+        const auto crossed = conll::measure_trees(heads, offsets).nonprojective;
+        if (const auto found = std::find(crossed.begin(), crossed.end(), 1); found != crossed.end())
+            fail(static_cast<std::size_t>(found - crossed.begin()) + 1,
+                 "expected an arc that crosses no other, got one that does; make the trees projective first");
+    }
+}
+
+void FilterQuestions::check(const Weights& weights) const {
+    if (weights.size() != weight_count())
+        throw InputError("weights: expected " + std::to_string(weight_count()) + ", got " + std::to_string(weights.size()));
+}
+
+Answer FilterQuestions::answer(Own& own, std::size_t s, const Weights& weights, bool cost_augmented) {
+    const auto sentence = sentences_->sentence(s);
+    const WeightView seen = view(*model_, Task::tree, weights.data(), weights.scale());
+    const ArcSet* arcs = nullptr;
+    const float* scores = nullptr;
+    if (sentence.n <= among_) {
+        own.worker.score(sentence, nullptr, seen);
+        arcs = &own.worker.arcs();
+        scores = own.worker.arc_scores().data();
+    } else {
+        own.worker.prune(sentence, nullptr, seen, among_, std::numeric_limits<double>::infinity(), own.arcs);
+        own.arcs.add(sentence.heads);
+        select_scores(own.worker, own.arcs, own.scores);
+        arcs = &own.arcs;
+        scores = own.scores.data();
+    }
+    own.filter.run(*arcs, scores, model_->roots, alpha_);  // holds the gold tree
+    double gold = 0.0;
+    for (int d = 1; d <= sentence.n; ++d) gold += double{scores[arcs->find(sentence.heads[d], d)]};
+    Answer answer;
+    if (gold - own.filter.threshold() > (cost_augmented ? sentence.n : 0)) return answer;
+    own.filter.slopes(own.slopes);
+    for (int d = 1; d <= sentence.n; ++d)
+        for (int a = arcs->first[d]; a < arcs->first[d + 1]; ++a) {
+            const double count = (arcs->heads[a] == sentence.heads[d] ? 1.0 : 0.0) - own.slopes[a];
+            if (static_cast<float>(count) != 0.0F) own.worker.add_arc(arcs->heads[a], d, static_cast<float>(count), answer.difference);
+        }
+    if (!answer.difference.empty()) answer.loss = sentence.n;  // else no weights tell the gold tree from others
+    return answer;
+}
+
+Reply FilterQuestions::ask(std::size_t sentence, const Weights& weights, bool cost_augmented) {
+    check(weights);
+    return reply_of(answer(workers_[0], sentence, weights, cost_augmented), weights);
+}
+
+Reply FilterQuestions::total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
+    check(weights);
+    constexpr std::size_t kPiece = 64;  // answers have many entries
+    return total_of(sentences, weights, static_cast<int>(workers_.size()),
+                    [&](int worker, std::size_t s) { return answer(workers_[worker], s, weights, cost_augmented); }, kPiece);
+}
+
+}  // namespace arbora::graph

@@ -1,0 +1,84 @@
+// Max-marginal filtering, and how its weights are learned [rush-2012, weiss-2010].
+//
+// With m the max-marginals of the arcs (max_marginals.hpp), arcs below
+//   t(w) = alpha max m + (1 - alpha) mean m
+// are dropped; with a model of probabilities, a plain distance from max m may serve instead: log odds. max m is the best tree's score, so that tree always stays, and so does every tree that scores t or more. Arcs that
+// are in no projective tree are dropped, and do not count for the mean. In long sentences each word brings only its `among` heads of
+// the best scores, and the word before it, so that the time is O(n^2) for the scores and O(n^2 among) for the chart.
+// Filter loss: the gold tree should score above t, by a margin of one per word,
+//   max(0, n + t(w) - <w, f(gold)>),   a subgradient of -it:  f(gold) - alpha f(best) - (1 - alpha) mean over arcs a of f(a's witness).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "features/encoded.hpp"
+#include "trees/sparse/max_marginals.hpp"
+#include "parser/worker.hpp"
+#include "numeric/reply.hpp"
+#include "numeric/weights.hpp"
+
+namespace arbora::graph {
+
+// Keeps its memory between sentences. One per thread.
+class Filter {
+public:
+    // False where the arcs hold no projective tree with these roots.
+    bool run(const ArcSet& arcs, const float* arc_scores, Roots roots, double alpha);
+
+    // After run():
+    double threshold() const { return threshold_; }
+    // Arcs that are above the threshold, or whose max-marginal is `within` of the best tree's score. kept: another set than the
+    // one that was given.
+    void keep(double within, ArcSet& kept) const;
+    // The derivative of the threshold by each arc's score.
+    void slopes(std::vector<double>& slopes);
+    const MaxMarginals& marginals() const { return marginals_; }
+
+private:
+    const ArcSet* arcs_ = nullptr;
+    Sides sides_;
+    MaxMarginals marginals_;
+    double alpha_ = 0.0, threshold_ = 0.0;
+    std::size_t reachable_ = 0;  // arcs of some tree
+};
+
+// What a learner asks about the filter loss of a treebank. Holds no copy of what it is made from.
+class FilterQuestions {
+public:
+    // InputError unless the model is first-order and projective and all gold trees are of its family.
+    FilterQuestions(const Model& model, const feature::Encoded& sentences, double alpha, int among, int threads);
+    FilterQuestions(const FilterQuestions&) = delete;
+
+    // loss: the number of words where the gold tree does not score above t or, cost_augmented, not by the margin; else 0 and no
+    // difference. At equal scores, such as those of zero weights, it does not score above.
+    Reply ask(std::size_t sentence, const Weights& weights, bool cost_augmented);
+    // The sum over sentences, in their order.
+    Reply total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented);
+
+    std::size_t size() const { return sentences_->size(); }
+    std::size_t weight_count() const { return graph::weight_count(*model_, Task::tree); }
+
+private:
+    struct Own {
+        Worker worker;
+        Filter filter;
+        ArcSet arcs;
+        std::vector<float> scores;
+        std::vector<double> slopes;
+    };
+    Answer answer(Own& own, std::size_t sentence, const Weights& weights, bool cost_augmented);
+    void check_gold() const;
+    void check(const Weights& weights) const;
+
+    const Model* model_;
+    const feature::Encoded* sentences_;
+    double alpha_;
+    int among_;
+    std::vector<Own> workers_;
+};
+
+// The scores of a part of the arcs that a worker scored.
+void select_scores(const Worker& worker, const ArcSet& arcs, std::vector<float>& scores);
+
+}  // namespace arbora::graph

@@ -1,0 +1,69 @@
+// What a graph parser knows besides its weights, and where the weights lie.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "features/extractor.hpp"
+#include "features/templates.hpp"
+#include "trees/problem.hpp"
+
+namespace arbora::graph {
+
+// The labels that a dependent's tag may have under a head's tag: those seen in training; for an unseen pair those seen with the
+// dependent's tag, and for an unseen tag all.
+class LabelSets {
+public:
+    LabelSets() = default;
+    // seen[(head_tag * kTags + dep_tag) * labels + label]
+    LabelSets(const std::vector<std::uint8_t>& seen, int labels);
+    std::span<const std::uint16_t> of(int head_tag, int dep_tag) const {
+        const auto pair = static_cast<std::size_t>(head_tag) * feature::kTags + static_cast<std::size_t>(dep_tag);
+        return {labels_.data() + first_[pair], labels_.data() + first_[pair + 1]};
+    }
+
+private:
+    std::vector<std::uint32_t> first_;
+    std::vector<std::uint16_t> labels_;
+};
+
+struct Model {
+    explicit Model(feature::Templates compiled) : templates(std::move(compiled)) {}
+
+    feature::Templates templates;
+    Trees trees = Trees::projective;
+    Roots roots = Roots::single;
+    bool siblings = false;
+    bool grandparents = false;  // only with siblings
+    int labels = 0;  // 0: trees without labels
+    LabelSets label_sets;
+    std::uint32_t tree_size = 0;   // weights of arcs and siblings, a power of two
+    std::uint32_t label_size = 0;  // weights of labels, a power of two
+};
+
+// What is learned at once, and so what a weight vector holds.
+enum class Task {
+    tree,    // heads: tree_size weights
+    joint,   // heads and labels together: tree_size weights, then label_size
+    labels,  // labels on a given tree: label_size weights
+};
+
+inline std::size_t weight_count(const Model& model, Task task) {
+    return (task == Task::labels ? 0 : model.tree_size) + (task == Task::tree ? 0 : model.label_size);
+}
+
+// Weights as a worker reads them: w = scale * data.
+struct WeightView {
+    const float* tree = nullptr;
+    const float* labels = nullptr;
+    double scale = 1.0;
+    double label_factor = 1.0;  // of the sums over labels besides, where heads and labels have temperatures of their own
+};
+
+inline WeightView view(const Model& model, Task task, const float* data, double scale) {
+    return {task == Task::labels ? nullptr : data, task == Task::labels ? data : data + model.tree_size, scale};
+}
+
+}  // namespace arbora::graph

@@ -1,0 +1,46 @@
+// The k best trees of a sentence over the arcs that are there, exactly.
+//
+// First order: the k-best charts and arborescences of inference/. Second-order projective: Lawler's partition [lawler-1972]. The
+// trees other than the best fall into n sets: those that have the best tree's heads up to a word, and another at that word. Each set's
+// best tree is an argmax over fewer arcs; the best of all is the next tree, and its own set is split again. k n argmaxes.
+// Ties go to the set that was split off first.
+#pragma once
+
+#include <vector>
+
+#include "parser/expectations.hpp"
+#include "trees/sparse/grand_chart.hpp"
+#include "trees/sparse/sparse_chart.hpp"
+
+namespace arbora::graph {
+
+class RankedTrees {
+public:
+    explicit RankedTrees(const Model& model) : model_(&model) {}
+
+    // Up to k trees, best first, all different. InputError for second-order non-projective models.
+    std::vector<Heads> best(Expectations& expectations, int k);
+
+private:
+    // A set of trees by its best one: words before `from` have its heads, word `from` has none of `forbidden`.
+    struct Set {
+        double score = 0.0;
+        Heads heads;
+        int from = 1;
+        std::vector<int> forbidden;
+    };
+
+    bool solve(const Heads& prefix, Set& set);
+    std::vector<Heads> split(int k);
+    std::vector<Heads> dense(Expectations& expectations, int k);
+
+    const Model* model_;
+    Expectations* expectations_ = nullptr;
+    SparseChart chart_;
+    GrandChart grand_chart_;
+    Arena arena_;
+    std::vector<double> dense_;
+    std::vector<float> scores_, allowed_;
+};
+
+}  // namespace arbora::graph

@@ -1,0 +1,64 @@
+// Parses and answers for one sentence at a time; keeps its memory between sentences. One per thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "search/cube/reattachment.hpp"
+#include "search/cube/search.hpp"
+#include "trees/problem.hpp"
+
+namespace arbora::cube {
+
+// How often search lost the best tree: at the root, the right tree had a better score than what was found.
+struct Tally {
+    std::int64_t asked = 0, non_violations = 0;
+};
+
+using graph::Ranked;
+
+class Worker {
+public:
+    explicit Worker(const Model& model) : model_(&model), search_(model), reattachment_(model.graph.roots) {}
+
+    // The best tree found: heads[0..n] and labels[0..n], -1 where there are none. NoTreeError where the arcs hold none that is
+    // projective, or none at all where trees may be non-projective.
+    void parse(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int* heads, int* labels);
+
+    // The tree that parse() finds, and others best first: the k best of those that differ in heads, and of those that differ in heads or
+    // labels. A wider search than parse(), so that one of them may be better. Where trees may be non-projective: those that differ from the
+    // first in the head or label of one word.
+    std::vector<Ranked> kbest(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int k);
+
+    // f(gold) - f(predicted), and the cost of the predicted, at the nodes that the update asks for. Where trees may be non-projective, the
+    // whole tree, with its words re-attached, is one node more, above the root of search.
+    graph::Answer answer(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, bool cost_augmented,
+                         hypergraph::Update update, Tally& tally);
+    // The same at the root, for the k best trees there.
+    std::vector<graph::Answer> candidates(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int k,
+                                          Tally& tally);
+
+private:
+    bool crossing() const { return model_->graph.trees == Trees::nonprojective; }
+    Keys best_keys() const { return model_->exact_keys ? Keys::exact : Keys::loose; }
+    // Into tree_, re-attached where trees may be non-projective: a derivation of the root; the best one that search finds; the best tree by
+    // arcs alone, where none of the kept ones is projective, since heads that are given may cross (NoTreeError where they must not).
+    void take(int rank);
+    void take_best();
+    void take_best_of_arcs();
+    void compare_whole_trees(graph::Answer& answer);
+    // The derivations of the root that are not there yet.
+    void append(std::vector<Ranked>& trees, int most);
+    void append_neighbours(std::vector<Ranked>& trees, std::size_t most);
+    Ranked ranked();
+
+    const Model* model_;
+    Search search_;
+    Reattachment reattachment_;
+    WholeTree tree_, gold_;
+    std::vector<int> heads_, labels_;
+    std::vector<double> dense_;
+    Arena arena_;
+};
+
+}  // namespace arbora::cube

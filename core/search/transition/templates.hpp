@@ -1,0 +1,97 @@
+// Templates of transition parsers, compiled.
+//
+// A template is a conjunction of atoms: a field of the node that plays a role, or of a neighbour of it. Besides the fields of words
+// there are the label of a node's arc, how many dependents it has on a side, which labels these have, and the distance between the
+// two words in focus. Where another parser is a guide, there are also the head and the label that it gives to a word, where that head
+// stands and how many of its dependents the word still waits for (guide.hpp). Its place is seed + sum of factor * value, as everywhere
+// (feature/hash.hpp).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "features/encoded.hpp"
+
+namespace arbora::transition {
+
+enum class Role : std::uint8_t {
+    left, right,                              // the words in focus; left.label: the label of its arc where it has a head
+    under,                                    // the word on the stack below the left one
+    next, after_next,                         // in the buffer
+    head, grand,                              // of the left word, and its head's head
+    left_left, left_left2, left_right, left_right2,      // outermost dependents of the left word, and the next ones inwards
+    right_left, right_left2, right_right, right_right2,  // the same of the right word
+    left_guide, right_guide,                  // the heads that a guide gives to the words in focus
+    // Of labels only: the arc's head and dependent, the head's outermost dependent on that side, the dependent's outermost ones.
+    arc_head, arc_dep, sibling, dep_left, dep_right,
+    dep_guide,  // the head that a guide gives to the dependent
+};
+inline constexpr int kRoles = 23;
+inline constexpr int kMoveRoles = static_cast<int>(Role::arc_head);
+
+// Fields of words are their texts, and the label that a guide gives; others are beyond.
+inline constexpr int kWordFields = static_cast<int>(std::tuple_size_v<feature::Row>);
+enum class Extra : std::uint8_t { label = kWordFields, lefts, rights, left_labels, right_labels, distance, head_place, ahead, behind };
+inline constexpr int kExtras = 9;
+inline constexpr int kAllFields = kWordFields + kExtras;
+
+struct Atom {
+    int role;
+    int offset;
+    int field;
+    bool operator==(const Atom&) const = default;
+};
+
+enum class Kind : std::uint64_t { moves = 1, labels = 2 };
+
+// The values of all roles in one state, as far as templates may ask for them.
+struct Context {
+    std::array<const std::uint32_t*, kRoles> rows;  // of words, as in feature::Sentence
+    std::array<std::array<std::uint32_t, kExtras>, kRoles> extras;
+};
+
+class Templates {
+public:
+    // Throws InputError where an atom has no such role, field or offset.
+    Templates(Kind kind, const std::vector<std::vector<Atom>>& templates);
+
+    std::size_t size() const { return seeds_.size(); }
+    bool need_guide() const { return need_guide_; }
+    // places[0 .. size): O(atoms).
+    void find(const Context& context, std::uint32_t* places, std::vector<std::uint32_t>& values) const;
+
+private:
+    struct WordAtom {
+        std::uint32_t role;
+        std::int32_t at;  // from the row of the role's word
+    };
+    struct ExtraAtom {
+        std::uint32_t role, field;
+    };
+    struct Term {
+        std::uint32_t atom, factor;
+    };
+    std::uint32_t number(const Atom& atom);
+
+    // Atoms that templates share are looked up once.
+    std::vector<Atom> atoms_;
+    std::vector<WordAtom> word_atoms_;
+    std::vector<ExtraAtom> extra_atoms_;
+    std::vector<std::uint32_t> seeds_, first_;
+    std::vector<Term> terms_;
+    bool need_guide_ = false;
+};
+
+inline constexpr int kMostCounted = 6;  // dependents; more are as this many
+inline constexpr int kNoArc = -2;  // instead of a label; -1: an arc without one
+
+// Values of what is no text.
+std::uint32_t label_value(int label);
+std::uint32_t count_value(int count);
+std::uint32_t set_value(std::uint64_t labels);
+std::uint32_t distance_value(unsigned bin);
+std::uint32_t place_value(unsigned place);  // of HeadPlace
+
+}  // namespace arbora::transition

@@ -1,0 +1,164 @@
+#include "text/sequence/questions.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/errors.hpp"
+#include "base/parallel.hpp"
+
+namespace arbora::sequence {
+
+namespace {
+
+constexpr std::size_t kAtOnce = 256;  // sentences whose entries wait for their turn
+
+Reply reply_of(double loss, std::vector<SparseEntry>&& entries, const Weights& weights) {
+    Reply reply{loss, 0.0, coalesce(std::move(entries))};
+    reply.margin = weights.dot(reply.difference);
+    return reply;
+}
+
+}  // namespace
+
+void check(const Model& model, const Batch& batch) {
+    for (std::size_t w = 0; w < batch.words(); ++w) {
+        const int labels = batch.labels[w], gold = batch.gold[w];
+        if (labels < 1 || labels > model.labels || (model.transitions && labels != model.labels))
+            throw InputError("labels: expected 1 to " + std::to_string(model.labels) + " for word " + std::to_string(w) + ", got " + std::to_string(labels));
+        if (gold >= labels) throw InputError("gold: expected a number below " + std::to_string(labels) + " for word " + std::to_string(w));
+    }
+    const auto end = std::uint64_t{1} << model.bits;
+    for (const std::uint32_t place : batch.places)
+        if (place >= end) throw InputError("places: expected numbers below " + std::to_string(end));
+}
+
+std::vector<std::int32_t> predict(const Model& model, const Batch& batch, const float* weights, int threads) {
+    check(model, batch);
+    std::vector<std::int32_t> result(batch.words());
+    std::vector<Chain> workers(static_cast<std::size_t>(std::max(threads, 1)), Chain(model));
+    parallel_for(batch.size(), threads, [&](int worker, std::size_t s) {
+        Chain& chain = workers[static_cast<std::size_t>(worker)];
+        chain.score(batch.sentence(s), weights, 1.0, false);
+        const auto best = chain.best();
+        std::copy(best.begin(), best.end(), result.begin() + batch.offsets[s]);
+    });
+    return result;
+}
+
+Questions::Questions(const Model& model, const Batch& batch, int threads)
+    : model_(&model), batch_(&batch), workers_(static_cast<std::size_t>(std::max(threads, 1)), Chain(model)) {
+    sequence::check(model, batch);
+}
+
+bool Questions::is_annotated() const {
+    return std::all_of(batch_->gold.begin(), batch_->gold.end(), [](std::int32_t gold) { return gold >= 0; });
+}
+
+void Questions::check(const Weights& weights) const {
+    if (weights.size() != weight_count())
+        throw InputError("weights: expected " + std::to_string(weight_count()) + ", got " + std::to_string(weights.size()));
+}
+
+void Questions::add_word(const Sentence& sentence, int word, int label, double count, Entries& entries) const {
+    const std::uint32_t* places = sentence.features_of(word);
+    for (int f = 0; f < sentence.features; ++f) entries.emplace_back(places[f] + static_cast<std::uint32_t>(label), static_cast<float>(count));
+}
+
+double Questions::best_difference(Chain& chain, std::size_t s, const Weights& weights, bool cost_augmented, Entries& entries) const {
+    const Sentence sentence = batch_->sentence(s);
+    chain.score(sentence, weights.data(), weights.scale(), cost_augmented);
+    const auto best = chain.best();
+    const auto right = [&](int word) { return word < 0 ? -1 : sentence.gold[word] >= 0 ? sentence.gold[word] : best[static_cast<std::size_t>(word)]; };
+    double loss = 0.0;
+    for (int word = 0; word < sentence.n; ++word) {
+        const int found = best[static_cast<std::size_t>(word)], gold = right(word), before = word == 0 ? -1 : best[static_cast<std::size_t>(word) - 1];
+        if (gold != found) {
+            loss += 1.0;
+            add_word(sentence, word, gold, 1.0, entries);
+            add_word(sentence, word, found, -1.0, entries);
+        }
+        if (model_->transitions && (gold != found || right(word - 1) != before)) {
+            entries.emplace_back(static_cast<std::uint32_t>(model_->transition(right(word - 1), gold)), 1.0F);
+            entries.emplace_back(static_cast<std::uint32_t>(model_->transition(before, found)), -1.0F);
+        }
+    }
+    return loss;
+}
+
+void Questions::add_expectations(const Chain& chain, const Sentence& sentence, double factor, Entries& entries) const {
+    for (int word = 0; word < sentence.n; ++word) {
+        for (int label = 0; label < sentence.labels[word]; ++label) {
+            if (const double p = chain.probability(word, label); p != 0) {
+                add_word(sentence, word, label, factor * p, entries);
+                if (model_->transitions && word == 0) entries.emplace_back(static_cast<std::uint32_t>(model_->transition(-1, label)), static_cast<float>(factor * p));
+            }
+            if (!model_->transitions || word == 0) continue;
+            for (int before = 0; before < model_->labels; ++before)
+                if (const double p = chain.pair_probability(word, before, label); p != 0)
+                    entries.emplace_back(static_cast<std::uint32_t>(model_->transition(before, label)), static_cast<float>(factor * p));
+        }
+    }
+}
+
+double Questions::sum_difference(Chain& chain, std::size_t s, const Weights& weights, bool cost_augmented, Entries& entries) const {
+    const Sentence sentence = batch_->sentence(s);
+    chain.score(sentence, weights.data(), weights.scale(), cost_augmented);
+    const double all = chain.sum();
+    add_expectations(chain, sentence, -1.0, entries);
+    const double known = chain.sum_of_known();
+    add_expectations(chain, sentence, 1.0, entries);
+    return all - known;
+}
+
+Reply Questions::ask(std::size_t sentence, const Weights& weights, bool cost_augmented) {
+    check(weights);
+    Entries entries;
+    const double loss = best_difference(workers_[0], sentence, weights, cost_augmented, entries);
+    return reply_of(loss, std::move(entries), weights);
+}
+
+Reply Questions::ask_sum(std::size_t sentence, const Weights& weights, bool cost_augmented) {
+    check(weights);
+    Entries entries;
+    const double loss = sum_difference(workers_[0], sentence, weights, cost_augmented, entries);
+    return reply_of(loss, std::move(entries), weights);
+}
+
+Reply Questions::total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool sums, bool cost_augmented) {
+    check(weights);
+    std::vector<Entries> found(sentences.size());
+    std::vector<double> losses(sentences.size());
+    parallel_for(sentences.size(), static_cast<int>(workers_.size()), [&](int worker, std::size_t i) {
+        Chain& chain = workers_[static_cast<std::size_t>(worker)];
+        const auto s = static_cast<std::size_t>(sentences[i]);
+        losses[i] = sums ? sum_difference(chain, s, weights, cost_augmented, found[i]) : best_difference(chain, s, weights, cost_augmented, found[i]);
+    });
+    Entries all;
+    double loss = 0.0;
+    for (std::size_t i = 0; i < sentences.size(); ++i) {
+        loss += losses[i];
+        all.insert(all.end(), found[i].begin(), found[i].end());
+    }
+    return reply_of(loss, std::move(all), weights);
+}
+
+double Questions::gradient(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented, double* gradient) {
+    check(weights);
+    double loss = 0.0;
+    for (std::size_t begin = 0; begin < sentences.size(); begin += kAtOnce) {
+        const std::size_t count = std::min(kAtOnce, sentences.size() - begin);
+        std::vector<Entries> found(count);
+        std::vector<double> losses(count);
+        parallel_for(count, static_cast<int>(workers_.size()), [&](int worker, std::size_t i) {
+            losses[i] = sum_difference(workers_[static_cast<std::size_t>(worker)], static_cast<std::size_t>(sentences[begin + i]), weights, cost_augmented, found[i]);
+        });
+        for (std::size_t i = 0; i < count; ++i) {
+            loss += losses[i];
+            for (const auto& [place, value] : found[i]) gradient[place] -= static_cast<double>(value);
+        }
+    }
+    return loss;
+}
+
+}  // namespace arbora::sequence

@@ -1,0 +1,31 @@
+// Words as a tagger sees them: their features as places in a weight table, for sequence::Model.
+//
+// Each word has one 32-bit value per field; a feature is a conjunction of up to three fields of the word and its neighbours, and
+// its place is a sum of value x odd factor, as in feature/hash.hpp. The sets of conjunctions have versions: weights in a saved
+// model are found by them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "conll/columns.hpp"
+#include "text/sequence/model.hpp"
+#include "text/tag/lexicon.hpp"
+
+namespace arbora::tag {
+
+enum class Set : std::uint8_t {
+    upos_v1,   // forms alone
+    morph_v1,  // and UPOS
+    lemma_v1,  // and UPOS, XPOS and FEATS
+};
+
+// InputError for a name that is none: "upos-v1", "morph-v1", "lemma-v1".
+Set set_of(const std::string& name);
+
+// The features of all words. `own_tags`, null or one per word: the tag numbers by which the lexicon leaves each word's own
+// occurrence out, for training. O(words · features). Labels and gold are left empty.
+sequence::Batch encode(const conll::Columns& columns, Set set, const Lexicon& lexicon, const std::int32_t* own_tags, int bits);
+
+}  // namespace arbora::tag

@@ -1,0 +1,1 @@
+"""Measures of parses against gold trees: attachment scores, aligned words, significance, calibration."""

@@ -1,0 +1,318 @@
+"""Score parses of raw text, whose words are not always the gold ones, as CoNLL 2018 did (zeman-2018).
+
+Both sides are the same characters, spaces apart. A token is right where both have one with the same first
+and last character, and so is a sentence. Words are aligned: those that are tokens by their characters, those
+in and around multiword tokens by the longest common subsequence of their forms, in lower case. Everything
+else is counted over aligned words, and its F1 is taken over the words of both sides:
+
+| measure | a word is right where both sides have the same |
+|---|---|
+| upos, xpos | tag |
+| ufeats | universal features |
+| alltags | all three |
+| lemmas | lemma; always where gold has none |
+| uas, las | head, that is heads which are aligned; and label, without subtype |
+| clas | the same as las, over words with a content relation |
+| mlas | and UPOS, universal features and function words with theirs |
+| blex | las and lemma, over words with a content relation |
+
+O(words), but for multiword tokens that overlap: m gold and n predicted words among them take O(m n).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from arbora.errors import DataError
+from arbora.evaluation.attachment import CONTENT_RELATIONS, error_at, place_of
+from arbora.evaluation.scores import Agreement, percentage
+
+if TYPE_CHECKING:
+    from arbora.data.sentence import Sentence, Span
+
+__all__ = ["AlignedAgreement", "evaluate_aligned"]
+
+FUNCTION_RELATIONS = frozenset({"aux", "case", "cc", "clf", "cop", "det", "mark"})
+UNIVERSAL_FEATURES = frozenset({
+    "Abbr", "Animacy", "Aspect", "Case", "Definite", "Degree", "Evident", "Foreign", "Gender", "Mood",
+    "Number", "NumType", "Person", "Polarity", "Polite", "Poss", "PronType", "Reflex", "Tense",
+    "VerbForm", "Voice",
+})  # fmt: skip
+ROOT, UNALIGNED = -1, -2
+MOST_COMPARED = 25_000_000
+"""Pairs of words among multiword tokens that overlap: treebanks have tens."""
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedAgreement(Agreement):
+    """Precision, recall and F1, and the share of aligned words that are right."""
+
+    aligned: int | None = None
+    """How many words are aligned; None of tokens and sentences, which are not."""
+
+    @property
+    def aligned_accuracy(self) -> float | None:
+        """Share of the aligned words that are right."""
+        return None if self.aligned is None else percentage(self.correct, self.aligned)
+
+    def to_json(self) -> dict[str, float]:
+        """Counts and measures by name."""
+        told = Agreement.to_json(self)
+        exact = self.aligned_accuracy
+        if self.aligned is None or exact is None:
+            return told
+        return {**told, "aligned": self.aligned, "aligned_accuracy": exact}
+
+
+def evaluate_aligned(
+    gold: Iterable[Sentence], predicted: Iterable[Sentence], *, names: tuple[str, str] = ("gold", "predicted")
+) -> dict[str, AlignedAgreement]:
+    """Tokens, sentences, words and what is said about them, by name; both sides may be streams.
+
+    `names` are what errors call the two sides. DataError where the characters differ or a head is missing.
+    """
+    one, other = (_Side.read(side, name) for side, name in zip((gold, predicted), names, strict=True))
+    _check_characters(one, other)
+    pairs = list(_align(one, other))
+    gold_of = [UNALIGNED] * len(other.forms)
+    for g, p in pairs:
+        gold_of[p] = g
+    gold_of.append(ROOT)  # the root is word -1 on both sides
+
+    def same_head(g: int, p: int) -> bool:
+        return one.heads[g] == gold_of[other.heads[p]]
+
+    def same_arc(g: int, p: int) -> bool:
+        return same_head(g, p) and one.deprels[g] == other.deprels[p]
+
+    def same_lemma(g: int, p: int) -> bool:
+        return one.lemmas[g] in ("_", other.lemmas[p])
+
+    def same_morphology(g: int, p: int) -> bool:
+        return one.upos[g] == other.upos[p] and one.feats[g] == other.feats[p]
+
+    def same_tags(g: int, p: int) -> bool:
+        return same_morphology(g, p) and one.xpos[g] == other.xpos[p]
+
+    def same_function_words(g: int, p: int) -> bool:
+        ours, theirs = one.function_words.get(g, ()), other.function_words.get(p, ())
+        return [gold_of[word] for word in theirs] == list(ours) and all(
+            one.deprels[a] == other.deprels[b] and same_morphology(a, b)
+            for a, b in zip(ours, theirs, strict=True)
+        )
+
+    def count(is_right: Callable[[int, int], bool], *, content: bool = False) -> AlignedAgreement:
+        inside = [pair for pair in pairs if one.is_content(pair[0])] if content else pairs
+        return AlignedAgreement(
+            gold=one.count(content=content),
+            predicted=other.count(content=content),
+            correct=sum(is_right(g, p) for g, p in inside),
+            aligned=len(inside),
+        )
+
+    return {
+        "tokens": _spans(one.tokens, other.tokens),
+        "sentences": _spans(one.sentences, other.sentences),
+        "words": count(lambda g, p: True),
+        "upos": count(lambda g, p: one.upos[g] == other.upos[p]),
+        "xpos": count(lambda g, p: one.xpos[g] == other.xpos[p]),
+        "ufeats": count(lambda g, p: one.feats[g] == other.feats[p]),
+        "alltags": count(same_tags),
+        "lemmas": count(same_lemma),
+        "uas": count(same_head),
+        "las": count(same_arc),
+        "clas": count(same_arc, content=True),
+        "mlas": count(
+            lambda g, p: same_arc(g, p) and same_morphology(g, p) and same_function_words(g, p), content=True
+        ),
+        "blex": count(lambda g, p: same_arc(g, p) and same_lemma(g, p), content=True),
+    }
+
+
+@dataclass(slots=True)
+class _Side:
+    """All words of one side, end to end, and the characters that they are written with."""
+
+    name: str
+    texts: list[str] = field(default_factory=list)  # forms of tokens without spaces
+    tokens: list[Span] = field(default_factory=list)
+    sentences: list[Span] = field(default_factory=list)
+    given: list[Sentence] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)  # of each word, that of its token
+    multiword: list[bool] = field(default_factory=list)
+    forms: list[str] = field(default_factory=list)  # in lower case
+    lemmas: list[str] = field(default_factory=list)
+    upos: list[str] = field(default_factory=list)
+    xpos: list[str] = field(default_factory=list)
+    feats: list[str] = field(default_factory=list)
+    heads: list[int] = field(default_factory=list)  # places in these lists, or ROOT
+    deprels: list[str] = field(default_factory=list)
+    function_words: dict[int, list[int]] = field(default_factory=dict)  # of their head
+
+    @classmethod
+    def read(cls, sentences: Iterable[Sentence], name: str) -> _Side:
+        side = cls(name)
+        universal = _UniversalFeatures()
+        for sentence in sentences:
+            side._add(sentence, universal)
+        return side
+
+    def is_content(self, word: int) -> bool:
+        return self.deprels[word] in CONTENT_RELATIONS
+
+    def count(self, *, content: bool) -> int:
+        return sum(map(self.is_content, range(len(self.forms)))) if content else len(self.forms)
+
+    def _add(self, sentence: Sentence, universal: _UniversalFeatures) -> None:
+        first, begin = len(self.forms), self._end()
+        token_at = {token.first: token for token in sentence.multiword_tokens}
+        last = 0
+        for i, form in enumerate(sentence.forms, start=1):
+            token = token_at.get(i)
+            if i > last:
+                last = i if token is None else token.last
+                written = _without_spaces(form if token is None else token.form)
+                if not written:
+                    raise error_at(f"word {i}: expected characters, got spaces alone", sentence, self.name, i)
+                self.tokens.append((self._end(), self._end() + len(written)))
+                self.texts.append(written)
+                is_multiword = token is not None
+            self.spans.append(self.tokens[-1])
+            self.multiword.append(is_multiword)
+            self.forms.append((form if is_multiword else written).lower())
+            head = sentence.heads[i - 1]
+            if head < 0:
+                raise error_at(f"word {i} ({form!r}): expected a head, got '_'", sentence, self.name, i)
+            self.heads.append(first + head - 1 if head else ROOT)
+        self.lemmas += sentence.lemmas
+        self.upos += sentence.upos
+        self.xpos += sentence.xpos
+        self.feats += map(universal.__getitem__, sentence.feats)
+        self.deprels += (label.partition(":")[0] for label in sentence.deprels)
+        for word in range(first, len(self.forms)):
+            if self.deprels[word] in FUNCTION_RELATIONS and self.heads[word] != ROOT:
+                self.function_words.setdefault(self.heads[word], []).append(word)
+        self.sentences.append((begin, self._end()))
+        self.given.append(sentence)
+
+    def _end(self) -> int:
+        return self.tokens[-1][1] if self.tokens else 0
+
+
+class _UniversalFeatures(dict[str, str]):
+    """FEATS without features of single languages, sorted."""
+
+    def __missing__(self, feats: str) -> str:
+        kept = (feat for feat in feats.split("|") if feat.partition("=")[0] in UNIVERSAL_FEATURES)
+        self[feats] = universal = "|".join(sorted(kept))
+        return universal
+
+
+def _without_spaces(form: str) -> str:
+    if form.isascii():
+        return form.replace(" ", "")
+    return "".join(character for character in form if unicodedata.category(character) != "Zs")
+
+
+def _check_characters(one: _Side, other: _Side) -> None:
+    """DataError that shows where the characters of the two sides part."""
+    gold, predicted = "".join(one.texts), "".join(other.texts)
+    if gold == predicted:
+        return
+    shared = zip(gold, predicted, strict=False)
+    at = next((i for i, (a, b) in enumerate(shared) if a != b), min(len(gold), len(predicted)))
+
+    def near(side: _Side, text: str) -> tuple[Sentence | None, str]:
+        sentence = bisect_right(side.sentences, at, key=lambda span: span[0]) - 1
+        return (side.given[sentence] if side.given else None), text[at : at + SHOWN] or "the end"
+
+    (expected_in, expected), (got_in, got) = near(one, gold), near(other, predicted)
+    place = one.name if expected_in is None else place_of(expected_in, one.name)
+    what = (
+        f"characters differ, spaces apart: expected {expected!r} as in the sentence at {place}, got {got!r}"
+    )
+    if got_in is None:
+        raise DataError(what, source=other.name)
+    raise error_at(f"{what}; words are aligned by their characters", got_in, other.name)
+
+
+def _spans(gold: list[Span], predicted: list[Span]) -> AlignedAgreement:
+    return AlignedAgreement(len(gold), len(predicted), len(set(gold) & set(predicted)))
+
+
+# ---------------------------------------------------------------- words
+
+
+def _align(one: _Side, other: _Side) -> Iterator[tuple[int, int]]:
+    """Pairs of gold and predicted words, in order."""
+    g = p = 0
+    while g < len(one.forms) and p < len(other.forms):
+        if one.multiword[g] or other.multiword[p]:
+            first_gold, first_predicted, g, p = _multiword_region(one, other, g, p)
+            yield from _common(one, range(first_gold, g), other, range(first_predicted, p))
+        elif one.spans[g] == other.spans[p]:
+            yield g, p
+            g, p = g + 1, p + 1
+        elif one.spans[g][0] <= other.spans[p][0]:
+            g += 1
+        else:
+            p += 1
+
+
+def _multiword_region(one: _Side, other: _Side, g: int, p: int) -> tuple[int, int, int, int]:
+    """Where a stretch with multiword tokens begins on both sides, and where it ends: none sticks out."""
+    if one.multiword[g]:
+        end = one.spans[g][1]
+        p += not other.multiword[p] and other.spans[p][0] < one.spans[g][0]
+    else:
+        end = other.spans[p][1]
+        g += not one.multiword[g] and one.spans[g][0] < other.spans[p][0]
+    first_gold, first_predicted = g, p
+    while not (_is_beyond(one, g, end) and _is_beyond(other, p, end)):
+        gold_goes = g < len(one.forms) and (p >= len(other.forms) or one.spans[g][0] <= other.spans[p][0])
+        side, word = (one, g) if gold_goes else (other, p)
+        if side.multiword[word]:
+            end = max(end, side.spans[word][1])
+        g, p = g + gold_goes, p + (not gold_goes)
+    return first_gold, first_predicted, g, p
+
+
+def _is_beyond(side: _Side, word: int, end: int) -> bool:
+    """Whether a word is not within a stretch that ends there; one that is cut by it is not."""
+    if word >= len(side.forms):
+        return True
+    return side.spans[word][0] >= end if side.multiword[word] else side.spans[word][1] > end
+
+
+def _common(one: _Side, gold: range, other: _Side, predicted: range) -> Iterator[tuple[int, int]]:
+    """The longest common subsequence of forms: longest[i][j] is its length from gold[i] and predicted[j] on.
+
+    longest[i][j] = 1 + longest[i+1][j+1] where the forms are equal,
+    else max(longest[i+1][j], longest[i][j+1])
+    """
+    if len(gold) * len(predicted) > MOST_COMPARED:
+        raise DataError(
+            f"expected multiword tokens that can be aligned, got {len(gold)} gold and {len(predicted)} "
+            "predicted words in multiword tokens that all overlap",
+            source=other.name,
+        )
+    longest = [[0] * (len(predicted) + 1) for _ in range(len(gold) + 1)]
+    for i in reversed(range(len(gold))):
+        row, below, form = longest[i], longest[i + 1], one.forms[gold[i]]
+        for j in reversed(range(len(predicted))):
+            is_same = form == other.forms[predicted[j]]
+            row[j] = 1 + below[j + 1] if is_same else max(below[j], row[j + 1])
+    i = j = 0
+    while i < len(gold) and j < len(predicted):
+        if one.forms[gold[i]] == other.forms[predicted[j]]:
+            yield gold[i], predicted[j]
+            i, j = i + 1, j + 1
+        elif longest[i][j] == longest[i + 1][j]:
+            i += 1
+        else:
+            j += 1

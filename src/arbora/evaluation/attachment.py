@@ -1,0 +1,338 @@
+"""Score predicted trees against gold ones, word for word, as the field does.
+
+Every word of every sentence is compared once, in flat arrays: heads, labels, and who is
+punctuation. All measures are counts over those arrays, O(words) time and space; a million words
+take about a second, most of it spent on walking the sentences.
+
+Conventions, stated once:
+
+- Measures are percentages (0 to 100), computed as the UD scorer computes them, so they agree to
+  the last digit; a share of nothing is 0.
+- *Universal part.* The UD scorer compares labels up to the first `:` (zeman-2018); CoNLL-X
+  compares whole labels (buchholz-2006). `subtypes=None` follows the gold data: universal parts
+  where it looks like UD (most of the tagged words have one of UD's tags as UPOS, or no word is
+  tagged), else whole labels.
+- *Punctuation* is a word with gold UPOS `PUNCT` ("upos"), or a word whose form holds nothing but
+  Unicode punctuation, categories P* ("form", the CoNLL-X rule). "auto" takes "upos" where the
+  gold data has UD tags, else "form". Scores named `nopunct` follow this choice; those named
+  `conllx` are always by form and whole labels.
+- CLAS is the F1 of labelled arcs over words whose label is one of UD's content relations.
+- Exact match and root accuracy count sentences with at least one scored word. A root is right
+  when exactly the gold words hang from node 0.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise, zip_longest
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from arbora.errors import DataError, InputError
+from arbora.evaluation.scores import Agreement, Attachment, Evaluation, PerSentence, PunctuationRule, Scores
+
+if TYPE_CHECKING:
+    from arbora.data.sentence import Sentence
+
+__all__ = ["Evaluation", "evaluate", "is_punctuation"]
+
+Punctuation = Literal["auto", "upos", "form"]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+# CONJ is what UD 1 called CCONJ.
+UD_TAGS = frozenset({
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "CONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON",
+    "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X",
+})  # fmt: skip
+CONTENT_RELATIONS = frozenset({
+    "acl", "advcl", "advmod", "amod", "appos", "ccomp", "compound", "conj", "csubj", "dep",
+    "discourse", "dislocated", "expl", "fixed", "flat", "goeswith", "iobj", "list", "nmod",
+    "nsubj", "nummod", "obj", "obl", "orphan", "parataxis", "reparandum", "root", "vocative",
+    "xcomp",
+})  # fmt: skip
+# Lower edges of the groups; the last group is open.
+ARC_LENGTHS = (1, 2, 3, 4, 5, 6, 11, 21, 41)
+SENTENCE_LENGTHS = (1, 11, 21, 31, 41, 51)
+DIFFERENT = "words that differ are scored by evaluate_aligned (arbora eval --aligned)"
+
+
+def evaluate(
+    gold: Iterable[Sentence],
+    predicted: Iterable[Sentence],
+    *,
+    punctuation: Punctuation = "auto",
+    subtypes: bool | None = None,
+    names: tuple[str, str] = ("gold", "predicted"),
+) -> Evaluation:
+    """Score `predicted` against `gold`, sentence by sentence; both may be streams.
+
+    `punctuation` and `subtypes` are explained at the top of this file. `names` are what errors
+    call the two sides, usually file names. Sentences that differ in number or words, or words
+    without a head, raise `DataError`.
+    """
+    if punctuation not in ("auto", "upos", "form"):
+        raise InputError(f"punctuation: expected 'auto', 'upos' or 'form', got {punctuation!r}")
+    for side, sentences in zip(names, (gold, predicted), strict=True):
+        if isinstance(sentences, str | os.PathLike):
+            path = str(sentences)
+            raise InputError(f"{side}: expected sentences, got the path {path!r}; arbora.read it first")
+    words = _Words.collect(gold, predicted, names)
+    usual: PunctuationRule = "upos" if words.has_ud_tags else "form"
+    rule = usual if punctuation == "auto" else punctuation
+    if subtypes is None:
+        subtypes = not words.is_ud
+    scored = ~(words.tagged_punctuation if rule == "upos" else words.written_punctuation)
+    everything = np.ones(len(words.gold_heads), dtype=np.bool_)
+    return Evaluation(
+        sentences=len(words.lengths),
+        tokens=len(words.gold_heads),
+        punctuation=rule,
+        subtypes=subtypes,
+        all=_score(words, everything, subtypes=subtypes),
+        nopunct=_score(words, scored, subtypes=subtypes),
+        conllx=_score(words, ~words.written_punctuation, subtypes=True),
+    )
+
+
+def is_punctuation(form: str) -> bool:
+    """Whether a form holds nothing but Unicode punctuation (the CoNLL-X rule)."""
+    return all(unicodedata.category(character)[0] == "P" for character in form)
+
+
+class _Numbering(dict[str, int]):
+    """Numbers strings in the order of their first use."""
+
+    def __missing__(self, key: str) -> int:
+        self[key] = number = len(self)
+        return number
+
+
+class _PunctuationCache(dict[str, bool]):
+    def __missing__(self, form: str) -> bool:
+        self[form] = answer = is_punctuation(form)
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """All words of both sides, end to end; every array has one entry per word but `lengths`."""
+
+    lengths: Ints  # words per sentence
+    gold_heads: Ints
+    predicted_heads: Ints
+    gold_labels: Ints  # numbers of `labels`
+    predicted_labels: Ints
+    tagged_punctuation: Bools
+    written_punctuation: Bools
+    labels: tuple[str, ...]
+    is_ud: bool
+    has_ud_tags: bool
+
+    @classmethod
+    def collect(
+        cls, gold: Iterable[Sentence], predicted: Iterable[Sentence], names: tuple[str, str]
+    ) -> _Words:
+        lengths, heads, rival_heads = array("q"), array("q"), array("q")
+        labels, rival_labels, tags = array("q"), array("q"), array("q")
+        written = bytearray()
+        label_numbers, tag_numbers, punctuation = _Numbering(), _Numbering(), _PunctuationCache()
+        for one, other in pairs(gold, predicted, names):
+            lengths.append(len(one.forms))
+            heads.extend(one.heads)
+            rival_heads.extend(other.heads)
+            labels.extend(map(label_numbers.__getitem__, one.deprels))
+            rival_labels.extend(map(label_numbers.__getitem__, other.deprels))
+            tags.extend(map(tag_numbers.__getitem__, one.upos))
+            written.extend(map(punctuation.__getitem__, one.forms))
+        tag_counts = np.bincount(_ints(tags), minlength=len(tag_numbers)).tolist()
+        tagged = sum(tag_counts[number] for tag, number in tag_numbers.items() if tag != "_")
+        with_ud = sum(tag_counts[number] for tag, number in tag_numbers.items() if tag in UD_TAGS)
+        # Half is plenty: odd tags do occur in UD data, and other tag sets share one or two names.
+        is_ud = 2 * with_ud >= tagged
+        return cls(
+            lengths=_ints(lengths),
+            gold_heads=_ints(heads),
+            predicted_heads=_ints(rival_heads),
+            gold_labels=_ints(labels),
+            predicted_labels=_ints(rival_labels),
+            tagged_punctuation=_ints(tags) == tag_numbers.get("PUNCT", -1),
+            written_punctuation=np.frombuffer(bytes(written), dtype=np.bool_),
+            labels=tuple(label_numbers),
+            is_ud=is_ud,
+            has_ud_tags=is_ud and tagged > 0,
+        )
+
+
+def _ints(values: array[int]) -> Ints:
+    return np.array(values, dtype=np.int64)
+
+
+def pairs(
+    gold: Iterable[Sentence], predicted: Iterable[Sentence], names: tuple[str, str]
+) -> Iterator[tuple[Sentence, Sentence]]:
+    """Sentences side by side, after checking that they are the same words with heads."""
+    gold_name, predicted_name = names
+    for number, (one, other) in enumerate(zip_longest(gold, predicted), start=1):
+        if other is None:
+            place = place_of(one, gold_name)
+            raise DataError(
+                f"too few sentences: expected sentence {number} as at {place}, got the end; {DIFFERENT}",
+                source=predicted_name,
+            )
+        if one is None:
+            raise error_at(
+                f"too many sentences: expected {number - 1} as in {gold_name}, got more; {DIFFERENT}",
+                other,
+                predicted_name,
+            )
+        if one.forms != other.forms:
+            raise _difference(one, other, number, names)
+        for sentence, name in ((one, gold_name), (other, predicted_name)):
+            if -1 in sentence.heads:
+                word = sentence.heads.index(-1) + 1
+                what = f"sentence {number}, word {word} ({sentence.forms[word - 1]!r})"
+                raise error_at(f"{what}: expected a head, got '_'", sentence, name, word)
+        yield one, other
+
+
+def _difference(gold: Sentence, predicted: Sentence, number: int, names: tuple[str, str]) -> DataError:
+    """The error for two sentences with different words."""
+    for word, (one, other) in enumerate(zip(gold.forms, predicted.forms, strict=False), start=1):
+        if one != other:
+            what = f"expected {one!r} as at {place_of(gold, names[0], word)}, got {other!r}"
+            text = f"sentence {number}, word {word}: {what}; {DIFFERENT}"
+            return error_at(text, predicted, names[1], word)
+    what = f"expected {len(gold)} words as at {place_of(gold, names[0])}, got {len(predicted)}"
+    return error_at(f"sentence {number}: {what}; {DIFFERENT}", predicted, names[1])
+
+
+def error_at(what: str, sentence: Sentence, name: str, word: int | None = None) -> DataError:
+    """The error with the file and line of a sentence, or of one of its words."""
+    source, line = _where(sentence, name, word)
+    return DataError(what, source=source, line=line)
+
+
+def place_of(sentence: Sentence, name: str, word: int | None = None) -> str:
+    """File and line of a sentence, or of one of its words, as messages say it."""
+    source, line = _where(sentence, name, word)
+    return source if line is None else f"{source}:{line}"
+
+
+def _where(sentence: Sentence, name: str, word: int | None) -> tuple[str, int | None]:
+    """File and line of a word, or of the start of the sentence; `name` if it was not read."""
+    origin = sentence.origin
+    if origin.line is None:
+        return name, None
+    if word is None:
+        return origin.source, origin.line
+    tokens = sum(token.first <= word for token in sentence.multiword_tokens)
+    nodes = sum(node.word < word for node in sentence.empty_nodes)
+    return origin.source, origin.line + len(sentence.comments) + tokens + nodes + word - 1
+
+
+def _score(words: _Words, scored: Bools, *, subtypes: bool) -> Scores:
+    """All measures over the words where `scored`."""
+    sentence_of = np.repeat(np.arange(len(words.lengths)), words.lengths)
+    names, number_of = _label_names(words.labels, subtypes=subtypes)
+    gold_labels, predicted_labels = number_of[words.gold_labels], number_of[words.predicted_labels]
+    head_right = scored & (words.gold_heads == words.predicted_heads)
+    label_right = scored & (gold_labels == predicted_labels)
+    arc_right = head_right & label_right
+    root_wrong = scored & ((words.gold_heads == 0) != (words.predicted_heads == 0))
+
+    def per_sentence(which: Bools) -> Ints:
+        return np.bincount(sentence_of[which], minlength=len(words.lengths))
+
+    counts = PerSentence(
+        tokens=per_sentence(scored), heads=per_sentence(head_right), arcs=per_sentence(arc_right)
+    )
+    has_words = counts.tokens > 0
+    content = np.array([_universal(name) in CONTENT_RELATIONS for name in names], dtype=np.bool_)
+    return Scores(
+        tokens=int(scored.sum()),
+        sentences=int(has_words.sum()),
+        heads=int(head_right.sum()),
+        labels=int(label_right.sum()),
+        arcs=int(arc_right.sum()),
+        exact=int((has_words & (counts.heads == counts.tokens)).sum()),
+        exact_labelled=int((has_words & (counts.arcs == counts.tokens)).sum()),
+        roots=int((has_words & (per_sentence(root_wrong) == 0)).sum()),
+        content=Agreement(
+            gold=int(content[gold_labels[scored]].sum()),
+            predicted=int(content[predicted_labels[scored]].sum()),
+            correct=int(content[gold_labels[arc_right]].sum()),
+        ),
+        by_label=_agreements(names, gold_labels, predicted_labels, scored, arc_right),
+        by_arc_length=_by_arc_length(words, scored, head_right),
+        by_sentence_length=_by_sentence_length(words.lengths, counts),
+        per_sentence=counts,
+    )
+
+
+def _universal(label: str) -> str:
+    return label.partition(":")[0]
+
+
+def _label_names(labels: tuple[str, ...], *, subtypes: bool) -> tuple[list[str], Ints]:
+    """The labels that are told apart, sorted, and the number of each label among them."""
+    shown = [label if subtypes else _universal(label) for label in labels]
+    names = sorted(set(shown))
+    numbers = {name: number for number, name in enumerate(names)}
+    return names, np.array([numbers[label] for label in shown], dtype=np.int64)
+
+
+def _agreements(
+    names: list[str], gold: Ints, predicted: Ints, scored: Bools, right: Bools
+) -> Mapping[str, Agreement]:
+    """Per group: how many words are in it by gold, by prediction, and are right; empty ones out."""
+    of_gold = np.bincount(gold[scored], minlength=len(names)).tolist()
+    of_predicted = np.bincount(predicted[scored], minlength=len(names)).tolist()
+    correct = np.bincount(gold[right], minlength=len(names)).tolist()
+    return {
+        name: Agreement(gold=of_gold[i], predicted=of_predicted[i], correct=correct[i])
+        for i, name in enumerate(names)
+        if of_gold[i] or of_predicted[i]
+    }
+
+
+def _by_arc_length(words: _Words, scored: Bools, right: Bools) -> Mapping[str, Agreement]:
+    """Unlabelled arcs by distance between head and word; arcs from node 0 are a group apart."""
+    starts = np.cumsum(words.lengths) - words.lengths
+    places = np.arange(1, len(words.gold_heads) + 1) - np.repeat(starts, words.lengths)
+
+    def group(heads: Ints) -> Ints:
+        groups = np.searchsorted(ARC_LENGTHS, np.abs(heads - places), side="right")
+        return np.where(heads == 0, 0, groups)
+
+    names = ["root", *_group_names(ARC_LENGTHS)]
+    return _agreements(names, group(words.gold_heads), group(words.predicted_heads), scored, right)
+
+
+def _by_sentence_length(lengths: Ints, counts: PerSentence) -> Mapping[str, Attachment]:
+    """Attachment by number of words in the sentence, unscored ones included."""
+    group = np.searchsorted(SENTENCE_LENGTHS, lengths, side="right") - 1
+    result = {}
+    for number, name in enumerate(_group_names(SENTENCE_LENGTHS)):
+        inside = (group == number) & (counts.tokens > 0)
+        if inside.any():
+            result[name] = Attachment(
+                sentences=int(inside.sum()),
+                tokens=int(counts.tokens[inside].sum()),
+                heads=int(counts.heads[inside].sum()),
+                arcs=int(counts.arcs[inside].sum()),
+                exact=int((inside & (counts.heads == counts.tokens)).sum()),
+            )
+    return result
+
+
+def _group_names(edges: tuple[int, ...]) -> list[str]:
+    """("1", "2", "3-5", "6+") for the lower edges (1, 2, 3, 6)."""
+    closed = [str(low) if high == low + 1 else f"{low}-{high - 1}" for low, high in pairwise(edges)]
+    return [*closed, f"{edges[-1]}+"]

@@ -1,0 +1,255 @@
+"""Is one output better than another, or lucky? Three tests over the same sentences.
+
+All take counts per sentence, so any measure that is a share of words can be tested: `first` and
+`second` hold the correct words of the two outputs, `tokens` the scored words. The statistic is
+the difference of the shares, words weighing the same in all sentences. p-values are two-sided.
+
+sign           Sentences where one output has more correct words than the other are coin flips if
+               there is no difference; ties are left out. Exact binomial (koo-2007, note 7).
+bootstrap      Sentences are drawn with replacement; the share of samples whose difference lies at
+               least as far from the observed one as that lies from 0 (efron-1993). Also gives the
+               interval that holds the middle 95% of the sampled differences.
+randomization  The two outputs are swapped at random in every sentence; the share of shuffles
+               whose difference is at least as large as the observed one (noreen-1989, yeh-2000).
+
+The two sampled tests count the observed data as one more sample, (c+1) / (samples+1), so that p
+is never 0. Time O(samples x sentences); memory is bounded by drawing in blocks. One seed gives
+one answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from arbora.errors import InputError
+
+if TYPE_CHECKING:
+    from arbora.evaluation.scores import Scores
+
+Counts = npt.NDArray[np.int64]
+Metric = Literal["uas", "las"]
+
+# Entries drawn at a time: a few tens of megabytes.
+BLOCK = 2_000_000
+# Terms below this share of a sum do not change it.
+SMALL = 1e-18
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a test found; `difference` and `interval` are in percentage points, first - second."""
+
+    test: str
+    difference: float
+    p_value: float
+    better: int  # sentences where the first has more correct words; likewise `worse`, `tied`
+    worse: int
+    tied: int
+    samples: int | None = None
+    interval: tuple[float, float] | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """The fields by name, without those that the test does not have."""
+        result: dict[str, object] = {
+            "test": self.test,
+            "difference": self.difference,
+            "p_value": self.p_value,
+            "better": self.better,
+            "worse": self.worse,
+            "tied": self.tied,
+        }
+        if self.samples is not None:
+            result["samples"] = self.samples
+        if self.interval is not None:
+            result["interval"] = list(self.interval)
+        return result
+
+
+def sign_test(first: npt.ArrayLike, second: npt.ArrayLike, tokens: npt.ArrayLike) -> Comparison:
+    """Exact two-sided sign test over sentences."""
+    data = _Data.check(first, second, tokens)
+    return data.comparison("sign", coin_flips(data.better, data.worse))
+
+
+def coin_flips(heads: int, tails: int) -> float:
+    """P(a fair coin falls at least as unevenly) = 2 Σ_{i ≤ k} C(n, i) / 2^n, k being the fewer of both."""
+    flips, fewer = heads + tails, min(heads, tails)
+    if abs(heads - tails) <= 1:
+        return 1.0
+    # The sum relative to its largest term, by C(n, i - 1) = C(n, i) · i / (n - i + 1).
+    share = total = 1.0
+    for i in range(fewer, 0, -1):
+        share *= i / (flips - i + 1)
+        total += share
+        if share < SMALL * total:
+            break
+    largest = math.lgamma(flips + 1) - math.lgamma(fewer + 1) - math.lgamma(flips - fewer + 1)
+    return min(1.0, 2.0 * total * math.exp(largest - flips * math.log(2.0)))
+
+
+def paired_bootstrap(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    tokens: npt.ArrayLike,
+    *,
+    samples: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Two-sided paired bootstrap over sentences, with a 95% interval for the difference."""
+    data, rng = _sampled(first, second, tokens, samples, seed)
+    sentences = len(data.gains)
+    found = np.empty(samples)
+    for start, rows in _blocks(samples, sentences):
+        drawn = rng.integers(0, sentences, size=(rows, sentences))
+        words = data.tokens[drawn].sum(axis=1)
+        gains = data.gains[drawn].sum(axis=1)
+        # A sample may hold unscored sentences only; it then shows no difference.
+        found[start : start + rows] = gains / np.maximum(words, 1)
+    observed = data.gains.sum() / data.tokens.sum()
+    # Equal shares may differ in their last bits when computed from different counts.
+    extreme = np.abs(found - observed) >= abs(observed) - 1e-12
+    low, high = np.percentile(100 * found, [2.5, 97.5])
+    p_value = _share(int(extreme.sum()), samples)
+    return data.comparison("bootstrap", p_value, samples, (float(low), float(high)))
+
+
+def approximate_randomization(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    tokens: npt.ArrayLike,
+    *,
+    samples: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Two-sided approximate randomization over sentences."""
+    data, rng = _sampled(first, second, tokens, samples, seed)
+    # Swapping equal counts changes nothing; float64 holds sums of such counts exactly.
+    gains = data.gains[data.gains != 0].astype(np.float64)
+    observed = abs(gains.sum())
+    extreme = 0
+    for _, rows in _blocks(samples, len(gains)):
+        kept = rng.integers(0, 2, size=(rows, len(gains)), dtype=np.int8)
+        differences = 2 * (kept @ gains) - gains.sum()
+        extreme += int((np.abs(differences) >= observed).sum())
+    return data.comparison("randomization", _share(extreme, samples), samples)
+
+
+_Test = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, int, int], Comparison]
+TESTS: dict[str, _Test] = {
+    "sign": lambda first, second, tokens, samples, seed: sign_test(first, second, tokens),
+    "bootstrap": lambda first, second, tokens, samples, seed: paired_bootstrap(
+        first, second, tokens, samples=samples, seed=seed
+    ),
+    "randomization": lambda first, second, tokens, samples, seed: approximate_randomization(
+        first, second, tokens, samples=samples, seed=seed
+    ),
+}
+
+
+def compare(
+    first: Scores,
+    second: Scores,
+    *,
+    metric: Metric = "las",
+    test: str = "sign",
+    samples: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Test two outputs scored against the same gold data, by name of measure and test."""
+    if test not in TESTS:
+        raise InputError(f"test: expected one of {', '.join(TESTS)}, got {test!r}")
+    if metric not in ("uas", "las"):
+        raise InputError(f"metric: expected 'uas' or 'las', got {metric!r}")
+    one, other = first.per_sentence, second.per_sentence
+    if not np.array_equal(one.tokens, other.tokens):
+        raise InputError(
+            "compare: expected scores of the same words, got different numbers of scored words; "
+            "evaluate both outputs against the same gold data with the same options"
+        )
+    pair = (one.heads, other.heads) if metric == "uas" else (one.arcs, other.arcs)
+    return TESTS[test](*pair, one.tokens, samples, seed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    gains: Counts  # correct words of the first minus those of the second, per sentence
+    tokens: Counts
+
+    @classmethod
+    def check(cls, first: npt.ArrayLike, second: npt.ArrayLike, tokens: npt.ArrayLike) -> _Data:
+        arrays = {}
+        for name, given in (("first", first), ("second", second), ("tokens", tokens)):
+            counts = np.asarray(given)
+            if counts.ndim != 1 or not np.issubdtype(counts.dtype, np.integer):
+                raise InputError(
+                    f"{name}: expected whole numbers, one per sentence, "
+                    f"got shape {counts.shape} of type {counts.dtype}"
+                )
+            arrays[name] = counts.astype(np.int64)
+        words = arrays["tokens"]
+        for name in ("first", "second"):
+            if len(arrays[name]) != len(words):
+                raise InputError(
+                    f"{name}: expected one count per sentence ({len(words)}), got {len(arrays[name])}"
+                )
+            if np.any((arrays[name] < 0) | (arrays[name] > words)):
+                raise InputError(f"{name}: expected counts between 0 and those of tokens")
+        if words.sum() == 0:
+            raise InputError("tokens: expected at least one scored word, got none")
+        return cls(arrays["first"] - arrays["second"], words)
+
+    @property
+    def better(self) -> int:
+        return int((self.gains > 0).sum())
+
+    @property
+    def worse(self) -> int:
+        return int((self.gains < 0).sum())
+
+    def comparison(
+        self,
+        test: str,
+        p_value: float,
+        samples: int | None = None,
+        interval: tuple[float, float] | None = None,
+    ) -> Comparison:
+        return Comparison(
+            test=test,
+            difference=100 * float(self.gains.sum() / self.tokens.sum()),
+            p_value=p_value,
+            better=self.better,
+            worse=self.worse,
+            tied=len(self.gains) - self.better - self.worse,
+            samples=samples,
+            interval=interval,
+        )
+
+
+def _sampled(
+    first: npt.ArrayLike, second: npt.ArrayLike, tokens: npt.ArrayLike, samples: int, seed: int
+) -> tuple[_Data, np.random.Generator]:
+    """What the sampled tests start from: their arguments checked, and the seed's random numbers."""
+    data = _Data.check(first, second, tokens)
+    if samples < 1:
+        raise InputError(f"samples: expected at least 1, got {samples}")
+    if seed < 0:
+        raise InputError(f"seed: expected 0 or more, got {seed}")
+    return data, np.random.default_rng(seed)
+
+
+def _share(extreme: int, samples: int) -> float:
+    """The p-value of `extreme` of the samples, with the observed data as one more."""
+    return (extreme + 1) / (samples + 1)
+
+
+def _blocks(samples: int, width: int) -> Iterator[tuple[int, int]]:
+    """(start, rows) of blocks that cover all samples and hold at most BLOCK entries."""
+    step = max(1, BLOCK // max(1, width))
+    for start in range(0, samples, step):
+        yield start, min(step, samples - start)

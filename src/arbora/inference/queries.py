@@ -1,0 +1,365 @@
+"""Exact inference over weighted sets of trees: numpy in, numpy out, no parser needed.
+
+Conventions
+-----------
+- `scores[head, dep]`, shape `(n+1, n+1)` for n words; node 0 is the root; column 0 and the diagonal are
+  ignored; `-inf` forbids an arc. Labelled scores have shape `(n+1, n+1, labels)`.
+- A list (or tuple) of such arrays is a batch: results come as a list, or as one array of numbers.
+  `threads` spreads a batch over native threads; results do not depend on it.
+- `trees`: `"nonprojective"` (default) or `"projective"`; `roots`: `"single"` (default, exactly one word
+  hangs on node 0) or `"multi"`.
+- `required`: a partial tree, as an array `(n+1,)` of heads with -1 where free, or pairs `(head, dep)`.
+- Second-order parts, projective trees: `siblings[head, dep, sibling]`, where `sibling` is the next
+  dependent of `head` on the way from `dep` to `head`, or `head` itself where `dep` is the nearest;
+  `grandparents[grandparent, head, dep]` and `grandsiblings[grandparent, head, dep, sibling]`, for words
+  whose head is not the root. Entries that no tree can use are ignored.
+- `heads` has shape `(n+1,)`, `heads[0] == -1`.
+
+Where no tree is left, `NoTreeError`; scores that are NaN or +inf, or of a wrong shape, `InputError`.
+
+Time per sentence: non-projective `argmax` O(n²), `kbest` O(k n²), sums O(n³); projective O(n³), with
+siblings O(n³), with grandparents O(n⁴). Papers: [koo-2007] for the four families, [eisner-1996],
+[mcdonald-2006] and [koo-2010] for the projective charts.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, Unpack, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora import _core
+from arbora.errors import InputError
+from arbora.inference import _native
+from arbora.inference._distinct import DistinctTrees
+from arbora.inference._native import Best, Heads, Marginals
+from arbora.inference._parts import Array, Batch, FirstOrder, Options, Parts, Scores, make_parts
+from arbora.inference._relative import (
+    expected_score,
+    given_labels,
+    given_trees,
+    own_scores,
+    relative_to,
+    relative_to_best,
+)
+
+__all__ = [
+    "Best",
+    "Marginals",
+    "argmax",
+    "entropy",
+    "expected_wrong_heads",
+    "kbest",
+    "kl_divergence",
+    "log_partition",
+    "log_prob",
+    "marginals",
+    "marginals_along",
+    "minimum_risk",
+    "sample",
+]
+
+Answer = TypeVar("Answer")
+
+
+@overload
+def argmax(scores: NDArray[Any], **options: Unpack[Options]) -> Best: ...
+@overload
+def argmax(scores: Batch, **options: Unpack[Options]) -> list[Best]: ...
+def argmax(scores: Scores, **options: Unpack[Options]) -> Best | list[Best]:
+    """The best tree: a `Best`, or a list of them for a batch.
+
+    Exact, except for non-projective trees with siblings, where it is the approximate search of
+    [mcdonald-2006]: never below the best projective tree, and no single re-attachment improves it.
+    """
+    parts = make_parts(scores, **options)
+    return _result(parts, _native.argmax(parts))
+
+
+@overload
+def kbest(scores: NDArray[Any], k: int, **options: Unpack[Options]) -> list[Best]: ...
+@overload
+def kbest(scores: Batch, k: int, **options: Unpack[Options]) -> list[list[Best]]: ...
+def kbest(scores: Scores, k: int, **options: Unpack[Options]) -> list[Best] | list[list[Best]]:
+    """The k best trees (1 <= k <= 1000), best first, all different; all of them where fewer exist.
+
+    A list of `Best`, or a list of such lists for a batch.
+    """
+    if not _is_whole(k) or not 1 <= k <= 1000:
+        raise InputError(f"k must be a whole number in 1..1000, got {k!r}")
+    parts = make_parts(scores, **options)
+    return _result(parts, _native.kbest(parts, int(k)))
+
+
+@overload
+def log_partition(scores: NDArray[Any], **options: Unpack[Options]) -> float: ...
+@overload
+def log_partition(scores: Batch, **options: Unpack[Options]) -> Array: ...
+def log_partition(scores: Scores, **options: Unpack[Options]) -> float | Array:
+    """log of the sum of exp(score) over all trees: a float, or an array for a batch.
+
+    Never below the score of the best tree.
+    """
+    parts = make_parts(scores, **options)
+    return _number(parts, _native.log_partition(parts))
+
+
+@overload
+def marginals(scores: NDArray[Any], **options: Unpack[FirstOrder]) -> Array: ...
+@overload
+def marginals(scores: Batch, **options: Unpack[FirstOrder]) -> list[Array]: ...
+@overload
+def marginals(scores: NDArray[Any], **options: Unpack[Options]) -> Array | Marginals: ...
+@overload
+def marginals(scores: Batch, **options: Unpack[Options]) -> list[Array] | list[Marginals]: ...
+def marginals(
+    scores: Scores, **options: Unpack[Options]
+) -> Array | Marginals | list[Array] | list[Marginals]:
+    """The probability of each arc: an array shaped as `scores`, the gradient of `log_partition`.
+
+    Labelled scores give P(arc and label). With second-order parts the result is a `Marginals`.
+    Every word's column sums to one.
+    """
+    parts = make_parts(scores, **options)
+    found = _native.marginals(parts)
+    return found[0] if parts.single else found
+
+
+@overload
+def marginals_along(scores: NDArray[Any], direction: Any, **options: Unpack[FirstOrder]) -> Array: ...
+@overload
+def marginals_along(scores: Batch, direction: Any, **options: Unpack[FirstOrder]) -> list[Array]: ...
+def marginals_along(scores: Scores, direction: Any, **options: Unpack[FirstOrder]) -> Array | list[Array]:
+    """How `marginals` change as scores move along `direction`, shaped as they are: an exact derivative.
+
+    It is the covariance of each arc with the direction's sum over the tree, the Hessian of `log_partition`
+    times the direction: what the gradient of anything computed from marginals needs. First-order scores only,
+    in the time of `marginals`.
+    """
+    parts = make_parts(scores, **options)
+    if not parts.first_order:
+        raise InputError("marginals_along takes first-order scores only")
+    along = make_parts(direction)
+    if [a.shape for a in parts.arcs] != [a.shape for a in along.arcs] or parts.single is not along.single:
+        raise InputError("marginals_along needs a direction of the same shape as the scores")
+    if parts.labelled:
+        found = [_labelled_along(parts.only(i), along.arcs[i]) for i in range(len(parts.arcs))]
+    else:
+        found = _native.marginals_along(parts, along.arcs)
+    return found[0] if parts.single else found
+
+
+@overload
+def log_prob(scores: NDArray[Any], heads: Any, labels: Any = None, **options: Unpack[Options]) -> float: ...
+@overload
+def log_prob(scores: Batch, heads: Any, labels: Any = None, **options: Unpack[Options]) -> Array: ...
+def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[Options]) -> float | Array:
+    """log P(tree), never above 0; -inf for a tree outside the family.
+
+    `heads` (n+1,), or a list of them for a batch. With labelled scores and no `labels`, the sum over
+    all labellings.
+    """
+    parts = make_parts(scores, **options)
+    _native.check(parts)
+    trees = given_trees(parts, heads)
+    chosen = given_labels(parts, trees, labels)
+    values = np.full(len(parts.arcs), -np.inf)
+    possible = []
+    arcs = []
+    for i, tree in enumerate(trees):
+        relative = relative_to(parts.only(i), tree, chosen[i])
+        if relative is not None and _core.in_family(tree.tolist(), parts.trees, parts.roots):
+            possible.append(i)
+            arcs.append(relative)
+    if possible:
+        # Relative to the tree its own score is 0, so its log-probability is -log Z alone.
+        log_z = _native.log_partition(parts.pick(possible).replace_arcs(arcs))
+        values[possible] = np.minimum(0.0, -log_z)  # labels summed here and natively may round differently
+    return _number(parts, values)
+
+
+@overload
+def entropy(scores: NDArray[Any], **options: Unpack[Options]) -> float: ...
+@overload
+def entropy(scores: Batch, **options: Unpack[Options]) -> Array: ...
+def entropy(scores: Scores, **options: Unpack[Options]) -> float | Array:
+    """Entropy in nats of the distribution over trees: a float, or an array for a batch."""
+    parts = make_parts(scores, **options)
+    relative = relative_to_best(parts, _native.argmax(parts))
+    expected = [expected_score(m, relative.only(i)) for i, m in enumerate(_native.marginals(relative))]
+    return _number(parts, np.maximum(0.0, _native.log_partition(relative) - np.asarray(expected)))
+
+
+@overload
+def kl_divergence(p: NDArray[Any], q: NDArray[Any], **options: Unpack[Options]) -> float: ...
+@overload
+def kl_divergence(p: Batch, q: Batch, **options: Unpack[Options]) -> Array: ...
+def kl_divergence(p: Scores, q: Scores, **options: Unpack[Options]) -> float | Array:
+    """KL(p || q) in nats between the tree distributions of two first-order score arrays.
+
+    `inf` where p gives weight to a tree that q forbids. Options apply to both.
+    """
+    first, second = make_parts(p, **options), make_parts(q, **options)
+    if not first.first_order:
+        raise InputError("kl_divergence takes first-order scores only")
+    if [a.shape for a in first.arcs] != [a.shape for a in second.arcs]:
+        raise InputError("kl_divergence needs p and q of the same shapes")
+    _native.check(second)
+    values = [_kl(first.only(i), second.only(i), best) for i, best in enumerate(_native.argmax(first))]
+    return _number(first, np.asarray(values, dtype=np.float64))
+
+
+@overload
+def expected_wrong_heads(scores: NDArray[Any], heads: Any, **options: Unpack[Options]) -> float: ...
+@overload
+def expected_wrong_heads(scores: Batch, heads: Any, **options: Unpack[Options]) -> Array: ...
+def expected_wrong_heads(scores: Scores, heads: Any, **options: Unpack[Options]) -> float | Array:
+    """The expected number of words whose head differs from `heads` (n+1,), under the distribution."""
+    parts = make_parts(scores, **options)
+    trees = given_trees(parts, heads)
+    values = [
+        float(np.sum(1.0 - arc_marginals(marginal)[tree[1:], np.arange(1, len(tree))]))
+        for tree, marginal in zip(trees, _native.marginals(parts), strict=True)
+    ]
+    return _number(parts, np.asarray(values, dtype=np.float64))
+
+
+@overload
+def sample(
+    scores: NDArray[Any], k: int, *, seed: int = 0, replacement: bool = True, **options: Unpack[Options]
+) -> list[Best]: ...
+@overload
+def sample(
+    scores: Batch, k: int, *, seed: int = 0, replacement: bool = True, **options: Unpack[Options]
+) -> list[list[Best]]: ...
+def sample(
+    scores: Scores, k: int, *, seed: int = 0, replacement: bool = True, **options: Unpack[Options]
+) -> list[Best] | list[list[Best]]:
+    """`k` random trees, drawn exactly: a list of `Best`, or a list of such lists for a batch.
+
+    Without replacement, the trees are distinct, each drawn from the distribution over those not yet
+    drawn; all of them come out where fewer than `k` exist. One seed gives one result: give each call
+    its own, since the default is always 0.
+    """
+    if not isinstance(replacement, bool):
+        raise InputError(f"replacement must be True or False, got {replacement!r}")
+    if not _is_whole(k) or k < 1:
+        raise InputError(f"k must be a whole number of at least 1, got {k!r}")
+    if not _is_whole(seed) or not 0 <= seed < 2**64:
+        raise InputError(f"seed must be a whole number in 0..2**64-1, got {seed!r}")
+    parts = make_parts(scores, **options)
+    if replacement:
+        drawn = _native.sample(parts, int(k), int(seed))
+    else:
+        each = range(len(parts.arcs))
+        drawn = [_draw_distinct(parts.only(i), int(k), int(seed), i) for i in each]
+    return _result(parts, drawn)
+
+
+@overload
+def minimum_risk(scores: NDArray[Any], **options: Unpack[Options]) -> Best: ...
+@overload
+def minimum_risk(scores: Batch, **options: Unpack[Options]) -> list[Best]: ...
+def minimum_risk(scores: Scores, **options: Unpack[Options]) -> Best | list[Best]:
+    """The tree of the family with the most expected correct heads; its score is that expectation.
+
+    Labels, where there are any, are the most probable ones given each arc.
+    """
+    parts = make_parts(scores, **options)
+    bests = []
+    for i, marginal in enumerate(_native.marginals(parts)):
+        arcs = arc_marginals(marginal)
+        allowed = np.max(parts.arcs[i], axis=-1) if parts.labelled else parts.arcs[i]
+        risk = np.where(allowed == -np.inf, -np.inf, arcs)
+        trees: Any = "projective" if parts.trees == _core.Trees.projective else "nonprojective"
+        roots: Any = "single" if parts.roots == _core.Roots.single else "multi"
+        best = argmax(risk, trees=trees, roots=roots)
+        bests.append(best._replace(labels=_likeliest_labels(parts.arcs[i], best.heads)))
+    return _result(parts, bests)
+
+
+def arc_marginals(marginal: Array | Marginals) -> Array:
+    """P(arc), shape (n+1, n+1), from a result of `marginals`: labels summed out."""
+    arcs = marginal.arcs if isinstance(marginal, Marginals) else marginal
+    return arcs.sum(axis=-1) if arcs.ndim == 3 else arcs
+
+
+def _draw_distinct(one: Parts, k: int, seed: int, stream: int) -> list[Best]:
+    def choices(best: Best) -> tuple[tuple[int, int], ...]:
+        labels = [0] * len(best.heads) if best.labels is None else best.labels.tolist()
+        return tuple(zip(best.heads.tolist()[1:], labels[1:], strict=True))
+
+    random = np.random.default_rng([seed, stream])
+    trees = DistinctTrees(
+        one,
+        random,
+        lambda parts, count, start: [choices(best) for best in _native.sample(parts, count, start)[0]],
+        lambda parts: float(_native.log_partition(parts)[0]),
+    )
+    return [_best_of(one, tree) for tree in trees.draw(k)]
+
+
+def _best_of(one: Parts, choices: tuple[tuple[int, int], ...]) -> Best:
+    heads = np.array([-1, *(head for head, _ in choices)], dtype=np.int32)
+    labels = np.array([-1, *(label for _, label in choices)], dtype=np.int32)
+    score = float(np.sum(own_scores(one, heads, labels if one.labelled else None)[1:]))
+    return Best(heads, score, labels if one.labelled else None)
+
+
+def _labelled_along(one: Parts, direction: Array) -> Array:
+    """P(arc, label) = P(arc) P(label | arc), where the score of an arc is the log-sum of its labels'."""
+    _native.check(one)
+    scores = one.arcs[0].copy()
+    words = np.arange(len(scores))
+    scores[:, 0] = scores[words, words] = -np.inf
+    tops = scores.max(axis=-1)
+    used = tops > -np.inf
+    weights = np.exp(scores - np.where(used, tops, 0.0)[..., None])
+    totals = np.where(used, weights.sum(axis=-1), 1.0)
+    shares = weights / totals[..., None]
+    arcs = np.where(used, tops + np.log(totals), -np.inf)
+    inner = np.where(shares > 0.0, direction, 0.0)  # what no tree uses may be anything
+    if not np.all(np.isfinite(inner)):
+        place = ", ".join(map(str, np.argwhere(~np.isfinite(inner))[0]))
+        raise InputError(f"direction[{place}] must be a finite number")
+    means = np.sum(shares * inner, axis=-1)
+    plain = one.replace_arcs([arcs])
+    changes = _native.marginals_along(plain, [means])[0]
+    probabilities: Array = _native.marginals(plain)[0]
+    result: Array = shares * (changes[..., None] + probabilities[..., None] * (inner - means[..., None]))
+    return result
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _result(parts: Parts, each: list[Answer]) -> Answer | list[Answer]:
+    return each[0] if parts.single else each
+
+
+def _number(parts: Parts, values: Array) -> float | Array:
+    return float(values[0]) if parts.single else values
+
+
+def _kl(p: Parts, q: Parts, best: Best) -> float:
+    """Both relative to p's best tree."""
+    p_scores = relative_to(p, best.heads, best.labels)
+    q_scores = relative_to(q, best.heads, best.labels)
+    if p_scores is None or q_scores is None:
+        return float("inf")
+    near_p, near_q = p.replace_arcs([p_scores]), q.replace_arcs([q_scores])
+    probabilities = _native.marginals(near_p)[0]
+    used = probabilities > 0.0
+    gain = float(np.sum(probabilities[used] * (p_scores[used] - q_scores[used])))
+    return max(0.0, gain - float(_native.log_partition(near_p)[0]) + float(_native.log_partition(near_q)[0]))
+
+
+def _likeliest_labels(scores: Array, heads: Heads) -> Heads | None:
+    if scores.ndim == 2:
+        return None
+    words = np.arange(1, len(heads))
+    labels = np.full(len(heads), -1, dtype=np.int32)
+    labels[1:] = np.argmax(scores[heads[1:], words], axis=-1)
+    return labels

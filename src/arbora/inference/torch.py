@@ -1,0 +1,421 @@
+"""Trees for PyTorch: a distribution over each sentence's trees, differentiable in the scores of a network.
+
+    distribution = arbora.inference.torch.TreeDistribution(scores, lengths=lengths, trees="projective")
+    loss = -distribution.log_prob(heads).mean()
+    loss.backward()
+
+The answers are those of `arbora.inference`, exact at any score scale and computed in float64 by the native
+core, on the CPU wherever the scores lie. Gradients are exact too: that of `log_partition` is `marginals`, and
+that of `marginals`, which `entropy` and losses on probabilities need, is a covariance over all trees
+(`arbora.inference.marginals_along`). `log_partition` and `log_prob` can be differentiated twice, `marginals`
+and `entropy` once.
+
+Needs PyTorch: `pip install arbora[torch]`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora import _core, inference
+from arbora.errors import InputError, require_threads
+from arbora.inference._parts import Array
+
+try:
+    import torch
+    from torch import Tensor
+except ImportError as error:
+    raise ImportError(
+        "arbora.inference.torch needs PyTorch, which is not installed: pip install 'arbora[torch]'"
+    ) from error
+
+__all__ = ["Drawn", "TreeDistribution"]
+
+Trees = Literal["projective", "nonprojective"]
+Roots = Literal["single", "multi"]
+
+
+class Drawn(NamedTuple):
+    """Trees of every sentence: `heads` (*batch, n+1), or with k trees each (*batch, k, n+1).
+
+    `heads[..., 0]` and what lies past a sentence's end are -1, as are the trees that a sentence has fewer of;
+    their scores are -inf. `labels` are shaped as `heads` where the scores are labelled, else None.
+    """
+
+    heads: Tensor
+    scores: Tensor
+    labels: Tensor | None
+
+
+class _Family(NamedTuple):
+    """What the native queries need besides scores, which are (B, n+1, n+1), -inf where no arc can be."""
+
+    nodes: list[int]
+    trees: Trees
+    roots: Roots
+    threads: int
+
+    def split(self, tensor: Tensor) -> list[Array]:
+        """One array for each sentence, cut to its own size."""
+        array = tensor.detach().cpu().numpy()
+        return [np.ascontiguousarray(each[:m, :m]) for each, m in zip(array, self.nodes, strict=True)]
+
+    def join(self, arrays: list[Array], like: Tensor) -> Tensor:
+        """The reverse; 0 past a sentence's end."""
+        padded = np.zeros(like.shape)
+        for target, array, m in zip(padded, arrays, self.nodes, strict=True):
+            target[:m, :m] = array
+        return torch.from_numpy(padded).to(like.device)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments of every query."""
+        return {"trees": self.trees, "roots": self.roots, "threads": self.threads}
+
+
+class _LogPartition(torch.autograd.Function):
+    """log Z of each sentence; its gradient is `_Marginals`."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, family: _Family) -> Tensor:
+        ctx.save_for_backward(scores)
+        ctx.family = family
+        values = inference.log_partition(family.split(scores), **family.options)
+        return torch.from_numpy(values).to(scores.device)
+
+    @staticmethod
+    def backward(ctx: Any, weights: Tensor) -> tuple[Tensor, None]:
+        (scores,) = ctx.saved_tensors
+        return weights[:, None, None] * _Marginals.apply(scores, ctx.family), None
+
+
+class _Marginals(torch.autograd.Function):
+    """P(arc) of each sentence; its gradient is a covariance."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, family: _Family) -> Tensor:
+        ctx.save_for_backward(scores)
+        ctx.family = family
+        return family.join(inference.marginals(family.split(scores), **family.options), scores)
+
+    @staticmethod
+    def backward(ctx: Any, direction: Tensor) -> tuple[Tensor, None]:
+        (scores,) = ctx.saved_tensors
+        # The Hessian of log Z is symmetric: its product with the direction is what comes back.
+        return _MarginalsAlong.apply(scores, direction, ctx.family), None
+
+
+class _MarginalsAlong(torch.autograd.Function):
+    """The Hessian of log Z times a direction; linear in the direction, and where derivatives end."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, direction: Tensor, family: _Family) -> Tensor:
+        ctx.save_for_backward(scores)
+        ctx.family = family
+        found = inference.marginals_along(family.split(scores), family.split(direction), **family.options)
+        return family.join(found, scores)
+
+    @staticmethod
+    def backward(ctx: Any, weights: Tensor) -> tuple[None, Tensor | None, None]:
+        (scores,) = ctx.saved_tensors
+        if ctx.needs_input_grad[0]:
+            raise NotImplementedError(
+                "arbora.inference.torch: third derivatives of log_partition (second ones of marginals or "
+                "entropy) are not available; detach what need not be differentiated again"
+            )
+        return None, _MarginalsAlong.apply(scores, weights, ctx.family), None
+
+
+class TreeDistribution:
+    """P(tree) proportional to exp(score), for each sentence of a padded batch.
+
+    `scores` has shape (*batch, n+1, n+1), or (*batch, n+1, n+1, labels) with `labelled=True`; the conventions
+    are those of `arbora.inference`: `scores[..., head, dep]`, node 0 is the root, column 0 and the diagonal
+    are ignored, -inf forbids. `lengths` (*batch) counts the words of each sentence, or `mask` (*batch, n) is
+    True for them; without either all have n. What lies beyond is ignored and gets no gradient.
+
+    Answers have the dtype of the scores (float32 for halves) and lie on their device.
+    """
+
+    def __init__(
+        self,
+        scores: Tensor,
+        *,
+        lengths: Any = None,
+        mask: Tensor | None = None,
+        labelled: bool = False,
+        trees: Trees = "nonprojective",
+        roots: Roots = "single",
+        threads: int = 1,
+    ) -> None:
+        axes = 3 if labelled else 2
+        if not isinstance(scores, Tensor) or not scores.is_floating_point():
+            got = scores.dtype if isinstance(scores, Tensor) else type(scores).__name__
+            raise InputError(f"scores: expected a tensor of floating-point numbers, got {got}")
+        shape = tuple(scores.shape)
+        if len(shape) < axes or shape[-axes] != shape[1 - axes] or 0 in shape[-axes:]:
+            expected = "(*batch, n+1, n+1, labels)" if labelled else "(*batch, n+1, n+1)"
+            hint = "" if labelled else "; labelled=True if the last axis is labels"
+            raise InputError(f"scores: expected shape {expected}, got {shape}{hint}")
+        require_threads(threads)
+        inference.argmax(np.zeros((1, 1)), trees=trees, roots=roots)  # the names are known
+        self.batch_shape = torch.Size(shape[:-axes])
+        self.labelled = labelled
+        nodes = shape[-axes]
+        counts = _lengths(lengths, mask, tuple(self.batch_shape), nodes - 1)
+        self._family = _Family((counts.reshape(-1) + 1).tolist(), trees, roots, threads)
+        self._given = scores
+        self._dtype = scores.dtype if scores.dtype in (torch.float32, torch.float64) else torch.float32
+        self._used = _usable(self._family.nodes, nodes).to(scores.device)
+        exact = scores.to(torch.float64).reshape(-1, *shape[-axes:])
+        used = self._used[..., None] if labelled else self._used
+        # Scores below this forbid, as in the core; a mask of -1e32 would otherwise swallow all differences.
+        allowed = used & (exact > -1e300)
+        bad = used & ~(exact <= 1e300)
+        if bool(bad.any()):
+            place = tuple(torch.nonzero(bad)[0].tolist())
+            where = f"sentence {place[0]}, {place[1:]}"
+            raise InputError(f"scores: expected numbers or -inf, got {exact[place].item()} at {where}")
+        self._exact = torch.where(allowed, exact, -torch.inf)
+
+    def __repr__(self) -> str:
+        family = f"trees={self._family.trees!r}, roots={self._family.roots!r}"
+        return f"TreeDistribution(batch_shape={tuple(self.batch_shape)}, {family}, labelled={self.labelled})"
+
+    # What everything else is made of: labels are summed out first.
+
+    @cached_property
+    def _arcs(self) -> Tensor:
+        """Scores of arcs, (B, n+1, n+1), -inf where none can be."""
+        if not self.labelled:
+            return self._exact
+        some = self._allowed
+        # All-forbidden arcs are kept away from the log-sum, whose gradient is not defined there.
+        sums = torch.logsumexp(torch.where(some[..., None], self._exact, 0.0), dim=-1)
+        return torch.where(some, sums, -torch.inf)
+
+    @cached_property
+    def _allowed(self) -> Tensor:
+        return (self._exact > -torch.inf).any(dim=-1) if self.labelled else self._exact > -torch.inf
+
+    @cached_property
+    def _labels_given_arcs(self) -> Tensor:
+        """P(label | arc); 0 where the arc is forbidden."""
+        some = self._allowed[..., None]
+        return torch.where(some, torch.softmax(torch.where(some, self._exact, 0.0), dim=-1), 0.0)
+
+    @cached_property
+    def _log_partition(self) -> Tensor:
+        return _LogPartition.apply(self._arcs, self._family)
+
+    @cached_property
+    def _marginals(self) -> Tensor:
+        return _Marginals.apply(self._arcs, self._family)
+
+    def _answer(self, values: Tensor) -> Tensor:
+        return values.reshape(self.batch_shape + values.shape[1:]).to(self._dtype)
+
+    @cached_property
+    def log_partition(self) -> Tensor:
+        """log of the sum of exp(score) over all trees, shape (*batch)."""
+        return self._answer(self._log_partition)
+
+    @cached_property
+    def arc_marginals(self) -> Tensor:
+        """P(head, dep), labels summed out, shape (*batch, n+1, n+1); each word's column sums to one."""
+        return self._answer(self._marginals)
+
+    @cached_property
+    def marginals(self) -> Tensor:
+        """P(arc), or P(arc and label), shaped as the scores."""
+        if not self.labelled:
+            return self.arc_marginals
+        return self._answer(self._marginals[..., None] * self._labels_given_arcs)
+
+    @cached_property
+    def entropy(self) -> Tensor:
+        """Of the distribution over (labelled) trees, in nats, shape (*batch)."""
+        # Relative to the best tree: what all heads of a word have in common changes no probability.
+        best = self._native_best()
+        near = self._relative(torch.from_numpy(np.maximum(best, 0)).to(self._arcs.device))[0]
+        partition = _LogPartition.apply(near, self._family)
+        marginals = _Marginals.apply(near, self._family)
+        values = partition - (marginals * torch.where(self._allowed, near, 0.0)).sum(dim=(1, 2))
+        if self.labelled:
+            shares = self._labels_given_arcs
+            logs = torch.log(torch.where(shares > 0.0, shares, 1.0))
+            values = values - (marginals * (shares * logs).sum(dim=-1)).sum(dim=(1, 2))
+        return self._answer(values)
+
+    def log_prob(self, heads: Any, labels: Any = None) -> Tensor:
+        """log P(tree), shape (*batch); -inf, with no gradient, for what is no tree of the family.
+
+        `heads` (*batch, n+1) as `argmax` gives them: entry 0 and those past a sentence's end are ignored.
+        With labelled scores and no `labels`, the sum over all labellings.
+        """
+        trees = self._whole(heads, "heads")
+        if labels is not None and not self.labelled:
+            raise InputError("labels were given, but the scores are not labelled; labelled=True")
+        sizes = torch.tensor(self._family.nodes, device=trees.device)[:, None]
+        inside = torch.arange(trees.shape[1], device=trees.device) < sizes
+        inside[:, 0] = False
+        fits = (trees >= 0) & (trees < sizes)
+        safe = torch.where(inside & fits, trees, 0)
+        near, own = self._relative(safe)
+        possible = (fits & (own > -torch.inf) | ~inside).all(dim=1)
+        possible &= torch.tensor(self._in_family(safe), device=trees.device)
+        # A tree's log-probability is -log Z of scores from which its own are taken: never above 0.
+        values = -_LogPartition.apply(near, self._family)
+        if labels is not None:
+            chosen = self._whole(labels, "labels")
+            count = self._exact.shape[-1]
+            if bool((inside & ((chosen < 0) | (chosen >= count))).any()):
+                raise InputError(f"labels: expected 0 to {count - 1} for each word, got others")
+            values = values + self._log_label_shares(safe, torch.where(inside, chosen, 0), inside)
+        return self._answer(torch.where(possible, values, -torch.inf))
+
+    def kl_divergence(self, other: TreeDistribution) -> Tensor:
+        """KL(self || other) in nats, labels included, shape (*batch); inf where other forbids a tree."""
+        if not isinstance(other, TreeDistribution):
+            raise InputError(f"kl_divergence: expected a TreeDistribution, got {type(other).__name__}")
+        if self._family != other._family or self._exact.shape != other._exact.shape:
+            raise InputError(
+                "kl_divergence needs two distributions over the same sentences and the same family"
+            )
+        weights = self._marginals[..., None] * self._labels_given_arcs if self.labelled else self._marginals
+        used = weights.detach() > 0.0
+        gain = torch.where(used, self._exact, 0.0) - torch.where(used, other._exact, 0.0)
+        sums = (weights * gain).flatten(start_dim=1).sum(dim=1)
+        return self._answer(sums - self._log_partition + other._log_partition)
+
+    # Trees
+
+    def argmax(self) -> Drawn:
+        """The best tree of each sentence, with the score that autograd can follow."""
+        found = inference.argmax(self._lists(), **self._family.options)
+        return self._drawn([[best] for best in found], None)
+
+    def kbest(self, k: int) -> Drawn:
+        """The k best trees of each sentence, best first."""
+        return self._drawn(inference.kbest(self._lists(), k, **self._family.options), k)
+
+    def sample(self, k: int, *, seed: int | None = None) -> Drawn:
+        """`k` random trees of each sentence, drawn exactly; without a seed, one from PyTorch's generator."""
+        start = int(torch.randint(2**62, ()).item()) if seed is None else seed
+        return self._drawn(inference.sample(self._lists(), k, seed=start, **self._family.options), k)
+
+    def minimum_risk(self) -> Drawn:
+        """The tree of each sentence with the most expected correct heads; its score is that of the tree."""
+        found = inference.minimum_risk(self._lists(), **self._family.options)
+        return self._drawn([[best] for best in found], None)
+
+    def _lists(self) -> list[Array]:
+        return self._family.split(self._exact)
+
+    def _drawn(self, found: list[list[inference.Best]], k: int | None) -> Drawn:
+        nodes, count = self._exact.shape[1], k or 1
+        heads = np.full((len(found), count, nodes), -1, dtype=np.int64)
+        labels = heads.copy()
+        for i, trees in enumerate(found):
+            for j, best in enumerate(trees):
+                heads[i, j, : len(best.heads)] = best.heads
+                if best.labels is not None:
+                    labels[i, j, : len(best.labels)] = best.labels
+        given = torch.tensor([len(trees) for trees in found])[:, None] > torch.arange(count)
+        shape = (*self.batch_shape, nodes) if k is None else (*self.batch_shape, count, nodes)
+        device = self._exact.device
+        all_heads = torch.from_numpy(heads).to(device)
+        all_labels = torch.from_numpy(labels).to(device) if self.labelled else None
+        scores = torch.where(given.to(device), self._scores_of(all_heads, all_labels), -torch.inf)
+        return Drawn(
+            all_heads.reshape(shape),
+            scores.reshape(shape[:-1]).to(self._dtype),
+            None if all_labels is None else all_labels.reshape(shape),
+        )
+
+    def _scores_of(self, heads: Tensor, labels: Tensor | None) -> Tensor:
+        """Of (B, k, n+1) trees, differentiable."""
+        own = torch.gather(self._exact, 1, _indices(heads, self._exact))
+        if labels is not None:
+            own = torch.gather(own, 3, labels.clamp(min=0)[..., None])[..., 0]
+        return torch.where(heads >= 0, own, 0.0).sum(dim=-1)
+
+    def _native_best(self) -> NDArray[np.int64]:
+        heads = np.full(self._arcs.shape[:2], -1, dtype=np.int64)
+        found = inference.argmax(self._family.split(self._arcs), **self._family.options)
+        for row, best in zip(heads, found, strict=True):
+            row[: len(best.heads)] = best.heads
+        return heads
+
+    def _relative(self, heads: Tensor) -> tuple[Tensor, Tensor]:
+        """Arc scores less those of each word's own arc in a tree, and these, (B, n+1); 0 for -inf."""
+        own = torch.gather(self._arcs, 1, heads[:, None, :])[:, 0]
+        shift = torch.where(own > -torch.inf, own, 0.0)
+        return torch.where(self._allowed, self._arcs - shift[:, None, :], -torch.inf), own
+
+    def _log_label_shares(self, heads: Tensor, labels: Tensor, inside: Tensor) -> Tensor:
+        """Sum over words of log P(label | arc)."""
+        of_arcs = torch.gather(self._exact, 1, _indices(heads[:, None], self._exact))[:, 0]
+        chosen = torch.gather(of_arcs, 2, labels[..., None])[..., 0]
+        sums = torch.gather(self._arcs, 1, heads[:, None, :])[:, 0]
+        known = inside & (sums > -torch.inf)
+        return torch.where(known, chosen - torch.where(known, sums, 0.0), 0.0).sum(dim=1)
+
+    def _whole(self, given: Any, name: str) -> Tensor:
+        tensor = torch.as_tensor(given, device=self._exact.device)
+        expected = (*self.batch_shape, self._exact.shape[1])
+        if tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool:
+            raise InputError(f"{name}: expected whole numbers, got {tensor.dtype}")
+        if tuple(tensor.shape) != expected:
+            raise InputError(f"{name}: expected shape {expected}, got {tuple(tensor.shape)}")
+        return tensor.reshape(-1, expected[-1]).to(torch.int64)
+
+    def _in_family(self, heads: Tensor) -> list[bool]:
+        """Whether each is a tree of the family; heads lie within the sentences."""
+        trees, roots = _core.Trees.__members__, _core.Roots.__members__
+        family = (trees[self._family.trees], roots[self._family.roots])
+        rows = zip(heads.tolist(), self._family.nodes, strict=True)
+        return [_core.in_family(row[:m], *family) for row, m in rows]
+
+
+def _indices(heads: Tensor, scores: Tensor) -> Tensor:
+    """(B, k, n+1) heads as what `gather` takes along the heads of (B, n+1, n+1[, labels]) scores."""
+    index = heads.clamp(min=0)
+    return index if scores.ndim == 3 else index[..., None].expand(*index.shape, scores.shape[-1])
+
+
+def _usable(nodes: list[int], most: int) -> Tensor:
+    """(B, most, most): which arcs lie within a sentence, do not enter the root and are no loops."""
+    places = torch.arange(most)
+    inside = places < torch.tensor(nodes, dtype=torch.int64)[:, None]
+    return inside[:, :, None] & (inside & (places > 0))[:, None, :] & (places[:, None] != places)
+
+
+def _lengths(lengths: Any, mask: Tensor | None, batch: tuple[int, ...], most: int) -> NDArray[np.int64]:
+    """The number of words of each sentence."""
+    if lengths is not None and mask is not None:
+        raise InputError("lengths, mask: expected one of them, got both")
+    if mask is not None:
+        known = torch.as_tensor(mask).cpu()
+        if tuple(known.shape) != (*batch, most) or known.dtype != torch.bool:
+            got = f"{known.dtype} {tuple(known.shape)}"
+            raise InputError(f"mask: expected truth values of shape {(*batch, most)}, got {got}")
+        if bool((known[..., 1:] & ~known[..., :-1]).any()):
+            raise InputError("mask: expected the words of a sentence first and padding after them, got a gap")
+        return np.asarray(known.sum(dim=-1).numpy(), dtype=np.int64)
+    if lengths is None:
+        return np.full(batch, most, dtype=np.int64)
+    counts = torch.as_tensor(lengths).cpu()
+    if tuple(counts.shape) != batch or counts.is_floating_point() or counts.dtype == torch.bool:
+        raise InputError(
+            f"lengths: expected whole numbers of shape {batch}, got {counts.dtype} {tuple(counts.shape)}"
+        )
+    if bool(((counts < 0) | (counts > most)).any()):
+        raise InputError(
+            f"lengths: expected 0 to {most} words, got {counts.min().item()} to {counts.max().item()}"
+        )
+    return counts.numpy().astype(np.int64)

@@ -1,0 +1,87 @@
+"""One stage of training: a learner on a problem, judged on dev after each epoch, its best weights kept.
+
+A parser is trained in stages (labels, pruner, tree). Each knows how to judge weights; the best epoch's are
+kept, and training stops when they have not been beaten for `patience` epochs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.interfaces import Learner, Problem, Progress, StopTraining
+from arbora.problems import watch
+from arbora.progress import EpochReport, Observer, Scores
+
+Floats: TypeAlias = NDArray[np.float32]
+Which: TypeAlias = Literal["averaged", "last"]
+
+
+@dataclass(slots=True)
+class Best:
+    """The best weights so far, with what is needed to go on judging."""
+
+    weights: Floats | None = None
+    score: float = -np.inf
+    epoch: int = 0
+    reports: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A learner on a problem, and how its weights are judged."""
+
+    name: str
+    learner: Learner
+    problem: Problem
+    judge: Callable[[Floats], Scores] | None
+    """Scores of weights on dev, the one that decides first; None: the last epoch is the best."""
+    patience: int
+    """Epochs without a better score after which to stop; 0: never."""
+    which: Which = "averaged"
+
+    def run(
+        self,
+        observer: Observer,
+        keep: Callable[[Progress, Best], None],
+        resume: tuple[Mapping[str, NDArray[Any]], Best] | None = None,
+    ) -> tuple[Best, bool]:
+        """Train, `keep` after each epoch; returns the best epoch, and whether Ctrl-C ended training."""
+        state, best = resume if resume is not None else (None, Best())
+        epochs = int(self.learner.settings()["epochs"])
+        observer.stage_begins(
+            self.name, len(self.problem), epochs, best.reports[-1]["epoch"] if best.reports else 0
+        )
+
+        def after(progress: Progress) -> None:
+            self._judge(progress, best, observer)
+            keep(progress, best)
+            if self._is_enough(best):
+                raise StopTraining
+
+        if self._is_enough(best):  # it had stopped, and only what comes after was interrupted
+            return best, False
+        watched = watch(self.problem, observer.asked)
+        learned = self.learner.fit(watched, callbacks=[after], resume=state)
+        return best, learned.stopped == "interrupted"
+
+    def _is_enough(self, best: Best) -> bool:
+        """Whether the score on dev has not risen for too long."""
+        if not self.patience or self.judge is None or not best.reports:
+            return False
+        return bool(best.reports[-1]["epoch"] - best.epoch >= self.patience)
+
+    def _judge(self, progress: Progress, best: Best, observer: Observer) -> None:
+        weights = progress.averaged() if self.which == "averaged" else progress.last()
+        scores = self.judge(weights) if self.judge is not None else {}
+        decides = next(iter(scores.values()), float(progress.epoch.number))
+        better = decides > best.score
+        if better:
+            best.weights, best.score, best.epoch = weights, decides, progress.epoch.number
+        report = EpochReport(self.name, progress.epoch, scores, better)
+        best.reports.append(report.to_json())
+        observer.epoch_ends(report)

@@ -1,0 +1,308 @@
+"""What all parsers share: they are given words and find trees, and say how sure these are.
+
+How a kind of parser finds them is up to it: `encode`, `trees_of`, `judging` and `distribution`.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.data.columns import Columns
+from arbora.data.encode import Names
+from arbora.data.files import Source, open_output
+from arbora.data.sentence import Sentence
+from arbora.data.tree import Tree
+from arbora.data.treebank import ColumnReader, FormatOrAuto
+from arbora.errors import InputError, require_threads
+from arbora.inference.distribution import TreeDistribution
+from arbora.interfaces import Roots, Trees
+from arbora.parsing.inputs import as_sentence, columns_of_input, several
+from arbora.parsing.parsed import (
+    Parsed,
+    check_count,
+    check_decode,
+    keep_labels,
+    make_parsed,
+    with_kept_labels,
+)
+from arbora.search.request import Decode, Judge, Judgement, Question, Temperatures
+from arbora.settings import from_dict
+from arbora.storage.model_file import write_model
+from arbora.storage.pickling import Reloaded
+
+Ints: TypeAlias = NDArray[np.int32]
+
+
+class Shape(Protocol):
+    """Which trees a parser gives."""
+
+    @property
+    def trees(self) -> Trees:
+        """Whether arcs may cross."""
+
+    @property
+    def roots(self) -> Roots:
+        """Whether exactly one word hangs on node 0."""
+
+    @property
+    def order(self) -> int:
+        """How large the parts are that trees are scored by."""
+
+
+class Prepared(Protocol):
+    """Sentences as a parser sees them."""
+
+    def set_heads(self, heads: Ints) -> None:
+        """Replace the heads that they came with: of all words, -1 for none."""
+
+
+P = TypeVar("P", bound=Prepared)
+
+
+class TreeParser(Reloaded, Generic[P]):
+    """Trees for tagged words; immutable, may be used from several threads, and sent to other processes."""
+
+    names: Names
+    about: dict[str, Any]
+
+    @property
+    @abstractmethod
+    def shape(self) -> Shape:
+        """Which trees it gives."""
+
+    @property
+    @abstractmethod
+    def gives_labels(self) -> bool:
+        """Whether it learned labels, and says how sure they are."""
+
+    @property
+    def plain_labels(self) -> tuple[str, ...]:
+        """The labels that trees may have."""
+        return self.names.labels
+
+    @abstractmethod
+    def encode(self, sentences: Columns, *, threads: int = 1) -> P:
+        """Sentences as this parser sees them."""
+
+    @abstractmethod
+    def trees_of(self, sentences: P, *, keep_heads: bool = False, threads: int = 1) -> tuple[Ints, Ints]:
+        """`trees` for sentences that are encoded already, by `encode`."""
+
+    @abstractmethod
+    def judging(self, sentences: Columns | P, question: Question) -> Judge:
+        """`judge` for several temperatures: what does not depend on these is computed once."""
+
+    @abstractmethod
+    def distribution(self, sentence: Sentence | Sequence[str]) -> TreeDistribution:
+        """The distribution over a sentence's trees, labels summed out; of first-order parsers."""
+
+    @abstractmethod
+    def rounded(self) -> TreeParser[P]:
+        """The parser that a file saved with `quantized` holds: to judge what is lost before saving."""
+
+    @abstractmethod
+    def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Tensors and metadata for a model file."""
+
+    # Parsing
+
+    def trees(
+        self,
+        sentences: Columns | P,
+        *,
+        decode: Decode = "argmax",
+        keep_heads: bool = False,
+        threads: int = 1,
+    ) -> tuple[Ints, Ints]:
+        """Heads and labels of all words of a treebank in one native call, shape (W,) each.
+
+        Labels are places in `names.labels`, -1 where the parser has none. `keep_heads`: see `parse`, but
+        labels are the parser's own. With a pruner that keeps k heads: O(n² + n k²) scores per sentence;
+        without, O(n²) first order and O(n³) second.
+        """
+        check_decode(decode)
+        if decode == "argmax":
+            encoded = self._as_encoded(sentences, threads)
+            return self.trees_of(encoded, keep_heads=keep_heads, threads=threads)
+        # Nobody asks for probabilities: one pass with sums over trees is enough.
+        at_risk = self.temperatures.at_risk
+        found = self.judge(
+            sentences, decode=decode, temperatures=at_risk, keep_heads=keep_heads, threads=threads
+        )
+        return found.heads, found.labels
+
+    @overload
+    def parse(
+        self,
+        sentences: Iterable[Sentence | Sequence[str]],
+        *,
+        decode: Decode = "argmax",
+        probabilities: Literal[False] = False,
+        keep_heads: bool = False,
+        threads: int = 1,
+    ) -> list[Sentence]: ...
+    @overload
+    def parse(
+        self,
+        sentences: Iterable[Sentence | Sequence[str]],
+        *,
+        decode: Decode = "argmax",
+        probabilities: Literal[True],
+        keep_heads: bool = False,
+        threads: int = 1,
+    ) -> list[Parsed]: ...
+    def parse(
+        self,
+        sentences: Iterable[Sentence | Sequence[str]],
+        *,
+        decode: Decode = "argmax",
+        probabilities: bool = False,
+        keep_heads: bool = False,
+        threads: int = 1,
+    ) -> list[Sentence] | list[Parsed]:
+        """Sentences with their trees; a sentence may be a plain list of words, too, though tags help much.
+
+        `probabilities`: each as a `Parsed`, which knows how sure its heads, labels and tree are.
+        `decode`: the tree with the best score, or the one with the most expected correct heads.
+        `keep_heads`: heads that a sentence has are kept, with their labels; the best tree that agrees with
+        them is found, and its probabilities are given them. NoTreeError where no tree of this parser does.
+        A `Parsed` does not remember which heads were given: its next-best trees are `Parser.kbest`'s.
+        """
+        check_decode(decode)
+        given = [as_sentence(sentence) for sentence in several(sentences)]
+        if not given:
+            return []
+        encoded = self._encoded(given, keep_heads, threads)
+        if probabilities:
+            found = self.judge(encoded, decode=decode, keep_heads=keep_heads, threads=threads)
+            parsed = [tree for (tree,) in make_parsed(given, found, self.names.labels, self)]
+            return list(map(keep_labels, parsed, given)) if keep_heads else parsed
+        heads, labels = self.trees(encoded, decode=decode, keep_heads=keep_heads, threads=threads)
+        trees, at = [], 0
+        for sentence in given:
+            end = at + len(sentence)
+            tree = sentence.with_tree(self._tree(heads[at:end], labels[at:end]))
+            trees.append(with_kept_labels(tree, sentence) if keep_heads else tree)
+            at = end
+        return trees
+
+    def _as_encoded(self, sentences: Columns | P, threads: int) -> P:
+        require_threads(threads)
+        return self.encode(sentences, threads=threads) if isinstance(sentences, Columns) else sentences
+
+    def _encoded(self, sentences: Sequence[Sentence], keep_heads: bool, threads: int = 1) -> P:
+        """The sentences without their trees, or with the heads that they have."""
+        encoded = self._as_encoded(columns_of_input(sentences), threads)
+        if keep_heads:
+            encoded.set_heads(np.array([head for s in sentences for head in s.heads], dtype=np.int32))
+        return encoded
+
+    def _tree(self, heads: Ints, labels: Ints) -> Tree:
+        names = [self.names.labels[label] if label >= 0 else "_" for label in labels.tolist()]
+        return Tree.from_heads(heads.tolist(), labels=names)
+
+    def parse_file(
+        self,
+        source: Source,
+        target: Source,
+        *,
+        format: FormatOrAuto = "auto",  # noqa: A002
+        lenient: bool = False,
+        threads: int = 1,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ColumnReader:
+        """Reads a treebank, writes it with trees: HEAD and DEPREL change, every other byte stays.
+
+        Streams in pieces of about a megabyte, in order; `progress` is told sentences and words so far.
+        """
+        reader = ColumnReader(source, format=format, lenient=lenient)
+        sentences = words = 0
+        with open_output(target) as stream:
+            for columns in reader:
+                heads, labels = self.trees(columns, threads=threads)
+                stream.write(columns.to_bytes_with(heads, labels, self.names.labels))
+                sentences, words = sentences + len(columns), words + columns.words
+                if progress is not None:
+                    progress(sentences, words)
+        return reader
+
+    # Probabilities
+
+    @property
+    def temperatures(self) -> Temperatures:
+        """What scores are divided by before they become probabilities: 1 where nothing was fitted."""
+        return read_temperatures(self.about)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the temperatures were fitted on a dev set."""
+        return "temperature" in self.about
+
+    def judge(
+        self,
+        sentences: Columns | P,
+        *,
+        decode: Decode | Literal["given"] = "argmax",
+        k: int = 0,
+        temperatures: Temperatures | None = None,
+        arc_table: bool = False,
+        label_table: bool = False,
+        keep_heads: bool = False,
+        threads: int = 1,
+    ) -> Judgement:
+        """Trees and probabilities of all words of a treebank in one native call, as arrays.
+
+        `decode="given"` takes the trees that the sentences have; `k` > 0 the k most probable ones. The tables
+        hold the probabilities of all arcs, (n+1)² per sentence, and of all labels, (W, labels). First order
+        takes O(n³) per sentence, second order with a pruner that keeps k heads O(n² k²).
+
+        Where marks in labels tell of crossing arcs, P(head) and P(tree) are those of lifted trees, P(label)
+        that of the label with any mark. Of k trees some may become the same with words put back; all stay.
+        """
+        question = Question(
+            decode=decode,
+            k=k,
+            arc_table=arc_table,
+            label_table=label_table,
+            keep_heads=keep_heads,
+            threads=threads,
+        )
+        t = self.temperatures if temperatures is None else temperatures
+        return self.judging(sentences, question)(t)
+
+    def kbest(self, sentence: Sentence | Sequence[str], k: int, *, keep_heads: bool = False) -> list[Parsed]:
+        """The k most probable trees (1 <= k <= 1000), best first; all of them where fewer exist.
+
+        The first is what `parse` gives: of parsers that search with a beam, even where others are more
+        probable. `keep_heads`: of those trees that have the heads that the sentence has, see `parse`.
+        Not for second-order parsers of crossing trees, whose best trees are not known: InputError.
+        """
+        check_count(k)
+        given = as_sentence(sentence)
+        found = self.judge(self._encoded([given], keep_heads), k=int(k), keep_heads=keep_heads)
+        trees = next(make_parsed([given], found, self.names.labels, self))
+        return [keep_labels(tree, given) for tree in trees] if keep_heads else trees
+
+    # The model file
+
+    def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
+        """Write the model file; `quantized` stores weights in one byte each, at a small loss of accuracy."""
+        write_model(path, *self.to_parts(quantized=quantized))
+
+
+def read_temperatures(about: dict[str, Any]) -> Temperatures:
+    """What a model has, or the defaults: models of earlier versions have none."""
+    found = about.get("temperature", {})
+    if not isinstance(found, dict):
+        raise InputError(f"temperature: expected a table, got {found!r}")
+    return from_dict(Temperatures, found)
+
+
+AnyParser: TypeAlias = TreeParser[Any]
+"""Whatever finds trees."""

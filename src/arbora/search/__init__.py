@@ -1,0 +1,1 @@
+"""How a parser finds trees: one file per kind of search."""

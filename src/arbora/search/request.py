@@ -1,0 +1,91 @@
+"""What a parser is asked besides the sentences, when it is to say how sure it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._core import GraphConfidence
+from arbora.errors import InputError
+
+Decode: TypeAlias = Literal["argmax", "minimum-risk"]
+"""argmax: the tree with the best score; minimum-risk: the one with the most expected correct heads."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Trees of sentences and how sure they are, all in a row; NaN for what is not known.
+
+    Per sentence, per tree (of which a sentence has `counts`), or per word of every tree.
+    """
+
+    counts: NDArray[np.int64]
+    entropies: NDArray[np.float64]
+    """Of the distribution over a sentence's trees, in nats."""
+    log_probabilities: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    """Per tree, divided by the temperature."""
+    heads: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    head_probabilities: NDArray[np.float64]
+    label_probabilities: NDArray[np.float64]
+    head_entropies: NDArray[np.float64]
+    known_head_probabilities: NDArray[np.float64]
+    """Of the head that a sentence came with, given what the parser chose elsewhere."""
+    known_label_probabilities: NDArray[np.float64]
+    arc_table: NDArray[np.float64]
+    """(n+1)² [head, dep] per sentence, where asked for."""
+    label_table: NDArray[np.float64]
+    """[word, label], where asked for; rows of zeros where there is no telling."""
+
+    @classmethod
+    def of(cls, found: GraphConfidence) -> Judgement:
+        """What the core found."""
+        return cls(**{each.name: getattr(found, each.name) for each in fields(cls)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Temperatures:
+    """What scores are divided by before they become probabilities; see `arbora.parsing.calibration`."""
+
+    trees: float = 1.0
+    labels: float = 1.0
+    missed: float = 0.0
+    """The share of words whose right head is none of those considered; P(head) and P(tree) are smaller
+    by it."""
+    risk: float = 0.5
+    """Minimum-risk decoding takes P(head) at this share of the temperature of trees: below 1, because what
+    foretells best how often a parser errs is too flat to choose between trees (see docs/confidence.md)."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("trees", self.trees), ("labels", self.labels), ("risk", self.risk)):
+            if not 0.0 < value < math.inf:
+                raise InputError(f"temperature of {name}: expected a finite number above 0, got {value!r}")
+        if not 0.0 <= self.missed < 1.0:
+            raise InputError(f"missed: expected a share from 0 to below 1, got {self.missed!r}")
+
+    @property
+    def at_risk(self) -> Temperatures:
+        """Those of the distribution that minimum-risk decoding looks at, as if it were the trees' own."""
+        return replace(self, trees=self.risk * self.trees, risk=1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What `judge` is asked besides the sentences; see `Parser.judge`."""
+
+    decode: Decode | Literal["given"] = "argmax"
+    k: int = 0
+    arc_table: bool = False
+    label_table: bool = False
+    keep_heads: bool = False
+    threads: int = 1
+
+
+Judge: TypeAlias = Callable[[Temperatures], Judgement]
+"""Probabilities at temperatures: what does not depend on these is computed once."""

@@ -1,0 +1,1 @@
+"""Files: models in safetensors containers, quantised weights, atomic writes, downloads of treebanks."""

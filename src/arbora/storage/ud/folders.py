@@ -1,0 +1,143 @@
+"""Treebanks on disk: one folder for all of them, and in it one for each."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from arbora.errors import DataError, InputError
+from arbora.storage.ud.manifest import Manifest, Origin, attribution, readme_metadata
+from arbora.storage.ud.names import FOLDER, PARTS, TREEBANK, Part, code_of, part_of
+
+VARIABLE = "ARBORA_DATA"
+
+
+def data_folder() -> Path:
+    """Where treebanks are: what ARBORA_DATA says, else a folder in the user's cache."""
+    if given := os.environ.get(VARIABLE):
+        return Path(given).expanduser()
+    return _cache(sys.platform, os.environ) / "arbora" / "treebanks"
+
+
+def _cache(platform: str, environment: Mapping[str, str]) -> Path:
+    if platform == "win32":
+        return Path(environment.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    given = Path(environment.get("XDG_CACHE_HOME") or "")
+    return given if given.is_absolute() else Path.home() / ".cache"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A treebank: a folder with files such as `da_ddt-ud-train.conllu` (or `.conll`) in it."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The name of the folder."""
+        return self.path.resolve().name
+
+    @cached_property
+    def parts(self) -> dict[Part, list[Path]]:
+        """The files of each part that is there, in the order of their names."""
+        files = sorted(path for path in self.path.iterdir() if path.is_file())
+        found = {part: [path for path in files if part_of(path.name) == part] for part in PARTS}
+        return {part: paths for part, paths in found.items() if paths}
+
+    def files(self, part: Part) -> list[Path]:
+        """The files of a part; DataError where it has none."""
+        if part not in self.parts:
+            there = ", ".join(self.parts) or "no parts at all"
+            raise DataError(
+                f"expected a part {part} (a file such as xx-ud-{part}.conllu), got {there}", source=self.name
+            )
+        return self.parts[part]
+
+    @cached_property
+    def code(self) -> str:
+        """What its files begin with: `da_ddt`."""
+        first = next(iter(self.parts.values()))[0]
+        return code_of(first.name) or self.name
+
+    @cached_property
+    def manifest(self) -> Manifest | None:
+        """What a download left here; None where the folder is from elsewhere."""
+        return Manifest.load(self.path)
+
+    @cached_property
+    def origin(self) -> Origin:
+        """Name, licence and attribution, from the download or else from a README that states them."""
+        if self.manifest is not None:
+            return self.manifest.origin
+        found: dict[str, str] = {}
+        for path in sorted(self.path.glob("README*")):
+            found |= readme_metadata(path) if path.is_file() else {}
+        licence = found.get("License") or found.get("Licence")
+        return Origin(self.name, licence, attribution(self.name, found.get("Contributors"), None))
+
+    @property
+    def size(self) -> int:
+        """Bytes of all parts."""
+        return sum(path.stat().st_size for paths in self.parts.values() for path in paths)
+
+
+def installed(data: Path | None = None) -> list[Folder]:
+    """All treebanks in the folder of treebanks, by name."""
+    data = data or data_folder()
+    if not data.is_dir():
+        return []
+    folders = [
+        Folder(path) for path in sorted(data.iterdir()) if FOLDER.fullmatch(path.name) and path.is_dir()
+    ]
+    return [folder for folder in folders if folder.parts]
+
+
+def find(name: str, data: Path | None = None) -> Folder:
+    """A treebank by the path of its folder, or by its name in the folder of treebanks; else InputError."""
+    found = find_if_there(name, data)
+    if found is None:
+        raise InputError(f"{name}: {advice(name, data) or 'no such treebank'}")
+    return found
+
+
+def find_if_there(name: str, data: Path | None = None) -> Folder | None:
+    """The same, or None."""
+    candidates = [Path(name)]
+    if FOLDER.fullmatch(name):
+        candidates.append((data or data_folder()) / name)
+    for path in candidates:
+        if path.is_dir() and (folder := Folder(path)).parts:
+            return folder
+    return None
+
+
+def find_part(name: str, data: Path | None = None) -> tuple[Folder, Part | None] | None:
+    """`UD_Danish-DDT` or `UD_Danish-DDT/test` as a treebank that is there and the part that is meant."""
+    if folder := find_if_there(name, data):
+        return folder, None
+    treebank, _, last = name.rpartition("/")
+    for part in PARTS:
+        if last == part and (folder := find_if_there(treebank, data)):
+            return folder, part
+    return None
+
+
+def advice(name: str, data: Path | None = None) -> str | None:
+    """What to do about a name that is no treebank here; None where it does not look like one."""
+    treebank = name.partition("/")[0]
+    data = data or data_folder()
+    known = [folder.name for folder in installed(data)]
+    near = difflib.get_close_matches(treebank, known, n=1, cutoff=0.8)
+    if near:
+        rest = name[len(treebank) :]
+        return f"no such treebank in {data}; did you mean {near[0]}{rest}?"
+    if TREEBANK.match(treebank):
+        return f"no such treebank in {data}; `arbora data get {treebank}` downloads it"
+    return None

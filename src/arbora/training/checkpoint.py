@@ -1,0 +1,104 @@
+"""Checkpoints of a training: after each epoch all that is needed to go on, to the same bytes.
+
+A checkpoint is a model file of kind `checkpoint`: the weights of finished stages, the best weights of the
+present one, and the learner's state. It names the configuration and the data by their checksums; a training
+with others is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.errors import ModelError
+from arbora.interfaces import Progress
+from arbora.learners.stage import Best
+from arbora.storage.model_file import read_model, write_model
+
+KIND = "checkpoint"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a checkpoint holds."""
+
+    stage: str
+    finished: dict[str, tuple[NDArray[Any], list[dict[str, Any]]]]
+    """What the stages before this one found, weights or a guide's trees, and their epochs."""
+    state: Mapping[str, NDArray[Any]]
+    best: Best
+
+
+class Checkpoint:
+    """A file that is written after each epoch; without a path, none is."""
+
+    def __init__(self, path: str | os.PathLike[str] | None, training: Mapping[str, Any]) -> None:
+        """`training`: what must be equal for a checkpoint to fit, as JSON can hold it."""
+        self.path = None if path is None else Path(path)
+        self._training = dict(training)
+        self._finished: dict[str, tuple[NDArray[Any], list[dict[str, Any]]]] = {}
+
+    def finish(self, stage: str, found: NDArray[Any], reports: list[dict[str, Any]]) -> None:
+        """Remember a finished stage for the checkpoints to come."""
+        self._finished[stage] = (found, reports)
+
+    def save(self, stage: str, progress: Progress, best: Best) -> None:
+        """Replace the file."""
+        if self.path is None or best.weights is None:
+            return
+        tensors: dict[str, NDArray[Any]] = {f"finished.{name}": w for name, (w, _) in self._finished.items()}
+        tensors["best"] = best.weights
+        state = progress.state()
+        flags = [name for name, array in state.items() if array.dtype == np.bool_]
+        tensors.update({f"state.{k}": v.astype(np.uint8) if k in flags else v for k, v in state.items()})
+        metadata = {
+            "kind": KIND,
+            "training": self._training,
+            "stage": stage,
+            "finished": [[name, reports] for name, (_, reports) in self._finished.items()],
+            "best": {"score": best.score, "epoch": best.epoch, "reports": best.reports},
+            "flags": flags,
+        }
+        write_model(self.path, tensors, metadata)
+
+    def load(self) -> Saved:
+        """What the file holds; ModelError where it is of another training."""
+        assert self.path is not None
+        file = read_model(self.path, verify=True)
+        file.require_kind(KIND, "a checkpoint of a training")
+        theirs = file.entry("training", dict)
+        changed = "; ".join(_changes(theirs, self._training))
+        if changed:
+            raise ModelError(
+                f"the checkpoint is of another training: {changed}; go on with what it was begun with, "
+                "or begin anew without --resume",
+                source=file.source,
+            )
+        best, flags = file.entry("best", dict), file.entry("flags", list)
+        for name, reports in file.entry("finished", list):
+            self._finished[name] = (np.array(file.tensors[f"finished.{name}"]), reports)
+        state = {
+            name.removeprefix("state."): np.array(array, dtype=np.bool_ if name[6:] in flags else array.dtype)
+            for name, array in file.tensors.items()
+            if name.startswith("state.")
+        }
+        kept = Best(np.array(file.tensors["best"]), best["score"], best["epoch"], best["reports"])
+        return Saved(file.entry("stage", str), dict(self._finished), state, kept)
+
+
+def _changes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Iterator[str]:
+    """What differs, by name; of what is no table, and of the data, that it does."""
+    for name in sorted({*theirs, *ours}):
+        then, now = theirs.get(name), ours.get(name)
+        if isinstance(then, Mapping) and isinstance(now, Mapping):
+            yield from _changes(then, now)
+        elif then != now:
+            yield (
+                "the treebanks have changed" if name == "data" else f"{name} was {then!r}, now it is {now!r}"
+            )

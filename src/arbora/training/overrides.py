@@ -1,0 +1,80 @@
+"""Settings of a training given as text: parameters of the learner and fields of TrainConfig, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from arbora.errors import InputError, unknown
+from arbora.registry import learners
+from arbora.settings import merge, to_dict
+from arbora.training.config import TrainConfig
+
+
+def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p") -> TrainConfig:
+    """A copy with other values, e.g. `{"C": "0.1", "order": "1", "pruner_settings.keep": "4"}`.
+
+    A name is a parameter of the learner, or a field of TrainConfig; `seed` is the latter. InputError for a
+    name that is neither, and for a value that does not fit; `option` is what messages put before NAME=VALUE.
+    """
+    named = {name.removeprefix("parameters."): text for name, text in given.items()}
+    if "learner" in named:
+        config = with_learner(config, named["learner"])
+    factory: Any = learners.factory(config.learner_name)
+    parameters = [parameter.name for parameter in factory.parameters() if parameter.name != "seed"]
+    fields = {name: text for name, text in named.items() if name not in parameters}
+    known = [*parameters, *_field_names(config)]
+    for name, text in fields.items():
+        if name not in known and name not in {other.rpartition(".")[2] for other in known}:
+            which = f"{option} {name}={text}: with the learner {config.learner_name}"
+            raise InputError(f"{which}: {unknown('setting', name, known)}")
+    config = merge(config, fields, option=option)
+    try:
+        values = factory.parse({name: text for name, text in named.items() if name in parameters})
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None
+    kept = {
+        name: value for name, value in config.parameters.items() if name != "seed" or "seed" not in fields
+    }
+    return replace(config, parameters={**kept, **values})
+
+
+def with_learner(config: TrainConfig, name: str) -> TrainConfig:
+    """A copy with this learner; it keeps the parameters that both have, such as the number of epochs."""
+    lost = lost_parameters(config, name)
+    kept = {each: value for each, value in config.parameters.items() if each not in lost}
+    return config if name == config.learner else replace(config, learner=name, parameters=kept)
+
+
+def lost_parameters(config: TrainConfig, name: str) -> list[str]:
+    """Parameters of a configuration that another learner does not have."""
+    if name in (config.learner, config.learner_name):
+        return []
+    factory: Any = learners.factory(name)
+    known = {parameter.name for parameter in factory.parameters()}
+    return [each for each in config.parameters if each not in known]
+
+
+def say_lost(config: TrainConfig, name: str) -> str:
+    """What to tell about them; nothing where there are none. The seed is a setting of its own, too."""
+    lost = [each for each in lost_parameters(config, name) if each != "seed"]
+    return (
+        f"{name} has no parameter {', '.join(lost)}: what is set for {config.learner_name} is left out"
+        if lost
+        else ""
+    )
+
+
+def _field_names(config: TrainConfig) -> list[str]:
+    return [*_flat_names(to_dict(config))]
+
+
+def _flat_names(values: Mapping[str, Any]) -> Iterator[str]:
+    """Names of settings, in tables with the names of those before them; learners' tables are their own."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            if name != "parameters":
+                yield from (f"{name}.{inner}" for inner in _flat_names(value))
+        else:
+            yield name

@@ -1,0 +1,202 @@
+"""A parser's guide: another parser, whose trees it looks at [nivre-2008].
+
+While a guided parser learns, it must see trees as good as those that it will meet. So every part of the
+treebank gets the trees of a parser that was trained, with the guide's own configuration, on the other parts
+(jackknifing). Afterwards, and on dev, the guide itself parses: it has seen neither. A guide that learned
+without a treebank has seen no tree at all, so it parses everything itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._core import Encoded
+from arbora.data.columns import Columns
+from arbora.data.encode import Names, numbers_of
+from arbora.errors import InputError
+from arbora.parsing._tree_parser import AnyParser
+from arbora.parsing.parser import Parser, read_parser
+from arbora.progress import EpochReport, Observer, Scores
+from arbora.settings import from_dict
+from arbora.storage.bundled import find_model
+from arbora.storage.model_file import read_model
+from arbora.training.config import TrainConfig, learns_from_parts
+from arbora.training.jackknife import fold_sentences, other_sentences, words_of
+
+Ints: TypeAlias = NDArray[np.int32]
+Learn: TypeAlias = Callable[[Columns, TrainConfig, Observer], Parser]
+"""Trains a parser on a part of a treebank."""
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A guide, and how to train others like it."""
+
+    parser: AnyParser
+    config: TrainConfig | None
+    """None: it learned without a treebank."""
+    checksum: str
+    """Of its file: a training that goes on must have the same guide."""
+
+    @classmethod
+    def load(cls, path: str) -> Guide:
+        """The parser of a model file; InputError where it cannot be a guide."""
+        file = read_model(find_model(path), verify=True)
+        parser = read_parser(file.part("parser") if "parts" in file.metadata else file)
+        if not isinstance(parser, Parser):
+            return cls(parser, None, file.checksum or "")
+        if parser.guide is not None:
+            raise InputError(
+                f"stack: expected a parser that was trained alone, got {path}, which has a guide itself; "
+                "stack on that guide, or on another parser"
+            )
+        return cls(parser, _config_of(parser, path), file.checksum or "")
+
+    def check_treebank(self, columns: Columns) -> None:
+        """InputError where others like the guide cannot be trained on parts of a treebank."""
+        if self.config is None:
+            return
+        if len(columns) < 2:
+            raise InputError(
+                f"stack: expected at least 2 sentences to train on, so that each gets the trees of a parser "
+                f"that has not seen it, got {len(columns)}"
+            )
+        if np.any(columns.heads < 0) and not learns_from_parts(self.config):
+            raise InputError(
+                f"stack: the guide's learner, {self.config.learner}, needs the heads of all words, and some "
+                "are unknown here; choose a guide trained with adagrad or log_linear"
+            )
+
+    def names(self, columns: Columns) -> tuple[str, ...]:
+        """The labels that it or others like it may give."""
+        return tuple(dict.fromkeys((*self.parser.names.labels, *Names.of(columns).labels)))
+
+    def jackknifed(
+        self,
+        columns: Columns,
+        names: tuple[str, ...],
+        learn: Learn,
+        *,
+        folds: int,
+        threads: int,
+        observer: Observer,
+    ) -> GuideTrees:
+        """Trees of a treebank, each part's by a parser that was trained on the others."""
+        if self.config is None:
+            return GuideTrees.of(self.parser, columns, names, threads)
+        heads, labels = np.zeros((2, columns.words), np.int32)
+        folds = min(folds, len(columns))
+        for number, held in enumerate(fold_sentences(columns, folds), start=1):
+            rest = columns.select(other_sentences(columns, held))
+            which = f"guide, fold {number} of {folds}"
+            parser = learn(rest, self.config, Prefixed(observer, which))
+            found = GuideTrees.of(parser, columns.select(held), names, threads)
+            words = words_of(columns, held)
+            heads[words], labels[words] = found.heads, found.labels
+        return GuideTrees(heads, labels, names)
+
+
+def _config_of(parser: Parser, path: str) -> TrainConfig:
+    """The configuration that a parser was trained with, for as many epochs as it has learned."""
+    given = parser.about.get("config")
+    if not isinstance(given, dict):
+        raise InputError(f"stack: {path} does not say how it was trained, so that it can be done again")
+    config = from_dict(TrainConfig, _with_effect(given), source=f"stack: {path}")
+    # With dev, the guide chose its epoch and its trees; parts of the treebank are trained without one.
+    parameters: dict[str, Any] = dict(config.parameters)
+    kept = [r["epoch"] for r in _reports(parser) if r["stage"] == "tree" and r["best"]]
+    if kept and "epochs" in parameters:
+        parameters["epochs"] = max(kept)
+    if config.decode != "same":
+        config = replace(config, decode="projective" if parser.settings.trees == "projective" else "same")
+    return replace(config, parameters=parameters)
+
+
+def _with_effect(given: dict[str, Any]) -> dict[str, Any]:
+    """Without settings that do nothing: models of earlier versions say what these were decided to be."""
+    found = dict(given)
+    if found.get("parser") == "transition":
+        found.pop("pruner_settings", None)
+    search = found.get("transition")
+    if isinstance(search, dict) and search.get("beam") != 1:
+        found["transition"] = {name: value for name, value in search.items() if name != "oracle"}
+    return found
+
+
+def _reports(parser: Parser) -> list[dict[str, Any]]:
+    """Of epochs, as far as the file says something sensible."""
+    found = parser.about.get("epochs")
+    reports = found if isinstance(found, list) else []
+    return [
+        r
+        for r in reports
+        if isinstance(r, dict) and {"stage", "epoch", "best"} <= r.keys() and isinstance(r["epoch"], int)
+    ]
+
+
+@dataclass(frozen=True)
+class GuideTrees:
+    """What a guide says of all words of a treebank: heads and labels, shape (W,) each."""
+
+    heads: Ints
+    labels: Ints
+    names: tuple[str, ...]
+    """Labels are places in these; -1: none."""
+
+    @classmethod
+    def of(cls, parser: AnyParser, columns: Columns, names: tuple[str, ...], threads: int = 1) -> GuideTrees:
+        """The trees of a parser, its labels by other numbers."""
+        heads, labels = parser.trees(columns, threads=threads)
+        numbers = np.append(numbers_of(parser.names.labels, names), np.int32(-1))
+        return cls(heads, numbers[labels].astype(np.int32), names)
+
+    @classmethod
+    def from_array(cls, array: NDArray[Any], names: tuple[str, ...]) -> GuideTrees:
+        """The inverse of `to_array`."""
+        heads, labels = np.ascontiguousarray(array, np.int32)
+        return cls(heads, labels, names)
+
+    def to_array(self) -> Ints:
+        """Heads and labels, shape (2, W)."""
+        return np.stack([self.heads, self.labels])
+
+    def put_into(self, sentences: Encoded) -> None:
+        """Beside the words of the same sentences."""
+        sentences.set_guide(self.heads, self.labels, self.names)
+
+    def scores(self, columns: Columns) -> Scores:
+        """LAS and UAS against a treebank's own trees, in percent of words with a head."""
+        known = columns.heads >= 0
+        right = (self.heads == columns.heads)[known]
+        label = numbers_of(columns.strings("deprel"), self.names)[columns.ids("deprel")]
+        same = right & (self.labels == label)[known]
+        return {"las": 100 * float(np.mean(same)), "uas": 100 * float(np.mean(right))}
+
+
+@dataclass(frozen=True)
+class Prefixed:
+    """Tells an observer of another training, whose stages have names of their own."""
+
+    observer: Observer
+    prefix: str
+
+    def stage_begins(self, stage: str, examples: int, epochs: int, done: int) -> None:
+        """As `Observer`."""
+        self.observer.stage_begins(f"{self.prefix}: {stage}", examples, epochs, done)
+
+    def asked(self, examples: int) -> None:
+        """As `Observer`."""
+        self.observer.asked(examples)
+
+    def epoch_ends(self, report: EpochReport) -> None:
+        """As `Observer`."""
+        self.observer.epoch_ends(replace(report, stage=f"{self.prefix}: {report.stage}"))
+
+    def note(self, text: str) -> None:
+        """As `Observer`."""
+        self.observer.note(f"{self.prefix}: {text}")

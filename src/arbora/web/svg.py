@@ -1,0 +1,394 @@
+"""Trees as SVG: words on a line, tags below them, labelled arcs above, fit for a page of print or the web.
+
+A picture is a pure function of its sentence: no font is asked, nothing is random, the same tree gives the
+same bytes. Everything in it is escaped: a word `<script>` is text. An arc's line leaves room for its label,
+so there is no background to match: pictures are as good on dark pages as on light ones. Every colour
+stands in an attribute, for programs that know no style sheets, and in CSS, which follows the
+reader's scheme. `arcs.py` says where things stand, `writing.py` how wide text is and which way it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, get_args
+
+from arbora.data.sentence import NO_HEAD, Sentence
+from arbora.data.tree import subtree_masks, words_between
+from arbora.errors import InputError
+from arbora.web import THRESHOLD
+from arbora.web.arcs import EDGE, Placed, PlacedRoot, Row
+from arbora.web.rows import break_rows
+from arbora.web.writing import Direction, clipped, direction_of, ems, safe_in_xml
+
+DirectionChoice: TypeAlias = Literal["auto", "ltr", "rtl"]
+
+WORD_SIZE, TAG_SIZE, LABEL_SIZE, CAPTION_SIZE = 16.0, 10.0, 11.5, 12.0
+LEVEL, FIRST_LEVEL = 22.0, 26.0
+CORNER = 11.0
+ASCENT, DESCENT = 15.0, 5.0
+TAG_LINE = 15.0
+ARROW_LENGTH, ARROW_WIDTH = 6.0, 6.4
+MARGIN, ROW_GAP, PICTURE_GAP = 8.0, 16.0, 30.0
+BEZIER = 0.5523  # of a cubic curve that is nearly a quarter of a circle
+LONGEST_WORD, LONGEST_LABEL, LONGEST_TITLE = 60, 40, 300
+INK, CROSSING = "#1b1f24", "#b3400a"
+FONTS = "'Helvetica Neue', Helvetica, Arial, 'Noto Sans', 'Liberation Sans', sans-serif"
+STYLE = (
+    ".arbora-tree{color-scheme:light dark;color:var(--arbora-ink,#1b1f24)}"
+    ".arbora-crossing{color:var(--arbora-crossing,#b3400a)}"
+    "@media(prefers-color-scheme:dark){"
+    ".arbora-tree{color:var(--arbora-ink,#e8eaed)}"
+    ".arbora-crossing{color:var(--arbora-crossing,#ffb083)}"
+    "}"
+)
+
+
+class WithProbabilities(Protocol):
+    """A sentence whose parser says how sure it is, such as `arbora.parsing.parsed.Parsed`."""
+
+    @property
+    def sentence(self) -> Sentence:
+        """The sentence with its tree."""
+
+    @property
+    def head_probabilities(self) -> Sequence[float]:
+        """P(head) of each word."""
+
+
+Drawable: TypeAlias = Sentence | WithProbabilities
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How pictures look, whatever they show."""
+
+    threshold: float = THRESHOLD
+    """Arcs with a head less probable than this are dashed, and show how probable it is."""
+    every_probability: bool = False
+    """Show how probable all heads are, not only the uncertain ones."""
+    direction: DirectionChoice = "auto"
+    tags: bool = True
+    max_width: float | None = None
+    """Words go to a next row where they would pass this; None: all stand in one row."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.threshold <= 1.0:
+            raise InputError(f"threshold: expected a number within [0, 1], got {self.threshold!r}")
+        if self.direction not in get_args(DirectionChoice):
+            raise InputError(f"direction: expected auto, ltr or rtl, got {self.direction!r}")
+        if self.max_width is not None and not 0.0 < self.max_width < float("inf"):
+            raise InputError(f"max_width: expected a positive number or None, got {self.max_width!r}")
+
+
+def draw_svg(
+    sentence: Drawable,
+    *,
+    probabilities: Sequence[float] | None = None,
+    caption: str = "",
+    threshold: float = THRESHOLD,
+    every_probability: bool = False,
+    direction: DirectionChoice = "auto",
+    tags: bool = True,
+    max_width: float | None = None,
+) -> str:
+    """The sentence's tree as one SVG document.
+
+    `probabilities` are those of the words' heads; a parsed sentence brings its own. Arcs whose head is less
+    probable than `threshold` are dashed and show the number; with `every_probability` all do. Crossing arcs
+    have a colour of their own. Words run right to left where most letters do, unless `direction` says.
+    `tags` shows UPOS below words. With `max_width` words go on in a next row; a word that is wider
+    than that takes the width it needs. Words without a head stand there without an arc.
+    """
+    look = Look(threshold, every_probability, direction, tags, max_width)
+    return join_pictures([draw_picture(sentence, look, probabilities=probabilities, caption=caption)])
+
+
+def draw_svgs(sentences: Iterable[Drawable], look: Look | None = None) -> str:
+    """All trees below each other in one SVG document."""
+    return join_pictures([draw_picture(sentence, look) for sentence in sentences])
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing: SVG elements between (0, 0) and (width, height), its name, and what it shows in words."""
+
+    elements: str
+    width: float
+    height: float
+    title: str
+    description: str
+    direction: Direction = "ltr"
+
+
+def join_pictures(pictures: Sequence[Picture], *, standalone: bool = True) -> str:
+    """One SVG document with all pictures below each other.
+
+    One that is not standalone, but part of a page, leaves all colours to the page's style sheet.
+    """
+    width = 2 * MARGIN + max((picture.width for picture in pictures), default=0.0)
+    body, y = [], MARGIN
+    for picture in pictures:
+        x = MARGIN if picture.direction == "ltr" else width - MARGIN - picture.width
+        body.append(f'<g transform="translate({_number(x)} {_number(y)})">\n{picture.elements}</g>\n')
+        y += picture.height + PICTURE_GAP
+    height = y - PICTURE_GAP + MARGIN if pictures else 2 * MARGIN
+    size = f"{_number(width)} {_number(height)}"
+    w, h = size.split()
+    title = pictures[0].title if len(pictures) == 1 else f"{len(pictures)} dependency trees"
+    told = " ".join(picture.description for picture in pictures)
+    colour = f' color="{INK}"' if standalone else ""
+    style = f"<style>{STYLE}</style>\n" if standalone else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="arbora-tree" role="img" viewBox="0 0 {size}" '
+        f'width="{w}" height="{h}" font-family="{FONTS}"{colour}>\n'
+        f"<title>{safe_in_xml(title)}</title>\n<desc>{safe_in_xml(told)}</desc>\n"
+        f"{style}{''.join(body)}</svg>\n"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Arc:
+    """An arc to a word from its head (0: from outside), and all that is written on it."""
+
+    head: int
+    dep: int
+    label: str
+    number: str
+    title: str
+    crossing: bool
+    uncertain: bool
+
+    @property
+    def width(self) -> float:
+        """Of the label."""
+        text = f"{self.label} {self.number}".strip()
+        return ems(text) * LABEL_SIZE + 4.0 if text else 0.0
+
+
+def draw_picture(
+    sentence: Drawable,
+    look: Look | None = None,
+    *,
+    probabilities: Sequence[float] | None = None,
+    caption: str = "",
+) -> Picture:
+    """One tree, to be joined with others."""
+    look = look or Look()
+    if not isinstance(sentence, Sentence):
+        probabilities = sentence.head_probabilities if probabilities is None else probabilities
+        sentence = sentence.sentence
+    if probabilities is not None and len(probabilities) != len(sentence):
+        count = len(probabilities)
+        raise InputError(f"probabilities: expected one per word ({len(sentence)}), got {count}")
+    forms = [clipped(form, LONGEST_WORD) for form in sentence.forms]
+    direction = direction_of(forms) if look.direction == "auto" else look.direction
+    arcs = _arcs(sentence, forms, probabilities, look)
+    has_tags = look.tags and any(tag != "_" for tag in sentence.upos)
+    tags = [clipped(tag, LONGEST_LABEL) for tag in sentence.upos] if has_tags else None
+    widths = _widths(forms, tags)
+    room = float("inf") if look.max_width is None else look.max_width - 2 * MARGIN
+    rows = break_rows(widths, arcs, room)
+    width = max(_text_width(caption, CAPTION_SIZE) + 2 * EDGE, *(row.width for _, row in rows))
+    painter = _Painter(arcs, forms, tags, direction, width)
+    if caption:
+        painter.write_caption(caption)
+    for i, (first, row) in enumerate(rows):
+        painter.draw_row(first, row, is_last=i == len(rows) - 1)
+    return Picture(
+        "".join(painter.parts),
+        width,
+        painter.y,
+        f"Dependency tree: {clipped(sentence.text, LONGEST_TITLE)}",
+        _described(arcs, forms),
+        direction,
+    )
+
+
+def _arcs(
+    sentence: Sentence, forms: Sequence[str], probabilities: Sequence[float] | None, look: Look
+) -> list[_Arc]:
+    heads = [NO_HEAD, *(max(head, 0) for head in sentence.heads)]
+    masks = subtree_masks(heads)
+    arcs = []
+    for dep, (head, label) in enumerate(zip(sentence.heads, sentence.deprels, strict=True), start=1):
+        if head == NO_HEAD:
+            continue
+        sure = None if probabilities is None else float(probabilities[dep - 1])
+        uncertain = sure is not None and sure < look.threshold
+        number = "" if sure is None or not (uncertain or look.every_probability) else f"{sure:.2f}"
+        shown = "" if label == "_" else clipped(label, LONGEST_LABEL)
+        title = f"{forms[head - 1] if head else 'root'} → {forms[dep - 1]}" + (f": {shown}" if shown else "")
+        title += "" if sure is None else f", P(head) = {sure:.4f}"
+        crossing = head > 0 and bool(words_between(head, dep) & ~masks[head])
+        arcs.append(_Arc(head, dep, shown, number, title, crossing, uncertain))
+    return arcs
+
+
+def _described(arcs: Sequence[_Arc], forms: Sequence[str]) -> str:
+    """The tree in words, for those who do not see it."""
+    told = []
+    for arc in arcs:
+        place = f"of {forms[arc.head - 1]}" if arc.head else "of the sentence"
+        name = arc.label or ("dependent" if arc.head else "root")
+        told.append(f"{forms[arc.dep - 1]}: {name} {place}{f' ({arc.number})' if arc.number else ''}.")
+    return " ".join(told)
+
+
+def _text_width(text: str, size: float) -> float:
+    return ems(text) * size
+
+
+def _widths(forms: Sequence[str], tags: Sequence[str] | None) -> list[float]:
+    """What words and their tags take."""
+    widths = [_text_width(form, WORD_SIZE) for form in forms]
+    if tags is None:
+        return widths
+    return [max(width, _text_width(tag, TAG_SIZE) - 4) for width, tag in zip(widths, tags, strict=True)]
+
+
+class _Painter:
+    """Draws rows from the top down."""
+
+    def __init__(
+        self,
+        arcs: Sequence[_Arc],
+        forms: Sequence[str],
+        tags: Sequence[str] | None,
+        direction: Direction,
+        width: float,
+    ) -> None:
+        self.parts: list[str] = []
+        self.y = 0.0
+        self._arcs, self._forms, self._tags = arcs, forms, tags
+        self._mirrored, self._width = direction == "rtl", width
+
+    def write_caption(self, caption: str) -> None:
+        """A line above the tree."""
+        self.y += CAPTION_SIZE
+        anchor = "end" if self._mirrored else "start"
+        self.parts.append(
+            f'<text class="arbora-caption" x="{self._x(EDGE)}" y="{_number(self.y)}" text-anchor="{anchor}" '
+            f'font-size="{_number(CAPTION_SIZE)}" fill="currentColor" fill-opacity=".75">'
+            f"{safe_in_xml(caption)}</text>\n"
+        )
+        self.y += 8.0
+
+    def draw_row(self, first: int, row: Row, *, is_last: bool) -> None:
+        """Its arcs, its words, its tags."""
+        if row.levels:
+            self.y += FIRST_LEVEL + (row.levels - 1) * LEVEL + LABEL_SIZE / 2 + 2
+        feet = self.y
+        for placed in row.spans:
+            self._draw_span(placed, feet, row)
+        for root in row.roots:
+            self._draw_root(root, feet)
+        self.y += 2 + ASCENT
+        for i, x in enumerate(row.words):
+            self._write(first + i, x)
+        self.y += DESCENT + (0.0 if self._tags is None else TAG_LINE) + (0.0 if is_last else ROW_GAP)
+
+    def _x(self, x: float) -> str:
+        return _number(self._width - x if self._mirrored else x)
+
+    def _point(self, x: float, y: float) -> str:
+        return f"{self._x(x)} {_number(y)}"
+
+    def _draw_span(self, placed: Placed, feet: float, row: Row) -> None:
+        arc, span = self._arcs[placed.span.arc], placed.span
+        y = feet - FIRST_LEVEL - (placed.level - 1) * LEVEL
+        half = span.label / 2
+        left, right = placed.label_at - half, placed.label_at + half
+        steps = []
+        dep_is_left = arc.dep < arc.head
+        if span.left == 0:
+            steps.append(f"M{self._point(0, y)}")
+        else:
+            foot = feet - (ARROW_LENGTH - 1 if dep_is_left else 0)
+            steps.append(self._corner(placed.start, foot, y, min(CORNER, left - placed.start), rising=True))
+        if span.label:
+            steps.append(f"H{self._x(left)}M{self._point(right, y)}")
+        if span.right == len(row.words) + 1:
+            steps.append(f"H{self._x(self._width)}")
+        else:
+            foot = feet - (0 if dep_is_left else ARROW_LENGTH - 1)
+            steps.append(self._corner(placed.end, foot, y, min(CORNER, placed.end - right), rising=False))
+        tip = None
+        if span.left != 0 and dep_is_left:
+            tip = placed.start
+        elif span.right != len(row.words) + 1 and not dep_is_left:
+            tip = placed.end
+        self._add_arc(arc, "".join(steps), tip, feet, placed.label_at if span.label else None, y)
+
+    def _corner(self, x: float, foot: float, y: float, radius: float, *, rising: bool) -> str:
+        inward = radius if rising else -radius
+        near, kept = (1 - BEZIER) * inward, y + (1 - BEZIER) * radius
+        if rising:
+            curve = f"C{self._point(x, kept)} {self._point(x + near, y)} {self._point(x + inward, y)}"
+            return f"M{self._point(x, foot)}V{_number(y + radius)}{curve}"
+        curve = f"C{self._point(x + near, y)} {self._point(x, kept)} {self._point(x, y + radius)}"
+        return f"H{self._x(x + inward)}{curve}V{_number(foot)}"
+
+    def _draw_root(self, placed: PlacedRoot, feet: float) -> None:
+        arc = self._arcs[placed.root.arc]
+        y = feet - FIRST_LEVEL - (placed.level - 1) * LEVEL
+        top = y + (LABEL_SIZE / 2 + 2 if placed.root.label else 0)
+        line = f"M{self._point(placed.at, top)}V{_number(feet - ARROW_LENGTH + 1)}"
+        label_at = placed.at if placed.root.label else None
+        self._add_arc(arc, line, placed.at, feet, label_at, y)
+
+    def _add_arc(
+        self, arc: _Arc, line: str, tip: float | None, feet: float, label_at: float | None, y: float
+    ) -> None:
+        kinds = [("arbora-arc", True), ("arbora-root", not arc.head)]
+        kinds += [("arbora-crossing", arc.crossing), ("arbora-uncertain", arc.uncertain)]
+        names = " ".join(name for name, holds in kinds if holds)
+        colour = f' color="{CROSSING}"' if arc.crossing else ""
+        dashes = ' stroke-dasharray="4 2.5"' if arc.uncertain else ""
+        self.parts.append(
+            f'<g class="{names}" data-head="{arc.head}" data-dep="{arc.dep}"{colour}>'
+            f"<title>{safe_in_xml(arc.title)}</title>"
+            f'<path d="{line}" fill="none" stroke="currentColor" '
+            f'stroke-width="{1.6 if arc.crossing else 1.2}"{dashes}/>'
+        )
+        if tip is not None:
+            half, back = ARROW_WIDTH / 2, feet - ARROW_LENGTH
+            corners = (self._point(tip - half, back), self._point(tip + half, back), self._point(tip, feet))
+            self.parts.append(f'<path class="arbora-head" d="M{"L".join(corners)}Z" fill="currentColor"/>')
+        if label_at is not None:
+            self._write_label(arc, label_at, y)
+        self.parts.append("</g>\n")
+
+    def _write_label(self, arc: _Arc, x: float, y: float) -> None:
+        # The box makes the label easy to hit, and says to programs what is taken.
+        left = x + (arc.width / 2 if self._mirrored else -arc.width / 2)
+        height = LABEL_SIZE + 3
+        texts = [safe_in_xml(arc.label)] if arc.label else []
+        if arc.number:
+            texts.append(f'<tspan fill-opacity=".75">{arc.number}</tspan>')
+        self.parts.append(
+            f'<rect class="arbora-box" x="{self._x(left)}" y="{_number(y - height / 2)}" '
+            f'width="{_number(arc.width)}" height="{_number(height)}" fill="none" pointer-events="all"/>'
+            f'<text class="arbora-label" x="{self._x(x)}" y="{_number(y + 0.34 * LABEL_SIZE)}" '
+            f'text-anchor="middle" font-size="{_number(LABEL_SIZE)}" fill="currentColor">'
+            f"{' '.join(texts)}</text>"
+        )
+
+    def _write(self, word: int, x: float) -> None:
+        direction = ' direction="rtl"' if self._mirrored else ""
+        self.parts.append(
+            f'<text class="arbora-word" data-word="{word}" x="{self._x(x)}" y="{_number(self.y)}" '
+            f'text-anchor="middle" font-size="{_number(WORD_SIZE)}" fill="currentColor"{direction}>'
+            f"{safe_in_xml(self._forms[word - 1])}</text>\n"
+        )
+        if self._tags is not None and self._tags[word - 1] != "_":
+            self.parts.append(
+                f'<text class="arbora-tag" x="{self._x(x)}" y="{_number(self.y + TAG_LINE)}" '
+                f'text-anchor="middle" font-size="{_number(TAG_SIZE)}" fill="currentColor" '
+                f'fill-opacity=".7">{safe_in_xml(self._tags[word - 1])}</text>\n'
+            )
+
+
+def _number(value: float) -> str:
+    """At most one decimal, in the shortest way."""
+    return f"{round(value, 1) + 0.0:.1f}".removesuffix(".0")

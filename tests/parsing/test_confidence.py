@@ -1,0 +1,375 @@
+"""Probabilities of trained parsers: against all trees of tiny sentences, and by what they promise."""
+
+from dataclasses import fields, replace
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from graph_toys import SHAPES, config, name_of, treebank
+from oracle.enumerate_trees import enumerate_forest
+
+from arbora._core import Weights
+from arbora.data.columns import columns_of
+from arbora.data.sentence import Sentence
+from arbora.data.tree import Tree
+from arbora.errors import InputError, ModelError
+from arbora.interfaces import PartKind
+from arbora.parsing.parsed import with_probabilities
+from arbora.parsing.parser import Parser
+from arbora.search.request import Temperatures
+from arbora.storage.model_file import read_model, write_model
+from arbora.training._parser import train
+
+TRAIN, DEV = treebank(40, seed=1, nonprojective=0.2), treebank(15, seed=2, nonprojective=0.2)
+SMALL = columns_of(
+    [s for s in treebank(90, seed=3, nonprojective=0.3, longest=8).sentences() if len(s) <= 5][:8]
+)
+HOT = Temperatures(trees=0.7, labels=0.4)
+
+
+def is_exact(shape):
+    return shape["order"] == 1 or shape["trees"] == "projective"
+
+
+KINDS = {
+    f"{name_of(shape)}-{labels}": (shape, labels) for shape, labels in product(SHAPES, ("staged", "joint"))
+}
+EXACT = [kind for kind, (shape, _) in KINDS.items() if is_exact(shape)]
+GUESSED = [kind for kind in KINDS if kind not in EXACT]
+
+
+@pytest.fixture(scope="module")
+def parsers():
+    """One of every kind, with temperatures that differ from 1."""
+    made = {}
+    for kind, (shape, labels) in KINDS.items():
+        parser = train(TRAIN, config=config(epochs=2, labels=labels, **shape)).parser
+        made[kind] = replace(parser, about={**parser.about, "temperature": {"trees": 0.7, "labels": 0.4}})
+    return made
+
+
+def weights_of(values):
+    state = Weights(len(values), averaged=False).state()
+    state["v"] = values
+    state["norm2"] = float(np.sum(values.astype(np.float64) ** 2))
+    return Weights.from_state(state)
+
+
+def forest_of(parser, s):
+    """All trees of a sentence with their scores by its parts, labels summed out by `label_scores`."""
+    encoded = parser.names.encode(SMALL)
+    parts = parser.scorer.score((encoded, s), weights_of(parser.tree))
+    kept = parser.pruner.prune(encoded)
+    arcs = parts[PartKind.ARC] / HOT.trees
+    for dep in range(1, len(arcs)):
+        allowed = kept.heads_of(s, dep)
+        arcs[[h for h in range(len(arcs)) if h not in allowed], dep] = -np.inf
+    if parser.settings.labels == "joint":
+        # Sums over labels are told by the parser's own tempered scores; first order has them as they are.
+        arcs = joint_arcs(parser, encoded, s)
+    higher = {
+        "siblings": parts.get(PartKind.SIBLING),
+        "grandparents": parts.get(PartKind.GRANDPARENT),
+    }
+    return enumerate_forest(
+        arcs,
+        parser.settings.trees,
+        parser.settings.roots,
+        **{name: array / HOT.trees for name, array in higher.items() if array is not None},
+    )
+
+
+def joint_arcs(parser, encoded, s):
+    """Arc scores with labels summed out: those of the same parser at first order."""
+    settings = replace(parser.settings, order=1, grandparents=False)
+    first = replace(parser, settings=settings)
+    return first.engine.judge.scores(encoded, s, tree_temperature=HOT.trees, label_temperature=HOT.labels)
+
+
+def pieces(columns):
+    offsets = columns.offsets.tolist()
+    return list(pairwise(offsets))
+
+
+@pytest.mark.parametrize("kind", EXACT)
+def test_probabilities_are_those_of_all_trees(kind, parsers):
+    parser = parsers[kind]
+    found = parser.judge(SMALL, arc_table=True)
+    risk = parser.judge(SMALL, decode="minimum-risk", temperatures=replace(HOT, risk=1.0))
+    ranked = parser.judge(SMALL, k=4)
+    heads, labels = parser.trees(SMALL)
+    assert np.array_equal(found.heads, heads)
+    assert np.array_equal(found.labels, labels)
+    at = tree = word = 0
+    for s, (first, last) in enumerate(pieces(SMALL)):
+        n = last - first
+        forest = forest_of(parser, s)
+        marginals = forest.head_marginals()
+        table = found.arc_table[at : at + (n + 1) ** 2].reshape(n + 1, n + 1)
+        at += (n + 1) ** 2
+        assert table == pytest.approx(marginals, abs=1e-5)
+        words = np.arange(1, n + 1)
+        assert found.head_probabilities[first:last] == pytest.approx(
+            marginals[heads[first:last], words], abs=1e-5
+        )
+        logs = np.log(np.where(marginals > 0, marginals, 1))
+        assert found.head_entropies[first:last] == pytest.approx(
+            -(marginals * logs).sum(axis=0)[1:], abs=1e-4
+        )
+        assert found.entropies[s] == pytest.approx(forest.entropy, abs=1e-4)
+        own = forest.find(np.array([-1, *heads[first:last]]))
+        assert np.exp(found.log_probabilities[s]) == pytest.approx(float(forest.probabilities[own]), abs=1e-5)
+        assert risk.head_probabilities[first:last].sum() == pytest.approx(
+            forest.most_expected_correct(), abs=1e-5
+        )
+        count = int(ranked.counts[s])
+        assert count == min(4, len(forest))
+        best = np.sort(forest.probabilities)[::-1][:count].astype(float)
+        assert np.exp(ranked.log_probabilities[tree : tree + count]) == pytest.approx(best, abs=1e-5)
+        different = {tuple(ranked.heads[word + i * n : word + (i + 1) * n]) for i in range(count)}
+        assert len(different) == count
+        for i in range(count):
+            place = forest.find(np.array([-1, *ranked.heads[word + i * n : word + (i + 1) * n]]))
+            assert forest.probabilities[place] == pytest.approx(best[i], abs=1e-5)
+        tree, word = tree + count, word + count * n
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_always_holds(kind, parsers):
+    parser = parsers[kind]
+    found = parser.judge(DEV, arc_table=True, label_table=True)
+    at = 0
+    for first, last in pieces(DEV):
+        n = last - first
+        table = found.arc_table[at : at + (n + 1) ** 2].reshape(n + 1, n + 1)
+        at += (n + 1) ** 2
+        assert table[:, 1:].sum(axis=0) == pytest.approx(np.ones(n))
+        assert np.all(np.diag(table) == 0.0)
+    labels = found.label_table.reshape(DEV.words, -1)
+    assert labels.sum(axis=1) == pytest.approx(np.ones(DEV.words))
+    assert found.label_probabilities == pytest.approx(labels[np.arange(DEV.words), found.labels])
+    assert found.label_probabilities == pytest.approx(labels.max(axis=1), abs=1e-6)
+    risk = parser.judge(DEV, decode="minimum-risk", temperatures=replace(HOT, risk=1.0))
+    assert risk.head_probabilities.sum() >= found.head_probabilities.sum() - 1e-6
+    for (first, last), best in zip(pieces(DEV), found.log_probabilities, strict=True):
+        tree = Tree.from_heads(risk.heads[first:last].tolist())
+        assert tree.is_projective() or parser.settings.trees == "nonprojective"
+        assert parser.settings.roots == "multi" or len(tree.roots) == 1
+        assert np.isnan(best) == (kind in GUESSED)
+    cold = parser.judge(DEV, decode="minimum-risk", temperatures=replace(HOT, risk=0.01))
+    if "staged" in kind:  # else labels are summed out before trees are compared
+        assert np.mean(cold.heads == found.heads) > 0.99  # one tree has it all, the best
+    missed = parser.judge(DEV, temperatures=replace(HOT, missed=0.25))
+    assert missed.head_probabilities == pytest.approx(0.75 * found.head_probabilities)
+
+
+@pytest.mark.parametrize("labels", ["staged", "joint"])
+def test_temperatures_are_powers(labels, parsers):
+    """P at temperature 2 is proportional to the root of P at 1, for labels; scores of trees are halved."""
+    parser = parsers[f"projective-single-1-{labels}"]
+    cold, warm = (
+        parser.judge(DEV, temperatures=Temperatures(labels=t), label_table=True) for t in (1.0, 2.0)
+    )
+    roots = np.sqrt(cold.label_table.reshape(DEV.words, -1))
+    expected = roots / roots.sum(axis=1, keepdims=True)
+    assert warm.label_table.reshape(DEV.words, -1) == pytest.approx(expected, abs=1e-6)
+    if labels == "staged":
+        asked = [Temperatures(), Temperatures(trees=2.0)]
+        cold, warm = (parser.judge(DEV, temperatures=t, k=2) for t in asked)
+        assert warm.scores == pytest.approx(cold.scores / 2, rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_depends_on_threads(kind, parsers):
+    parser = parsers[kind]
+    asked = [{"decode": "argmax"}, {"decode": "minimum-risk"}] + [{"k": 3}] * (kind in EXACT)
+    for options in asked:
+        one, three = (
+            parser.judge(DEV, arc_table=True, label_table=True, threads=threads, **options)
+            for threads in (1, 3)
+        )
+        for name in (field.name for field in fields(one)):
+            assert np.array_equal(getattr(one, name), getattr(three, name), equal_nan=name != "heads"), name
+
+
+def conditional(parser, s):
+    """P(head of each word | the rest of the tree), by scoring each changed tree as a whole."""
+    encoded = parser.names.encode(SMALL)
+    parts = parser.scorer.score((encoded, s), weights_of(parser.tree))
+    arcs = joint_arcs(parser, encoded, s)
+    return enumerate_forest(
+        arcs,
+        "nonprojective",
+        "multi",
+        siblings=parts[PartKind.SIBLING] / HOT.trees,
+        **(
+            {"grandparents": parts[PartKind.GRANDPARENT] / HOT.trees} if PartKind.GRANDPARENT in parts else {}
+        ),
+    )
+
+
+@pytest.mark.parametrize("kind", [kind for kind in GUESSED if "multi" in kind])
+def test_guessed_probabilities_are_conditional(kind, parsers):
+    parser = parsers[kind]
+    found = parser.judge(SMALL)
+    for s, (first, last) in enumerate(pieces(SMALL)):
+        heads = np.array([-1, *found.heads[first:last]])
+        forest = conditional(parser, s)
+        own = float(forest.scores[forest.find(heads)])
+        for dep in range(1, len(heads)):
+            others = np.delete(np.arange(len(heads)), dep)
+            near = np.all(forest.heads[:, others] == heads[others], axis=1)
+            expected = 1.0 / np.sum(np.exp(forest.scores[near] - own))
+            assert found.head_probabilities[first + dep - 1] == pytest.approx(float(expected), abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in GUESSED if "single" in kind])
+def test_guessed_roots_are_not_certain(kind, parsers):
+    found = parsers[kind].judge(DEV)
+    roots = found.head_probabilities[found.heads == 0]
+    assert np.all((roots > 0) & (roots <= 1))
+    assert np.mean(roots) < 1
+
+
+# From Python
+
+
+@pytest.fixture(scope="module")
+def parser(parsers):
+    return parsers["projective-single-1-staged"]
+
+
+def test_parsed_sentences(parser):
+    sentences = list(DEV.sentences())
+    parsed = parser.parse(sentences, probabilities=True)
+    assert [each.sentence for each in parsed] == parser.parse(sentences)
+    found = parser.judge(DEV)
+    assert [w.head_probability for each in parsed for w in each] == found.head_probabilities.tolist()
+    assert [w.label_probability for each in parsed for w in each] == found.label_probabilities.tolist()
+    one = parsed[0]
+    assert one[0] == next(iter(one))
+    assert one[-1].form == one.sentence[-1].form
+    assert one.tree == one.sentence.tree
+    assert len(one) == len(one.sentence)
+    assert one.distribution.arc_marginals[one[0].head, 1] == pytest.approx(one[0].head_probability)
+    assert one.entropy == pytest.approx(one.distribution.entropy)
+    best = one.kbest(4)
+    assert best[0].sentence == one.sentence
+    assert best[0].probability == pytest.approx(one.probability)
+    assert [b.probability for b in best] == sorted((b.probability for b in best), reverse=True)
+    expected = one.distribution.kbest(4)
+    assert [list(b.sentence.heads) for b in best] == [b.heads[1:].tolist() for b in expected]
+    risky = parser.parse(sentences, decode="minimum-risk")
+    assert risky == [p.sentence for p in parser.parse(sentences, decode="minimum-risk", probabilities=True)]
+    assert parser.parse([], probabilities=True) == []
+
+
+def test_what_a_parser_cannot_tell(parsers):
+    crossing = parsers["nonprojective-single-3-staged"]
+    (one,) = crossing.parse([["a", "b", "c"]], probabilities=True)
+    assert (one.probability, one.entropy) == (None, None)
+    assert "tree_probability" not in one.to_conllu()
+    with pytest.raises(InputError, match="trees=projective, or with order=1"):
+        one.kbest(2)
+    with pytest.raises(InputError, match="expected a first-order parser"):
+        _ = one.distribution
+    for k in (0, 1001, 1.5, True):
+        with pytest.raises(InputError, match=r"whole number in 1\.\.1000"):
+            crossing.kbest(["a"], k)
+    with pytest.raises(InputError, match="expected argmax or minimum-risk, got 'best'"):
+        crossing.parse([["a"]], decode="best")
+    bare = train(TRAIN, config=config(epochs=1, labels="none", order=1)).parser
+    (one,) = bare.parse([["a", "b"]], probabilities=True)
+    assert [w.label_probability for w in one] == [None, None]
+    assert "DeprelProb" not in one.to_conllu()
+
+
+def test_long_sentences_have_probabilities_too(parsers):
+    words = [f"w{i % 9}" for i in range(700)]
+    (one,) = parsers["projective-single-3-staged"].parse([words], probabilities=True)
+    assert one.probability is None
+    assert all(0 <= w.head_probability <= 1 for w in one)
+    with pytest.raises(InputError, match="at most 600 words"):
+        one.kbest(2)
+
+
+def test_misc_keeps_what_it_had():
+    assert with_probabilities("_", 0.5, 1.0) == "HeadProb=0.5000|DeprelProb=1.0000"
+    assert with_probabilities("SpaceAfter=No", 0.98765, None) == "SpaceAfter=No|HeadProb=0.9877"
+    old = "HeadProb=0.1|SpaceAfter=No|DeprelProb=0.2|X"
+    assert with_probabilities(old, 0.25, 0.75) == "SpaceAfter=No|X|HeadProb=0.2500|DeprelProb=0.7500"
+
+
+def test_comments_keep_what_they_had(parser):
+    given = Sentence.from_lists(
+        ["a", "b"], comments=["# text = a b", "# tree_probability = 1", "# kbest = 1/2"]
+    )
+    (one,) = parser.parse([given], probabilities=True)
+    comments = one.annotated("# more = 1").comments
+    assert comments == ("# text = a b", "# more = 1", f"# tree_probability = {one.probability:.4g}")
+    assert one.annotated().heads == one.sentence.heads
+    told = one.to_json()
+    assert told["tree_probability"] == one.probability
+    assert told["words"][1]["head_probability"] == one[1].head_probability
+
+
+# Temperatures in model files
+
+
+def test_temperatures_are_stored(parser, tmp_path):
+    parser.save(tmp_path / "model")
+    loaded = Parser.load(tmp_path / "model")
+    assert loaded.temperatures == HOT
+    assert loaded.is_calibrated
+    expected = parser.judge(DEV).head_probabilities
+    assert np.array_equal(loaded.judge(DEV).head_probabilities, expected)
+
+
+def test_models_without_temperatures_load(parser, tmp_path):
+    old = replace(parser, about={"config": {}})
+    old.save(tmp_path / "old")
+    loaded = Parser.load(tmp_path / "old")
+    assert loaded.temperatures == Temperatures()
+    assert not loaded.is_calibrated
+    assert np.all(loaded.judge(DEV).head_probabilities > 0)
+
+
+@pytest.mark.parametrize(
+    "bad", [3, [], {"trees": 0.0}, {"trees": "1"}, {"labels": -1.0}, {"missed": 1.0}, {"other": 1.0}]
+)
+def test_damaged_temperatures_are_refused(bad, parser, tmp_path):
+    parser.save(tmp_path / "model")
+    file = read_model(tmp_path / "model")
+    metadata = {**file.metadata, "about": {"temperature": bad}}
+    write_model(tmp_path / "bad", dict(file.tensors), metadata)
+    with pytest.raises(ModelError, match="bad"):
+        Parser.load(tmp_path / "bad")
+
+
+def test_what_is_certain_can_be_kept(parsers):
+    """Heads go with their labels; what is left is a treebank that is known in part."""
+    parser = parsers[EXACT[0]]
+    parsed = parser.parse(list(TRAIN.sentences()), probabilities=True)
+    for threshold in (0.0, 0.6, 1.0):
+        for one in parsed:
+            part = one.certain(threshold)
+            assert part.forms == one.sentence.forms
+            for word, head, label in zip(one, part.heads, part.deprels, strict=True):
+                sure = word.head_probability * word.label_probability >= threshold
+                assert (head, label) == ((word.head, word.deprel) if sure else (-1, "_"))
+    assert all(one.certain(0.0) == one.sentence for one in parsed)
+    half = [one.certain(0.6) for one in parsed]
+    shares = [head == -1 for part in half for head in part.heads]
+    assert 0 < sum(shares) < len(shares)
+    again = train(half, config=config(learner="adagrad", order=1)).parser
+    assert again.parse([parsed[0].sentence])
+    for threshold in (-0.1, 1.1, float("nan")):
+        with pytest.raises(InputError, match=r"within \[0, 1\]"):
+            parsed[0].certain(threshold)
+
+
+def test_words_have_their_features_as_a_dictionary(parsers):
+    parser = next(iter(parsers.values()))
+    tagged = Sentence.from_lists(["a", "b"], upos=["N", "V"], feats=["Number=Sing|Person=3", "_"])
+    (parsed,) = parser.parse([tagged], probabilities=True)
+    assert [word.features for word in parsed] == [{"Number": "Sing", "Person": "3"}, {}]

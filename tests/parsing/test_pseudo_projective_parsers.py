@@ -1,0 +1,178 @@
+"""Parsers of projective trees that find crossing arcs by marks in labels."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from graph_toys import config, treebank
+
+from arbora._core import measure_trees
+from arbora.data.columns import columns_of
+from arbora.data.treebank import read_columns
+from arbora.errors import InputError, ModelError
+from arbora.parsing.ensemble import Ensemble
+from arbora.parsing.parser import Parser
+from arbora.storage.model_file import read_model, write_model
+from arbora.training._parser import TrainConfig, train
+from arbora.training.config import resolve
+
+TRAIN, DEV = treebank(150, seed=1, nonprojective=0.6), treebank(30, seed=2, nonprojective=0.6)
+LIFTED = {"projectivize": "pseudo-projective"}
+
+
+def crossing(heads, columns):
+    return np.array(measure_trees(heads, columns.offsets)[0], dtype=bool)
+
+
+def is_plain(parser, labels):
+    names = (parser.names.labels[label] for label in labels.tolist())
+    return all(map(parser.lifts.is_free_of_marks, names))
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return train(TRAIN, DEV, config=config(epochs=4, **LIFTED))
+
+
+@pytest.fixture(scope="module")
+def parser(trained):
+    return trained.parser
+
+
+def test_crossing_arcs_are_learned(trained, parser):
+    flat = train(TRAIN, DEV, config=config(epochs=4, trees="projective"))
+    heads, labels = parser.trees(DEV)
+    there = crossing(DEV.heads, DEV)
+    assert there.sum() > 10
+    assert parser.settings.trees == "projective"
+    assert crossing(heads, DEV).any()
+    assert not crossing(flat.parser.trees(DEV)[0], DEV).any()
+    assert (heads == DEV.heads)[there].mean() > 0.3
+    assert trained.scores["uas"] > flat.scores["uas"]
+    assert is_plain(parser, labels)
+    assert trained.scores["uas"] == pytest.approx(100 * np.mean(heads == DEV.heads))
+
+
+@pytest.mark.parametrize(
+    "options", [{"labels": "joint", "order": 1}, {"encoding": "head+path"}, {"encoding": "path"}]
+)
+def test_other_settings(options):
+    parser = train(TRAIN, config=config(epochs=3, **LIFTED, **options)).parser
+    assert parser.lifts.encoding == options.get("encoding", "head")
+    heads, labels = parser.trees(DEV)
+    assert crossing(heads, DEV).any()
+    assert is_plain(parser, labels)
+
+
+def test_marks_that_the_treebank_uses_are_not_taken():
+    labels = [name.replace("obj", "ob^j~") for name in TRAIN.strings("deprel")]
+    odd = TRAIN.with_column("deprel", TRAIN.ids("deprel"), labels)
+    parser = train(odd, config=config(epochs=1, **LIFTED)).parser
+    assert (parser.lifts.lifted, parser.lifts.on_path) == ("↑", "↓")
+    assert any("ob^j~" in parser.names.labels[label] for label in parser.trees(DEV)[1])
+
+
+def test_probabilities(parser):
+    judged = parser.judge(DEV, label_table=True)
+    heads, labels = parser.trees(DEV)
+    assert np.array_equal(judged.heads, heads)
+    assert np.array_equal(judged.labels, labels)
+    table = judged.label_table.reshape(DEV.words, -1)
+    assert table.sum(axis=1) == pytest.approx(1.0)
+    assert judged.label_probabilities == pytest.approx(table[np.arange(DEV.words), labels])
+    raw = replace(parser, lifts=None).judge(DEV)
+    assert not np.array_equal(raw.heads, heads)
+    assert np.array_equal(raw.head_probabilities, judged.head_probabilities)
+    assert np.all(judged.label_probabilities >= raw.label_probabilities - 1e-9)
+    parsed = parser.parse(DEV.sentences(), probabilities=True)
+    assert [head for each in parsed for head in each.heads] == heads.tolist()
+    risky, labels = parser.trees(DEV, decode="minimum-risk")
+    assert crossing(risky, DEV).any()
+    assert is_plain(parser, labels)
+
+
+def test_given_trees_stay(parser):
+    encoded = parser.names.encode(DEV)
+    encoded.set_heads(replace(parser, lifts=None).trees_of(encoded)[0])
+    judged = parser.judge(encoded, decode="given")
+    assert np.array_equal(judged.heads, encoded.heads)
+    assert is_plain(parser, judged.labels)
+
+
+def test_kbest_trees_are_restored(parser):
+    sentence = next(s for s in parser.parse(DEV.sentences()) if not s.tree.is_projective())
+    best = parser.kbest(sentence, 5)
+    assert best[0].heads == sentence.heads
+    assert all(set(each.deprels) <= set(DEV.strings("deprel") + TRAIN.strings("deprel")) for each in best)
+    probabilities = [each.probability for each in best]
+    assert probabilities == sorted(probabilities, reverse=True)
+
+
+def test_given_heads_are_kept(parser):
+    encoded = parser.names.encode(DEV)
+    raw = replace(parser, lifts=None).trees_of(encoded)[0]
+    free = parser.trees_of(encoded)[0]
+    moved = np.flatnonzero(raw != free)
+    given = np.full(DEV.words, -1, dtype=np.int32)
+    given[moved] = raw[moved]
+    encoded.set_heads(given)
+    kept = parser.trees_of(encoded, keep_heads=True)[0]
+    assert np.array_equal(kept[moved], raw[moved])
+    judged = parser.judge(encoded, keep_heads=True)
+    assert np.array_equal(judged.heads, kept)
+    assert np.array_equal(
+        parser.judge(encoded, keep_heads=True, k=2).heads[: encoded.lengths[0]], kept[: encoded.lengths[0]]
+    )
+
+
+def test_files(parser, tmp_path):
+    parser.save(tmp_path / "da.arbora")
+    again = Parser.load(tmp_path / "da.arbora")
+    assert again.lifts == parser.lifts
+    assert all(np.array_equal(a, b) for a, b in zip(again.trees(DEV), parser.trees(DEV), strict=True))
+    (tmp_path / "in.conllu").write_bytes(DEV.to_bytes())
+    again.parse_file(tmp_path / "in.conllu", tmp_path / "out.conllu")
+    written = read_columns(tmp_path / "out.conllu")
+    assert np.array_equal(written.heads, parser.trees(DEV)[0])
+    assert all(map(parser.lifts.is_free_of_marks, written.strings("deprel")))
+
+
+def test_models_without_marks_know_nothing_of_them(tmp_path):
+    tensors, metadata = train(TRAIN, config=config(epochs=1, trees="projective")).parser.to_parts()
+    assert "lifts" not in metadata
+    write_model(tmp_path / "old.arbora", tensors, metadata)
+    assert Parser.load(tmp_path / "old.arbora").restorer is None
+
+
+@pytest.mark.parametrize(
+    ("lifts", "match"),
+    [
+        ("head", "lifts: expected a table, got str"),
+        ({"encoding": "heads"}, "encoding"),
+        ({"lifted": ""}, "marks: expected two"),
+        ({"lifted": "s"}, "expected each without its marks"),
+        ({"mark": "x"}, "unknown setting 'mark'"),
+    ],
+)
+def test_damaged_files(parser, tmp_path, lifts, match):
+    parser.save(tmp_path / "good.arbora")
+    file = read_model(tmp_path / "good.arbora")
+    write_model(tmp_path / "bad.arbora", file.tensors, {**file.metadata, "lifts": lifts})
+    with pytest.raises(ModelError, match=match):
+        Parser.load(tmp_path / "bad.arbora")
+
+
+def test_the_setting_decides_about_trees():
+    assert resolve(TrainConfig(), TRAIN).trees == "nonprojective"
+    assert resolve(TrainConfig(**LIFTED), TRAIN).trees == "projective"
+    with pytest.raises(InputError, match="with trees = nonprojective, got 'pseudo-projective'"):
+        TrainConfig(trees="nonprojective", **LIFTED)
+    with pytest.raises(InputError, match="with labels = none, got 'pseudo-projective'"):
+        TrainConfig(labels="none", **LIFTED)
+
+
+def test_an_ensemble_has_no_marks(parser):
+    other = train(TRAIN, config=config(epochs=1, trees="projective")).parser
+    combined = Ensemble([parser, other]).combine(columns_of(DEV.sentences()))
+    labels = Ensemble([parser, other]).labels
+    assert all(parser.lifts.is_free_of_marks(labels[label]) for label in combined.labels.tolist())

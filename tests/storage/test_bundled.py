@@ -1,0 +1,39 @@
+"""Models that come with Arbora have names; files go first."""
+
+import shutil
+
+import pytest
+
+import arbora
+from arbora.errors import ModelError
+from arbora.storage.bundled import BUNDLED, find_model, is_bundled
+
+
+def test_the_english_model_has_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert find_model() == find_model("english") == BUNDLED["english"]
+    assert repr(arbora.load("english")) == repr(arbora.load())
+    assert find_model("da.arbora") == "da.arbora"
+    assert find_model(tmp_path / "da.arbora") == tmp_path / "da.arbora"
+
+
+def test_a_file_of_that_name_goes_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "english").write_text("no model")
+    assert not is_bundled("english")
+    with pytest.raises(ModelError, match=r"english: expected a model, got a text file"):
+        arbora.load("english")
+    shutil.copy(BUNDLED["english"], "english")
+    assert arbora.load("english").source == "english"
+    assert arbora.load().source == str(BUNDLED["english"])
+
+
+def test_other_names_are_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match=r"danish: no such file, and no model .* \(english\)"):
+        arbora.load("danish")
+    with pytest.raises(ModelError, match=r"danish.arbora: no such file; check the name"):
+        arbora.load("danish.arbora")
+    monkeypatch.setitem(BUNDLED, "english", tmp_path / "gone.arbora")
+    with pytest.raises(ModelError, match="english: this model was not installed"):
+        arbora.load()

@@ -1,0 +1,123 @@
+"""`arbora.tune` and `arbora tune`."""
+
+from dataclasses import replace
+
+import pytest
+
+from arbora.data.columns import columns_of, parse_text
+from arbora.data.synthetic import generate
+from arbora.errors import DataError, InputError
+from arbora.training._parser import TrainConfig
+from arbora.training.tune import SilentTuning, combinations, fold_pairs, tune
+
+BASE = TrainConfig(order=1, tree_bits=12, label_bits=12, labels="none", parameters={"epochs": 2})
+
+
+@pytest.fixture(scope="module")
+def columns():
+    return columns_of(generate(60, seed=1), "invented")
+
+
+def test_every_combination_is_tried_and_the_best_is_first(columns):
+    dev = columns_of(generate(30, seed=2))
+    tuned = tune(columns, dev, grid={"C": [1e-9, 0.1], "order": [1, 2]}, config=BASE)
+    assert len(tuned.trials) == 4
+    scores = [trial.decides for trial in tuned.trials]
+    assert scores == sorted(scores, reverse=True)
+    assert tuned.trials[0].values["C"] == "0.1"
+    assert tuned.best == tuned.trials[0].config
+    assert tuned.best.parameters == {"epochs": 2, "C": 0.1}
+    assert not tuned.interrupted
+    assert tuned.trials[0].spread == {}
+    assert tuned.trials[0].to_json()["config"]["parameters"]["C"] == 0.1
+
+
+def test_ties_stay_in_the_order_of_the_grid(columns):
+    tuned = tune(columns, columns, grid={"patience": [3, 1, 2]}, config=BASE)
+    assert [trial.values["patience"] for trial in tuned.trials] == ["3", "1", "2"]
+
+
+def test_folds_are_disjoint_whole_and_the_same_each_time(columns):
+    pairs = list(fold_pairs(columns, 4, seed=3))
+    held = [sentence.forms for _, part in pairs for sentence in part.sentences()]
+    assert sorted(held) == sorted(sentence.forms for sentence in columns.sentences())
+    assert all(len(rest) + len(part) == 60 for rest, part in pairs)
+    assert {len(part) for _, part in pairs} == {15}
+    again = list(fold_pairs(columns, 4, seed=3))
+    assert [part.to_bytes() for _, part in again] == [part.to_bytes() for _, part in pairs]
+    other = list(fold_pairs(columns, 4, seed=4))
+    assert [part.to_bytes() for _, part in other] != [part.to_bytes() for _, part in pairs]
+
+
+def test_cross_validation_says_how_many_epochs(columns):
+    tuned = tune(columns, grid={"C": [0.1]}, config=BASE, folds=3)
+    (trial,) = tuned.trials
+    assert len(trial.epochs) == 3
+    assert trial.spread["uas"] > 0
+    assert tuned.best.parameters["epochs"] == sorted(trial.epochs)[1]
+
+
+def test_a_grid_that_does_not_fit_is_told_before_anything_is_trained(columns):
+    for grid, told in (
+        ({}, "at least one setting"),
+        ({"C": []}, "a list of at least one value"),
+        ({"C": "0.1"}, "a list of at least one value"),
+        ({"D": [1]}, "unknown setting 'D'"),
+        ({"C": [1, -1]}, "C must be"),
+        ({"learner": ["mira", "mirra"]}, "did you mean 'mira'"),
+    ):
+        with pytest.raises(InputError, match=told):
+            list(combinations(grid, BASE))
+    with pytest.raises(InputError, match=r"folds: expected 2 to 60, .* got 61"):
+        tune(columns, grid={"C": [1]}, config=BASE, folds=61)
+    with pytest.raises(DataError, match="has no words"):
+        tune(columns_of([]), grid={"C": [1]}, config=BASE)
+
+
+def test_learners_can_be_compared():
+    chosen = [config for _, config in combinations({"learner": ["mira", "pegasos"], "epochs": [3]}, BASE)]
+    assert [(config.learner, config.parameters) for config in chosen] == [
+        ("mira", {"epochs": 3}),
+        ("pegasos", {"epochs": 3}),
+    ]
+
+
+def test_a_learner_keeps_the_parameters_that_it_has(columns):
+    base = TrainConfig(**{**vars(BASE), "parameters": {"epochs": 1, "C": 0.5}})
+    chosen = [config for _, config in combinations({"learner": ["mira", "pegasos"]}, base)]
+    assert [config.parameters for config in chosen] == [{"epochs": 1, "C": 0.5}, {"epochs": 1}]
+    notes = []
+
+    class Noting(SilentTuning):
+        def note(self, text):
+            notes.append(text)
+
+    tuned = tune(columns, columns, grid={"learner": ["mira", "pegasos"]}, config=base, observer=Noting())
+    assert [trial.epochs for trial in tuned.trials] == [[1], [1]]
+    assert "pegasos has no parameter C: what is set for passive_aggressive is left out" in notes
+
+
+def with_gaps(columns):
+    """The treebank, every third word of which has neither head nor label."""
+    lines = [line.split("\t") for line in columns.to_bytes().decode().split("\n")]
+    for number, fields in enumerate(lines):
+        if len(fields) == 10 and number % 3 == 0:
+            fields[6] = fields[7] = "_"
+    return parse_text("\n".join("\t".join(fields) for fields in lines), "conllu")
+
+
+def test_treebanks_that_are_known_in_part(columns):
+    dev = columns_of(generate(20, seed=2))
+    probable = replace(BASE, learner="adagrad")
+    (trial,) = tune([with_gaps(columns), with_gaps(dev)], dev, grid={"C": [0.1]}, config=probable).trials
+    assert trial.scores["uas"] > 50
+    with pytest.raises(DataError, match=r"words have no head, and .*--dev"):
+        tune(with_gaps(columns), grid={"C": [0.1]}, config=probable)
+    with pytest.raises(DataError, match="HEAD: expected a head for every word"):
+        tune(with_gaps(columns), dev, grid={"learner": ["adagrad", "mira"]}, config=probable)
+
+
+@pytest.mark.parametrize("name", ["tags", "only", "tagger.upos.bits"])
+def test_settings_that_trials_do_not_look_at_are_refused(name):
+    with pytest.raises(InputError, match=f"grid: {name}: trials train the parser alone"):
+        [*combinations({name: ["gold"]}, TrainConfig())]

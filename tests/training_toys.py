@@ -1,0 +1,27 @@
+"""What tests of training share."""
+
+from arbora.progress import Silent
+
+
+class Recorder(Silent):
+    """Keeps what it is told; ends training by Ctrl-C after some epoch of some stage."""
+
+    def __init__(self, interrupt_after=None):
+        self.stages, self.reports, self.notes, self.examples = [], [], [], 0
+        self.interrupt_after = interrupt_after
+
+    def stage_begins(self, stage, examples, epochs, done):
+        self.stages.append((stage, examples, epochs, done))
+
+    def asked(self, examples):
+        self.examples += examples
+        last = (self.reports[-1].stage, self.reports[-1].epoch.number) if self.reports else None
+        if last is not None and last == self.interrupt_after and self.examples > 10:
+            raise KeyboardInterrupt
+
+    def epoch_ends(self, report):
+        self.reports.append(report)
+        self.examples = 0
+
+    def note(self, text):
+        self.notes.append(text)

@@ -1,0 +1,546 @@
+"""The server: what it answers, what it refuses and how, its limits, and that its description is true."""
+
+import asyncio
+import json
+import threading
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from serving_toys import JSON, Client, engine, parser
+
+from arbora.data.columns import columns_of, parse_text
+from arbora.data.sentence import Sentence
+from arbora.errors import InputError
+from arbora.web.api import Limits
+from arbora.web.server import PAGE_POLICY, Response, Work
+from arbora.web.serving import Engine, split_plainly
+
+
+@pytest.fixture(scope="module")
+def client():
+    return Client()
+
+
+TEXT = "tafo zondos kunzangu. nultorpel tafo!"
+CONLLU = "\n".join(
+    f"{i}\t{form}\t_\t{tag}\t_\t_\t{head}\t{label}\t_\t_"
+    for i, (form, tag, head, label) in enumerate(
+        [("tafo", "NOUN", 2, "nsubj"), ("zondos", "VERB", 0, "root"), ("kunzangu", "NOUN", 2, "obj")], start=1
+    )
+)
+
+
+# The page
+
+
+@pytest.mark.parametrize("path", ["/", "/arbora.css", "/arbora.js", "/tree.js", "/openapi.json", "/api/info"])
+def test_what_can_be_got(client, path):
+    reply = client("GET", path)
+    assert reply.status == 200
+    assert reply.headers["content-security-policy"] == PAGE_POLICY
+    assert "unsafe" not in PAGE_POLICY
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert int(reply.headers["content-length"]) == len(reply.body) > 0
+    head = client("HEAD", path)
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers == reply.headers
+
+
+def test_the_page_needs_nothing_from_elsewhere(client):
+    page = "".join(
+        client("GET", path).body.decode() for path in ("/", "/arbora.css", "/arbora.js", "/tree.js")
+    )
+    assert "innerHTML" not in page
+    assert "insertAdjacentHTML" not in page
+    assert "document.write" not in page
+    assert " style=" not in page
+    addresses = [word for word in page.split('"') if "//" in word and word.startswith("http")]
+    assert addresses == ["http://www.w3.org/2000/svg"]  # a name, not fetched
+
+
+# Parsing
+
+
+def test_text(client):
+    reply = client.post("/api/parse", {"text": TEXT})
+    assert reply.status == 200
+    assert reply.headers["cache-control"] == "no-store"
+    first, second = reply.json["sentences"]
+    assert first["text"] == "tafo zondos kunzangu."
+    assert [word["form"] for word in second["words"]] == ["nultorpel", "tafo", "!"]
+    assert "no segmenter" in reply.json["notes"][0]
+    assert "no tagger" in reply.json["notes"][1]
+    (tree,) = first["trees"]
+    assert 0 < tree["probability"] <= 1
+    (parsed,) = parse_text(tree["conllu"], "conllu").sentences()
+    assert list(parsed.heads) == tree["heads"]
+    assert parsed.misc[2].startswith("SpaceAfter=No")
+    assert first["marginals"] is None
+
+
+def test_conllu_with_ranks_and_marginals(client):
+    reply = client.post("/api/parse", {"conllu": CONLLU, "k": 4, "marginals": True})
+    (sentence,) = reply.json["sentences"]
+    trees = sentence["trees"]
+    assert len(trees) == 4
+    assert [t["probability"] for t in trees] == sorted((t["probability"] for t in trees), reverse=True)
+    table = sentence["marginals"]
+    assert len(table) == len(table[0]) == 4
+    for word in (1, 2, 3):
+        assert sum(row[word] for row in table) == pytest.approx(1, abs=1e-3)
+        head = trees[0]["heads"][word - 1]
+        assert table[head][word] == pytest.approx(trees[0]["head_probabilities"][word - 1], abs=1e-4)
+    assert sentence["given"]["heads"] == [2, 0, 2]
+    assert sentence["given"]["deprels"] == ["nsubj", "root", "obj"]
+    assert reply.json["notes"] == []
+    (expected,) = parser().parse(list(parse_text(CONLLU + "\n\n", "conllu").sentences()))
+    assert trees[0]["heads"] == list(expected.heads)
+
+
+def test_all_else_in_conllu_stays(client):
+    text = (
+        "\ufeff# sent_id = x\r\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tA=b\r\n1\tde\t_\t_\t_\t_\t_\t_\t_\t_\r\n"
+        "2\tle\t_\t_\t_\t_\t_\t_\t_\tK=v\r\n2.1\tx\t_\t_\t_\t_\t_\t_\t1:dep\t_"
+    )
+    reply = client.post("/api/parse", {"conllu": text})
+    told = reply.json["sentences"][0]["trees"][0]["conllu"]
+    assert "1-2\tdu" in told
+    assert "2.1\tx" in told
+    assert "K=v|HeadProb" in told
+    assert "# sent_id = x" in told
+
+
+def test_heads_that_are_kept(client):
+    plain = client.post("/api/parse", {"conllu": CONLLU}).json["sentences"][0]["trees"][0]["heads"]
+    for word in (1, 2, 3):
+        for head in range(4):
+            if head == word:
+                continue
+            keep = [{"word": word, "head": head}]
+            reply = client.post("/api/parse", {"conllu": CONLLU, "k": 3, "marginals": True, "keep": keep})
+            (sentence,) = reply.json["sentences"]
+            assert sentence["kept"] == [word]
+            assert all(tree["heads"][word - 1] == head for tree in sentence["trees"])
+            assert sentence["trees"][0]["head_probabilities"][word - 1] == 1.0
+            assert sentence["marginals"][head][word] == pytest.approx(1)
+    keep = [{"word": 1, "head": plain[0], "deprel": "my:own"}]
+    reply = client.post("/api/parse", {"conllu": CONLLU, "keep": keep})
+    assert reply.json["sentences"][0]["trees"][0]["deprels"][0] == "my:own"
+    both = [{"word": 1, "head": 2}, {"word": 2, "head": 1}]
+    reply = client.post("/api/parse", {"conllu": CONLLU, "keep": both})
+    assert (reply.status, reply.code) == (422, "no_tree")
+    assert "1 -> 2 -> 1" in reply.json["error"]["message"]
+
+
+def test_a_parser_that_cannot_rank():
+    crossing = Client(model=engine(trees="nonprojective", order=2))
+    reply = crossing.post("/api/parse", {"conllu": CONLLU, "k": 4, "marginals": True})
+    (sentence,) = reply.json["sentences"]
+    assert len(sentence["trees"]) == 1
+    assert sentence["trees"][0]["probability"] is None
+    assert "not known" in reply.json["notes"][0]
+
+
+def test_pictures(client):
+    reply = client.post("/api/svg", {"conllu": CONLLU.replace("tafo", "<script>alert(1)</script>")})
+    assert reply.status == 200
+    assert reply.headers["content-type"].startswith("image/svg+xml")
+    assert "sandbox" in reply.headers["content-security-policy"]
+    assert b"<svg" in reply.body
+    assert b"<script" not in reply.body
+    tree = client.post("/api/parse", {"conllu": CONLLU}).json["sentences"][0]["trees"][0]
+    unsure = [share for share in tree["head_probabilities"] if share < 0.8]
+    assert unsure
+    told = client.post("/api/svg", {"conllu": tree["conllu"]}).body.decode()
+    assert told.count("dasharray") == len(unsure)
+    assert client.post("/api/svg", {"conllu": CONLLU.replace("\t2\tobj", "\t_\t_")}).code == "bad_request"
+    assert client.post("/api/svg", {"conllu": f"{CONLLU}\n\n{CONLLU}"}).code == "bad_request"
+    assert client.post("/api/svg", {}).code == "bad_request"
+
+
+class Pipeline:
+    """A stand-in for a model with segmenter and tagger: every line is a sentence, every word a noun."""
+
+    def __init__(self, segmenter="there", tagger="there"):
+        self.parser = parser()
+        self.segmenter, self.tagger = segmenter, tagger
+
+    def segment(self, text):
+        lines = [Sentence.from_lists(line.split()) for line in text.splitlines()]
+        return SimpleNamespace(columns=columns_of(lines))
+
+    def prepare(self, columns):
+        return columns_of(replace(s, upos=("NOUN",) * len(s)) for s in columns.sentences())
+
+
+def test_a_model_with_segmenter_and_tagger():
+    client = Client(model=Engine(Pipeline(), "whole"))
+    assert client("GET", "/api/info").json["reads_text"]
+    assert client("GET", "/api/info").json["example"] == ""
+    assert Client(model=Engine(Pipeline(), "whole", "a <b>"))("GET", "/api/info").json["example"] == "a <b>"
+    reply = client.post("/api/parse", {"text": "a b\nc", "k": 2})
+    assert reply.json["notes"] == []
+    assert [[w["upos"] for w in s["words"]] for s in reply.json["sentences"]] == [["NOUN", "NOUN"], ["NOUN"]]
+    bare = CONLLU.replace("NOUN", "_").replace("VERB", "_")
+    (sentence,) = client.post("/api/parse", {"conllu": bare}).json["sentences"]
+    assert [w["upos"] for w in sentence["words"]] == ["NOUN"] * 3
+    assert sentence["given"]["heads"] == [2, 0, 2]
+    (sentence,) = client.post("/api/parse", {"conllu": CONLLU}).json["sentences"]
+    assert [w["upos"] for w in sentence["words"]] == ["NOUN", "VERB", "NOUN"]
+
+
+def test_a_model_with_a_tagger_alone():
+    half = Pipeline(segmenter=None)
+    client = Client(model=Engine(half, "half"))
+    info = client("GET", "/api/info").json
+    assert (info["reads_text"], info["tags_words"]) == (False, True)
+    reply = client.post("/api/parse", {"text": "a b. c"})
+    assert [s["words"][0]["upos"] for s in reply.json["sentences"]] == ["NOUN", "NOUN"]
+    assert len(reply.json["notes"]) == 1
+    half.tagger = None
+    reply = Client(model=Engine(half, "half")).post("/api/parse", {"text": "a b. c"})
+    assert [s["words"][0]["upos"] for s in reply.json["sentences"]] == ["_", "_"]
+    assert len(reply.json["notes"]) == 2
+
+
+# Hostile input
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script> <img src=x onerror=alert(1)>",
+        "a\x00b \x07\x1b[31m c\x7f",
+        "👨‍👩‍👧‍👦 🏳️‍🌈 e\u0301\u0302\u0303 z̷̨̛a̶l̴g̵o",
+        "שלום עולם، مرحبا بالعالم؟ \u202eevil\u202c",
+        "\u2028line\u2029break\x85here\x0b\x0c\x1c",
+        "हिन्दी में पाठ। 漢字かな。",
+        "." * 90,
+        "[[[[[[[[[[[[[[[[[[[[[[[[[{{{{{{{{{{{{{{{{{{",
+        "_ # - \\t \\ \" ' &amp; %00 ../../etc/passwd",
+        "# text = x",
+    ],
+)
+def test_strange_text_is_text(client, text):
+    reply = client.post("/api/parse", {"text": text, "marginals": True})
+    assert reply.status == 200, reply.body
+    told = "".join(word["form"] for s in reply.json["sentences"] for word in s["words"])
+    assert told == "".join(text.split())
+    conllu = reply.json["sentences"][0]["trees"][0]["conllu"]
+    again = client.post("/api/parse", {"conllu": conllu})
+    assert again.json["sentences"][0]["words"] == reply.json["sentences"][0]["words"]
+    assert client.post("/api/svg", {"conllu": conllu}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"", 400, "bad_json"),
+        (b"{", 400, "bad_json"),
+        (b'{"text": "\xff\xfe"}', 400, "bad_encoding"),
+        (b'{"text": "\\ud800"}', 422, "bad_encoding"),
+        (b'{"text": "a", "k": NaN}', 400, "bad_json"),
+        (b"[" * 200_000, 400, "bad_json"),
+        (b'{"text":' * 100_000, 400, "bad_json"),
+        (b"[]", 422, "bad_request"),
+        (b'"text"', 422, "bad_request"),
+        (b"{}", 422, "bad_request"),
+        (b'{"text": "a", "conllu": "b"}', 422, "bad_request"),
+        (b'{"text": 5}', 422, "bad_request"),
+        (b'{"text": ["a"]}', 422, "bad_request"),
+        (b'{"text": "a", "k": 0}', 422, "bad_request"),
+        (b'{"text": "a", "k": true}', 422, "bad_request"),
+        (b'{"text": "a", "k": 1e99}', 422, "bad_request"),
+        (b'{"text": "a", "k": 999999999999999999999}', 422, "bad_request"),
+        (b'{"text": "a", "marginals": 1}', 422, "bad_request"),
+        (b'{"text": "a", "kk": 1}', 422, "bad_request"),
+        (b'{"text": "a", "keep": {}}', 422, "bad_request"),
+        (b'{"text": "a b", "keep": [{"word": 1}]}', 422, "bad_request"),
+        (b'{"text": "a b", "keep": [{"word": 1, "head": 1}]}', 422, "bad_request"),
+        (b'{"text": "a b", "keep": [{"word": 1, "head": 9}]}', 422, "bad_request"),
+        (b'{"text": "a b", "keep": [{"word": 1, "head": -1}]}', 422, "bad_request"),
+        (b'{"text": "a b", "keep": [{"word": 1, "head": 2, "deprel": "a\\tb"}]}', 422, "bad_request"),
+        (b'{"text": "a. b.", "keep": [{"word": 1, "head": 2}]}', 422, "bad_request"),
+        (b'{"text": ""}', 422, "no_words"),
+        (b'{"text": " \\n\\t "}', 422, "no_words"),
+        (b'{"conllu": ""}', 422, "no_words"),
+        (b'{"conllu": "1\\ta"}', 422, "bad_conllu"),
+        (b'{"conllu": "hello"}', 422, "bad_conllu"),
+    ],
+)
+def test_bad_requests(client, body, status, code):
+    reply = client("POST", "/api/parse", body, JSON)
+    assert (reply.status, reply.code) == (status, code)
+    assert len(reply.body) < 500
+    assert reply.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status", "code"),
+    [
+        ("GET", "/nowhere", {}, 404, "not_found"),
+        ("GET", "/../etc/passwd", {}, 404, "not_found"),
+        ("GET", "/static/\x00<script>", {}, 404, "not_found"),
+        ("GET", "/api/parse", {}, 405, "method_not_allowed"),
+        ("DELETE", "/api/parse", JSON, 405, "method_not_allowed"),
+        ("OPTIONS", "/api/parse", JSON, 405, "method_not_allowed"),
+        ("POST", "/", JSON, 405, "method_not_allowed"),
+        ("POST", "/api/parse", {}, 415, "bad_type"),
+        ("POST", "/api/parse", {"content-type": "text/plain"}, 415, "bad_type"),
+        ("POST", "/api/parse", {"content-type": "application/x-www-form-urlencoded"}, 415, "bad_type"),
+        ("POST", "/api/parse", {**JSON, "origin": "https://evil.example"}, 403, "bad_origin"),
+        ("POST", "/api/parse", {**JSON, "origin": "null"}, 403, "bad_origin"),
+        ("POST", "/api/parse", {**JSON, "origin": "http://127.0.0.1:9999"}, 403, "bad_origin"),
+        ("POST", "/api/parse", {**JSON, "sec-fetch-site": "cross-site"}, 403, "bad_origin"),
+        ("GET", "/", {"host": "evil.example"}, 403, "bad_host"),
+        ("GET", "/", {"host": "localhost.evil.example:8080"}, 403, "bad_host"),
+        ("GET", "/", {"host": ""}, 403, "bad_host"),
+        ("POST", "/api/parse", {**JSON, "host": "evil.example:8080"}, 403, "bad_host"),
+    ],
+)
+def test_what_is_not_let_in(client, method, path, headers, status, code):
+    reply = client(method, path, b'{"text": "a"}', headers)
+    assert (reply.status, reply.code) == (status, code)
+    assert reply.headers["content-security-policy"] == PAGE_POLICY
+    assert "access-control-allow-origin" not in reply.headers
+    if status == 405:
+        assert reply.headers["allow"] in ("POST", "GET, HEAD")
+
+
+def test_who_is_let_in(client):
+    for host in ("localhost:8080", "127.0.0.1", "[::1]:8080", "192.168.0.7:80", "LOCALHOST"):
+        reply = client(
+            "POST", "/api/parse", b'{"text": "a"}', {**JSON, "host": host, "origin": f"http://{host}"}
+        )
+        assert reply.status == 200, host
+    named = Client(hosts=("trees.example",))
+    assert named("GET", "/", headers={"host": "trees.example:8080"}).status == 200
+    assert named("GET", "/", headers={"host": "other.example:8080"}).status == 403
+
+
+# Limits
+
+
+def test_sizes():
+    client = Client(Limits(body=2000, sentences=3, words=10, ranked_words=5, ranked_sentences=1, trees=2))
+    assert client.post("/api/parse", {"text": "a b. c d. e f."}).status == 200
+    reply = client.post("/api/parse", {"text": "a. b. c. d."})
+    assert (reply.status, reply.code) == (413, "too_many_sentences")
+    reply = client.post("/api/parse", {"text": "a " * 11})
+    assert (reply.status, reply.code) == (413, "sentence_too_long")
+    assert client.post("/api/parse", {"text": "a " * 10}).status == 200
+    assert client.post("/api/parse", {"text": "a " * 10, "k": 2}).code == "sentence_too_long"
+    assert client.post("/api/parse", {"text": "a " * 10, "marginals": True}).code == "sentence_too_long"
+    assert client.post("/api/parse", {"text": "a. b.", "k": 2}).code == "too_many_sentences"
+    assert client.post("/api/parse", {"text": "a", "k": 3}).code == "bad_request"
+    reply = client.post("/api/parse", {"text": "a" * 2000})
+    assert (reply.status, reply.code) == (413, "too_large")
+
+
+def test_ten_megabytes(client):
+    start = time.monotonic()
+    chunk = b"x" * 65536
+    reply = client("POST", "/api/parse", headers=JSON, chunks=[chunk] * 160)
+    assert (reply.status, reply.code) == (413, "too_large")
+    told = client("POST", "/api/parse", headers={**JSON, "content-length": str(10**12)}, chunks=[chunk])
+    assert (told.status, told.code) == (413, "too_large")
+    line = json.dumps({"text": "x" * 900_000}).encode()
+    assert client("POST", "/api/parse", line, JSON).status == 200  # one long word
+    assert time.monotonic() - start < 5
+
+
+def test_a_body_that_does_not_come():
+    client = Client(Limits(seconds=1))
+    reply = client("POST", "/api/parse", headers=JSON, chunks=[b"{", 2.0])
+    assert (reply.status, reply.code) == (408, "slow_request")
+
+
+class Slow(Engine):
+    """Takes its time."""
+
+    def __init__(self):
+        super().__init__(parser(), "slow")
+        self.go = threading.Event()
+        self.most = self.now = 0
+
+    def judge(self, sentences, *, k, marginals):
+        self.now += 1
+        self.most = max(self.most, self.now)
+        self.go.wait(5)
+        self.now -= 1
+        return super().judge(sentences, k=k, marginals=marginals)
+
+
+def test_a_queue_and_then_no_room():
+    slow = Slow()
+    client = Client(Limits(running=2, waiting=3, seconds=10), model=slow)
+
+    async def scenario():
+        calls = [
+            asyncio.ensure_future(client.call("POST", "/api/parse", b'{"text": "a"}', JSON)) for _ in range(9)
+        ]
+        await asyncio.sleep(0.3)
+        page = await client.call("GET", "/")  # needs no place
+        slow.go.set()
+        return page, await asyncio.gather(*calls)
+
+    page, replies = asyncio.run(scenario())
+    assert page.status == 200
+    assert sorted(reply.status for reply in replies) == [200] * 5 + [503] * 4
+    refused = next(reply for reply in replies if reply.status == 503)
+    assert refused.code == "busy"
+    assert refused.headers["retry-after"] == "1"
+    assert slow.most == 2
+
+
+def test_deadlines_and_what_runs_past_them():
+    slow = Slow()
+    client = Client(Limits(running=1, waiting=5, seconds=1), model=slow)
+
+    async def scenario():
+        both = [client.call("POST", "/api/parse", b'{"text": "a"}', JSON) for _ in range(2)]
+        late = await asyncio.gather(*both)  # one runs, one waits, both too long
+        again = await client.call("POST", "/api/parse", b'{"text": "a"}', JSON)
+        slow.go.set()
+        await asyncio.sleep(0.2)
+        return [*late, again], await client.call("POST", "/api/parse", b'{"text": "a"}', JSON)
+
+    late, fine = asyncio.run(scenario())
+    assert [(reply.status, reply.code) for reply in late] == [(503, "timeout")] * 3
+    assert fine.status == 200
+    assert slow.most == 1  # what is late keeps its place
+
+
+def test_our_own_faults_tell_nothing(capsys):
+    class Broken(Engine):
+        def judge(self, sentences, *, k, marginals):
+            raise RuntimeError("secret")
+
+    client = Client(model=Broken(parser(), "broken"), quiet=False)
+    reply = client.post("/api/parse", {"text": "private words"})
+    assert (reply.status, reply.code) == (500, "internal")
+    told = capsys.readouterr().err
+    assert "RuntimeError" in told
+    assert "secret" not in told + reply.body.decode()
+    assert "private" not in told
+    assert "127.0.0.1 POST /api/parse 500" in told
+
+
+def test_work_ends_with_the_server():
+    async def scenario():
+        work = Work(Limits())
+        work.close()
+        with pytest.raises(RuntimeError):
+            await work.do(lambda: Response(200, "", b""), time.monotonic() + 1)
+
+    asyncio.run(scenario())
+
+
+def test_limits_are_checked():
+    with pytest.raises(InputError, match="running: expected a number of at least 1, got 0"):
+        Limits(running=0)
+
+
+# The description
+
+
+def resolved(schema, document):
+    while "$ref" in schema:
+        *_, kind, name = schema["$ref"].split("/")
+        schema = document["components"][kind][name]
+    return schema
+
+
+KINDS = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
+
+
+def conforms(value, schema, document):
+    """As far as this document uses JSON Schema."""
+    schema = resolved(schema, document)
+    if "oneOf" in schema:
+        return sum(conforms(value, each, document) for each in schema["oneOf"]) == 1
+    if "enum" in schema:
+        return value in schema["enum"]
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if not any(isinstance(value, KINDS[kind]) for kind in kinds):
+        return False
+    if isinstance(value, dict):
+        properties = schema.get("properties", {})
+        known = schema.get("additionalProperties", True) or set(value) <= set(properties)
+        whole = set(schema.get("required", ())) <= set(value)
+        return (
+            known
+            and whole
+            and all(conforms(value[k], s, document) for k, s in properties.items() if k in value)
+        )
+    if isinstance(value, list):
+        return len(value) >= schema.get("minItems", 0) and all(
+            conforms(each, schema["items"], document) for each in value
+        )
+    if isinstance(value, (int, float)):
+        return schema.get("minimum", value) <= value <= schema.get("maximum", value)
+    return True
+
+
+def test_the_description_is_that_of_the_routes(client):
+    document = client("GET", "/openapi.json").json
+    assert document["openapi"].startswith("3.1")
+    described = {(path, method.upper()) for path, item in document["paths"].items() for method in item}
+    pages = ("/", "/arbora.css", "/arbora.js", "/tree.js")
+    routes = {(path, method) for path, method in client.application.routes.items() if path not in pages}
+    assert described == routes
+    names = [operation["operationId"] for item in document["paths"].values() for operation in item.values()]
+    assert len(set(names)) == len(names)
+    references = [part.split('"')[0] for part in json.dumps(document).split('"$ref": "')[1:]]
+    assert references
+    assert all(resolved({"$ref": reference}, document) for reference in references)
+
+
+def test_answers_are_as_described(client):
+    document = client("GET", "/openapi.json").json
+
+    def schema_of(path, method, status="200"):
+        response = resolved(document["paths"][path][method]["responses"][status], document)
+        return response["content"]["application/json"]["schema"]
+
+    assert conforms(client("GET", "/api/info").json, schema_of("/api/info", "get"), document)
+    asked = [
+        {"text": TEXT},
+        {"conllu": CONLLU, "k": 3, "marginals": True, "keep": [{"word": 1, "head": 2, "deprel": "x"}]},
+    ]
+    question = document["paths"]["/api/parse"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    for body in asked:
+        assert conforms(body, question, document)
+        assert conforms(client.post("/api/parse", body).json, schema_of("/api/parse", "post"), document)
+    assert not conforms({"sentences": []}, schema_of("/api/parse", "post"), document)
+    wrong = client.post("/api/parse", {}).json
+    assert conforms(wrong, schema_of("/api/parse", "post", "default"), document)
+
+
+# Splitting without a segmenter
+
+
+def test_plain_splitting():
+    found = list(split_plainly('He said: "Go!" (U.S.)\tdon\'t\nnew line'))
+    assert [list(s.forms) for s in found] == [
+        ["He", "said", ":", '"', "Go", "!", '"', "(", "U.S", ".", ")", "don't"],
+        ["new", "line"],
+    ]
+    assert found[0].text == 'He said: "Go!" (U.S.) don\'t'
+    assert [list(s.forms) for s in split_plainly("A b. C d? ... e")] == [
+        ["A", "b", "."],
+        ["C", "d", "?"],
+        [".", ".", "."],
+        ["e"],
+    ]
+    assert list(split_plainly(" \n\n")) == []
