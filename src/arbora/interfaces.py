@@ -72,10 +72,10 @@ class ScoredTree(Protocol):
     """A tree with its score: `heads` (n+1,), `heads[0] == -1`."""
 
     @property
-    def heads(self) -> NDArray[np.int32]: ...  # noqa: D102
+    def heads(self) -> NDArray[np.int32]: ...
 
     @property
-    def score(self) -> float: ...  # noqa: D102
+    def score(self) -> float: ...
 
 
 class Family(Protocol):

@@ -328,10 +328,10 @@ class HasFormat(Protocol):
     """What is read, and what it is called."""
 
     @property
-    def source(self) -> str: ...  # noqa: D102
+    def source(self) -> str: ...
 
     @property
-    def format(self) -> Format: ...  # noqa: D102
+    def format(self) -> Format: ...
 
 
 def format_by_name(reader: HasFormat, target: Source) -> Literal["same", "conllu", "conllx"]:
