@@ -125,9 +125,9 @@ class Judge:
         return [*self._combined(FEW, "few heads left", None), *self._combined(THREE, "many heads left", GAIN)]
 
     def _combined(self, systems: tuple[Arbora, ...], name: str, bar: Bar | None) -> list[Line]:
-        from arbora.parsing.ensemble import Ensemble
+        from arbora.parsing.ensemble import ensemble
 
-        ensemble = Ensemble([self.parsers[system] for system in systems])
+        ensemble = ensemble([self.parsers[system] for system in systems])
         together = self.accuracy(*ensemble.trees(self.columns), ensemble.labels)
         alone = {system: self.scores(system)["las"] for system in systems}
         lines = [line("LAS on dev", system.name, las, "%") for system, las in alone.items()]
@@ -158,9 +158,9 @@ def _pass_ratio(parser: object, files: Files) -> float:
     from arbora.problems import GraphProblem
 
     assert isinstance(parser, Parser)
-    assert parser.pruner is not None
+    assert parser.search.pruner is not None
     train = parser.names.encode(read_columns(files.train))
-    arcs = parser.pruner.prune(train)
+    arcs = parser.search.pruner.prune(train)
     arcs.restore_gold(train)
     problem = GraphProblem(parser.scorer, train, arcs=arcs)
     everyone = np.arange(len(train), dtype=np.int64)

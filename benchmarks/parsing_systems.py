@@ -142,7 +142,7 @@ class Arbora:
 
     def train(self, files: Files, folder: Path, *, quick: bool) -> dict[str, Any]:
         from arbora.search.pruner import PrunerSettings
-        from arbora.training._parser import TrainConfig, train
+        from arbora.training import TrainConfig, train
 
         parameters: dict[str, int | float | str] = {"epochs": self.QUICK_EPOCHS} if quick else {}
         orders: dict[int, Literal[1, 2, 3]] = {1: 1, 2: 2, 3: 3}

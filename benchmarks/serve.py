@@ -30,7 +30,7 @@ from pathlib import Path
 from statistics import quantiles
 
 from arbora.data.synthetic import generate
-from arbora.training._parser import train
+from arbora.training import train
 
 MOST_GROWTH = 8_000_000  # bytes: caches of allocators, not a leak that grows with requests
 JSON = {"Content-Type": "application/json"}

@@ -31,7 +31,7 @@ from arbora.data.treebank import gather
 from arbora.evaluation.attachment import evaluate
 from arbora.parsing.parser import Parser
 from arbora.scorers import TransitionSettings
-from arbora.training._parser import TrainConfig, train
+from arbora.training import TrainConfig, train
 from arbora.training.annotation import check_treebank
 
 DATA = Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))

@@ -22,7 +22,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
         "See [From raw text](pipeline.md), [Parsing](parsing.md) and [Training](training.md).",
         [
             ("arbora.pipeline.pipeline", ("load", "Pipeline")),
-            ("arbora.training.train", ("train", "Trained")),
+            ("arbora.training.pipeline", ("train", "Trained")),
             ("arbora.training._parser", ("Trained",)),
             ("arbora.training.config", ("TrainConfig",)),
             ("arbora.parsing.parsed", ("Parsed", "ParsedWord")),

@@ -9,7 +9,7 @@ from arbora.data.synthetic import generate
 from arbora.registry import features
 from arbora.scorers import GraphSettings, LinearScorer
 from arbora.search.pruner import PrunerSettings
-from arbora.training._parser import TrainConfig
+from arbora.training import TrainConfig
 
 BITS = 12
 
@@ -58,7 +58,8 @@ def config(*, epochs=3, **options):
     parameters = {"epochs": epochs, **options.pop("parameters", {})}
     if options.get("parser") != "transition":
         options.setdefault("pruner_settings", PrunerSettings(bits=10, keep=4))
-    return TrainConfig(**{"tree_bits": BITS, "label_bits": BITS, **options}, parameters=parameters)
+    sizes = {"tree_bits": BITS, "label_bits": BITS, "only": "parser"}
+    return TrainConfig(**{**sizes, **options}, parameters=parameters)
 
 
 def check_probabilities(parser, sentences):

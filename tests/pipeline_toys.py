@@ -7,7 +7,7 @@ from arbora.data.columns import parse_text
 from arbora.pipeline.tagger import TaggerSettings
 from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.pipeline.words import WordSettings
-from arbora.training.train import train
+from arbora.training import train
 
 WORDS = WordSettings(bits=10, parameters={"C": 0.1, "epochs": 3})
 SMALL = {

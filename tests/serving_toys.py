@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from graph_toys import config, treebank
 
-from arbora.training._parser import train
+from arbora.training import train
 from arbora.web.api import Limits
 from arbora.web.server import Application
 from arbora.web.serving import Engine

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arbora.evaluation.attachment import evaluate
     from arbora.inference.distribution import TreeDistribution
     from arbora.pipeline.pipeline import load
-    from arbora.training.train import train
+    from arbora.training import train
 
 __all__ = [
     "ArboraError",
@@ -56,7 +56,7 @@ _MODULES = {
     "load": "arbora.pipeline.pipeline",
     "projectivize": "arbora.data.projectivize",
     "read": "arbora.data.treebank",
-    "train": "arbora.training.train",
+    "train": "arbora.training.pipeline",
     "write": "arbora.data.treebank",
 }
 

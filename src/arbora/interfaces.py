@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import SparseVector, Weights
+
+if TYPE_CHECKING:
+    from arbora.data.batch import Batch
 
 Trees: TypeAlias = Literal["projective", "nonprojective"]
 Roots: TypeAlias = Literal["single", "multi"]
@@ -29,22 +32,24 @@ class PartKind(StrEnum):
     """A kind of part that a tree's score is a sum over; its value is its name in `arbora.inference`."""
 
     ARC = "arcs"  # [head, dep]
+    LABEL = "labels"  # [head, dep, label]
     SIBLING = "siblings"  # [head, dep, sibling]
     GRANDPARENT = "grandparents"  # [grandparent, head, dep]
     GRANDSIBLING = "grandsiblings"  # [grandparent, head, dep, sibling]
 
     @property
     def axes(self) -> int:
-        """How many axes an array of scores has, each of length n+1."""
-        return {PartKind.ARC: 2, PartKind.GRANDSIBLING: 4}.get(self, 3)
+        """How many axes of an array of scores have length n+1; LABEL has one more, of labels."""
+        return {PartKind.ARC: 2, PartKind.LABEL: 2, PartKind.GRANDSIBLING: 4}.get(self, 3)
 
 
 class Query(StrEnum):
-    """A question about a weighted set of trees.
+    """A query over a weighted set of trees.
 
-    A family answers those of `FAMILY_QUERIES` by the method of that name. A problem answers the others, too:
-    it knows which tree is right, so that it can add a tree's cost to its score. ARC_MARGINALS is the question
-    of learners that keep a score of their own for each arc: the methods of a problem whose names begin so.
+    A family answers those of `FAMILY_QUERIES` with the method of that name; a search says which of them a
+    parser answers. A problem knows the gold trees, so it answers the others: with a tree's cost added to its
+    score, the value and gradient of its own loss (LOSS), and scores of single arcs for learners that keep
+    their own (ARC_MARGINALS).
     """
 
     ARGMAX = "argmax"
@@ -55,6 +60,9 @@ class Query(StrEnum):
     COST_AUGMENTED = "cost_augmented"
     COST_AUGMENTED_MARGINALS = "cost_augmented_marginals"
     ARC_MARGINALS = "arc_marginals"
+    LOSS = "loss"
+    GIVEN_HEADS = "given_heads"
+    """Parsing around heads that are given."""
 
 
 FAMILY_QUERIES: frozenset[Query] = frozenset(
@@ -63,19 +71,34 @@ FAMILY_QUERIES: frozenset[Query] = frozenset(
 
 
 PartScores: TypeAlias = Mapping[PartKind, NDArray[Any]]
-"""One array per kind of part, of shape `(n+1,) * kind.axes`; conventions as in `arbora.inference`."""
+"""One array per kind of part, of shape `(n+1,) * kind.axes`; conventions as in `arbora.inference`.
+
+Scores of labels are added to those of arcs: a labelled arc scores `arcs[h, d] + labels[h, d, l]`."""
 
 PartMarginals: TypeAlias = dict[PartKind, NDArray[np.float64]]
 
 
 class ScoredTree(Protocol):
-    """A tree with its score: `heads` (n+1,), `heads[0] == -1`."""
+    """A tree with its score: `heads` (n+1,), `heads[0] == -1`, and labels (n+1,) where they are scored."""
 
     @property
     def heads(self) -> NDArray[np.int32]: ...
 
     @property
     def score(self) -> float: ...
+
+    @property
+    def labels(self) -> NDArray[np.int32] | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class GoldTree:
+    """The gold tree of one sentence, or what is known of it."""
+
+    heads: NDArray[np.int32]
+    """(n+1,); -1 for the root and for unknown heads."""
+    labels: NDArray[np.int32]
+    """(n+1,); -1 where unknown."""
 
 
 class Family(Protocol):
@@ -122,8 +145,68 @@ class Family(Protocol):
     def marginals(self, scores: PartScores) -> PartMarginals:
         """The probability of each part, in arrays shaped as the scores: the gradient of `log_partition`."""
 
+    def marginals_along(self, scores: PartScores, direction: PartScores) -> PartMarginals:
+        """The derivative of `marginals` along a direction of scores; of first-order scores."""
+
     def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[ScoredTree]:
         """`k` independent random trees; one seed gives one result."""
+
+
+class Cost(Protocol):
+    """What a wrong tree costs: at least 0, and 0 for the gold tree. See `arbora.costs`."""
+
+    def __call__(
+        self, gold: GoldTree, heads: NDArray[np.int32], labels: NDArray[np.int32] | None = None
+    ) -> float:
+        """The cost of one tree, heads and labels (n+1,)."""
+
+    def table(self, gold: GoldTree, label_count: int = 0) -> NDArray[np.float64]:
+        """The cost of each arc, (n+1, n+1), or labelled arc, (n+1, n+1, label_count); a tree's is the sum."""
+
+
+class Loss(Protocol):
+    """A function of scores and a gold tree: its value, and its gradient with respect to the scores."""
+
+    name: ClassVar[str]
+
+    @property
+    def needs(self) -> frozenset[Query]:
+        """The queries that it asks of the family."""
+
+    def __call__(
+        self, scores: PartScores, gold: GoldTree, family: Family, cost: Cost
+    ) -> tuple[float, PartScores]:
+        """The loss of one sentence, and its gradient: arrays shaped as the scores."""
+
+
+class Scorer(Protocol):
+    """Scores the parts of trees; its parameters are one vector, which learners change."""
+
+    name: ClassVar[str]
+    """The name in the registry and in model files."""
+
+    @property
+    def parts(self) -> tuple[PartKind, ...]:
+        """The kinds of parts that it scores, arcs first."""
+
+    @property
+    def size(self) -> int:
+        """The number of parameters."""
+
+    def score(self, batch: Batch) -> list[PartScores]:
+        """The scores of each sentence's parts."""
+
+    def pullback(self, batch: Batch, gradient: Sequence[PartScores]) -> SparseVector | NDArray[np.float64]:
+        """The adjoint of `score`: a gradient by scores becomes one by parameters, (size,)."""
+
+    def parameters(self) -> NDArray[np.float32]:
+        """All parameters, (size,)."""
+
+    def with_parameters(self, values: NDArray[np.float32]) -> Scorer:
+        """The scorer with other parameters; it may be this one, changed."""
+
+    def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Tensors and JSON settings for a model file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +314,14 @@ class Measured(Protocol):
 
     def take_measures(self) -> dict[str, float]:
         """Since the last call, by name; the same whatever the number of threads."""
+
+
+@runtime_checkable
+class Initialised(Protocol):
+    """A problem whose weights do not begin at zero."""
+
+    def initial_weights(self) -> NDArray[np.float32]:
+        """The weights to begin with, (size,)."""
 
 
 class StopTraining(Exception):  # noqa: N818 - a request, not a fault

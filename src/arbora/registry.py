@@ -1,52 +1,52 @@
 """Names for what can be chosen: one registry per kind of thing.
 
-A registry maps a name to a factory. It is filled once, below, when it is first used (who parses needs no
-learner): to add a family or a learner, write its file and name it here, and `arbora list`, `arbora info` and
-the contract tests know it.
+A registry maps a name to a factory: those of Arbora, listed below, and those of installed packages, found by
+their entry points. To add a learner or a loss, write its file and name it here, or in another package's
+`[project.entry-points."arbora.learners"]`; `arbora list`, `arbora info`, `arbora train` and the contract
+tests then know it. Modules are imported when a name is first used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from arbora.errors import InputError, unknown
-from arbora.features import (
-    CUBE_V1,
-    GRAPH_V1,
-    NIVRE_V1,
-    PRUNER_V1,
-    ZHANG_NIVRE_V1,
-    TemplateSet,
-    TransitionTemplates,
-    guided,
-    guided_transitions,
-)
-from arbora.interfaces import Family, Learner
+from arbora.errors import InputError, ModelError, unknown
 
 if TYPE_CHECKING:
+    from arbora.features import TemplateSet, TransitionTemplates
     from arbora.induction.interfaces import Inducer
+    from arbora.interfaces import Family, Learner, Loss, Scorer
 
 T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Factories by name, in the order in which they were registered; `known` gives those to begin with."""
+    """Factories by name: built-in ones first, in their order, then those that were added."""
 
-    def __init__(self, kind: str, known: Callable[[], Mapping[str, Callable[..., T]]] = dict) -> None:
+    def __init__(
+        self, kind: str, known: Mapping[str, str] = MappingProxyType({}), *, group: str = ""
+    ) -> None:
+        """`known`: `module:attribute` by name; `group`: the entry points of other packages."""
         self.kind = kind
+        self.group = group
         self._known = known
+        self._added: dict[str, Callable[..., T]] = {}
 
     @cached_property
-    def _factories(self) -> dict[str, Callable[..., T]]:
-        return dict(self._known())
+    def _plugins(self) -> dict[str, EntryPoint]:
+        found = entry_points(group=self.group) if self.group else ()
+        return {point.name: point for point in found if point.name not in self._known}
 
     def register(self, name: str, factory: Callable[..., T]) -> None:
         """Add a factory; a name is given once."""
-        if name in self._factories:
+        if name in self:
             raise InputError(f"the {self.kind} {name!r} is registered already; choose another name")
-        self._factories[name] = factory
+        self._added[name] = factory
 
     def create(self, name: str, **options: Any) -> T:
         """A new object by name, e.g. `families.create("projective", roots="multi")`."""
@@ -54,93 +54,148 @@ class Registry(Generic[T]):
 
     def factory(self, name: str) -> Callable[..., T]:
         """What makes the object; InputError with the nearest name where there is none."""
+        found: Any = None
+        if isinstance(name, str):
+            if name in self._known:
+                module, _, attribute = self._known[name].partition(":")
+                found = getattr(import_module(module), attribute)
+            elif name in self._added:
+                found = self._added[name]
+            elif name in self._plugins:
+                found = self._load(self._plugins[name])
+        if found is None:
+            raise InputError(unknown(self.kind, name, list(self)))
+        return found if callable(found) else lambda: found
+
+    def _load(self, point: EntryPoint) -> Any:
         try:
-            return self._factories[name]
-        except (KeyError, TypeError):
-            raise InputError(unknown(self.kind, name, list(self._factories))) from None
+            return point.load()
+        except Exception as error:
+            package = point.dist.name if point.dist is not None else point.value
+            raise InputError(
+                f"the {self.kind} {point.name!r} of the package {package} cannot be imported: {error!r}"
+            ) from error
+
+    def needed_by_file(self, name: str, source: str) -> Callable[..., T]:
+        """The factory that a model file names; ModelError that says which plugin is missing."""
+        if name in self:
+            return self.factory(name)
+        raise ModelError(
+            f"the model needs the {self.kind} {name[:80]!r}, which is not installed; install the package "
+            f"that provides it (entry point {self.group or self.kind}), or register it before loading",
+            source=source,
+        )
 
     def summary(self, name: str) -> str:
         """The first line of the factory's docstring."""
-        return (self.factory(name).__doc__ or "").strip().partition("\n")[0]
+        factory = self.factory(name)
+        found = getattr(factory(), "summary", None) if not isinstance(factory, type) else None
+        return str(found or factory.__doc__ or "").strip().partition("\n")[0]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._factories)
+        return iter([*self._known, *self._added, *self._plugins])
 
     def __len__(self) -> int:
-        return len(self._factories)
+        return len(list(iter(self)))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._factories
+        return isinstance(name, str) and any(
+            name in names for names in (self._known, self._added, self._plugins)
+        )
 
 
-def _families() -> Mapping[str, Callable[..., Family]]:
-    from arbora.inference.families import FAMILIES
-
-    return {family.name: family for family in FAMILIES}
+def _named(module: str, **names: str) -> dict[str, str]:
+    return {name.replace("__", "-"): f"{module}:{attribute}" for name, attribute in names.items()}
 
 
-def _learners() -> Mapping[str, Callable[..., Learner]]:
-    from arbora.learners import (
-        Adagrad,
-        ExponentiatedGradient,
-        LogLinear,
-        MinimumExpectedCost,
-        Mira,
-        OneSlack,
-        PassiveAggressive,
-        Pegasos,
-        Perceptron,
-        ScaledPriorVariance,
-        Ultraconservative,
-    )
+families: Registry[Family] = Registry(
+    "family",
+    _named(
+        "arbora.inference.families",
+        projective="Projective",
+        nonprojective="Nonprojective",
+        projective_sibling="ProjectiveSibling",
+        projective_grandparent="ProjectiveGrandparent",
+        nonprojective_sibling="NonprojectiveSibling",
+    ),
+)
 
-    return {
-        Perceptron.name: Perceptron,
-        Mira.name: Mira,
-        PassiveAggressive.name: PassiveAggressive,
-        Ultraconservative.name: Ultraconservative,
-        ScaledPriorVariance.name: ScaledPriorVariance,
-        MinimumExpectedCost.name: MinimumExpectedCost,
-        Pegasos.name: Pegasos,
-        OneSlack.name: OneSlack,
-        LogLinear.name: LogLinear,
-        Adagrad.name: Adagrad,
-        ExponentiatedGradient.name: ExponentiatedGradient,
-    }
+learners: Registry[Learner] = Registry(
+    "learner",
+    _named(
+        "arbora.learners",
+        perceptron="Perceptron",
+        mira="Mira",
+        passive_aggressive="PassiveAggressive",
+        au="Ultraconservative",
+        spv="ScaledPriorVariance",
+        mec="MinimumExpectedCost",
+        pegasos="Pegasos",
+        one_slack="OneSlack",
+        log_linear="LogLinear",
+        adagrad="Adagrad",
+        exponentiated_gradient="ExponentiatedGradient",
+        adamw="AdamW",
+    ),
+    group="arbora.learners",
+)
 
+scorers: Registry[Scorer] = Registry(
+    "scorer", _named("arbora.scorers", linear="LinearScorer"), group="arbora.scorers"
+)
 
-def _inducers() -> Mapping[str, Callable[..., Inducer]]:
-    from arbora.induction.baselines import LeftBranching, NearestRule, RandomWeights, RightBranching
-    from arbora.induction.convex_mst import ConvexMst
-    from arbora.induction.crf_autoencoder import CrfAutoencoder
-    from arbora.induction.dmv import Dmv
-    from arbora.induction.neural_dmv import NeuralDmv
+searches: Registry[Any] = Registry(
+    "search",
+    {
+        "graph": "arbora.search.graph:GraphSearch",
+        "cube": "arbora.search.cube:CubeSearch",
+        "transition": "arbora.search.transition:TransitionSearch",
+        "exact": "arbora.search.exact:ExactSearch",
+        "induced": "arbora.induction.search:InducedSearch",
+        "ensemble": "arbora.parsing.ensemble:EnsembleSearch",
+    },
+    group="arbora.search",
+)
 
-    return {
-        CrfAutoencoder.name: CrfAutoencoder,
-        Dmv.name: Dmv,
-        NeuralDmv.name: NeuralDmv,
-        ConvexMst.name: ConvexMst,
-        RightBranching.name: RightBranching,
-        LeftBranching.name: LeftBranching,
-        NearestRule.name: NearestRule,
-        RandomWeights.name: RandomWeights,
-    }
+losses: Registry[Loss] = Registry(
+    "loss",
+    _named("arbora.losses", crf="Crf", hinge="Hinge", risk="Risk", local="Local"),
+    group="arbora.losses",
+)
 
+inducers: Registry[Inducer] = Registry(
+    "inducer",
+    {
+        "crfae": "arbora.induction.crf_autoencoder:CrfAutoencoder",
+        "dmv": "arbora.induction.dmv:Dmv",
+        "neural-dmv": "arbora.induction.neural_dmv:NeuralDmv",
+        "convex-mst": "arbora.induction.convex_mst:ConvexMst",
+        "right-branching": "arbora.induction.baselines:RightBranching",
+        "left-branching": "arbora.induction.baselines:LeftBranching",
+        "nearest-rule": "arbora.induction.baselines:NearestRule",
+        "random": "arbora.induction.baselines:RandomWeights",
+    },
+)
 
-families: Registry[Family] = Registry("family", _families)
-learners: Registry[Learner] = Registry("learner", _learners)
-inducers: Registry[Inducer] = Registry("inducer", _inducers)
+features: Registry[TemplateSet] = Registry(
+    "feature set",
+    {
+        "graph-v1": "arbora.features:GRAPH_V1",
+        "cube-v1": "arbora.features:CUBE_V1",
+        "pruner-v1": "arbora.features:PRUNER_V1",
+        "graph-v1+guide-v1": "arbora.features:GUIDED_GRAPH_V1",
+        "cube-v1+guide-v1": "arbora.features:GUIDED_CUBE_V1",
+    },
+    group="arbora.features",
+)
 
-features: Registry[TemplateSet] = Registry("feature set")
-for _templates in (GRAPH_V1, CUBE_V1, PRUNER_V1, guided(GRAPH_V1), guided(CUBE_V1)):
-    features.register(_templates.name, lambda templates=_templates: templates)
-
-transition_features: Registry[TransitionTemplates] = Registry("feature set of transition parsers")
-for _sets in (
-    ZHANG_NIVRE_V1,
-    NIVRE_V1,
-    guided_transitions(ZHANG_NIVRE_V1),
-    guided_transitions(NIVRE_V1),
-):
-    transition_features.register(_sets.name, lambda templates=_sets: templates)
+transition_features: Registry[TransitionTemplates] = Registry(
+    "feature set of transition parsers",
+    {
+        "zhang-nivre-v1": "arbora.features:ZHANG_NIVRE_V1",
+        "nivre-v1": "arbora.features:NIVRE_V1",
+        "zhang-nivre-v1+guide-v1": "arbora.features:GUIDED_ZHANG_NIVRE_V1",
+        "nivre-v1+guide-v1": "arbora.features:GUIDED_NIVRE_V1",
+    },
+    group="arbora.transition_features",
+)

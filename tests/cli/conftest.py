@@ -12,7 +12,7 @@ from arbora.cli.main import run
 from arbora.data import treebank
 from arbora.data.synthetic import generate
 from arbora.parsing.parser import Parser
-from arbora.training._parser import train
+from arbora.training import train
 
 
 class Result(NamedTuple):

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from arbora.cli.main import app
 from arbora.registry import families, features, learners, transition_features
-from arbora.training._parser import train
+from arbora.training import train
 
 
 def run(*arguments):

@@ -7,7 +7,7 @@ import pytest
 
 from arbora.data.conllx import from_conllu
 from arbora.data.treebank import read, write
-from arbora.training._parser import train
+from arbora.training import train
 
 
 @pytest.fixture(scope="module")

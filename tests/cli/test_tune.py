@@ -7,7 +7,7 @@ import pytest
 
 from arbora.cli.progress import TrainingProgress
 from arbora.settings import load_config
-from arbora.training._parser import TrainConfig
+from arbora.training import TrainConfig
 
 SMALL = ("-p", "tree_bits=12", "-p", "label_bits=12", "--order", 1, "--epochs", 2)
 

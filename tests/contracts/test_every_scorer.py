@@ -53,10 +53,10 @@ def indicator(heads, shapes):
 @pytest.mark.parametrize("features", ["graph-v1", "pruner-v1", "graph-v1+guide-v1"])
 def test_score_and_pullback_are_adjoint(shape, features):
     made, encoded = scorer(COLUMNS, features=features, **shape)
-    w = random_weights(made.size())
+    w = random_weights(made.weight_count())
     rng = np.random.default_rng(3)
     for sentence in range(5):
-        scores = made.score((encoded, sentence), w)
+        scores = made.sentence_scores(encoded, sentence, w)
         assert tuple(scores) == made.parts
         nodes = LENGTHS[sentence] + 1
         coefficients = {}
@@ -65,7 +65,7 @@ def test_score_and_pullback_are_adjoint(shape, features):
             assert array.dtype == np.float64
             # Also where there is no part: nothing may come of it.
             coefficients[kind] = rng.integers(-3, 4, array.shape).astype(np.float64)
-        pulled = made.pullback((encoded, sentence), coefficients)
+        pulled = made.sentence_pullback(encoded, sentence, coefficients)
         left = sum(
             float(np.sum(array[np.isfinite(array)] * coefficients[kind][np.isfinite(array)]))
             for kind, array in scores.items()
@@ -77,9 +77,9 @@ def test_score_and_pullback_are_adjoint(shape, features):
 @each_shape
 def test_scores_are_of_the_parts_that_trees_have(shape):
     made, encoded = scorer(COLUMNS, **shape)
-    w = random_weights(made.size())
+    w = random_weights(made.weight_count())
     for sentence in np.flatnonzero(LENGTHS <= 4)[:3].tolist():
-        scores = made.score((encoded, sentence), w)
+        scores = made.sentence_scores(encoded, sentence, w)
         n = int(LENGTHS[sentence])
         used = {kind: np.zeros(array.shape) for kind, array in scores.items()}
         for heads in head_matrix(n, shape["trees"], "multi"):
@@ -98,12 +98,12 @@ def test_scores_are_of_the_parts_that_trees_have(shape):
 def test_problems_answer_as_the_inference_library_does(shape):
     made, encoded = scorer(COLUMNS, **shape)
     problem = GraphProblem(made, encoded)
-    assert problem.size == made.size() == 1 << BITS
+    assert problem.size == made.weight_count() == 1 << BITS
     w = random_weights(problem.size, seed=1)
     gold = np.split(np.asarray(COLUMNS.heads), COLUMNS.offsets[1:-1])
     exact = shape["trees"] == "projective" or shape["order"] == 1
     for sentence in range(len(problem)):
-        scores = made.score((encoded, sentence), w)
+        scores = made.sentence_scores(encoded, sentence, w)
         heads = np.concatenate([[-1], gold[sentence]])
         parts = indicator(heads, {kind: array.shape for kind, array in scores.items()})
         value = sum(float(np.sum(array[parts[kind] > 0])) for kind, array in scores.items())
@@ -122,8 +122,8 @@ def test_problems_answer_as_the_inference_library_does(shape):
                 found = np.sum(best.heads[1:] != heads[1:])
                 assert answer.loss == found
                 expected = indicator(best.heads, {kind: array.shape for kind, array in scores.items()})
-                assert answer.difference == made.pullback(
-                    (encoded, sentence), {kind: parts[kind] - expected[kind] for kind in parts}
+                assert answer.difference == made.sentence_pullback(
+                    encoded, sentence, {kind: parts[kind] - expected[kind] for kind in parts}
                 )
             else:
                 best = inference.argmax(arcs, trees="projective", roots=shape["roots"], **higher)
@@ -134,20 +134,22 @@ def test_coefficients_that_do_not_fit_are_errors():
     made, encoded = scorer(COLUMNS, order=2)
     n = int(LENGTHS[0]) + 1
     with pytest.raises(InputError, match="expected an entry 'arcs', got none"):
-        made.pullback((encoded, 0), {PartKind.SIBLING: np.zeros((n, n, n))})
+        made.sentence_pullback(encoded, 0, {PartKind.SIBLING: np.zeros((n, n, n))})
     with pytest.raises(InputError, match="shaped as the scores"):
-        made.pullback((encoded, 0), {PartKind.ARC: np.zeros((n, n + 1))})
+        made.sentence_pullback(encoded, 0, {PartKind.ARC: np.zeros((n, n + 1))})
     with pytest.raises(InputError, match="shaped as the scores"):
-        made.pullback((encoded, 0), {PartKind.ARC: np.zeros((n, n)), PartKind.SIBLING: np.zeros((n, n))})
+        made.sentence_pullback(
+            encoded, 0, {PartKind.ARC: np.zeros((n, n)), PartKind.SIBLING: np.zeros((n, n))}
+        )
     for bad in (np.nan, np.inf):
         arcs = np.zeros((n, n))
         arcs[0, 1] = bad
         with pytest.raises(InputError, match="finite"):
-            made.pullback((encoded, 0), {PartKind.ARC: arcs})
+            made.sentence_pullback(encoded, 0, {PartKind.ARC: arcs})
     with pytest.raises(IndexError):
-        made.score((encoded, len(encoded)), Weights(made.size()))
+        made.sentence_scores(encoded, len(encoded), Weights(made.weight_count()))
     with pytest.raises(InputError, match=f"expected {1 << BITS} weights, got 7"):
-        made.score((encoded, 0), Weights(7))
+        made.sentence_scores(encoded, 0, Weights(7))
 
 
 @pytest.mark.parametrize(

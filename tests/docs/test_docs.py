@@ -149,7 +149,7 @@ def run_in_shell(command: str) -> None:
 @pytest.fixture
 def small_tables(monkeypatch):
     """Models of few weights: with treebanks as small as on pages, large tables take most of the time."""
-    training = importlib.import_module("arbora.training._parser")
+    training = importlib.import_module("arbora.training.pipeline")
     decide = training.resolve
 
     def decide_small(config, columns):

@@ -13,9 +13,11 @@ from arbora.data.sentence import Sentence
 from arbora.errors import InputError, ModelError, NoTreeError
 from arbora.induction.arc_model import ArcModel, pair_table
 from arbora.induction.features import ArcFeatures
-from arbora.induction.parser import InducedParser
+from arbora.induction.search import InducedSearch, induced_parser
+from arbora.induction.tagged import TagSentences
 from arbora.interfaces import PartKind
-from arbora.parsing.ensemble import Ensemble
+from arbora.parsing.ensemble import ensemble
+from arbora.parsing.parser import Parser
 from arbora.search.request import Temperatures
 from arbora.storage.model_file import read_model, write_model
 
@@ -31,7 +33,7 @@ def make_parser(trees="projective", roots="single", seed=0):
         trees=trees,
         roots=roots,
     )
-    return InducedParser(model=model, about={"model": "crfae"})
+    return induced_parser(model, {"model": "crfae"})
 
 
 def make_sentence(text, tags, heads=None):
@@ -68,7 +70,7 @@ def crosses(heads):
 def shares(parser, sentence, trees):
     """P of each tree of the sentence's words, by adding up."""
     tags = np.array([[TAGS.index(t) for t in sentence.upos if t in TAGS]], dtype=np.int32)
-    scores = parser.model.scores(tags)[PartKind.ARC][0]
+    scores = parser.search.model.scores(tags)[PartKind.ARC][0]
     weights = {tree: math.exp(sum(scores[head, word] for word, head in enumerate(tree, 1))) for tree in trees}
     total = sum(weights.values())
     return {tree: weight / total for tree, weight in weights.items()}
@@ -116,7 +118,7 @@ def test_punctuation_changes_nothing_else():
 
 def test_marks_hang_as_high_as_they_can_without_crossing():
     text = make_sentence("( a b , c d .", "PUNCT X X PUNCT X X PUNCT")
-    (stripped,) = make_parser().encode(columns_of([text])).split(keep_heads=False)
+    (stripped,) = TagSentences(make_parser().encode(columns_of([text])), TAGS).split(keep_heads=False)
     # b hangs on d over the comma, which so may hang on b or d; c on d; d is the root.
     found = stripped.put_back(np.array([2, 4, 4, 0], dtype=np.int32))
     assert found.tolist() == [6, 3, 6, 6, 6, 0, 6]
@@ -239,7 +241,7 @@ def test_given_heads_in_no_tree_are_named(heads, told):
     given = parser.encode(columns_of([make_sentence("a b c d", "NOUN NOUN VERB ADJ")]))
     given.set_heads(np.array(heads, dtype=np.int32))
     with pytest.raises(NoTreeError, match=told):
-        parser.trees_of(given, keep_heads=True)
+        parser.trees(given, keep_heads=True)
     with pytest.raises(NoTreeError, match=told):
         parser.judge(given, keep_heads=True)
 
@@ -253,9 +255,9 @@ def test_kept_marks_are_labelled_as_marks():
 
 
 def test_it_may_be_one_of_an_ensemble():
-    ensemble = Ensemble([make_parser(seed=1), make_parser(seed=2)])
-    found = ensemble.combine(columns_of([PLAIN, MARKED]))
-    names = [ensemble.labels[label] for label in found.labels.tolist()]
+    pair = ensemble([make_parser(seed=1), make_parser(seed=2)])
+    found = pair.judge(columns_of([PLAIN, MARKED]))
+    names = [pair.names.labels[label] for label in found.labels.tolist()]
     assert names.count("root") == 2
     assert names[3:].count("punct") == 3
     assert len(found.heads) == 9
@@ -265,8 +267,8 @@ def test_it_may_be_one_of_an_ensemble():
 def test_files_bring_it_back(tmp_path):
     parser, path = make_parser(), tmp_path / "x.arbora"
     parser.save(path)
-    for again in (InducedParser.load(path), load(path).parser, pickle.loads(pickle.dumps(parser))):
-        assert isinstance(again, InducedParser)
+    for again in (Parser.load(path), load(path).parser, pickle.loads(pickle.dumps(parser))):
+        assert isinstance(again.search, InducedSearch)
         assert again.parse([MARKED]) == parser.parse([MARKED])
         assert again.about == parser.about
 
@@ -274,10 +276,10 @@ def test_files_bring_it_back(tmp_path):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda m, t: m.update(model="other"), "expected a model of kind"),
-        (lambda m, t: m.update(tags=["NOUN", "NOUN", "VERB"]), "expected a model of kind"),
-        (lambda m, t: m.update(trees="other"), "expected a model of kind"),
-        (lambda m, t: m.update(about={"temperature": 3}), "temperature"),
+        (lambda m, t: m.update(model="other"), "expected arcs or valence"),
+        (lambda m, t: m.update(tags=["NOUN", "NOUN", "PUNCT"]), "tags"),
+        (lambda m, t: m.update(trees="other"), "expected arcs or valence"),
+        (lambda m, t: m.update(calibration=3), "calibration"),
         (lambda m, t: t.update(pairs=np.full((5, 4), np.nan)), "do not fit"),
         (lambda m, t: t.update(places=t["places"] + 10**9), "do not fit"),
         (lambda m, t: t.update(weights=t["weights"][1:]), "do not fit"),

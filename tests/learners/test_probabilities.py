@@ -17,7 +17,7 @@ from arbora.learners._online import shuffled
 from arbora.learners.log_linear import weights_of
 from arbora.problems import GraphProblem
 from arbora.registry import learners
-from arbora.training._parser import train
+from arbora.training import train
 
 
 @lru_cache

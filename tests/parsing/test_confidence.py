@@ -16,9 +16,10 @@ from arbora.errors import InputError, ModelError
 from arbora.interfaces import PartKind
 from arbora.parsing.parsed import with_probabilities
 from arbora.parsing.parser import Parser
+from arbora.search.graph import GraphSearch
 from arbora.search.request import Temperatures
 from arbora.storage.model_file import read_model, write_model
-from arbora.training._parser import train
+from arbora.training import train
 
 TRAIN, DEV = treebank(40, seed=1, nonprojective=0.2), treebank(15, seed=2, nonprojective=0.2)
 SMALL = columns_of(
@@ -44,7 +45,7 @@ def parsers():
     made = {}
     for kind, (shape, labels) in KINDS.items():
         parser = train(TRAIN, config=config(epochs=2, labels=labels, **shape)).parser
-        made[kind] = replace(parser, about={**parser.about, "temperature": {"trees": 0.7, "labels": 0.4}})
+        made[kind] = replace(parser, calibration=HOT, is_calibrated=True)
     return made
 
 
@@ -58,13 +59,13 @@ def weights_of(values):
 def forest_of(parser, s):
     """All trees of a sentence with their scores by its parts, labels summed out by `label_scores`."""
     encoded = parser.names.encode(SMALL)
-    parts = parser.scorer.score((encoded, s), weights_of(parser.tree))
-    kept = parser.pruner.prune(encoded)
+    parts = parser.scorer.sentence_scores(encoded, s, weights_of(parser.scorer.tree))
+    kept = parser.search.pruner.prune(encoded)
     arcs = parts[PartKind.ARC] / HOT.trees
     for dep in range(1, len(arcs)):
         allowed = kept.heads_of(s, dep)
         arcs[[h for h in range(len(arcs)) if h not in allowed], dep] = -np.inf
-    if parser.settings.labels == "joint":
+    if parser.scorer.settings.labels == "joint":
         # Sums over labels are told by the parser's own tempered scores; first order has them as they are.
         arcs = joint_arcs(parser, encoded, s)
     higher = {
@@ -73,17 +74,17 @@ def forest_of(parser, s):
     }
     return enumerate_forest(
         arcs,
-        parser.settings.trees,
-        parser.settings.roots,
+        parser.search.trees,
+        parser.search.roots,
         **{name: array / HOT.trees for name, array in higher.items() if array is not None},
     )
 
 
 def joint_arcs(parser, encoded, s):
     """Arc scores with labels summed out: those of the same parser at first order."""
-    settings = replace(parser.settings, order=1, grandparents=False)
-    first = replace(parser, settings=settings)
-    return first.engine.judge.scores(encoded, s, tree_temperature=HOT.trees, label_temperature=HOT.labels)
+    scorer = parser.scorer.replaced(settings=replace(parser.scorer.settings, order=1, grandparents=False))
+    first = GraphSearch(scorer, parser.search.pruner)
+    return first.judge.scores(encoded, s, tree_temperature=HOT.trees, label_temperature=HOT.labels)
 
 
 def pieces(columns):
@@ -153,8 +154,8 @@ def test_what_always_holds(kind, parsers):
     assert risk.head_probabilities.sum() >= found.head_probabilities.sum() - 1e-6
     for (first, last), best in zip(pieces(DEV), found.log_probabilities, strict=True):
         tree = Tree.from_heads(risk.heads[first:last].tolist())
-        assert tree.is_projective() or parser.settings.trees == "nonprojective"
-        assert parser.settings.roots == "multi" or len(tree.roots) == 1
+        assert tree.is_projective() or parser.search.trees == "nonprojective"
+        assert parser.search.roots == "multi" or len(tree.roots) == 1
         assert np.isnan(best) == (kind in GUESSED)
     cold = parser.judge(DEV, decode="minimum-risk", temperatures=replace(HOT, risk=0.01))
     if "staged" in kind:  # else labels are summed out before trees are compared
@@ -195,7 +196,7 @@ def test_nothing_depends_on_threads(kind, parsers):
 def conditional(parser, s):
     """P(head of each word | the rest of the tree), by scoring each changed tree as a whole."""
     encoded = parser.names.encode(SMALL)
-    parts = parser.scorer.score((encoded, s), weights_of(parser.tree))
+    parts = parser.scorer.sentence_scores(encoded, s, weights_of(parser.scorer.tree))
     arcs = joint_arcs(parser, encoded, s)
     return enumerate_forest(
         arcs,
@@ -269,7 +270,7 @@ def test_what_a_parser_cannot_tell(parsers):
     (one,) = crossing.parse([["a", "b", "c"]], probabilities=True)
     assert (one.probability, one.entropy) == (None, None)
     assert "tree_probability" not in one.to_conllu()
-    with pytest.raises(InputError, match="trees=projective, or with order=1"):
+    with pytest.raises(InputError):
         one.kbest(2)
     with pytest.raises(InputError, match="expected a first-order parser"):
         _ = one.distribution
@@ -326,7 +327,7 @@ def test_temperatures_are_stored(parser, tmp_path):
 
 
 def test_models_without_temperatures_load(parser, tmp_path):
-    old = replace(parser, about={"config": {}})
+    old = replace(parser, calibration=Temperatures(), is_calibrated=False)
     old.save(tmp_path / "old")
     loaded = Parser.load(tmp_path / "old")
     assert loaded.temperatures == Temperatures()
@@ -340,7 +341,7 @@ def test_models_without_temperatures_load(parser, tmp_path):
 def test_damaged_temperatures_are_refused(bad, parser, tmp_path):
     parser.save(tmp_path / "model")
     file = read_model(tmp_path / "model")
-    metadata = {**file.metadata, "about": {"temperature": bad}}
+    metadata = {**file.metadata, "calibration": bad}
     write_model(tmp_path / "bad", dict(file.tensors), metadata)
     with pytest.raises(ModelError, match="bad"):
         Parser.load(tmp_path / "bad")

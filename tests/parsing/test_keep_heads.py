@@ -14,7 +14,9 @@ from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.data.tree import Tree
 from arbora.errors import InputError, NoTreeError
 from arbora.interfaces import PartKind
-from arbora.training._parser import train
+from arbora.search.graph import GraphSearch
+from arbora.search.request import Temperatures
+from arbora.training import train
 
 TRAIN = treebank(40, seed=1, nonprojective=0.2)
 SMALL = [s for s in treebank(90, seed=3, nonprojective=0.3, longest=8).sentences() if 2 <= len(s) <= 5][:6]
@@ -37,7 +39,7 @@ def pruned():
 @pytest.fixture(scope="module")
 def parsers(pruned):
     """The same without their pruners."""
-    return {kind: replace(parser, pruner=None) for kind, parser in pruned.items()}
+    return {kind: replace(parser, search=GraphSearch(parser.scorer)) for kind, parser in pruned.items()}
 
 
 def weights_of(values):
@@ -50,14 +52,15 @@ def weights_of(values):
 def forest_of(parser, sentence):
     """All trees of a sentence with their scores."""
     encoded = parser.names.encode(columns_of([sentence]))
-    parts = parser.scorer.score((encoded, 0), weights_of(parser.tree))
-    first = replace(parser, settings=replace(parser.settings, order=1, grandparents=False))
-    arcs = first.engine.judge.scores(encoded, 0, tree_temperature=1.0, label_temperature=1.0)
+    parts = parser.scorer.sentence_scores(encoded, 0, weights_of(parser.scorer.tree))
+    scorer = parser.scorer.replaced(settings=replace(parser.scorer.settings, order=1, grandparents=False))
+    first = GraphSearch(scorer, None)
+    arcs = first.judge.scores(encoded, 0, tree_temperature=1.0, label_temperature=1.0)
     higher = {"siblings": parts.get(PartKind.SIBLING), "grandparents": parts.get(PartKind.GRANDPARENT)}
     return enumerate_forest(
         arcs,
-        parser.settings.trees,
-        parser.settings.roots,
+        parser.search.trees,
+        parser.search.roots,
         **{name: array for name, array in higher.items() if array is not None},
     )
 
@@ -82,7 +85,7 @@ def agrees(heads, given):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_best_tree_that_agrees(kind, parsers):
     parser = parsers[kind]
-    parser = replace(parser, about={**parser.about, "temperature": {}})
+    parser = replace(parser, calibration=Temperatures())
     random = np.random.default_rng(7)
     found = refused = 0
     for sentence in SMALL:
@@ -138,7 +141,7 @@ def test_a_pruner_leaves_a_tree(kind, pruned):
     random = np.random.default_rng(11)
     for sentence in LONG:
         tree = list(sentence.heads)
-        if parser.settings.trees == "projective" and not sentence.tree.is_projective():
+        if parser.search.trees == "projective" and not sentence.tree.is_projective():
             continue
         heads = [h if random.random() < 0.3 else NO_HEAD for h in tree]
         turned = [NO_HEAD] * len(tree)
@@ -147,8 +150,8 @@ def test_a_pruner_leaves_a_tree(kind, pruned):
             (parsed,) = parser.parse([partial(sentence, wanted)], keep_heads=True)
             assert agrees(parsed.heads, wanted)
             made = Tree.from_heads(parsed.heads)
-            assert made.is_projective() or parser.settings.trees == "nonprojective"
-            assert len(made.roots) == 1 or parser.settings.roots == "multi"
+            assert made.is_projective() or parser.search.trees == "nonprojective"
+            assert len(made.roots) == 1 or parser.search.roots == "multi"
             (sure,) = parser.parse([partial(sentence, wanted)], keep_heads=True, probabilities=True)
             assert sure.sentence == parsed
             kept = [p for p, h in zip(sure.head_probabilities, wanted, strict=True) if h != NO_HEAD]

@@ -16,7 +16,7 @@ from arbora.errors import ArboraError, DataError, InputError, ModelError
 from arbora.parsing.parser import Parser
 from arbora.search.pruner import PrunerSettings
 from arbora.storage.model_file import read_model, write_model
-from arbora.training._parser import train
+from arbora.training import train
 
 TRAIN, DEV = treebank(40, seed=1, nonprojective=0.2), treebank(15, seed=2, nonprojective=0.2)
 KINDS = {
@@ -69,8 +69,8 @@ def test_lists_sentences_and_columns_give_the_same_trees(kind, parsers):
     assert bare == parser.parse([tuple(each) for each in words])
     for first, last in pairwise(DEV.offsets.tolist()):
         tree = Tree.from_heads(heads[first:last].tolist())
-        assert tree.is_projective() or parser.settings.trees == "nonprojective" or kind == "lifted"
-        assert parser.settings.roots == "multi" or list(heads[first:last]).count(0) == 1
+        assert tree.is_projective() or parser.search.trees == "nonprojective" or kind == "lifted"
+        assert parser.search.roots == "multi" or list(heads[first:last]).count(0) == 1
 
 
 @each_kind
@@ -191,9 +191,10 @@ def test_a_model_file_holds_the_whole_parser(kind, quantized, parsers, tmp_path)
     parser = parsers[kind]
     parser.save(tmp_path / "model", quantized=quantized)
     loaded = Parser.load(tmp_path / "model")
-    assert (loaded.settings, loaded.names, loaded.about) == (parser.settings, parser.names, parser.about)
-    assert np.array_equal(loaded.seen, parser.seen[: 64 * 64 * len(parser.names.labels)])
-    assert (loaded.pruner is None) == (parser.pruner is None)
+    assert (loaded.scorer.settings, loaded.names) == (parser.scorer.settings, parser.names)
+    assert loaded.about == parser.about
+    assert np.array_equal(loaded.scorer.seen, parser.scorer.seen)
+    assert (loaded.search.pruner is None) == (parser.search.pruner is None)
     heads, labels = parser.trees(DEV)
     found_heads, found_labels = loaded.trees(DEV)
     if not quantized:
@@ -219,7 +220,7 @@ def test_another_kind_of_file_is_no_parser(parser, tmp_path):
         ModelError, match="expected a parser, as `arbora train` writes it, got 'tagger'; the file is damaged"
     ):
         Parser.load(tmp_path / "model")
-    write_model(tmp_path / "model", {}, {"kind": "graph-parser", "hash": 2})
+    write_model(tmp_path / "model", {}, {**parser.to_parts()[1], "hash": 2})
     with pytest.raises(
         ModelError, match="hash: expected version 1, got 2; the parser is of another version of Arbora"
     ):
@@ -365,7 +366,7 @@ def test_damaged_files_are_errors_and_never_crash(parser, tmp_path):
 def test_saving_where_one_cannot_is_an_error(parser, tmp_path):
     with pytest.raises(ModelError, match="could not be saved"):
         parser.save(tmp_path / "nowhere" / "model")
-    assert parser.settings.tree_bits == BITS
+    assert parser.scorer.settings.tree_bits == BITS
 
 
 def test_a_sentence_with_too_many_parts_is_refused(parsers):

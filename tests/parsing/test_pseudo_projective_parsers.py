@@ -10,10 +10,11 @@ from arbora._core import measure_trees
 from arbora.data.columns import columns_of
 from arbora.data.treebank import read_columns
 from arbora.errors import InputError, ModelError
-from arbora.parsing.ensemble import Ensemble
+from arbora.parsing.ensemble import ensemble
 from arbora.parsing.parser import Parser
+from arbora.search.lifted import LiftedSearch
 from arbora.storage.model_file import read_model, write_model
-from arbora.training._parser import TrainConfig, train
+from arbora.training import TrainConfig, train
 from arbora.training.config import resolve
 
 TRAIN, DEV = treebank(150, seed=1, nonprojective=0.6), treebank(30, seed=2, nonprojective=0.6)
@@ -26,7 +27,7 @@ def crossing(heads, columns):
 
 def is_plain(parser, labels):
     names = (parser.names.labels[label] for label in labels.tolist())
-    return all(map(parser.lifts.is_free_of_marks, names))
+    return all(map(parser.search.lifts.is_free_of_marks, names))
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def test_crossing_arcs_are_learned(trained, parser):
     heads, labels = parser.trees(DEV)
     there = crossing(DEV.heads, DEV)
     assert there.sum() > 10
-    assert parser.settings.trees == "projective"
+    assert parser.search.trees == "projective"
     assert crossing(heads, DEV).any()
     assert not crossing(flat.parser.trees(DEV)[0], DEV).any()
     assert (heads == DEV.heads)[there].mean() > 0.3
@@ -58,7 +59,7 @@ def test_crossing_arcs_are_learned(trained, parser):
 )
 def test_other_settings(options):
     parser = train(TRAIN, config=config(epochs=3, **LIFTED, **options)).parser
-    assert parser.lifts.encoding == options.get("encoding", "head")
+    assert parser.search.lifts.encoding == options.get("encoding", "head")
     heads, labels = parser.trees(DEV)
     assert crossing(heads, DEV).any()
     assert is_plain(parser, labels)
@@ -68,7 +69,7 @@ def test_marks_that_the_treebank_uses_are_not_taken():
     labels = [name.replace("obj", "ob^j~") for name in TRAIN.strings("deprel")]
     odd = TRAIN.with_column("deprel", TRAIN.ids("deprel"), labels)
     parser = train(odd, config=config(epochs=1, **LIFTED)).parser
-    assert (parser.lifts.lifted, parser.lifts.on_path) == ("↑", "↓")
+    assert (parser.search.lifts.lifted, parser.search.lifts.on_path) == ("↑", "↓")
     assert any("ob^j~" in parser.names.labels[label] for label in parser.trees(DEV)[1])
 
 
@@ -80,7 +81,7 @@ def test_probabilities(parser):
     table = judged.label_table.reshape(DEV.words, -1)
     assert table.sum(axis=1) == pytest.approx(1.0)
     assert judged.label_probabilities == pytest.approx(table[np.arange(DEV.words), labels])
-    raw = replace(parser, lifts=None).judge(DEV)
+    raw = replace(parser, search=parser.search.inner).judge(DEV)
     assert not np.array_equal(raw.heads, heads)
     assert np.array_equal(raw.head_probabilities, judged.head_probabilities)
     assert np.all(judged.label_probabilities >= raw.label_probabilities - 1e-9)
@@ -92,8 +93,8 @@ def test_probabilities(parser):
 
 
 def test_given_trees_stay(parser):
-    encoded = parser.names.encode(DEV)
-    encoded.set_heads(replace(parser, lifts=None).trees_of(encoded)[0])
+    encoded = parser.encode(DEV)
+    encoded.set_heads(replace(parser, search=parser.search.inner).trees(encoded)[0])
     judged = parser.judge(encoded, decode="given")
     assert np.array_equal(judged.heads, encoded.heads)
     assert is_plain(parser, judged.labels)
@@ -109,14 +110,14 @@ def test_kbest_trees_are_restored(parser):
 
 
 def test_given_heads_are_kept(parser):
-    encoded = parser.names.encode(DEV)
-    raw = replace(parser, lifts=None).trees_of(encoded)[0]
-    free = parser.trees_of(encoded)[0]
+    encoded = parser.encode(DEV)
+    raw = replace(parser, search=parser.search.inner).trees(encoded)[0]
+    free = parser.trees(encoded)[0]
     moved = np.flatnonzero(raw != free)
     given = np.full(DEV.words, -1, dtype=np.int32)
     given[moved] = raw[moved]
     encoded.set_heads(given)
-    kept = parser.trees_of(encoded, keep_heads=True)[0]
+    kept = parser.trees(encoded, keep_heads=True)[0]
     assert np.array_equal(kept[moved], raw[moved])
     judged = parser.judge(encoded, keep_heads=True)
     assert np.array_equal(judged.heads, kept)
@@ -128,20 +129,20 @@ def test_given_heads_are_kept(parser):
 def test_files(parser, tmp_path):
     parser.save(tmp_path / "da.arbora")
     again = Parser.load(tmp_path / "da.arbora")
-    assert again.lifts == parser.lifts
+    assert again.search.lifts == parser.search.lifts
     assert all(np.array_equal(a, b) for a, b in zip(again.trees(DEV), parser.trees(DEV), strict=True))
     (tmp_path / "in.conllu").write_bytes(DEV.to_bytes())
     again.parse_file(tmp_path / "in.conllu", tmp_path / "out.conllu")
     written = read_columns(tmp_path / "out.conllu")
     assert np.array_equal(written.heads, parser.trees(DEV)[0])
-    assert all(map(parser.lifts.is_free_of_marks, written.strings("deprel")))
+    assert all(map(parser.search.lifts.is_free_of_marks, written.strings("deprel")))
 
 
 def test_models_without_marks_know_nothing_of_them(tmp_path):
     tensors, metadata = train(TRAIN, config=config(epochs=1, trees="projective")).parser.to_parts()
     assert "lifts" not in metadata
     write_model(tmp_path / "old.arbora", tensors, metadata)
-    assert Parser.load(tmp_path / "old.arbora").restorer is None
+    assert not isinstance(Parser.load(tmp_path / "old.arbora").search, LiftedSearch)
 
 
 @pytest.mark.parametrize(
@@ -173,6 +174,6 @@ def test_the_setting_decides_about_trees():
 
 def test_an_ensemble_has_no_marks(parser):
     other = train(TRAIN, config=config(epochs=1, trees="projective")).parser
-    combined = Ensemble([parser, other]).combine(columns_of(DEV.sentences()))
-    labels = Ensemble([parser, other]).labels
-    assert all(parser.lifts.is_free_of_marks(labels[label]) for label in combined.labels.tolist())
+    pair = ensemble([parser, other])
+    assert is_plain(parser, pair.trees(columns_of(DEV.sentences()))[1])
+    assert set(pair.plain_labels) == set(parser.plain_labels) | set(other.plain_labels)

@@ -10,8 +10,7 @@ from arbora.data.columns import columns_of, parse_text
 from arbora.evaluation.calibration import measure
 from arbora.parsing.calibration import fit_temperatures, minimize
 from arbora.search.request import Temperatures
-from arbora.settings import to_dict
-from arbora.training._parser import train
+from arbora.training import train
 
 TRAIN, DEV = treebank(60, seed=1), treebank(300, seed=2)
 
@@ -19,12 +18,12 @@ TRAIN, DEV = treebank(60, seed=1), treebank(300, seed=2)
 def with_drawn_trees(parser, temperatures, seed=0):
     """DEV with trees and labels that are drawn from the parser's own distribution."""
     random = np.random.default_rng(seed)
-    hot = replace(parser, about={"temperature": to_dict(temperatures)})
+    hot = replace(parser, calibration=temperatures)
     heads = []
     for i, sentence in enumerate(DEV.sentences()):
         (drawn,) = hot.distribution(sentence).sample(1, seed=seed + i)
         heads.append(drawn.heads[1:])
-    encoded = parser.names.encode(DEV)
+    encoded = parser.encode(DEV)
     encoded.set_heads(np.concatenate(heads).astype(np.int32))
     found = parser.judge(encoded, decode="given", temperatures=temperatures, label_table=True)
     table = found.label_table.reshape(DEV.words, -1)

@@ -13,7 +13,7 @@ from arbora.data.sentence import Sentence
 from arbora.errors import ArboraError, InputError
 from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import FILLED, Pipeline
-from arbora.training.train import train
+from arbora.training import train
 
 TEXT = "Ann calls the dogs. Bob helped the tree!"
 WORDS = ["Ann", "calls", "the", "dogs", "."]

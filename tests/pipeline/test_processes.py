@@ -11,7 +11,7 @@ from pipeline_toys import trained
 
 import arbora
 from arbora.errors import ModelError
-from arbora.parsing.ensemble import Ensemble
+from arbora.parsing.ensemble import ensemble
 from arbora.parsing.parser import Parser
 
 TEXT = "Ann calls the dogs. Bob helped the tree!"
@@ -49,13 +49,13 @@ def test_a_loaded_model_is_sent_as_the_name_of_its_file(loaded, monkeypatch, tmp
 def test_a_model_without_a_file_is_sent_whole(pipeline):
     again = pickle.loads(pickle.dumps(pipeline))
     assert (again.parts, again.about, heads(again)) == (pipeline.parts, pipeline.about, heads(pipeline))
-    assert again.parser.tree.tobytes() == pipeline.parser.tree.tobytes()
+    assert again.parser.scorer.tree.tobytes() == pipeline.parser.scorer.tree.tobytes()
     alone = pickle.loads(pickle.dumps(pipeline.parser))
     assert isinstance(alone, Parser)
     words = [["Ann", "calls", "."]]
     assert alone.parse(words) == pipeline.parser.parse(words)
-    both = pickle.loads(pickle.dumps(Ensemble([pipeline.parser, alone])))
-    assert both.labels == Ensemble([pipeline.parser, alone]).labels
+    both = pickle.loads(pickle.dumps(ensemble([pipeline.parser, alone])))
+    assert both.labels == ensemble([pipeline.parser, alone]).labels
 
 
 def test_what_was_made_of_a_loaded_model_is_another(loaded):

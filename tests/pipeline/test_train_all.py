@@ -18,7 +18,7 @@ from arbora.progress import Silent
 from arbora.registry import learners
 from arbora.training import train as train_all
 from arbora.training.jackknife import BLOCK, fold_sentences
-from arbora.training.train import jackknifed, train
+from arbora.training.pipeline import jackknifed, train
 
 
 class Listening(Silent):

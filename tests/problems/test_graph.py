@@ -44,6 +44,7 @@ def unanswered(query, task, shape):
     return {
         Query.KBEST: task == "labels" or second,
         Query.MARGINALS: second and shape["trees"] == "nonprojective",
+        Query.LOSS: True,
         Query.ARC_MARGINALS: second or task != "tree",
     }[query]
 
@@ -77,8 +78,8 @@ def test_every_learner_learns_every_kind_of_tree(name, options, shape, labels):
 
 def check_trees(columns, made, encoded, learned, shape):
     """What the weights parse is of the family, and labels are those that were seen for the tags."""
-    tree = learned.get("tree", learned.get("joint"))[: made.size("tree")]
-    labels = learned["joint"][made.size("tree") :] if "joint" in learned else learned.get("labels")
+    tree = learned.get("tree", learned.get("joint"))[: made.weight_count("tree")]
+    labels = learned["joint"][made.weight_count("tree") :] if "joint" in learned else learned.get("labels")
     if labels is not None:
         labels = np.ascontiguousarray(labels)
     staged = "labels" in learned
@@ -153,7 +154,7 @@ def test_sums_are_those_of_single_answers_on_any_number_of_threads():
     for task in ("tree", "joint", "labels"):
         made, encoded = scorer(columns, trees="nonprojective", labels="joint")
         chosen = np.array([3, 1, 4, 1, 5, 9, 2, 6], dtype=np.int64)
-        w = weights_of(np.random.default_rng(1).normal(size=made.size(task)))
+        w = weights_of(np.random.default_rng(1).normal(size=made.weight_count(task)))
         for query in (Query.ARGMAX, Query.COST_AUGMENTED):
             totals = [
                 GraphProblem(made, encoded, task, threads=threads).total(chosen, w, query)
@@ -181,7 +182,7 @@ def test_cost_augmented_hinges_are_never_negative():
 
 def test_what_cannot_be_asked_is_an_error():
     made, encoded = scorer(COLUMNS["projective"], labels="none")
-    w = Weights(made.size())
+    w = Weights(made.weight_count())
     problem = GraphProblem(made, encoded)
     for i in (-1, len(problem)):
         with pytest.raises((IndexError, TypeError)):
@@ -210,7 +211,7 @@ def test_gold_heads_that_are_none_are_errors_not_crashes():
     problem = GraphProblem(made, encoded)
     assert problem.queries == {Query.MARGINALS, Query.COST_AUGMENTED_MARGINALS}
     with pytest.raises(InputError, match="sentence 0, word 1: expected a head to learn from, got none"):
-        problem.answer(0, Weights(made.size()), Query.ARGMAX)
+        problem.answer(0, Weights(made.weight_count()), Query.ARGMAX)
     heads = np.array(COLUMNS["projective"].heads)
     with pytest.raises(InputError, match="one per word"):
         encoded.set_heads(heads[:-1])
@@ -222,7 +223,7 @@ def test_arcs_of_other_sentences_are_refused():
     first, second = treebank(10, seed=1), treebank(10, seed=2)
     made, encoded = scorer(first, order=1, labels="none")
     other = scorer(second, order=1, labels="none")[1]
-    weights = np.zeros(made.size(), dtype=np.float32)
+    weights = np.zeros(made.weight_count(), dtype=np.float32)
     kept = made.native.prune(encoded, weights, Pruning(keep=3, within=1e9), 1)
     with pytest.raises(InputError, match="sentence"):
         kept.restore_gold(other)

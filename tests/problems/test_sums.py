@@ -84,7 +84,7 @@ def test_the_loss_is_minus_the_log_probability(kind, roots):
     asked, made, encoded = problem(*kind, roots=roots)
     w = weights_of(random_weights(asked.size))
     for i, sentence in enumerate(COLUMNS.sentences()):
-        scores = made.score((encoded, i), w)
+        scores = made.sentence_scores(encoded, i, w)
         family = {"trees": kind[0], "roots": roots}
         extra = {"siblings": scores[PartKind.SIBLING]} if kind[1] == 2 else {}
         expected = inference.log_prob(scores[PartKind.ARC], list(sentence.tree.heads), **family, **extra)
@@ -112,7 +112,7 @@ def test_arcs_have_scores_marginals_and_features(trees):
         n = len(sentence)
         assert scores.shape == gold.shape == (n * n,)
         assert gold.sum() == n
-        dense = made.score((encoded, i), w)[PartKind.ARC]
+        dense = made.sentence_scores(encoded, i, w)[PartKind.ARC]
         log_partition, marginals = asked.arc_marginals(i, scores)
         assert log_partition == pytest.approx(inference.log_partition(dense, trees=trees), abs=1e-6)
         expected = inference.marginals(dense, trees=trees)

@@ -16,9 +16,9 @@ from arbora.errors import InputError, NoTreeError
 from arbora.parsing.parser import Parser
 from arbora.scorers import CubeSettings
 from arbora.search.pruner import PrunerSettings
-from arbora.search.ranked import Asked, Known, RankedTrees, judge
-from arbora.search.request import Temperatures
-from arbora.training._parser import train
+from arbora.search.ranked import Known, RankedTrees, Shape, judge
+from arbora.search.request import ParseRequest, Temperatures
+from arbora.training import train
 
 TRAIN, DEV = treebank(120, seed=1), treebank(40, seed=2)
 PLAN = config(
@@ -33,9 +33,9 @@ def trained():
 
 def test_training_decides_and_reports(trained):
     parser = trained.parser
-    assert parser.settings.order == 3
-    assert parser.settings.labels == "joint"
-    assert parser.pruner.settings.rule == "tree-odds"
+    assert parser.search.order == 3
+    assert parser.scorer.settings.labels == "joint"
+    assert parser.search.pruner.settings.rule == "tree-odds"
     assert trained.scores["las"] > 85
     measures = [r["measures"] for r in trained.reports if r["stage"] == "tree"]
     assert all(0.0 <= each["non_violations"] <= 1.0 for each in measures)
@@ -60,15 +60,13 @@ def test_lists_of_trees_teach(learner):
 def test_files_keep_everything(trained, tmp_path):
     trained.parser.save(tmp_path / "m")
     loaded = Parser.load(tmp_path / "m")
-    assert loaded.cube == CubeSettings()
-    encoded = loaded.names.encode(DEV)
-    for mine, theirs in zip(
-        loaded.trees_of(encoded), trained.parser.trees_of(encoded, threads=2), strict=True
-    ):
+    assert loaded.search.settings == CubeSettings()
+    encoded = loaded.encode(DEV)
+    for mine, theirs in zip(loaded.trees(encoded), trained.parser.trees(encoded, threads=2), strict=True):
         assert np.array_equal(mine, theirs)
     trained.parser.save(tmp_path / "small", quantized=True)
-    heads, _ = Parser.load(tmp_path / "small").trees_of(encoded)
-    assert np.mean(heads == trained.parser.trees_of(encoded)[0]) > 0.98
+    heads, _ = Parser.load(tmp_path / "small").trees(encoded)
+    assert np.mean(heads == trained.parser.trees(encoded)[0]) > 0.98
 
 
 def test_trees_are_trees(trained):
@@ -110,7 +108,7 @@ def test_minimum_risk_and_given_heads(trained):
 
 
 def test_judging_given_trees(trained):
-    encoded = trained.parser.names.encode(DEV)
+    encoded = trained.parser.encode(DEV)
     table = trained.parser.judge(encoded, decode="given", arc_table=True)
     own = trained.parser.judge(encoded, arc_table=True)
     assert np.array_equal(table.heads, DEV.heads)
@@ -146,8 +144,8 @@ def test_the_parsers_own_tree_stands_first_by_hand():
         np.array([[0, 1], [1, 1], [1, 1], [0, 0]], dtype=np.int32),
     )
     known = Known(np.full(2, -1, dtype=np.int32), np.full(2, -1, dtype=np.int32))
-    asked = Asked("argmax", 3, Temperatures(), False, False, 2, "projective", "multi")
-    found = judge([trees], [known], asked)
+    asked = ParseRequest(k=3), Temperatures(), Shape("projective", "multi", 2)
+    found = judge([trees], [known], *asked)
     assert found.heads.tolist() == [2, 0, 0, 1, 0, 0]
     assert found.labels.tolist() == [0, 1, 1, 1, 0, 0]
     assert found.scores.tolist() == [1.0, 5.0, 0.0]
@@ -172,7 +170,7 @@ def crossing_parser():
 
 def test_crossing_arcs_by_reattachment(crossing_parser, tmp_path):
     parser, columns = crossing_parser
-    assert parser.pruner.settings.rule == "arc-odds"
+    assert parser.search.pruner.settings.rule == "arc-odds"
     parser.save(tmp_path / "m")
     heads, _ = Parser.load(tmp_path / "m").trees(columns)
     there, found = (np.array(measure_trees(h, columns.offsets)[0], bool) for h in (columns.heads, heads))
@@ -274,4 +272,5 @@ def test_the_command_line(tmp_path):
 def test_contexts_are_for_cube_pruning(options, message):
     with pytest.raises(InputError, match=message):
         train(TRAIN, config=config(**options))
-    assert train(TRAIN, config=config(parser="cube", features="graph-v1", order=1, epochs=1)).parser.cube
+    first_order = config(parser="cube", features="graph-v1", order=1, epochs=1)
+    assert train(TRAIN, config=first_order).parser.search.order == 1

@@ -20,8 +20,9 @@ from arbora.problems import GraphProblem
 from arbora.progress import Silent
 from arbora.registry import features, learners
 from arbora.scorers import CubeSettings, GraphSettings, LinearScorer, TransitionSettings
+from arbora.search.graph import GraphSearch
 from arbora.storage.model_file import read_model, write_model
-from arbora.training._parser import train
+from arbora.training import train
 from arbora.training.dev import Dev
 from arbora.training.jackknife import other_sentences, words_of
 from arbora.training.stacking import Guide, GuideTrees, Prefixed
@@ -151,9 +152,10 @@ def test_a_perfect_guide_is_followed():
         shape = GraphSettings(order=1, labels="none", features=name, tree_bits=16)
         scorer = LinearScorer(shape, features.create(name))
         learned = learners.create("perceptron", epochs=6).fit(GraphProblem(scorer, encoded(train_bank)))
-        seen = np.ones(64 * 64 * len(names.labels), np.uint8)
-        parser = Parser(settings=shape, names=names, seen=seen, tree=learned.averaged)
-        return Dev(dev_bank, names, encoded(dev_bank)).scores(parser)["uas"]
+        parser = Parser(names=names, search=GraphSearch(scorer.replaced(tree=learned.averaged)))
+        batch = parser.encode(dev_bank)
+        batch.__dict__["encoded"] = encoded(dev_bank)
+        return Dev(batch).scores(parser)["uas"]
 
     assert uas("graph-v1+guide-v1") > uas("graph-v1") + 2
 
@@ -178,7 +180,7 @@ def test_one_seed_gives_one_model_whatever_the_threads(guide, stacked, tmp_path)
     again = train(TRAIN, DEV, config=plan(guide), threads=2)
     assert saved(again.parser, tmp_path / "2") == saved(stacked.parser, tmp_path / "1")
     other = train(TRAIN, DEV, config=plan(guide, seed=1))
-    assert not np.array_equal(other.parser.tree, stacked.parser.tree)
+    assert not np.array_equal(other.parser.scorer.tree, stacked.parser.scorer.tree)
 
 
 @pytest.mark.parametrize("stage", ["labels", "tree"])
@@ -229,14 +231,14 @@ def test_a_guide_with_other_tags_and_labels(stacked, tmp_path):
     trained = train(TRAIN, DEV, config=plan(str(tmp_path / "guide")))
     assert trained.parser.about["guide"]["dev"]["las"] == 0.0
     assert trained.scores["las"] > 60
-    assert not set(trained.parser.plain_labels) & set(trained.parser.guide.names.labels)
+    assert not set(trained.parser.plain_labels) & set(trained.parser.names.guide.names.labels)
 
 
 @pytest.mark.parametrize("labels", ["joint", "none", "staged"])
 def test_all_ways_to_choose_labels(guide, labels):
     trained = train(TRAIN, DEV, config=plan(guide, labels=labels, order=1))
     assert trained.scores["uas"] > 70
-    assert (trained.parser.labels is None) == (labels == "none")
+    assert (trained.parser.scorer.label_weights is None) == (labels == "none")
 
 
 def test_a_guide_without_labels_and_learners_of_probabilities(tmp_path):
@@ -251,14 +253,14 @@ def test_a_guide_of_marked_labels(tmp_path):
     how = config(projectivize="pseudo-projective", order=1)
     train(TRAIN, DEV, config=how).parser.save(tmp_path / "guide")
     trained = train(TRAIN, DEV, config=plan(str(tmp_path / "guide"), projectivize="pseudo-projective"))
-    heads, _ = trained.parser.guide.trees(DEV)
+    heads, _ = trained.parser.names.guide.trees(DEV)
     assert trained.parser.about["guide"]["dev"]["uas"] == pytest.approx(100 * np.mean(heads == DEV.heads))
 
 
 def test_cube_pruning_looks_at_a_guide_and_is_one(guide, tmp_path):
     options = {"parser": "cube", "epochs": 2, "tree_bits": 16, "cube": CubeSettings(beam=3)}
     cube = train(TRAIN, DEV, config=plan(guide, order=3, **options))
-    assert cube.parser.settings.features == "cube-v1+guide-v1"
+    assert cube.parser.scorer.settings.features == "cube-v1+guide-v1"
     assert cube.scores["las"] > 60
     cube.parser.save(tmp_path / "both")
     loaded = Parser.load(tmp_path / "both")
@@ -267,14 +269,14 @@ def test_cube_pruning_looks_at_a_guide_and_is_one(guide, tmp_path):
     ]
     train(TRAIN, DEV, config=config(order=3, **options)).parser.save(tmp_path / "cube")
     graph = train(TRAIN, DEV, config=plan(str(tmp_path / "cube"), epochs=2))
-    assert graph.parser.guide.cube == CubeSettings(beam=3)
+    assert graph.parser.names.guide.search.settings == CubeSettings(beam=3)
 
 
 # Trees and probabilities
 
 
 def test_trees_are_those_that_training_saw(stacked):
-    assert Dev.of(stacked.parser, DEV).scores(stacked.parser) == stacked.scores
+    assert Dev(stacked.parser.encode(DEV)).scores(stacked.parser) == stacked.scores
     for sentence in stacked.parser.parse(DEV.sentences(), threads=2):
         assert Tree.from_heads(sentence.heads).is_projective()
 
@@ -282,10 +284,10 @@ def test_trees_are_those_that_training_saw(stacked):
 def test_the_guide_decides_along(stacked):
     """With other trees beside the same words, the parser finds other trees."""
     encoded = stacked.parser.encode(DEV)
-    own = stacked.parser.trees_of(encoded)[0]
+    own = stacked.parser.trees(encoded)[0]
     before = np.arange(DEV.words, dtype=np.int32) - np.repeat(DEV.offsets[:-1], np.diff(DEV.offsets))
-    encoded.set_guide(before.astype(np.int32), np.full(DEV.words, -1, np.int32), [])
-    misled = stacked.parser.trees_of(encoded)[0]
+    encoded.encoded.set_guide(before.astype(np.int32), np.full(DEV.words, -1, np.int32), [])
+    misled = stacked.parser.trees(encoded)[0]
     assert np.mean(misled == DEV.heads) < np.mean(own == DEV.heads)
 
 
@@ -315,7 +317,7 @@ def test_distributions_of_first_order(guide):
 
 def test_sentences_must_have_the_trees_of_a_guide(stacked):
     with pytest.raises(InputError, match="expected sentences with the trees of a guide"):
-        stacked.parser.trees_of(stacked.parser.names.encode(DEV))
+        stacked.parser.trees(Names.of(TRAIN).batch(DEV))
 
 
 @pytest.mark.parametrize(
@@ -345,8 +347,8 @@ def test_files_keep_both_parsers(guide, stacked, tmp_path):
     for mine, theirs in zip(loaded.trees(DEV, threads=2), stacked.parser.trees(DEV), strict=True):
         assert np.array_equal(mine, theirs)
     alone = Parser.load(guide)
-    assert np.array_equal(loaded.guide.trees(DEV)[0], alone.trees(DEV)[0])
-    assert saved(loaded.guide, tmp_path / "g") == saved(alone, tmp_path / "a")
+    assert np.array_equal(loaded.names.guide.trees(DEV)[0], alone.trees(DEV)[0])
+    assert saved(loaded.names.guide, tmp_path / "g") == saved(alone, tmp_path / "a")
 
 
 def test_compact_files(stacked, tmp_path):
@@ -354,7 +356,7 @@ def test_compact_files(stacked, tmp_path):
     small = saved(stacked.parser, tmp_path / "small", quantized=True)
     assert len(small) < len(whole) / 2
     loaded, rounded = Parser.load(tmp_path / "small"), stacked.parser.rounded()
-    assert np.array_equal(loaded.guide.tree, rounded.guide.tree)
+    assert np.array_equal(loaded.names.guide.scorer.tree, rounded.names.guide.scorer.tree)
     assert np.array_equal(loaded.trees(DEV)[0], rounded.trees(DEV)[0])
 
 
@@ -364,9 +366,9 @@ def test_pickles(stacked, tmp_path):
     expected = stacked.parser.trees(DEV)[0]
     for parser in (stacked.parser, loaded):
         assert np.array_equal(pickle.loads(pickle.dumps(parser)).trees(DEV)[0], expected)
-        again = pickle.loads(pickle.dumps(parser.guide))
-        assert again.guide is None
-        assert np.array_equal(again.trees(DEV)[0], parser.guide.trees(DEV)[0])
+        again = pickle.loads(pickle.dumps(parser.names.guide))
+        assert not again.names.guides
+        assert np.array_equal(again.trees(DEV)[0], parser.names.guide.trees(DEV)[0])
 
 
 def damaged(path, change):
@@ -433,7 +435,7 @@ def test_features_and_guide_go_together(guide):
         train(TRAIN, config=plan(guide, features="pruner-v1"))
     for name in ("graph-v1", "graph-v1+guide-v1"):
         trained = train(TRAIN, config=plan(guide, features=name, epochs=1))
-        assert trained.parser.settings.features == "graph-v1+guide-v1"
+        assert trained.parser.scorer.settings.features == "graph-v1+guide-v1"
 
 
 def test_treebanks_that_cannot_be_parted(guide):

@@ -21,8 +21,9 @@ from arbora.parsing.parser import Parser
 from arbora.problems import TransitionProblem
 from arbora.registry import learners, transition_features
 from arbora.scorers import GraphSettings, TransitionScorer, TransitionSettings
+from arbora.search.transition import TransitionSearch
 from arbora.storage.model_file import read_model, write_model
-from arbora.training._parser import train
+from arbora.training import train
 from arbora.training.dev import Dev
 from arbora.training.stacking import GuideTrees
 
@@ -96,18 +97,15 @@ def learned(name, *, system, beam):
     guide = wrong_in_part(BLANK_TRAIN, names) if templates.needs_guide else None
     problem = TransitionProblem(scorer, encoded(BLANK_TRAIN, guide))
     weights = learners.create("perceptron", epochs=4).fit(problem).averaged
-    return Parser(
-        settings=shape,
-        names=names,
-        seen=np.ones(64 * 64 * count, np.uint8),
-        tree=weights[: scorer.size("tree")],
-        labels=weights[scorer.size("tree") :],
-        transition=search,
-    )
+    at = scorer.weight_count("tree")
+    made = scorer.replaced(tree=weights[:at], label_weights=weights[at:])
+    return Parser(names=names, search=TransitionSearch(made))
 
 
 def scores(parser, guide):
-    return Dev(BLANK_DEV, parser.names, encoded(BLANK_DEV, guide)).scores(parser)
+    batch = parser.encode(BLANK_DEV)
+    batch.__dict__["encoded"] = encoded(BLANK_DEV, guide)
+    return Dev(batch).scores(parser)
 
 
 @pytest.mark.parametrize("features", ["zhang-nivre-v1", "nivre-v1"])
@@ -180,15 +178,15 @@ def test_all_ways_to_train(guide, options):
     trained = train(TRAIN, DEV, config=plan(guide, **options))
     assert trained.scores["uas"] > 70
     expected = options.get("features", "zhang-nivre-v1") + "+guide-v1"
-    assert trained.parser.settings.features == expected
-    assert Dev.of(trained.parser, DEV).scores(trained.parser) == trained.scores
+    assert trained.parser.scorer.settings.features == expected
+    assert Dev(trained.parser.encode(DEV)).scores(trained.parser) == trained.scores
 
 
 def test_transition_parsers_guide_each_other(tmp_path):
     other = config(parser="transition", transition=TransitionSettings(system="swap"))
     train(TRAIN, DEV, config=other).parser.save(tmp_path / "guide")
     trained = train(TRAIN, DEV, config=plan(str(tmp_path / "guide")))
-    assert trained.parser.guide.transition.system == "swap"
+    assert trained.parser.names.guide.search.settings.system == "swap"
     assert trained.scores["uas"] > 70
 
 
@@ -196,7 +194,7 @@ def test_transition_parsers_guide_each_other(tmp_path):
 
 
 def test_trees_are_those_that_training_saw(stacked):
-    assert Dev.of(stacked.parser, DEV).scores(stacked.parser) == stacked.scores
+    assert Dev(stacked.parser.encode(DEV)).scores(stacked.parser) == stacked.scores
     for sentence in stacked.parser.parse(DEV.sentences(), threads=2):
         assert Tree.from_heads(sentence.heads).is_projective()
 
@@ -212,8 +210,8 @@ def test_probabilities_k_best_trees_and_kept_heads(guide):
 
 
 def test_sentences_must_have_the_trees_of_a_guide(stacked):
-    with pytest.raises(InputError, match="expected sentences with the trees of a guide"):
-        stacked.parser.trees_of(stacked.parser.names.encode(DEV))
+    with pytest.raises(InputError):
+        stacked.parser.trees(Names.of(TRAIN).batch(DEV))
     problem = TransitionProblem(stacked.parser.scorer, Names.of(BLANK_TRAIN).encode(BLANK_TRAIN))
     with pytest.raises(InputError, match="expected sentences with the trees of a guide"):
         problem.instances()
@@ -227,7 +225,7 @@ def test_files_keep_both_parsers(guide, stacked, tmp_path):
     loaded = Parser.load(tmp_path / "m")
     for mine, theirs in zip(loaded.trees(DEV, threads=2), stacked.parser.trees(DEV), strict=True):
         assert np.array_equal(mine, theirs)
-    assert np.array_equal(loaded.guide.trees(DEV)[0], Parser.load(guide).trees(DEV)[0])
+    assert np.array_equal(loaded.names.guide.trees(DEV)[0], Parser.load(guide).trees(DEV)[0])
     again = pickle.loads(pickle.dumps(loaded))
     assert np.array_equal(again.trees(DEV)[0], loaded.trees(DEV)[0])
     stacked.parser.save(tmp_path / "small", quantized=True)

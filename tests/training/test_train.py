@@ -18,7 +18,7 @@ from arbora.errors import DataError, InputError, ModelError
 from arbora.parsing.parser import Parser
 from arbora.registry import learners
 from arbora.search.pruner import PrunerSettings
-from arbora.training._parser import TrainConfig, train
+from arbora.training import TrainConfig, train
 from arbora.training.annotation import crossing_arcs, filled_heads, single_root_heads, training_heads
 from arbora.training.config import CROSSING_SHARE, TreebankShape, chosen_learner, resolve
 
@@ -189,13 +189,13 @@ def test_losses_fall_and_dev_is_learned():
 def test_what_is_auto_is_decided_by_the_treebank():
     flat = treebank(20, seed=3)
     resolved = train(flat, config=config()).parser
-    assert (resolved.settings.trees, resolved.settings.roots) == ("projective", "single")
-    assert resolved.pruner is not None
+    assert (resolved.search.trees, resolved.search.roots) == ("projective", "single")
+    assert resolved.search.pruner is not None
     crossing = train(treebank(20, seed=3, nonprojective=0.9), config=config(order=1)).parser
-    assert crossing.settings.trees == "nonprojective"
-    assert crossing.pruner is not None
+    assert crossing.search.trees == "nonprojective"
+    assert crossing.search.pruner is not None
     both = parse_text("1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n2\tb\tb\tX\t_\t_\t0\troot\t_\t_\n\n", "conllu")
-    assert train(both, config=config()).parser.settings.roots == "multi"
+    assert train(both, config=config()).parser.search.roots == "multi"
     about = resolved.about["config"]
     assert about["trees"] == "projective"
     assert about["pruner"] is True
@@ -273,7 +273,7 @@ def test_words_without_labels(tmp_path):
     for labels in ("staged", "joint"):
         with pytest.raises(DataError, match=rf"train.conllu:{line}: DEPREL: expected a label for every word"):
             train(path, config=config(labels=labels))
-    assert train(path, config=config(labels="none")).parser.labels is None
+    assert train(path, config=config(labels="none")).parser.scorer.label_weights is None
 
 
 def test_a_label_that_only_dev_has_is_noted(tmp_path):
@@ -352,8 +352,8 @@ def test_pruners_that_look_at_whole_trees(rule, roots, tmp_path):
     plan = config(trees="projective", roots=roots, pruner_settings=pruner)
     observer = Recorder()
     trained = train(TRAIN, DEV, config=plan, observer=observer)
-    assert trained.parser.pruner.settings == pruner
-    assert trained.parser.pruner.scorer.settings.roots == roots
+    assert trained.parser.search.pruner.settings == pruner
+    assert trained.parser.search.pruner.scorer.settings.roots == roots
     (note,) = [note for note in observer.notes if note.startswith("pruner: keeps")]
     assert float(note.split()[-1]) > 95
     again = train(TRAIN, DEV, config=plan, threads=2)
@@ -407,7 +407,7 @@ def test_a_checkpoint_that_cannot_be_written(tmp_path):
 def test_training_has_defaults():
     assert TrainConfig().learner_name in learners
     few = "".join(sentence.to_conllu() for sentence in generate(3, seed=1, longest=8))
-    assert train(parse_text(few, "conllu")).parser.settings.tree_bits == 22
+    assert train(parse_text(few, "conllu")).parser.scorer.settings.tree_bits == 22
 
 
 # Probabilities, and what is known in part
@@ -514,7 +514,7 @@ def test_crossing_arcs_are_changed_as_asked():
     for how in ("flatten", "minimum-loss"):
         assert training_heads(crossing, "projective", "single", how).tolist() == [5, 5, 5, 5, 0]
         trained = train(crossing, config=config(trees="projective", order=1, projectivize=how))
-        assert trained.parser.settings.trees == "projective"
+        assert trained.parser.search.trees == "projective"
 
 
 def test_unknown_heads_stay_unknown_and_can_be_filled():
@@ -532,10 +532,10 @@ def test_non_projective_models_may_parse_projectively():
     flat, dev = treebank(60, seed=3), treebank(20, seed=9)
     plan = config(trees="nonprojective", order=1, learner="adagrad", epochs=2)
     same = train(flat, dev, config=plan)
-    assert same.parser.settings.trees == "nonprojective"
+    assert same.parser.search.trees == "nonprojective"
     forced = train(flat, dev, config=replace(plan, decode="projective"))
-    assert forced.parser.settings.trees == "projective"
-    assert forced.parser.tree.tobytes() == same.parser.tree.tobytes()
+    assert forced.parser.search.trees == "projective"
+    assert forced.parser.scorer.tree.tobytes() == same.parser.scorer.tree.tobytes()
     watcher = Recorder()
     chosen = train(flat, dev, config=replace(plan, decode="auto"), observer=watcher)
     assert chosen.scores["las"] == max(same.scores["las"], forced.scores["las"])
@@ -588,7 +588,7 @@ def test_a_configuration_may_be_a_file(tmp_path):
     path = tmp_path / "first.toml"
     path.write_text("order = 1\ntree_bits = 12\nlabel_bits = 12\nparameters = {epochs = 1}\n")
     for given in (path, str(path)):
-        assert train(TRAIN, config=given).parser.settings.order == 1
+        assert train(TRAIN, config=given).parser.search.order == 1
     with pytest.raises(InputError, match=r"nowhere.toml: No such file"):
         train(TRAIN, config=tmp_path / "nowhere.toml")
     with pytest.raises(
@@ -675,7 +675,7 @@ def test_ctrl_c_while_probabilities_are_fitted_keeps_the_model(monkeypatch):
     def stopped(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["arbora.training._parser"], "fit_temperatures", stopped)
+    monkeypatch.setattr(sys.modules["arbora.training.parser"], "fit_temperatures", stopped)
     trained = train(TRAIN, DEV, config=config())
     assert trained.interrupted
     assert trained.scores["las"] > 50

@@ -7,7 +7,7 @@ import pytest
 from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
 from arbora.errors import DataError, InputError
-from arbora.training._parser import TrainConfig
+from arbora.training import TrainConfig
 from arbora.training.tune import SilentTuning, combinations, fold_pairs, tune
 
 BASE = TrainConfig(order=1, tree_bits=12, label_bits=12, labels="none", parameters={"epochs": 2})

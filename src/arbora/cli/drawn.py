@@ -8,11 +8,10 @@ import sys
 from collections.abc import Callable, Iterator
 
 from arbora.cli.console import wants_codes
-from arbora.cli.probabilities import Gains, Wanted, find_parsed
+from arbora.cli.probabilities import Wanted, find_parsed
 from arbora.data.columns import Columns
-from arbora.parsing._tree_parser import AnyParser
-from arbora.parsing.ensemble import Ensemble
 from arbora.parsing.parsed import Parsed
+from arbora.parsing.parser import Parser
 from arbora.web.terminal import draw
 
 Captioned = list[tuple[Parsed, str]]
@@ -95,15 +94,14 @@ class DrawnPage:
 
 
 def drawing(
-    source: AnyParser | Ensemble,
+    source: Parser,
     drawn: DrawnTrees | DrawnPicture | DrawnPage,
     wanted: Wanted,
-    gains: Gains | None,
 ) -> Callable[[Columns], bytes]:
     """What makes bytes of a piece; how sure heads are is always asked, to mark the uncertain ones."""
 
     def render(columns: Columns) -> bytes:
-        found = find_parsed(source, columns, wanted, gains)
+        found = find_parsed(source, columns, wanted)
         return "".join(drawn.show(list(_captioned(trees, wanted))) for trees in found).encode()
 
     return render

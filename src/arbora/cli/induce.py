@@ -280,7 +280,7 @@ class Report:
         lines = [
             f"{self.model}: {size:,} bytes, after {show_seconds(self.seconds)}; "
             f"{', '.join(self.found.pipeline.parts)}",
-            f"{self.config.model}: {parser.shape.trees} trees from "
+            f"{self.config.model}: {parser.search.trees} trees from "
             f"{counted(about['sentences'], 'sentence')}, "
             f"rules: {self.config.rules if about['rules'] else NO_RULES}",
         ]

@@ -26,7 +26,7 @@ from arbora.cli.list import (
 from arbora.cli.texts import show_scores
 from arbora.errors import InputError
 from arbora.interfaces import ROOTS
-from arbora.parsing.parser import KIND
+from arbora.parsing.model_file import KIND, KINDS_OF_0_1, search_name
 from arbora.registry import families, inducers, learners
 from arbora.storage.bundled import BUNDLED, find_model, is_bundled
 from arbora.storage.model_file import ModelFile, read_model
@@ -326,14 +326,7 @@ def _tables(
 def _kind(metadata: Mapping[str, Any]) -> str:
     """What a file is; of parsers, how they find trees."""
     kind = str(metadata.get("kind"))
-    if kind != KIND:
-        return kind
-    return f"{_search(metadata)} parser"
-
-
-def _search(parser: Mapping[str, Any]) -> str:
-    """How a parser finds trees, by the name that `--parser` has for it."""
-    return next((name for name in ("cube", "transition") if parser.get(name) is not None), "graph")
+    return f"{search_name(metadata)} parser" if kind in (KIND, *KINDS_OF_0_1) else kind
 
 
 def _parts(file: ModelFile, parts: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
@@ -382,7 +375,7 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
         yield from flat(metadata.get("settings"), "settings")
     elif isinstance(metadata.get("settings"), Mapping):
         chosen = {**(config if isinstance(config, Mapping) else {}), **metadata["settings"]}
-        chosen["parser"] = _search(metadata)
+        chosen["parser"] = search_name(metadata)
         if metadata.get("transition") is not None:
             chosen.pop("order", None)  # which only parts of trees have
         yield "settings", ", ".join(f"{name} {chosen[name]}" for name in MAIN_SETTINGS if name in chosen)
@@ -397,7 +390,7 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
         if isinstance(scores, Mapping) and "parts" not in metadata:
             yield "dev", _scores(scores) or "none"
         if isinstance(metadata.get("settings"), Mapping):
-            yield "temperatures", _temperatures(about.get("temperature"))
+            yield "temperatures", _temperatures(metadata.get("calibration") or about.get("temperature"))
         trees = about.get("guide")
         for part, found in trees.items() if isinstance(trees, Mapping) else ():
             yield f"guide on {part}", _scores(found) or "none"

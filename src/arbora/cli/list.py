@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import typer
 from rich.table import Table
@@ -14,7 +14,7 @@ from rich.text import Text
 from arbora.cli.console import make_console
 from arbora.errors import InputError, unknown
 from arbora.interfaces import Family, Parameter, Query
-from arbora.registry import families, features, inducers, learners, transition_features
+from arbora.registry import families, features, inducers, learners, searches, transition_features
 
 
 def _kind(name: str) -> str:
@@ -96,16 +96,16 @@ def list_features(as_json: bool) -> None:
 
 def list_parsers(as_json: bool) -> None:
     """All kinds of parsers, with the features and the order that they have unless told otherwise."""
-    from arbora.training.config import PARSER_DEFAULTS, PARSERS  # see list_studies
+    from arbora.training.config import TrainConfig, trained_searches  # see list_studies
 
-    described = [
-        {"name": name, "summary": summary, "defaults": PARSER_DEFAULTS[name]}
-        for name, summary in PARSERS.items()
+    described: list[dict[str, Any]] = [
+        {"name": name, "summary": searches.summary(name), "defaults": TrainConfig(parser=name).defaults}
+        for name in trained_searches()
     ]
     if as_json:
         print(json.dumps(described, ensure_ascii=False, indent=1))
         return
-    rows = [(name, PARSER_DEFAULTS[name]["features"], summary) for name, summary in PARSERS.items()]
+    rows = [(each["name"], each["defaults"]["features"], each["summary"]) for each in described]
     print_rows(("name", "features", "what"), rows)
 
 

@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from arbora.cli.drawn import DrawnPage, DrawnPicture, DrawnTrees, drawing
 from arbora.cli.inputs import TextReader
 from arbora.cli.probabilities import (
-    Gains,
     Show,
     Wanted,
     find_parsed,
     kept_labels,
-    labels_of,
     show_conllu,
     show_conllx,
     show_json,
@@ -34,8 +32,7 @@ from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import FORMAT_OF_ENDING, ColumnReader, ending_of, format_by_name
 from arbora.integrations.table import is_parquet
-from arbora.parsing._tree_parser import AnyParser
-from arbora.parsing.ensemble import Ensemble
+from arbora.parsing.parser import Parser
 
 Trees = tuple[NDArray[np.int32], NDArray[np.int32]]
 """Heads and labels of a piece's words."""
@@ -106,19 +103,16 @@ def chosen(
 
 @contextmanager
 def open_sink(
-    source: AnyParser | Ensemble,
+    source: Parser,
     format: OutputFormat,  # noqa: A002
     output: str,
     reader: ColumnReader | TextReader,
     wanted: Wanted,
-    gains: Gains | None,
 ) -> Iterator[Callable[[Columns], object]]:
     """What parses each piece and writes it as text, in the format that `chosen` says."""
     drawn = _drawn(format, output, reader.source, wanted)
     render = (
-        _renderer(source, format, reader.format, wanted, gains)
-        if drawn is None
-        else drawing(source, drawn, wanted, gains)
+        _renderer(source, format, reader.format, wanted) if drawn is None else drawing(source, drawn, wanted)
     )
     with open_output(output) as stream:
         yield lambda columns: stream.write(render(columns))
@@ -146,25 +140,24 @@ def _drawn(
 
 
 def _renderer(
-    source: AnyParser | Ensemble,
+    source: Parser,
     format: OutputFormat,  # noqa: A002
     read_as: str,
     wanted: Wanted,
-    gains: Gains | None,
 ) -> Callable[[Columns], bytes]:
     """What makes bytes of a piece: trees, or what is to be said about them."""
-    labels = labels_of(source)
+    labels = source.names.labels
     if wanted.is_more_than_trees:
         show_sure = _sure_show(format, read_as)
 
         def render_sure(columns: Columns) -> bytes:
-            trees = find_parsed(source, columns, wanted, gains)
+            trees = find_parsed(source, columns, wanted)
             return "".join(show_sure(each, wanted) for each in trees).encode()
 
         return render_sure
 
     def find(columns: Columns) -> tuple[NDArray[np.int32], NDArray[np.int32], Sequence[str]]:
-        heads, numbers = tree_arrays(source, columns, wanted, gains)
+        heads, numbers = tree_arrays(source, columns, wanted)
         return (
             (heads, *kept_labels(columns, numbers, labels)) if wanted.keep_heads else (heads, numbers, labels)
         )

@@ -23,8 +23,7 @@ from arbora.cli.tally import Tally, misfits, shown
 from arbora.data.treebank import ColumnReader
 from arbora.errors import NoTreeError
 from arbora.integrations.table import is_parquet
-from arbora.parsing._tree_parser import AnyParser
-from arbora.parsing.ensemble import Ensemble
+from arbora.parsing.ensemble import ensemble
 from arbora.parsing.parsed import MOST_TREES
 from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import load
@@ -147,23 +146,24 @@ def parse_file(
     with session(lenient=lenient):
         pipelines = [load(model) for model in models] or [load()]
         parsers = [pipeline.parser for pipeline in pipelines]
-        parser = parsers[0] if len(parsers) == 1 else Ensemble(parsers)
+        gains = None if quiet or len(models) < 2 else Gains(models)
+        watch = None if gains is None else gains.count
+        parser = parsers[0] if len(parsers) == 1 else ensemble(parsers, watch)
         reader = open_reader(
             source, pipelines[0], input_format, lenient=lenient, offsets=offsets, lines=lines
         )
         about_text = {"--offsets": offsets, "--lines": lines}
         about_treebanks = {"--retag": retag, "--keep-heads": keep_heads, "--lenient": lenient}
         _refuse_what_does_nothing(reader, about_text, about_treebanks)
-        gains = None if quiet or len(models) < 2 else Gains(models)
         form = chosen(asked, output, reader, wanted)
         if isinstance(reader, TextReader) and form is OutputFormat.JSON:
             reader.offsets = True  # as numbers of their own
         tally = Tally(parsers[0].names)
         is_table = asked is OutputFormat.AUTO and is_parquet(output)
         sink = (
-            table_sink(parser, output, reader.format, wanted, gains)
+            table_sink(parser, output, reader.format, wanted)
             if is_table
-            else open_sink(parser, form, output, reader, wanted, gains)
+            else open_sink(parser, form, output, reader, wanted)
         )
         with sink as put, shown(quiet=quiet or draws(output)) as tell:
             for read in reader:
@@ -190,9 +190,9 @@ def parse_file(
                 say(line)
 
 
-def _uncalibrated(parser: AnyParser) -> str:
+def _uncalibrated(parser: Parser) -> str:
     """Why probabilities are not to be taken by their word."""
-    if not isinstance(parser, Parser):
+    if parser.search.name == "induced":
         return (
             "learned without a treebank: its probabilities tell which arc is surer, but not how sure, and "
             "are mostly far too high"

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.data import conllu
+from arbora.data.batch import Batch
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
 from arbora.errors import NoTreeError
-from arbora.parsing._tree_parser import AnyParser
-from arbora.parsing.ensemble import Combined, Ensemble
+from arbora.parsing.ensemble import Combined
 from arbora.parsing.parsed import RANK, Parsed, keep_labels, make_parsed
+from arbora.parsing.parser import Parser
 
 logger = logging.getLogger("arbora")
 
@@ -57,8 +58,9 @@ class Gains:
         self._right = np.zeros((len(names) + 1, 2), dtype=np.int64)
         self._judged = True
 
-    def count(self, columns: Columns, combined: Combined, labels: Sequence[str]) -> None:
+    def count(self, batch: Batch, combined: Combined) -> None:
         """One more piece."""
+        columns, labels = batch.columns, batch.names.labels
         self._words += columns.words
         self._agreed += int(np.count_nonzero(combined.agreement))
         self._judged = self._judged and bool(np.all(columns.heads >= 0))
@@ -81,15 +83,8 @@ class Gains:
             yield f"  {name}: UAS {heads:.2f}, LAS {arcs:.2f}"
 
 
-def find_parsed(
-    source: AnyParser | Ensemble, columns: Columns, wanted: Wanted, gains: Gains | None
-) -> Iterator[list[Parsed]]:
+def find_parsed(source: Parser, columns: Columns, wanted: Wanted) -> Iterator[list[Parsed]]:
     """The trees of each sentence, one or the k best."""
-    if isinstance(source, Ensemble):
-        combined = source.combine(columns, threads=wanted.threads)
-        if gains is not None:
-            gains.count(columns, combined, source.labels)
-        return ([parsed] for parsed in source.parsed(columns, combined))
     with no_tree_located(source, columns):
         found = source.judge(
             columns,
@@ -106,7 +101,7 @@ def find_parsed(
 
 
 @contextmanager
-def no_tree_located(parser: AnyParser, columns: Columns) -> Iterator[None]:
+def no_tree_located(parser: Parser, columns: Columns) -> Iterator[None]:
     """Says on which line the sentence stands whose heads are in no tree."""
     try:
         yield
@@ -116,7 +111,7 @@ def no_tree_located(parser: AnyParser, columns: Columns) -> Iterator[None]:
         raise
 
 
-def with_trees(parser: AnyParser, columns: Columns) -> Columns:
+def with_trees(parser: Parser, columns: Columns) -> Columns:
     """Those sentences whose heads are in a tree; each other one is warned of."""
     bad = []
     for number, told in _without_trees(parser, columns):
@@ -125,7 +120,7 @@ def with_trees(parser: AnyParser, columns: Columns) -> Columns:
     return columns.select(np.setdiff1d(np.arange(len(columns)), bad))
 
 
-def _without_trees(parser: AnyParser, columns: Columns) -> Iterator[tuple[int, str]]:
+def _without_trees(parser: Parser, columns: Columns) -> Iterator[tuple[int, str]]:
     """The sentences whose heads are in no tree: their numbers, and what is wrong on which line."""
     for number, sentence in enumerate(columns.sentences()):
         try:
@@ -166,23 +161,13 @@ Show = Callable[[list[Parsed], Wanted], str]
 
 
 def tree_arrays(
-    source: AnyParser | Ensemble, columns: Columns, wanted: Wanted, gains: Gains | None
+    source: Parser, columns: Columns, wanted: Wanted
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Heads and labels alone."""
-    if not isinstance(source, Ensemble):
-        with no_tree_located(source, columns):
-            return source.trees(
-                columns, decode=wanted.decode.value, keep_heads=wanted.keep_heads, threads=wanted.threads
-            )
-    combined = source.combine(columns, threads=wanted.threads)
-    if gains is not None:
-        gains.count(columns, combined, source.labels)
-    return combined.heads, combined.labels
-
-
-def labels_of(source: AnyParser | Ensemble) -> tuple[str, ...]:
-    """The names of the labels."""
-    return source.labels if isinstance(source, Ensemble) else source.names.labels
+    with no_tree_located(source, columns):
+        return source.trees(
+            columns, decode=wanted.decode.value, keep_heads=wanted.keep_heads, threads=wanted.threads
+        )
 
 
 def kept_labels(

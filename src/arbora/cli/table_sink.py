@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from arbora.cli.probabilities import Gains, Wanted, find_parsed, labels_of, tree_arrays
+from arbora.cli.probabilities import Wanted, find_parsed, tree_arrays
 from arbora.data.columns import Columns, Format, parse_text
 from arbora.integrations.table import as_conllu, parquet_writer, pieces
-from arbora.parsing._tree_parser import AnyParser
-from arbora.parsing.ensemble import Ensemble
+from arbora.parsing.parser import Parser
 
 
 @contextmanager
 def table_sink(
-    source: AnyParser | Ensemble,
+    source: Parser,
     output: str,
     format: Format,  # noqa: A002
     wanted: Wanted,
-    gains: Gains | None,
 ) -> Iterator[Callable[[Columns], None]]:
     """What parses each piece and writes it; the file is there when the block ends without an error."""
     with parquet_writer(output) as writer:
@@ -26,12 +24,12 @@ def table_sink(
         def put(columns: Columns) -> None:
             given = as_conllu(columns, format)
             if wanted.probabilities:
-                parsed = (tree for (tree,) in find_parsed(source, given, wanted, gains))
+                parsed = (tree for (tree,) in find_parsed(source, given, wanted))
                 for piece, probabilities in pieces(parsed):
                     writer.write(piece, probabilities)
             else:
-                heads, labels = tree_arrays(source, given, wanted, gains)
-                text = given.to_bytes_with(heads, labels, labels_of(source)).decode()
+                heads, labels = tree_arrays(source, given, wanted)
+                text = given.to_bytes_with(heads, labels, source.names.labels).decode()
                 writer.write(parse_text(text, "conllu"))
 
         yield put

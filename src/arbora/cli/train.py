@@ -52,7 +52,7 @@ from arbora.data.columns import Columns
 from arbora.progress import Scores
 from arbora.storage.atomic import is_special
 from arbora.training.config import learns_from_parts
-from arbora.training.train import Trained, train
+from arbora.training.pipeline import Trained, train
 from arbora.web.curve import draw_curve
 from arbora.web.plots import SUFFIXES
 
@@ -343,8 +343,8 @@ class Report:
             on_dev += " with tags of its own"
         if "las" in scores and any(":" in label for label in self.trained.parser.names.labels):
             on_dev += " (LAS with subtypes, as of `arbora eval --subtypes`)"
-        lifts = self.trained.parser.lifts
-        trees = config["trees"] if lifts is None else f"pseudo-projective ({lifts.encoding})"
+        is_lifted = config["projectivize"] == "pseudo-projective"
+        trees = f"pseudo-projective ({config['encoding']})" if is_lifted else config["trees"]
         lines = [
             f"{self.model}: {self._bytes():,} bytes, after {show_seconds(self.seconds)}",
             f"epoch {self.trained.best_epoch} of the tree stage: {on_dev}",

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import Encoded
+from arbora.data.batch import Batch
 from arbora.data.columns import Columns, TextColumn
 
 NOTHING = "_"
@@ -39,11 +40,24 @@ class Names:
             tuple(column for column in INPUT_COLUMNS if filled(columns, column)),
         )
 
-    def encode(self, columns: Columns) -> Encoded:
+    def encode(self, columns: Columns, *, threads: int = 1) -> Encoded:
         """Sentences as numbers; labels that are not known count as none. O(words + distinct text)."""
         known = INPUT_COLUMNS if self.columns is None else self.columns
         ignored = [column for column in INPUT_COLUMNS if column not in known]
         return Encoded(columns.native, self.tags, self.labels, ignored)
+
+    @property
+    def guides(self) -> tuple[Any, ...]:
+        """The parsers whose trees features look at; none here, see `arbora.parsing.guide`."""
+        return ()
+
+    def rounded(self) -> Names:
+        """The names that a quantized file holds."""
+        return self
+
+    def batch(self, columns: Columns, *, threads: int = 1) -> Batch:
+        """Sentences as a parser sees them."""
+        return Batch(columns, self, threads)
 
     def label_numbers(self, columns: Columns) -> NDArray[np.int32]:
         """The label of every word as its number; -1 where it is not known. Shape (W,)."""

@@ -9,9 +9,16 @@ from arbora.features.nivre_v1 import NIVRE_V1
 from arbora.features.pruner_v1 import PRUNER_V1
 from arbora.features.zhang_nivre_v1 import ZHANG_NIVRE_V1
 
+GUIDED_GRAPH_V1, GUIDED_CUBE_V1 = guided(GRAPH_V1), guided(CUBE_V1)
+GUIDED_ZHANG_NIVRE_V1, GUIDED_NIVRE_V1 = guided_transitions(ZHANG_NIVRE_V1), guided_transitions(NIVRE_V1)
+
 __all__ = [
     "CUBE_V1",
     "GRAPH_V1",
+    "GUIDED_CUBE_V1",
+    "GUIDED_GRAPH_V1",
+    "GUIDED_NIVRE_V1",
+    "GUIDED_ZHANG_NIVRE_V1",
     "NIVRE_V1",
     "PRUNER_V1",
     "ZHANG_NIVRE_V1",

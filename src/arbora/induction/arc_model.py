@@ -26,6 +26,7 @@ class ArcModel:
     """Scores of arcs; see `arbora.induction.interfaces.TagModel`."""
 
     kind: ClassVar[str] = "arcs"
+    order: ClassVar[int] = 1
 
     tags: tuple[str, ...]
     weights: Floats

@@ -24,8 +24,8 @@ from arbora.errors import DataError, InputError, require_threads
 from arbora.formatting import counted
 from arbora.induction.corpus import PUNCTUATION, TagCorpus, is_word
 from arbora.induction.interfaces import Induced, Inducer, Round, TagModel
-from arbora.induction.parser import InducedParser
 from arbora.induction.rules import ROOT, RULES, Rules
+from arbora.induction.search import induced_parser
 from arbora.induction.trees import parse
 from arbora.induction.word_classes import WordClasses
 from arbora.interfaces import Epoch
@@ -34,8 +34,8 @@ from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.progress import EpochReport, Observer, Silent
 from arbora.registry import inducers
 from arbora.settings import from_dict, to_dict
-from arbora.training._parser import TrainConfig
-from arbora.training.train import Tools
+from arbora.training.config import TrainConfig
+from arbora.training.pipeline import Tools
 
 Ints: TypeAlias = NDArray[np.int32]
 
@@ -186,7 +186,7 @@ def induce(
     chosen = max(range(len(starts)), key=lambda i: starts[i].objective)
     starts = _compared(starts, chosen, corpus, threads)
     about = _about(settings, inducer, rules, corpus, starts, chosen)
-    pipeline = Pipeline(parser=InducedParser(model=starts[chosen].model, about=about))
+    pipeline = Pipeline(parser=induced_parser(starts[chosen].model, about))
     if runs.interrupted:
         told.note("stopped by Ctrl-C: the model has a parser alone")
         return InducedModel(pipeline, tuple(starts), chosen, interrupted=True)

@@ -28,6 +28,8 @@ class TagModel(Protocol):
 
     kind: ClassVar[str]
     """The name in model files."""
+    order: ClassVar[int]
+    """1: arcs are scored; 2: pairs of siblings, too."""
 
     @property
     def tags(self) -> tuple[str, ...]:

@@ -14,9 +14,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.data.columns import Columns
+from arbora.data.batch import Batch
 from arbora.data.encode import numbers_of
-from arbora.errors import InputError
 from arbora.induction.corpus import is_word
 from arbora.interfaces import Roots, Trees
 
@@ -25,30 +24,19 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 
 class TagSentences:
-    """Tags of the words of a treebank, and the heads that they came with."""
+    """Tags of the words of a batch, and their heads."""
 
-    def __init__(self, columns: Columns, tags: Sequence[str]) -> None:
+    def __init__(self, batch: Batch, tags: Sequence[str]) -> None:
         """`tags`: the names of those that are known; all others have the number after the last."""
+        columns = batch.columns
         self.offsets = columns.offsets
         numbers = numbers_of(columns.strings("upos"), tags)
         self.tags: Ints = np.where(numbers < 0, len(tags), numbers)[columns.ids("upos")].astype(np.int32)
         self.is_word = is_word(columns)
-        self.heads: Ints = np.array(columns.heads, dtype=np.int32)
+        self.heads: Ints = np.array(batch.heads, dtype=np.int32)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
-
-    def set_heads(self, heads: Ints) -> None:
-        """Replace the heads that the sentences came with: of all words, -1 for none."""
-        lengths = np.repeat(np.diff(self.offsets), np.diff(self.offsets))
-        numbers = np.arange(len(self.tags)) - np.repeat(self.offsets[:-1], np.diff(self.offsets)) + 1
-        bad = np.flatnonzero((heads < -1) | (heads > lengths) | (heads == numbers))
-        if len(bad):
-            raise InputError(
-                f"word {numbers[bad[0]]}: expected a head of 0 to {lengths[bad[0]]} that is another word, "
-                f"or -1, got {heads[bad[0]]}"
-            )
-        self.heads = np.array(heads, dtype=np.int32)
 
     def split(self, *, keep_heads: bool) -> list[Stripped]:
         """Each sentence without punctuation; `keep_heads`: with what is given of its tree."""
@@ -132,7 +120,7 @@ class Stripped:
         if more and roots == "single":
             return (
                 f"words {first} and {more[0]} are both given as roots, but the trees of this parser have "
-                "one; let go of one of them"
+                "one; unpin one of them"
             )
         for word in words:
             seen, at = {word}, int(given[word - 1])
@@ -140,17 +128,17 @@ class Stripped:
                 seen.add(at)
                 at = int(given[at - 1])
             if at == word:
-                return f"word {word} is below itself by the given heads; let go of one of them"
+                return f"word {word} is below itself by the given heads; unpin one of them"
         for one in words if trees == "projective" else ():
             for other in words:
                 (a, b), (c, d) = (sorted((word, int(given[word - 1]))) for word in (one, other))
                 if a < c < b < d:
                     return (
                         f"the arcs given to words {one} and {other} cross, but the trees of this parser are "
-                        "projective; let go of one of them, or learn with -p trees=nonprojective, where the "
+                        "projective; unpin one of them, or learn with -p trees=nonprojective, where the "
                         "model has that"
                     )
-        return "no tree of this parser has all heads that are given; let go of some"
+        return "no tree of this parser has all heads that are given; unpin some"
 
 
 def _highest(heads: Ints, kept: Bools, mark: int) -> int:

@@ -45,6 +45,7 @@ class ValenceModel:
     """
 
     kind: ClassVar[str] = "valence"
+    order: ClassVar[int] = 2
     trees: ClassVar[Trees] = "projective"
     roots: ClassVar[Roots] = "single"
 

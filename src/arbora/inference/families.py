@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from arbora.errors import InputError
 from arbora.inference import queries
+from arbora.inference.tree_parts import labelled_arcs, split_labels
 from arbora.interfaces import (
     FAMILY_QUERIES,
     ROOTS,
@@ -21,6 +22,8 @@ from arbora.interfaces import (
     ScoredTree,
     Trees,
 )
+
+ARC, LABEL = PartKind.ARC, PartKind.LABEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +64,20 @@ class TreeFamily:
         arcs, options = self._checked(Query.MARGINALS, scores)
         found = queries.marginals(arcs, **options)
         if not isinstance(found, queries.Marginals):
-            return {PartKind.ARC: found}
-        arrays = {kind: getattr(found, kind) for kind in self.parts}
-        return {kind: array for kind, array in arrays.items() if array is not None}
+            return split_labels(found, scores)
+        higher = {kind: getattr(found, kind) for kind in self.parts[1:]}
+        return split_labels(found.arcs, scores) | {
+            k: array for k, array in higher.items() if array is not None
+        }
+
+    def marginals_along(self, scores: PartScores, direction: PartScores) -> PartMarginals:
+        """The derivative of `marginals` along a direction of scores; of first-order scores."""
+        arcs, options = self._checked(Query.MARGINALS, scores)
+        if any(scores.get(kind) is not None for kind in self.parts[1:]):
+            raise InputError("marginals_along takes first-order scores only")
+        along = labelled_arcs({kind: direction[kind] for kind in direction if kind in (ARC, LABEL)})
+        found = queries.marginals_along(arcs, along, trees=options["trees"], roots=options["roots"])
+        return split_labels(found, scores)
 
     def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[ScoredTree]:
         """`k` independent random trees. The same seed gives the same trees."""
@@ -79,7 +93,7 @@ class TreeFamily:
             )
         if PartKind.ARC not in scores:
             raise InputError(f"scores must have an entry {PartKind.ARC.value!r}, got {_listed(scores)}")
-        foreign = [kind for kind in scores if kind not in self.parts]
+        foreign = [kind for kind in scores if kind not in (*self.parts, LABEL)]
         if foreign:
             raise InputError(
                 f"scores of {_listed(foreign)} do not belong to the family {self.name!r}, "
@@ -88,7 +102,7 @@ class TreeFamily:
         options: dict[str, Any] = {"trees": self.trees, "roots": self.roots}
         for kind in self.parts[1:]:
             options[kind.value] = scores.get(kind)
-        return scores[PartKind.ARC], options
+        return labelled_arcs(scores), options
 
     def _answers(self) -> str:
         exact = [query.value for query in Query if query in self.queries]

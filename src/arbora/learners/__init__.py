@@ -12,6 +12,7 @@ from typing import Any
 from arbora.learners._online import OnlineTrainer
 from arbora.learners._parameters import parameter
 from arbora.learners.adagrad import Adagrad
+from arbora.learners.adamw import AdamW
 from arbora.learners.exponentiated_gradient import ExponentiatedGradient
 from arbora.learners.log_linear import LogLinear
 from arbora.learners.minimum_expected_cost import MinimumExpectedCost
@@ -25,6 +26,7 @@ from arbora.learners.ultraconservative import Ultraconservative
 
 __all__ = [
     "Adagrad",
+    "AdamW",
     "ExponentiatedGradient",
     "LogLinear",
     "MinimumExpectedCost",

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from arbora.data.columns import Columns
 from arbora.parsing._brent import minimize_between
 from arbora.parsing.parser import Parser
-from arbora.search.request import Question, Temperatures
+from arbora.search.request import ParseRequest, Temperatures
 
 LOWEST, HIGHEST = 0.02, 50.0
 PRECISION = 0.02
@@ -38,13 +38,13 @@ def fit_temperatures(parser: Parser, dev: Columns, *, threads: int = 1) -> Tempe
 
     A dozen passes with sums over trees. What dev does not tell is 1.
     """
-    encoded = parser.encode(dev, threads=threads)
-    right = parser.trees_of(encoded, threads=threads)[0] == dev.heads
-    # Probabilities are those of lifted trees, with marks in their labels, where a parser has these.
-    parser = replace(parser, lifts=None)
-    encoded.set_heads(parser.trees_of(encoded, threads=threads)[0])
-    labels = _label_temperature(parser, dev, threads) if parser.labels is not None else 1.0
-    judge = parser.judging(encoded, Question(decode="given", threads=threads))
+    batch = parser.encode(dev, threads=threads)
+    right = parser.trees(batch, threads=threads)[0] == dev.heads
+    # Where trees are pseudo-projective, probabilities are those of lifted trees.
+    parser = replace(parser, search=parser.search.uncalibrated)
+    batch.set_heads(parser.trees(batch, threads=threads)[0])
+    labels = _label_temperature(parser, dev, threads) if parser.gives_labels else 1.0
+    judge = parser.judging(batch, ParseRequest(decode="given", threads=threads))
 
     def sure(temperature: float) -> NDArray[np.float64]:
         return judge(Temperatures(trees=temperature, labels=labels)).head_probabilities

@@ -1,199 +1,263 @@
-"""Several parsers as one: their probabilities are averaged, and one tree is made of them.
+"""Several parsers as one: their probabilities are averaged, and one tree is made from them.
 
 The tree is the one with the most expected correct heads under the mean of the parsers' P(head); its labels
-are the most probable ones under the mean of their P(label | head). P(tree) is the mean of theirs. Parsers
-may differ in all but what they are for: learner, order, trees, features, even labels.
+are the most probable ones under the mean of their P(label | head). P(tree) is the mean of theirs. Parsers may
+differ in learner, order, trees, features, even labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora import inference
-from arbora.data.columns import Columns
-from arbora.data.encode import NOTHING
-from arbora.data.sentence import Sentence
-from arbora.data.tree import Tree
+from arbora.data.batch import Batch
+from arbora.data.encode import INPUT_COLUMNS, Names
 from arbora.errors import InputError
-from arbora.inference.distribution import TreeDistribution
-from arbora.parsing._tree_parser import AnyParser, Ints
-from arbora.parsing.parsed import Parsed, optional
-from arbora.search.request import Judgement
-
-Floats = NDArray[np.float64]
+from arbora.interfaces import Query, Roots, Trees
+from arbora.parsing.model_file import parser_parts
+from arbora.parsing.parser import Parser
+from arbora.search.base import Parts, Search
+from arbora.search.request import Judge, Judgement, ParseRequest, Temperatures
+from arbora.storage.model_file import ModelFile
+from arbora.types import Bools, Doubles, Ints
 
 
 @dataclass(frozen=True)
 class Combined:
-    """The trees of a treebank's words, with what went into them; arrays have one entry per word."""
+    """The trees of a batch and how they came about; arrays have one entry per word."""
 
     heads: Ints
     labels: Ints
-    """Places in the ensemble's `labels`."""
-    head_probabilities: Floats
-    label_probabilities: Floats
-    head_entropies: Floats
-    probabilities: Floats
+    """Places in the ensemble's labels."""
+    label_probabilities: Doubles
+    label_table: Doubles
+    """Mean P(label | head), (W, labels)."""
+    tables: list[Doubles]
+    """Mean P(arc), (n+1, n+1) per sentence."""
+    probabilities: Doubles
     """P(tree), one per sentence; NaN where a parser does not know it."""
     alone: list[tuple[Ints, Ints]]
-    """What each parser gives by itself: heads, and labels as places in the ensemble's."""
+    """The trees of each parser by itself: heads, and labels as places in the ensemble's."""
 
     @property
-    def agreement(self) -> NDArray[np.bool_]:
+    def agreement(self) -> Bools:
         """Where all parsers by themselves give the same head."""
         first = self.alone[0][0]
-        same: NDArray[np.bool_] = np.all([heads == first for heads, _ in self.alone], axis=0)
+        same: Bools = np.all([heads == first for heads, _ in self.alone], axis=0)
         return same
 
 
-class Ensemble:
-    """Several parsers as one; immutable."""
+Watch = Callable[[Batch, Combined], None]
 
-    def __init__(self, parsers: Sequence[AnyParser]) -> None:
-        if not parsers:
-            raise InputError("parsers: expected at least one, got none")
+
+def ensemble(parsers: Sequence[Parser], watch: Watch | None = None) -> Parser:
+    """Several parsers as one; `watch` is called with each batch and what came of it."""
+    if not parsers:
+        raise InputError("parsers: expected at least one, got none")
+    every = (column for p in parsers for column in p.names.columns or INPUT_COLUMNS)
+    names = Names(
+        tuple(dict.fromkeys(tag for p in parsers for tag in p.names.tags)),
+        tuple(dict.fromkeys(label for p in parsers for label in p.names.labels)),
+        tuple(dict.fromkeys(every)),
+    )
+    calibrated = all(parser.is_calibrated for parser in parsers)
+    return Parser(names=names, search=EnsembleSearch(parsers, names, watch), is_calibrated=calibrated)
+
+
+class EnsembleSearch(Search):
+    """The tree with the most expected correct heads under the mean of several parsers."""
+
+    name: ClassVar[str] = "ensemble"
+    scorer: None = None
+
+    def __init__(self, parsers: Sequence[Parser], names: Names, watch: Watch | None = None) -> None:
         self.parsers = tuple(parsers)
-        self.labels = tuple(dict.fromkeys(name for p in parsers for name in p.names.labels))
-        """The labels of all parsers."""
-        places = {name: place for place, name in enumerate(self.labels)}
-        self._places = [np.array([places[name] for name in p.names.labels], dtype=np.int32) for p in parsers]
-        crossing = any(p.shape.trees == "nonprojective" for p in parsers)
-        self._trees = "nonprojective" if crossing else "projective"
-        self._roots = "multi" if any(p.shape.roots == "multi" for p in parsers) else "single"
+        self._watch = watch
+        self.labels = names.labels
+        places = {label: place for place, label in enumerate(names.labels)}
+        self._places = [np.array([places[label] for label in p.names.labels], np.int32) for p in parsers]
 
     @property
-    def is_calibrated(self) -> bool:
-        """Whether all parsers are."""
-        return all(parser.is_calibrated for parser in self.parsers)
+    def queries(self) -> frozenset[Query]:
+        found = {Query.ARGMAX, Query.MARGINALS}
+        whole = all(Query.LOG_PARTITION in parser.queries for parser in self.parsers)
+        return frozenset(found | ({Query.LOG_PARTITION} if whole else set()))
 
-    def combine(self, columns: Columns, *, threads: int = 1) -> Combined:
-        """Trees of a treebank. Twice a pass with sums over trees per parser; O(n²) numbers per sentence."""
+    @property
+    def trees(self) -> Trees:
+        crossing = any(parser.search.trees == "nonprojective" for parser in self.parsers)
+        return "nonprojective" if crossing else "projective"
+
+    @property
+    def roots(self) -> Roots:
+        return "multi" if any(parser.search.roots == "multi" for parser in self.parsers) else "single"
+
+    @property
+    def order(self) -> int:
+        return max(parser.search.order for parser in self.parsers)
+
+    @property
+    def label_count(self) -> int:
+        return len(self.labels) if any(parser.gives_labels for parser in self.parsers) else 0
+
+    def plain_labels(self, labels: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(label for parser in self.parsers for label in parser.plain_labels))
+
+    def describe(self) -> str:
+        return f"an ensemble of {len(self.parsers)} parsers"
+
+    def best(self, batch: Batch, request: ParseRequest) -> tuple[Ints, Ints]:
+        found = self.combine(batch, request)
+        return found.heads, found.labels
+
+    def judging(self, batch: Batch, request: ParseRequest) -> Judge:
+        """Each parser has its own temperatures; those that are asked for change nothing."""
+        if request.k:
+            raise self.not_answered(Query.KBEST)
+        found = self.combine(batch, request)
+
+        def judge(temperatures: Temperatures) -> Judgement:
+            return self._judgement(found, batch, request)
+
+        return judge
+
+    def combine(self, batch: Batch, request: ParseRequest) -> Combined:
+        """Trees of a batch. Two passes with sums over trees per parser; O(n²) numbers per sentence."""
         found = [
-            p.judge(columns, temperatures=p.temperatures.at_risk, arc_table=True, threads=threads)
+            p.judge(
+                batch.columns, temperatures=p.temperatures.at_risk, arc_table=True, threads=request.threads
+            )
             for p in self.parsers
         ]
-        heads = self._decode(_tables(columns, [each.arc_table for each in found]), threads)
-        judged = self._judge(columns, heads, threads)
-        tables = _tables(columns, [each.arc_table for each in judged])
-        labels, sure = self._label(columns, judged)
-        return Combined(
+        heads = batch.heads
+        if request.decode != "given":
+            heads = self._decode(_tables(batch, [each.arc_table for each in found]), request.threads)
+        judged = self._judge(batch, heads, request.threads)
+        table, counts = self._label_table(batch, judged)
+        labels, shares = self._label(table, counts, judged)
+        combined = Combined(
             heads=heads,
             labels=labels,
-            head_probabilities=_join(_of_heads(tables, heads)),
-            label_probabilities=sure,
-            head_entropies=_join(map(_entropies, tables)),
+            label_probabilities=shares,
+            label_table=table,
+            tables=_tables(batch, [each.arc_table for each in judged]),
             probabilities=np.mean([np.exp(each.log_probabilities) for each in judged], axis=0),
             alone=[(each.heads, self._own_labels(i, each.labels)) for i, each in enumerate(found)],
         )
+        if self._watch is not None:
+            self._watch(batch, combined)
+        return combined
 
-    def _judge(self, columns: Columns, heads: Ints, threads: int) -> list[Judgement]:
-        """What each parser thinks of these trees."""
+    def _judge(self, batch: Batch, heads: Ints, threads: int) -> list[Judgement]:
+        """P of these trees and their parts, by each parser."""
         found = []
         for parser in self.parsers:
-            encoded = parser.encode(columns, threads=threads)
-            encoded.set_heads(heads)
-            found.append(
-                parser.judge(encoded, decode="given", arc_table=True, label_table=True, threads=threads)
-            )
+            given = parser.encode(batch.columns, threads=threads)
+            given.set_heads(heads)
+            asked = ParseRequest(decode="given", arc_table=True, label_table=True, threads=threads)
+            found.append(parser.judging(given, asked)(parser.temperatures))
         return found
 
     def _own_labels(self, parser: int, labels: Ints) -> Ints:
         places = self._places[parser]
         return np.where(labels < 0, -1, places[labels] if len(places) else -1).astype(np.int32)
 
-    def _decode(self, tables: list[Floats], threads: int) -> Ints:
+    def _decode(self, tables: list[Doubles], threads: int) -> Ints:
         if not tables:
             return np.zeros(0, dtype=np.int32)
-        trees, roots = self._trees, self._roots
-        bests = inference.argmax(tables, trees=trees, roots=roots, threads=threads)  # type: ignore[call-overload]
+        bests = inference.argmax(tables, trees=self.trees, roots=self.roots, threads=threads)
         return np.concatenate([best.heads[1:] for best in bests]).astype(np.int32)
 
-    def _label(self, columns: Columns, judged: list[Judgement]) -> tuple[Ints, Floats]:
-        """The most probable labels on the trees that were judged, and how sure they are."""
-        sums = np.zeros((columns.words, len(self.labels)))
-        counts = np.zeros(columns.words)
+    def _label_table(self, batch: Batch, judged: list[Judgement]) -> tuple[Doubles, Doubles]:
+        """Mean P(label | head), (W, labels), and how many parsers know it, (W,)."""
+        sums, counts = np.zeros((batch.words, len(self.labels))), np.zeros(batch.words)
         for parser, places, found in zip(self.parsers, self._places, judged, strict=True):
             if parser.gives_labels:
-                told = found.label_table.reshape(columns.words, len(places))
-                sums[:, places] += told
-                counts += told.any(axis=1)
-        labels = np.full(columns.words, -1, dtype=np.int32)
-        sure = np.full(columns.words, np.nan)
+                own = found.label_table.reshape(batch.words, len(places))
+                sums[:, places] += own
+                counts += own.any(axis=1)
+        return sums / np.maximum(counts, 1.0)[:, None], counts
+
+    def _label(self, table: Doubles, counts: Doubles, judged: list[Judgement]) -> tuple[Ints, Doubles]:
+        """The most probable labels and their P; -1 and NaN where there are none."""
+        labels = np.full(len(table), -1, dtype=np.int32)
+        shares = np.full(len(table), np.nan)
         known = counts > 0
         if known.any():
-            means = sums[known] / counts[known, None]
-            labels[known] = np.argmax(means, axis=1)
-            sure[known] = means.max(axis=1)
+            labels[known] = np.argmax(table[known], axis=1)
+            shares[known] = table[known].max(axis=1)
         # Parsers that learned no labels still have some that follow from the tree.
         for i, found in enumerate(judged):
             labels = np.where(labels < 0, self._own_labels(i, found.labels), labels)
-        return labels, sure
+        return labels.astype(np.int32), shares
 
-    def trees(self, columns: Columns, *, threads: int = 1) -> tuple[Ints, Ints]:
-        """Heads and labels, as `TreeParser.trees`; labels are places in `labels`."""
-        combined = self.combine(columns, threads=threads)
-        return combined.heads, combined.labels
+    def _judgement(self, found: Combined, batch: Batch, request: ParseRequest) -> Judgement:
+        ends = np.cumsum(batch.lengths)[:-1]
+        rows = zip(found.tables, np.split(found.heads, ends), np.split(batch.heads, ends), strict=True)
+        parts = [_of_heads(*row) for row in rows] if len(batch) else []
+        nothing = np.zeros(0)
+        with np.errstate(divide="ignore"):
+            logs = np.log(found.probabilities)
+        known = [
+            found.label_table[i, label] if label >= 0 else np.nan for i, label in enumerate(batch.labels)
+        ]
+        return Judgement(
+            counts=np.ones(len(batch), dtype=np.int64),
+            entropies=np.full(len(batch), np.nan),
+            log_probabilities=logs,
+            scores=np.full(len(batch), np.nan),
+            heads=found.heads,
+            labels=found.labels,
+            head_probabilities=np.concatenate([nothing, *(part[0] for part in parts)]),
+            label_probabilities=found.label_probabilities,
+            head_entropies=np.concatenate([nothing, *(part[1] for part in parts)]),
+            known_head_probabilities=np.concatenate([nothing, *(part[2] for part in parts)]),
+            known_label_probabilities=np.array(known),
+            arc_table=np.concatenate([nothing, *map(np.ravel, found.tables)])
+            if request.arc_table
+            else nothing,
+            label_table=found.label_table.ravel() if request.label_table else nothing,
+        )
 
-    def parsed(self, columns: Columns, combined: Combined) -> Iterator[Parsed]:
-        """The sentences of a treebank with the trees that were made of them."""
-        names = [self.labels[label] if label >= 0 else NOTHING for label in combined.labels.tolist()]
-        sure_heads, sure_labels = combined.head_probabilities.tolist(), optional(combined.label_probabilities)
-        entropies, heads = combined.head_entropies.tolist(), combined.heads.tolist()
-        at = 0
-        for sentence, probability in zip(columns.sentences(), optional(combined.probabilities), strict=True):
-            end = at + len(sentence)
-            yield Parsed(
-                sentence=sentence.with_tree(Tree.from_heads(heads[at:end], labels=names[at:end])),
-                probability=probability,
-                entropy=None,
-                head_probabilities=tuple(sure_heads[at:end]),
-                label_probabilities=tuple(sure_labels[at:end]),
-                entropies=tuple(entropies[at:end]),
-                parser=self,
-            )
-            at = end
+    def to_parts(self, *, quantized: bool = False) -> Parts:
+        tensors: dict[str, Any] = {}
+        members = []
+        for i, parser in enumerate(self.parsers):
+            arrays, metadata = parser_parts(parser, quantized=quantized)
+            tensors |= {f"{i}/{name}": array for name, array in arrays.items()}
+            members.append(metadata)
+        return tensors, {"members": members}
 
-    def kbest(self, sentence: Sentence, k: int) -> list[Parsed]:
-        """There is none: InputError."""
-        raise InputError("k best trees: expected one parser, got several; ask each of them")
-
-    def distribution(self, sentence: Sentence) -> TreeDistribution:
-        """There is none that has scores: InputError."""
-        raise InputError("distribution: expected one parser, got several; ask each of them")
+    @classmethod
+    def from_file(cls, file: ModelFile, names: Names) -> Self:
+        members: list[Any] = file.entry("members", list)
+        if not members or not all(isinstance(each, dict) for each in members):
+            raise InputError(f"members: expected parsers, got {str(members)[:80]}")
+        parsers = [Parser.from_file(file.within(f"{i}/", each)) for i, each in enumerate(members)]
+        if not {label for parser in parsers for label in parser.names.labels} <= set(names.labels):
+            raise InputError("members: expected parsers whose labels the ensemble has, got others")
+        return cls(parsers, names)
 
 
-def _tables(columns: Columns, of_parsers: list[Floats]) -> list[Floats]:
+def _tables(batch: Batch, of_parsers: list[Doubles]) -> list[Doubles]:
     """The mean P(arc) of several parsers, (n+1, n+1) per sentence."""
     table = np.mean(of_parsers, axis=0)
-    lengths = np.diff(columns.offsets)
-    sizes = (lengths + 1) ** 2
-    starts = np.cumsum(sizes) - sizes
-    return [
-        table[start : start + size].reshape(n + 1, n + 1)
-        for start, size, n in zip(starts.tolist(), sizes.tolist(), lengths.tolist(), strict=True)
-    ]
+    ends = np.cumsum((batch.lengths + 1) ** 2)[:-1]
+    nodes = (batch.lengths + 1).tolist()
+    return [part.reshape(n, n) for part, n in zip(np.split(table, ends), nodes, strict=True)] if nodes else []
 
 
-def _of_heads(tables: list[Floats], heads: Ints) -> Iterator[Floats]:
-    at = 0
-    for table in tables:
-        n = len(table) - 1
-        yield table[heads[at : at + n], np.arange(1, n + 1)]
-        at += n
-
-
-def _entropies(table: Floats) -> Floats:
+def _of_heads(table: Doubles, heads: Ints, known: Ints) -> tuple[Doubles, Doubles, Doubles]:
+    """P(head) of the chosen and of the known heads, and the entropy of each word's heads."""
+    words = np.arange(1, len(table))
     logs = np.log(np.where(table > 0.0, table, 1.0))
-    result: Floats = -np.sum(table * logs, axis=0)[1:]
-    return result
+    entropies = -np.sum(table * logs, axis=0)[1:]
+    given = np.where(known >= 0, table[np.maximum(known, 0), words], np.nan)
+    return table[heads, words], entropies, given
 
 
-def _join(parts: Iterator[Floats]) -> Floats:
-    return np.concatenate([np.zeros(0), *parts])
-
-
-__all__ = ["Combined", "Ensemble"]
+__all__ = ["Combined", "EnsembleSearch", "ensemble"]

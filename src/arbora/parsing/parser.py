@@ -1,337 +1,303 @@
-"""A trained parser: load it, give it words, get trees."""
+"""A parser: names, a search with its scorer, and a calibration. Load it, give it words, get trees."""
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._core import Encoded
+from arbora.data.batch import Batch
 from arbora.data.columns import Columns
 from arbora.data.encode import Names
-from arbora.data.pseudo_projective import PseudoProjective, Restorer
+from arbora.data.files import Source, open_output
 from arbora.data.sentence import Sentence
-from arbora.errors import InputError, ModelError, require_threads
+from arbora.data.tree import Tree
+from arbora.data.treebank import ColumnReader, FormatOrAuto
+from arbora.errors import require_threads
 from arbora.inference.distribution import TreeDistribution
-from arbora.parsing._model_file import (
-    GUIDE,
-    guide_file,
-    load_cube,
-    load_pruner,
-    load_transition,
-    read_columns,
-    read_names,
-    read_table,
-    rounded,
+from arbora.interfaces import Query
+from arbora.parsing.inputs import as_sentence, columns_of_input, several
+from arbora.parsing.model_file import parser_parts, read_parts
+from arbora.parsing.parsed import (
+    Parsed,
+    check_count,
+    check_decode,
+    keep_labels,
+    make_parsed,
+    with_kept_labels,
 )
-from arbora.parsing._tree_parser import AnyParser, Ints, TreeParser, read_temperatures
-from arbora.parsing.inputs import as_sentence, columns_of_input
-from arbora.parsing.pseudo_projective import load_lifts, restored_judgement, restored_trees
-from arbora.registry import features, transition_features
-from arbora.scorers import (
-    CubeScorer,
-    CubeSettings,
-    GraphSettings,
-    LinearScorer,
-    TransitionScorer,
-    TransitionSettings,
-)
-from arbora.search.engines import CubeEngine, Engine, GraphEngine, TransitionEngine
-from arbora.search.pruner import Pruner
-from arbora.search.request import Judge, Judgement, Question, Temperatures
-from arbora.settings import from_dict, to_dict
-from arbora.storage import quantization as compact
-from arbora.storage.model_file import ModelFile, read_model
+from arbora.search.base import Search
+from arbora.search.request import Decode, Judge, Judgement, ParseRequest, Temperatures
+from arbora.storage.model_file import ModelFile, read_model, write_model
+from arbora.storage.pickling import Reloaded
+from arbora.types import Ints
 
-logger = logging.getLogger("arbora")
-
-Floats: TypeAlias = NDArray[np.float32]
-
-KIND = "graph-parser"
-INDUCED = "induced-parser"
-HASH_VERSION = 1
+UNCALIBRATED = Temperatures()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parser(TreeParser[Encoded]):
+class Parser(Reloaded):
     """Trees for tagged words: `Parser.load("da.arbora").parse(sentences)`.
 
     Immutable; may be used from several threads, and sent to other processes.
     """
 
-    settings: GraphSettings
     names: Names
-    seen: NDArray[np.uint8]
-    """Which labels each pair of tags had in training, (64 * 64 * labels,)."""
-    tree: Floats
-    labels: Floats | None = None
-    cube: CubeSettings | None = None
-    """How trees are searched by cube pruning; None: exactly."""
-    label_filter: Floats | None = None
-    """Of cube pruning: weights that tell which few labels of an arc to look at."""
-    transition: TransitionSettings | None = None
-    """How trees are made from left to right; None: as `cube` says."""
-    pruner: Pruner | None = None
-    lifts: PseudoProjective | None = None
-    """How marks in labels tell of arcs that cross; None: there are none."""
-    guide: AnyParser | None = None
-    """Another parser, whose trees this one looks at; see `arbora.training.stacking`."""
+    """Tags, labels and columns; of a guided parser, the guide, too."""
+    search: Search
+    """How trees are found, and by which scores."""
+    calibration: Temperatures = UNCALIBRATED
+    """What scores are divided by before they become probabilities."""
+    is_calibrated: bool = False
+    """Whether the calibration was fitted on a dev set."""
     about: dict[str, Any] = field(default_factory=dict)
     """How it was made: the resolved configuration, scores on dev, epochs."""
 
     def __repr__(self) -> str:
-        s = self.settings
-        trees = s.trees if self.lifts is None else f"pseudo-projective ({self.lifts.encoding})"
-        how = f"order {s.order}"
-        if self.cube is not None:
-            how += f" by cube pruning, beam {self.cube.beam}"
-        if self.transition is not None:
-            how = f"{self.transition.system} transitions, beam {self.transition.beam}"
-        guide = "" if self.guide is None else f", guided by {self.guide!r}"
-        return f"<Parser: {trees} trees, {how}, {len(self.plain_labels)} labels{guide}>"
-
-    def __post_init__(self) -> None:
-        scorer = self.make_scorer(self.settings, self.names, self.seen, self.cube or self.transition)
-        object.__setattr__(self, "_scorer", scorer)
-        object.__setattr__(self, "_engine", self._make_engine(scorer))
-        restorer = None if self.lifts is None else Restorer(self.lifts, self.names.labels)
-        object.__setattr__(self, "_restorer", restorer)
-
-    @overload
-    @staticmethod
-    def make_scorer(
-        settings: GraphSettings, names: Names, seen: NDArray[np.uint8] | None, search: None = None
-    ) -> LinearScorer: ...
-    @overload
-    @staticmethod
-    def make_scorer(
-        settings: GraphSettings, names: Names, seen: NDArray[np.uint8] | None, search: TransitionSettings
-    ) -> TransitionScorer: ...
-    @overload
-    @staticmethod
-    def make_scorer(
-        settings: GraphSettings,
-        names: Names,
-        seen: NDArray[np.uint8] | None,
-        search: CubeSettings | TransitionSettings | None,
-    ) -> LinearScorer | TransitionScorer: ...
-    @staticmethod
-    def make_scorer(
-        settings: GraphSettings,
-        names: Names,
-        seen: NDArray[np.uint8] | None,
-        search: CubeSettings | TransitionSettings | None = None,
-    ) -> LinearScorer | TransitionScorer:
-        """The scorer for a parser's settings; `search`: how trees are found, None: exactly."""
-        labels = len(names.labels)
-        if isinstance(search, TransitionSettings):
-            states = transition_features.create(settings.features)
-            return TransitionScorer(settings, search, states, labels=labels, seen=seen)
-        templates = features.create(settings.features)
-        if search is None:
-            return LinearScorer(settings, templates, labels=labels, seen=seen)
-        return CubeScorer(settings, search, templates, labels=labels, seen=seen)
-
-    def _make_engine(self, scorer: LinearScorer | TransitionScorer) -> Engine:
-        if isinstance(scorer, TransitionScorer):
-            return TransitionEngine(scorer, self.tree, self.labels)
-        if isinstance(scorer, CubeScorer):
-            return CubeEngine(scorer, self.tree, self.labels, self.label_filter, self.pruner)
-        return GraphEngine(scorer, self.tree, self.labels, self.pruner)
+        guide = "".join(f", guided by {guide!r}" for guide in self.names.guides)
+        trees, labels = self.search.trees, len(self.plain_labels)
+        return f"<Parser: {trees} trees, {self.search.describe()}, {labels} labels{guide}>"
 
     @property
-    def scorer(self) -> LinearScorer | TransitionScorer:
-        """Scores of parts, or of moves, by these settings."""
-        scorer: LinearScorer | TransitionScorer = self._scorer  # type: ignore[attr-defined]
-        return scorer
+    def scorer(self) -> Any:
+        """What scores trees, or moves towards them."""
+        return self.search.scorer
 
     @property
-    def engine(self) -> Engine:
-        """What finds trees."""
-        engine: Engine = self._engine  # type: ignore[attr-defined]
-        return engine
-
-    @property
-    def restorer(self) -> Restorer | None:
-        """What puts words back that were lifted so that no arcs cross; None where none were."""
-        restorer: Restorer | None = self._restorer  # type: ignore[attr-defined]
-        return restorer
-
-    @property
-    def shape(self) -> GraphSettings:
-        """Which trees it gives."""
-        return self.settings
+    def queries(self) -> frozenset[Query]:
+        """What it answers: k best trees (KBEST), P(tree) (LOG_PARTITION), parsing around heads, ..."""
+        return self.search.queries
 
     @property
     def gives_labels(self) -> bool:
-        """Whether it learned labels, and says how sure they are."""
-        return self.labels is not None
+        """Whether it chooses labels, and says how probable they are."""
+        return self.search.label_count > 0
 
     @property
     def plain_labels(self) -> tuple[str, ...]:
-        """The labels that trees may have: all of `names.labels` that have no marks."""
-        if self.lifts is None:
-            return self.names.labels
-        return tuple(filter(self.lifts.is_free_of_marks, self.names.labels))
+        """The labels that trees may have: those without marks of pseudo-projective trees."""
+        return self.search.plain_labels(self.names.labels)
+
+    def encode(self, sentences: Columns, *, threads: int = 1) -> Batch:
+        """Sentences as this parser sees them; a guide parses them when they are first scored."""
+        return self.names.batch(sentences, threads=threads)
 
     # Parsing
 
-    def encode(self, sentences: Columns, *, threads: int = 1) -> Encoded:
-        """Sentences as this parser sees them; its guide, where it has one, parses them first."""
-        encoded = self.names.encode(sentences)
-        if self.guide is not None:
-            heads, labels = self.guide.trees(sentences, threads=threads)
-            encoded.set_guide(heads, labels, self.guide.names.labels)
+    def trees(
+        self,
+        sentences: Columns | Batch,
+        *,
+        decode: Decode = "argmax",
+        keep_heads: bool = False,
+        threads: int = 1,
+    ) -> tuple[Ints, Ints]:
+        """Heads and labels of all words of a treebank in one native call, shape (W,) each.
+
+        Labels are places in `names.labels`, -1 where the parser has none. `keep_heads`: see `parse`, but
+        labels are the parser's own. With a pruner that keeps k heads: O(n² + n k²) scores per sentence;
+        without, O(n²) first order and O(n³) second.
+        """
+        check_decode(decode)
+        if decode == "argmax":
+            request = ParseRequest(keep_heads=keep_heads, threads=threads)
+            return self.search.best(self._as_batch(sentences, threads), self._checked(request))
+        # Without probabilities, one pass with sums over trees is enough.
+        at_risk = self.temperatures.at_risk
+        found = self.judge(
+            sentences, decode=decode, temperatures=at_risk, keep_heads=keep_heads, threads=threads
+        )
+        return found.heads, found.labels
+
+    @overload
+    def parse(
+        self,
+        sentences: Iterable[Sentence | Sequence[str]],
+        *,
+        decode: Decode = "argmax",
+        probabilities: Literal[False] = False,
+        keep_heads: bool = False,
+        threads: int = 1,
+    ) -> list[Sentence]: ...
+    @overload
+    def parse(
+        self,
+        sentences: Iterable[Sentence | Sequence[str]],
+        *,
+        decode: Decode = "argmax",
+        probabilities: Literal[True],
+        keep_heads: bool = False,
+        threads: int = 1,
+    ) -> list[Parsed]: ...
+    def parse(
+        self,
+        sentences: Iterable[Sentence | Sequence[str]],
+        *,
+        decode: Decode = "argmax",
+        probabilities: bool = False,
+        keep_heads: bool = False,
+        threads: int = 1,
+    ) -> list[Sentence] | list[Parsed]:
+        """Sentences with their trees; a sentence may be a plain list of words, too, though tags help much.
+
+        `probabilities`: each as a `Parsed`, which knows how sure its heads, labels and tree are.
+        `decode`: the tree with the best score, or the one with the most expected correct heads.
+        `keep_heads`: heads that a sentence has are kept, with their labels; the best tree that agrees with
+        them is found, and its probabilities are given them. NoTreeError where no tree of this parser does.
+        A `Parsed` does not remember which heads were given: its next-best trees are `Parser.kbest`'s.
+        """
+        check_decode(decode)
+        given = [as_sentence(sentence) for sentence in several(sentences)]
+        if not given:
+            return []
+        encoded = self._encoded(given, keep_heads, threads)
+        if probabilities:
+            found = self.judge(encoded, decode=decode, keep_heads=keep_heads, threads=threads)
+            parsed = [tree for (tree,) in make_parsed(given, found, self.names.labels, self)]
+            return list(map(keep_labels, parsed, given)) if keep_heads else parsed
+        heads, labels = self.trees(encoded, decode=decode, keep_heads=keep_heads, threads=threads)
+        trees, at = [], 0
+        for sentence in given:
+            end = at + len(sentence)
+            tree = sentence.with_tree(self._tree(heads[at:end], labels[at:end]))
+            trees.append(with_kept_labels(tree, sentence) if keep_heads else tree)
+            at = end
+        return trees
+
+    def _as_batch(self, sentences: Columns | Batch, threads: int) -> Batch:
+        require_threads(threads)
+        return self.encode(sentences, threads=threads) if isinstance(sentences, Columns) else sentences
+
+    def _encoded(self, sentences: Sequence[Sentence], keep_heads: bool, threads: int = 1) -> Batch:
+        """The sentences without their trees, or with the heads that they have."""
+        encoded = self._as_batch(columns_of_input(sentences), threads)
+        if keep_heads:
+            encoded.set_heads(np.array([head for s in sentences for head in s.heads], dtype=np.int32))
         return encoded
 
-    def trees_of(
-        self, sentences: Encoded, *, keep_heads: bool = False, threads: int = 1
-    ) -> tuple[Ints, Ints]:
-        """The same for sentences that are encoded already, by `encode`."""
-        require_threads(threads)
-        heads, labels = self.engine.trees(sentences, keep_heads=keep_heads, threads=threads)
-        if self.restorer is None:
-            return heads, labels
-        return restored_trees(self.restorer, heads, labels, sentences, keep_heads=keep_heads)
+    def _tree(self, heads: Ints, labels: Ints) -> Tree:
+        names = [self.names.labels[label] if label >= 0 else "_" for label in labels.tolist()]
+        return Tree.from_heads(heads.tolist(), labels=names)
 
-    def judging(self, sentences: Columns | Encoded, question: Question) -> Judge:
-        """`judge` for several temperatures: what does not depend on these is computed once."""
-        encoded = self._as_encoded(sentences, question.threads)
-        restorer = self.restorer
-        if restorer is None:
-            return self.engine.judging(encoded, question)
-        judge = self.engine.judging(encoded, replace(question, label_table=True))
-        is_given = question.decode == "given" and not question.k
+    def parse_file(
+        self,
+        source: Source,
+        target: Source,
+        *,
+        format: FormatOrAuto = "auto",  # noqa: A002
+        lenient: bool = False,
+        threads: int = 1,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ColumnReader:
+        """Reads a treebank, writes it with trees: HEAD and DEPREL change, every other byte stays.
 
-        def restored(temperatures: Temperatures) -> Judgement:
-            judged = restored_judgement(
-                restorer, judge(temperatures), encoded, keep_heads=question.keep_heads, given=is_given
-            )
-            return judged if question.label_table else replace(judged, label_table=np.zeros(0))
+        Streams in pieces of about a megabyte, in order; `progress` is told sentences and words so far.
+        """
+        reader = ColumnReader(source, format=format, lenient=lenient)
+        sentences = words = 0
+        with open_output(target) as stream:
+            for columns in reader:
+                heads, labels = self.trees(columns, threads=threads)
+                stream.write(columns.to_bytes_with(heads, labels, self.names.labels))
+                sentences, words = sentences + len(columns), words + columns.words
+                if progress is not None:
+                    progress(sentences, words)
+        return reader
 
-        return restored
+    # Probabilities
 
-    def distribution(self, sentence: Sentence | Sequence[str]) -> TreeDistribution:
-        """The distribution over a sentence's trees, labels summed out; of first-order parsers."""
-        if self.settings.order != 1 or not isinstance(self.engine, GraphEngine):
-            raise InputError(
-                "distribution: expected a first-order parser with exact search, got another; P(head), "
-                "P(tree) and kbest are there for those, or train with order=1"
-            )
-        encoded = self.encode(columns_of_input([as_sentence(sentence)]))
-        t = self.temperatures
-        scores = self.engine.judge.scores(encoded, 0, tree_temperature=t.trees, label_temperature=t.labels)
-        return TreeDistribution(scores, trees=self.settings.trees, roots=self.settings.roots)
+    @property
+    def temperatures(self) -> Temperatures:
+        """The calibration's temperatures; 1 where none was fitted."""
+        return self.calibration
+
+    def judging(self, sentences: Columns | Batch, request: ParseRequest) -> Judge:
+        """`judge` at several temperatures: what does not depend on them is computed once."""
+        return self.search.judging(self._as_batch(sentences, request.threads), self._checked(request))
+
+    def _checked(self, request: ParseRequest) -> ParseRequest:
+        """InputError where the search does not answer what is asked."""
+        if request.keep_heads and Query.GIVEN_HEADS not in self.queries:
+            raise self.search.not_answered(Query.GIVEN_HEADS)
+        return request
+
+    def judge(
+        self,
+        sentences: Columns | Batch,
+        *,
+        decode: Decode | Literal["given"] = "argmax",
+        k: int = 0,
+        temperatures: Temperatures | None = None,
+        arc_table: bool = False,
+        label_table: bool = False,
+        keep_heads: bool = False,
+        threads: int = 1,
+    ) -> Judgement:
+        """Trees and probabilities of all words of a treebank in one native call, as arrays.
+
+        `decode="given"` takes the trees that the sentences have; `k` > 0 the k most probable ones. The tables
+        hold the probabilities of all arcs, (n+1)² per sentence, and of all labels, (W, labels). First order
+        takes O(n³) per sentence, second order with a pruner that keeps k heads O(n² k²).
+
+        Where marks in labels tell of crossing arcs, P(head) and P(tree) are those of lifted trees, P(label)
+        that of the label with any mark. Of k trees some may become the same with words put back; all stay.
+        """
+        request = ParseRequest(
+            decode=decode,
+            k=k,
+            arc_table=arc_table,
+            label_table=label_table,
+            keep_heads=keep_heads,
+            threads=threads,
+        )
+        t = self.temperatures if temperatures is None else temperatures
+        return self.judging(sentences, request)(t)
+
+    def kbest(self, sentence: Sentence | Sequence[str], k: int, *, keep_heads: bool = False) -> list[Parsed]:
+        """The k most probable trees (1 <= k <= 1000), best first; all of them where fewer exist.
+
+        The first is what `parse` gives: of parsers that search with a beam, even where others are more
+        probable. `keep_heads`: of those trees that have the heads that the sentence has, see `parse`.
+        Not for second-order parsers of crossing trees, whose best trees are not known: InputError.
+        """
+        check_count(k)
+        given = as_sentence(sentence)
+        found = self.judge(self._encoded([given], keep_heads), k=int(k), keep_heads=keep_heads)
+        trees = next(make_parsed([given], found, self.names.labels, self))
+        return [keep_labels(tree, given) for tree in trees] if keep_heads else trees
 
     # The model file
 
+    def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
+        """Write the model file; `quantized` stores weights in one byte each, at a small loss of accuracy."""
+        write_model(path, *self.to_parts(quantized=quantized))
+
+    def distribution(self, sentence: Sentence | Sequence[str]) -> TreeDistribution:
+        """The distribution over a sentence's trees, labels summed out; of first-order parsers."""
+        batch = self.encode(columns_of_input([as_sentence(sentence)]))
+        return self.search.distribution(batch, self.temperatures)
+
     def rounded(self) -> Parser:
-        """The parser that a file saved with `quantized` holds: to judge what is lost before saving."""
-        pruner = self.pruner
-        if pruner is not None:
-            pruner = Pruner(pruner.settings, rounded(pruner.weights), self.settings.roots)
-        labels, label_filter = (None if t is None else rounded(t) for t in (self.labels, self.label_filter))
+        """The parser that a file saved with `quantized` holds: to see what is lost before saving."""
         return replace(
-            self,
-            tree=rounded(self.tree),
-            labels=labels,
-            label_filter=label_filter,
-            pruner=pruner,
-            guide=None if self.guide is None else self.guide.rounded(),
-            about=dict(self.about),
+            self, names=self.names.rounded(), search=self.search.quantized(), about=dict(self.about)
         )
 
     def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Tensors and metadata for a model file."""
-        tables: dict[str, Floats] = {"tree": self.tree}
-        if self.labels is not None:
-            tables["labels"] = self.labels
-        if self.label_filter is not None:
-            tables["label_filter"] = self.label_filter
-        if self.pruner is not None:
-            tables["pruner"] = self.pruner.weights
-        tensors: dict[str, NDArray[Any]] = {"seen": np.packbits(self.seen)}
-        for name, table in tables.items():
-            tensors.update(compact.quantize(table, name) if quantized else {name: table})
-        guide: dict[str, Any] = {}
-        if self.guide is not None:
-            arrays, guide[GUIDE] = self.guide.to_parts(quantized=quantized)
-            tensors |= {f"{GUIDE}/{name}": array for name, array in arrays.items()}
-        metadata = {
-            "kind": KIND,
-            "hash": HASH_VERSION,
-            "settings": to_dict(self.settings),
-            "pruner": None if self.pruner is None else to_dict(self.pruner.settings),
-            **({} if self.lifts is None else {"lifts": to_dict(self.lifts)}),
-            **({} if self.cube is None else {"cube": to_dict(self.cube)}),
-            **({} if self.transition is None else {"transition": to_dict(self.transition)}),
-            **guide,
-            "tags": list(self.names.tags),
-            "labels": list(self.names.labels),
-            "columns": None if self.names.columns is None else list(self.names.columns),
-            "about": self.about,
-        }
-        return tensors, metadata
+        return parser_parts(self, quantized=quantized)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Parser:
-        """The parser in a model file; its data is held against its checksum."""
+        """The parser in a model file; its data is checked against its checksum."""
         file = read_model(path, verify=True)
         return cls.from_file(file.part("parser") if "parts" in file.metadata else file)
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Parser:
         """The parser in a file, or in a part of one, that is read already."""
-        file.require_kind(KIND, "a parser, as `arbora train` writes it")
-        if file.entry("hash", int) != HASH_VERSION:
-            raise ModelError(
-                f"hash: expected version {HASH_VERSION}, got {str(file.metadata['hash'])[:40]}; the parser "
-                "is of another version of Arbora: train it again",
-                source=file.source,
-            )
-        try:
-            settings = from_dict(GraphSettings, file.entry("settings", dict))
-            names = Names(read_names(file, "tags"), read_names(file, "labels"), read_columns(file))
-            cube, transition = load_cube(file), load_transition(file, settings)
-            scorer = cls.make_scorer(settings, names, None, cube or transition)
-            pruner = load_pruner(file, settings)
-            lifts = load_lifts(file.metadata.get("lifts"), names)
-            templates = (features if transition is None else transition_features).create(settings.features)
-            guide = guide_file(file, wanted=templates.needs_guide)
-            read_temperatures(file.entry("about", dict))
-        except InputError as error:
-            what = f"{error}; the file is damaged or from another version"
-            raise ModelError(what, source=file.source) from None
-        count = 64 * 64 * len(names.labels)
-        seen = np.unpackbits(file.tensor("seen", np.uint8, [(count + 7) // 8]), count=count)
-        parser = cls(
-            settings=settings,
-            names=names,
-            seen=seen,
-            tree=read_table(file, "tree", scorer.size("tree")),
-            labels=None if settings.labels == "none" else read_table(file, "labels", scorer.size("labels")),
-            cube=cube,
-            label_filter=None
-            if cube is None or settings.labels == "none"
-            else read_table(file, "label_filter", scorer.size("labels")),
-            transition=transition,
-            pruner=pruner,
-            lifts=lifts,
-            guide=None if guide is None else read_parser(guide),
-            about=file.entry("about", dict),
-        )
-        return parser.remember(file)
-
-
-def read_parser(file: ModelFile) -> AnyParser:
-    """The parser in a file that is read already, whatever its kind."""
-    if file.metadata.get("kind") == INDUCED:
-        from arbora.induction.parser import InducedParser  # most who parse need it not
-
-        return InducedParser.from_file(file)
-    return Parser.from_file(file)
+        return cls(**read_parts(file)).remember(file)

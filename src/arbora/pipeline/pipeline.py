@@ -21,10 +21,9 @@ from arbora.data.encode import filled
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
-from arbora.parsing._tree_parser import AnyParser
 from arbora.parsing.inputs import as_sentence, several
 from arbora.parsing.parsed import Parsed, make_parsed
-from arbora.parsing.parser import read_parser
+from arbora.parsing.parser import Parser
 from arbora.pipeline.lemmatizer import Lemmatizer
 from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.pipeline.tagger import Tagger
@@ -46,7 +45,7 @@ class Pipeline(Reloaded):
     Immutable; may be used from several threads, and sent to other processes.
     """
 
-    parser: AnyParser
+    parser: Parser
     segmenter: Segmenter | None = None
     tagger: Tagger | None = None
     lemmatizer: Lemmatizer | None = None
@@ -212,14 +211,14 @@ class Pipeline(Reloaded):
     def from_file(cls, file: ModelFile) -> Pipeline:
         """The same of a file that is read already."""
         if "parts" not in file.metadata:
-            parser = read_parser(file)
+            parser = Parser.from_file(file)
             about: dict[str, Any] = {
                 name: parser.about[name] for name in ("dev", "data") if name in parser.about
             }
             return cls(parser=parser, about=about, source=file.source).remember(file)
         file.require_kind(KIND, "a model, as `arbora train` writes it")
         pipeline = cls(
-            parser=read_parser(file.part("parser")),
+            parser=Parser.from_file(file.part("parser")),
             segmenter=_read_part(file, "segmenter", Segmenter.from_parts),
             tagger=_read_part(file, "tagger", Tagger.from_parts),
             lemmatizer=_read_part(file, "lemmatizer", Lemmatizer.from_parts),

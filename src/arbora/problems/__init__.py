@@ -1,9 +1,14 @@
-"""What a learner may touch: examples with their right answers, one kind of problem per file."""
+"""Problems: examples with gold answers, which is all that a learner sees; one kind per file.
+
+A problem answers queries about its examples at given weights. It holds a scorer and a treebank, never a
+learner.
+"""
 
 from arbora.problems.cube import CubeProblem
 from arbora.problems.filter import FilterProblem
 from arbora.problems.graph import GraphProblem
 from arbora.problems.multiclass import MulticlassProblem
+from arbora.problems.scorer import ScorerProblem
 from arbora.problems.sequence import SequenceProblem
 from arbora.problems.transition import TransitionProblem
 from arbora.problems.watched import watch
@@ -13,6 +18,7 @@ __all__ = [
     "FilterProblem",
     "GraphProblem",
     "MulticlassProblem",
+    "ScorerProblem",
     "SequenceProblem",
     "TransitionProblem",
     "watch",

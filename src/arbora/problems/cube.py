@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import CubeQuestions, Encoded, KeptArcs, Weights
+from arbora.costs import COST, TreeCost
 from arbora.interfaces import Answer, Query
 from arbora.problems._unanswered import Unanswered
 from arbora.scorers.cube import CubeScorer, Update
@@ -40,6 +41,7 @@ class CubeProblem(Unanswered):
         *,
         arcs: KeptArcs | None = None,
         label_filter: NDArray[np.float32] | None = None,
+        cost: TreeCost = COST,
         threads: int = 1,
     ) -> None:
         """`arcs`: what a pruner left, gold arcs put back; None for all. `label_filter`: weights, or None."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import Encoded, GraphLikelihood, GraphQuestions, KeptArcs, SparseVector, Weights
+from arbora.costs import COST, TreeCost
 from arbora.errors import InputError
 from arbora.interfaces import Answer, PartKind, Query
 from arbora.scorers.linear import LinearScorer, Task
@@ -31,6 +32,7 @@ class GraphProblem:
         task: Task = "tree",
         *,
         arcs: KeptArcs | None = None,
+        cost: TreeCost = COST,
         threads: int = 1,
     ) -> None:
         """`arcs`: what a pruner left, gold arcs put back; None for all."""
@@ -67,7 +69,7 @@ class GraphProblem:
     @property
     def size(self) -> int:
         """The length of a weight vector."""
-        return self.scorer.size(self.task)
+        return self.scorer.weight_count(self.task)
 
     def __len__(self) -> int:
         return len(self._sentences)

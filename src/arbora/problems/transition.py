@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import Encoded, TransitionQuestions, Weights
+from arbora.costs import COST, TreeCost
 from arbora.interfaces import Answer, Query
 from arbora.problems._unanswered import Unanswered
 from arbora.scorers.transition import TransitionScorer
@@ -37,6 +38,7 @@ class TransitionProblem(Unanswered):
         scorer: TransitionScorer,
         sentences: Encoded,
         *,
+        cost: TreeCost = COST,
         threads: int = 1,
     ) -> None:
         """Update and oracle are those of the scorer's settings."""

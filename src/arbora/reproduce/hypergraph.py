@@ -23,7 +23,7 @@ from arbora.reproduce.study import Journal, Options, Report, Watcher, chosen
 from arbora.scorers import CubeSettings
 from arbora.scorers.cube import Update
 from arbora.search.pruner import PrunerSettings
-from arbora.training._parser import TrainConfig
+from arbora.training import TrainConfig
 from arbora.web.plots import require_matplotlib
 
 IN_FIGURE = "english"

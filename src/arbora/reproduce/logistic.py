@@ -22,7 +22,7 @@ from arbora.reproduce.study import Journal, Options, Report, Watcher, chosen
 from arbora.reproduce.trials import Task, Trials
 from arbora.reproduce.whole_trees import TreeRules, TreeTask
 from arbora.scorers import TransitionSettings
-from arbora.training._parser import TrainConfig
+from arbora.training import TrainConfig
 
 OF_ACTIONS, OF_TREES = "english", "basque"
 TREEBANKS = (OF_ACTIONS, OF_TREES)

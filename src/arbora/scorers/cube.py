@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from arbora._core import CubeModel
 from arbora.errors import InputError
 from arbora.features import TemplateSet
 from arbora.scorers.linear import GraphSettings, LinearScorer
+from arbora.types import Floats
 
 Update: TypeAlias = Literal["standard", "skip", "s-max", "p-max"]
 
@@ -47,7 +45,9 @@ class CubeSettings:
 
 
 class CubeScorer(LinearScorer):
-    """A linear scorer with contexts, and the search that goes with it."""
+    """A linear scorer with contexts of higher order; `label_filter` chooses the labels worth a search."""
+
+    name: ClassVar[str] = "cube"
 
     def __init__(
         self,
@@ -55,15 +55,16 @@ class CubeScorer(LinearScorer):
         search: CubeSettings,
         templates: TemplateSet,
         *,
-        labels: int = 0,
-        seen: NDArray[np.uint8] | None = None,
+        label_filter: Floats | None = None,
+        **linear: Any,
     ) -> None:
-        """As of `LinearScorer`."""
-        super().__init__(settings, templates, labels=labels, seen=seen)
+        """`linear`: labels, seen and weights, as of `LinearScorer`."""
+        super().__init__(settings, templates, **linear)
         contexts = templates.compiled_contexts(
             settings.order, labelled=settings.labels != "none", without=search.without
         )
         self.search = search
+        self.label_filter = label_filter
         self.cube = CubeModel(
             parts=self.native,
             chains=contexts["chains"],
@@ -73,3 +74,6 @@ class CubeScorer(LinearScorer):
             most_labels=search.most_labels,
             labels_within=search.labels_within,
         )
+
+    def _arguments(self) -> dict[str, Any]:
+        return {**super()._arguments(), "search": self.search, "label_filter": self.label_filter}

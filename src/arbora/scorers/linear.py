@@ -1,22 +1,30 @@
 """Linear scores of arcs, siblings, grandparents and labels: sums of hashed weights.
 
 `score` and `pullback` are adjoint: <score(x, w), c> = <w, pullback(x, c)> for all weights w and coefficients
-c. Both go through all parts of a sentence, O(n²) arcs and O(n³) siblings and grandparents, so they are for
-studying models and for tests; parsers and learners take the core's own loop over the arcs that a pruner left.
+c. Both go through all parts of a sentence, O(n²) arcs and O(n³) siblings and grandparents, so that any search
+and any loss can use them. The built-in searches and problems take the core's fused loop over the arcs that a
+pruner left; tests show that both give the same answers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import Encoded, GraphModel, SparseVector, Weights
+from arbora.data.batch import Batch
+from arbora.data.columns import Columns
+from arbora.data.encode import Names
 from arbora.errors import InputError
 from arbora.features import TemplateSet
 from arbora.interfaces import PartKind, PartScores, Roots, Trees
+from arbora.registry import features
+from arbora.settings import from_dict, to_dict
+from arbora.types import Floats
 
 Labels: TypeAlias = Literal["staged", "joint", "none"]
 Task: TypeAlias = Literal["tree", "joint", "labels"]
@@ -64,7 +72,9 @@ class GraphSettings:
 
 
 class LinearScorer:
-    """Scores by a template set's features; see `arbora.interfaces.Scorer`."""
+    """Scores by the features of a template set; see `arbora.interfaces.Scorer`."""
+
+    name: ClassVar[str] = "linear"
 
     def __init__(
         self,
@@ -73,13 +83,22 @@ class LinearScorer:
         *,
         labels: int = 0,
         seen: NDArray[np.uint8] | None = None,
+        tree: Floats | None = None,
+        label_weights: Floats | None = None,
     ) -> None:
-        """`labels`: how many there are; `seen`: which of them each pair of tags had, (64 * 64 * labels,)."""
+        """`labels`: how many there are; `seen`: which of them each pair of tags had, (64 * 64 * labels,).
+
+        `tree` and `label_weights`: the weights; a scorer without them is for problems, which bring their own.
+        """
         self.settings = settings
+        self.templates = templates
         self.parts = settings.parts
         self.label_count = label_count = 0 if settings.labels == "none" else labels
         if seen is None:
-            seen = np.ones(64 * 64 * label_count, dtype=np.uint8)
+            seen = np.ones(64 * 64 * labels, dtype=np.uint8)
+        self.seen = seen
+        self._tree = tree
+        self.label_weights = label_weights
         self.native = GraphModel(
             **templates.compiled,
             projective=settings.trees == "projective",
@@ -92,21 +111,90 @@ class LinearScorer:
             label_bits=settings.label_bits,
         )
 
-    def size(self, task: Task = "tree") -> int:
+    def weight_count(self, task: Task = "tree") -> int:
         """The length of a weight vector for a task."""
         return int(self.native.weight_count(task))
 
-    def score(self, x: tuple[Encoded, int], w: Weights) -> PartScores:
-        """Dense scores of sentence `x[1]` of a batch, as `arbora.inference` takes them."""
-        arrays = zip(self._kinds, self.native.score_parts(*x, w), strict=True)
+    @property
+    def tree(self) -> Floats:
+        """The weights of arcs, siblings and grandparents; zeros where the scorer was made without any."""
+        return np.zeros(self.size, dtype=np.float32) if self._tree is None else self._tree
+
+    @property
+    def size(self) -> int:
+        """The number of weights of parts; those of labels are the fused search's own."""
+        return self.weight_count("tree")
+
+    def replaced(self, **changes: Any) -> Self:
+        """A copy with other settings or weights."""
+        return type(self)(**{**self._arguments(), **changes})
+
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "settings": self.settings,
+            "templates": self.templates,
+            "labels": len(self.seen) // (64 * 64),
+            "seen": self.seen,
+            "tree": self._tree,
+            "label_weights": self.label_weights,
+        }
+
+    # As a Scorer
+
+    def parameters(self) -> Floats:
+        return self.tree
+
+    def with_parameters(self, values: Floats) -> Self:
+        return self.replaced(tree=values)
+
+    def score(self, batch: Batch) -> list[PartScores]:
+        """Dense scores: O(n²) arcs, O(n³) siblings and grandparents per sentence."""
+        w = weights_of(self.tree)
+        return [self.sentence_scores(batch.encoded, i, w) for i in range(len(batch))]
+
+    def pullback(self, batch: Batch, gradient: Sequence[PartScores]) -> SparseVector:
+        pairs = enumerate(gradient)
+        vectors = [self.sentence_pullback(batch.encoded, i, coefficients) for i, coefficients in pairs]
+        indices = np.concatenate([vector.indices for vector in vectors])
+        values = np.concatenate([vector.values for vector in vectors])
+        used, places = np.unique(indices, return_inverse=True)
+        return SparseVector(used, np.bincount(places, weights=values, minlength=len(used)))
+
+    @classmethod
+    def build(cls, columns: Columns, names: Names, *, seed: int = 0, **settings: Any) -> Self:
+        """A scorer of unlabelled trees with weights of zero; `settings` as of `GraphSettings`."""
+        shape = from_dict(GraphSettings, {"labels": "none", "order": 1, **settings})
+        return cls(shape, features.create(shape.features))
+
+    def sentence_scores(self, sentences: Encoded, sentence: int, w: Weights) -> PartScores:
+        """Dense scores of one sentence, as `arbora.inference` takes them."""
+        arrays = zip(self._kinds, self.native.score_parts(sentences, sentence, w), strict=True)
         return {kind: array for kind, array in arrays if array is not None}
 
-    def pullback(self, x: tuple[Encoded, int], coefficients: PartScores) -> SparseVector:
+    def sentence_pullback(self, sentences: Encoded, sentence: int, coefficients: PartScores) -> SparseVector:
         """The sum over parts of coefficient times features; coefficients are shaped as the scores."""
         given = (coefficients.get(kind) for kind in self._kinds)
         arrays = [None if array is None else np.ascontiguousarray(array, np.float64) for array in given]
         if arrays[0] is None:
             raise InputError(f"coefficients: expected an entry {PartKind.ARC.value!r}, got none")
-        return self.native.pull_back(*x, arrays[0], arrays[1], arrays[2])
+        return self.native.pull_back(sentences, sentence, arrays[0], arrays[1], arrays[2])
+
+    def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Tensors and settings; the search's model file has those of labels, too."""
+        return {"tree": self.tree}, to_dict(self.settings)
+
+    @classmethod
+    def from_parts(cls, tensors: Mapping[str, NDArray[Any]], settings: dict[str, Any], names: Names) -> Self:
+        """The inverse of `to_parts`."""
+        shape = from_dict(GraphSettings, settings)
+        return cls(shape, features.create(shape.features), labels=len(names.labels), tree=tensors["tree"])
 
     _kinds = (PartKind.ARC, PartKind.SIBLING, PartKind.GRANDPARENT)
+
+
+def weights_of(values: Floats) -> Weights:
+    """Plain numbers as the core's weights."""
+    state = Weights(len(values), averaged=False).state()
+    return Weights.from_state(
+        {**state, "v": np.array(values), "norm2": float(np.sum(values.astype(np.float64) ** 2))}
+    )

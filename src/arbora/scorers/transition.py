@@ -6,7 +6,7 @@ See core/transition: states, systems and features; core/search: greedy and beam 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from arbora.errors import InputError
 from arbora.features import TransitionTemplates
 from arbora.interfaces import Trees
 from arbora.scorers.linear import GraphSettings, Task
+from arbora.types import Floats
 
 System: TypeAlias = Literal["arc-eager", "arc-standard", "swap"]
 BeamUpdate: TypeAlias = Literal["early", "max-violation", "standard"]
@@ -86,7 +87,9 @@ class TransitionSettings:
 
 
 class TransitionScorer:
-    """A transition system with its features."""
+    """A transition system with its features; scores moves and labels, not parts of trees."""
+
+    name: ClassVar[str] = "transition"
 
     def __init__(
         self,
@@ -96,13 +99,19 @@ class TransitionScorer:
         *,
         labels: int = 0,
         seen: NDArray[np.uint8] | None = None,
+        tree: Floats | None = None,
+        label_weights: Floats | None = None,
     ) -> None:
-        """As of `LinearScorer`."""
+        """As of `LinearScorer`; `tree`: the weights of moves."""
         self.settings = settings
         self.search = search
+        self.templates = templates
         self.label_count = count = 0 if settings.labels == "none" else labels
         if seen is None:
-            seen = np.ones(64 * 64 * count, dtype=np.uint8)
+            seen = np.ones(64 * 64 * labels, dtype=np.uint8)
+        self.seen = seen
+        self._tree = tree
+        self.label_weights = label_weights
         self.native = TransitionModel(
             **templates.compiled,
             system=search.system,
@@ -115,7 +124,25 @@ class TransitionScorer:
             most_labels=search.most_labels,
         )
 
-    def size(self, task: Task = "joint") -> int:
+    def weight_count(self, task: Task = "joint") -> int:
         """The length of a weight vector: of moves (tree), of labels, or of both (joint)."""
         moves, labels = 1 << self.settings.tree_bits, 1 << self.settings.label_bits
         return {"tree": moves, "labels": labels, "joint": int(self.native.weight_count)}[task]
+
+    @property
+    def tree(self) -> Floats:
+        """The weights of moves; zeros where the scorer was made without any."""
+        return np.zeros(self.weight_count("tree"), dtype=np.float32) if self._tree is None else self._tree
+
+    def replaced(self, **changes: Any) -> TransitionScorer:
+        """A copy with other settings or weights."""
+        present: dict[str, Any] = {
+            "settings": self.settings,
+            "search": self.search,
+            "templates": self.templates,
+            "labels": len(self.seen) // (64 * 64),
+            "seen": self.seen,
+            "tree": self._tree,
+            "label_weights": self.label_weights,
+        }
+        return TransitionScorer(**{**present, **changes})

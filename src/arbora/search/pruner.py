@@ -100,6 +100,7 @@ class Pruner:
         """`roots`: of the trees that max-marginals are of."""
         self.settings = settings
         self.weights = weights
+        self.roots = roots
         self.scorer = pruner_scorer(settings, roots)
 
     def prune(self, sentences: Encoded, threads: int = 1) -> KeptArcs:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from arbora import inference
 from arbora.interfaces import Roots, Trees
-from arbora.search.request import Decode, Judgement, Temperatures
+from arbora.search.request import Judgement, ParseRequest, Temperatures
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -67,18 +67,12 @@ class RankedTrees:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is to be told of the trees; see `Parser.judge`."""
+class Shape:
+    """Which trees a search gives, and how many labels."""
 
-    decode: Decode | str
-    k: int
-    temperatures: Temperatures
-    arc_table: bool
-    label_table: bool
-    labels: int
-    """How many different ones there are."""
     trees: Trees
     roots: Roots
+    labels: int
 
 
 @dataclass(frozen=True)
@@ -89,26 +83,22 @@ class Known:
     labels: Ints
 
 
-def judge(lists: list[RankedTrees], known: list[Known], asked: Asked) -> Judgement:
+def judge(
+    lists: list[RankedTrees], known: list[Known], request: ParseRequest, t: Temperatures, shape: Shape
+) -> Judgement:
     """What the lists tell of all sentences, all in a row. O(trees · n) per sentence, O(n²) with the table."""
-    told = [_judge_one(trees, came, asked) for trees, came in zip(lists, known, strict=True)]
-
-    def joined(name: str, kind: type[np.generic] = np.float64) -> NDArray[np.generic]:
-        parts = [np.asarray(each[name], dtype=kind).reshape(-1) for each in told]
-        return np.concatenate([np.zeros(0, dtype=kind), *parts])
-
-    kinds = {"counts": np.int64, "heads": np.int32, "labels": np.int32}
-    names = Judgement.__dataclass_fields__
-    return Judgement(**{name: joined(name, kinds.get(name, np.float64)) for name in names})  # type: ignore[arg-type]
+    pairs = zip(lists, known, strict=True)
+    return Judgement.joined(_judge_one(*pair, request, t, shape) for pair in pairs)
 
 
-def _judge_one(trees: RankedTrees, known: Known, asked: Asked) -> dict[str, object]:
-    t = asked.temperatures
+def _judge_one(
+    trees: RankedTrees, known: Known, request: ParseRequest, t: Temperatures, shape: Shape
+) -> dict[str, object]:
     table, shares = trees.arc_table(t.trees), trees.shares(t.trees)
     kept = 1.0 - t.missed
-    heads, probabilities, chosen, scores = _chosen(trees, known, asked, shares)
+    heads, probabilities, chosen, scores = _chosen(trees, known, request, t, shape, shares)
     words = np.arange(1, heads.shape[1] + 1)
-    label_tables = [trees.label_table(row, t.labels, asked.labels) for row in heads]
+    label_tables = [trees.label_table(row, t.labels, shape.labels) for row in heads]
     labels, sure = _labels(trees, heads, chosen, label_tables)
     has_known = known.heads >= 0
     return {
@@ -125,37 +115,37 @@ def _judge_one(trees: RankedTrees, known: Known, asked: Asked) -> dict[str, obje
             np.where(has_known, kept * table[np.maximum(known.heads, 0), words], np.nan), len(heads)
         ),
         "known_label_probabilities": [_of_labels(each, known.labels) for each in label_tables],
-        "arc_table": table if asked.arc_table else np.zeros(0),
-        "label_table": np.stack(label_tables) if asked.label_table else np.zeros(0),
+        "arc_table": table if request.arc_table else np.zeros(0),
+        "label_table": np.stack(label_tables) if request.label_table else np.zeros(0),
     }
 
 
 def _chosen(
-    trees: RankedTrees, known: Known, asked: Asked, shares: Floats
+    trees: RankedTrees, known: Known, request: ParseRequest, t: Temperatures, shape: Shape, shares: Floats
 ) -> tuple[Ints, Floats, list[int], Floats]:
     """Heads of the trees asked for, P of each, its place in the list (-1: none) and its score."""
     first = trees.distinct
-    if asked.k:
+    if request.k:
         # The parser's own tree, as it labels it, then the others; search in lists may find better ones.
         own = next(g for g, i in enumerate(first) if np.array_equal(trees.heads[i], trees.heads[0]))
-        ranks = [own, *(g for g in range(len(first)) if g != own)][: asked.k]
+        ranks = [own, *(g for g in range(len(first)) if g != own)][: request.k]
         picked = [0, *(first[g] for g in ranks[1:])]
-        scores = trees.scores[picked] / asked.temperatures.trees
+        scores = trees.scores[picked] / t.trees
         return trees.heads[picked], shares[ranks], picked, scores
-    if asked.decode == "argmax":
+    if request.decode == "argmax":
         heads = trees.heads[0]
-    elif asked.decode == "given":
+    elif request.decode == "given":
         heads = known.heads
     else:
-        risk = trees.arc_table(asked.temperatures.risk * asked.temperatures.trees)
+        risk = trees.arc_table(t.risk * t.trees)
         scores = np.where(risk > 0.0, risk, -np.inf)
-        best = inference.argmax(scores, trees=asked.trees, roots=asked.roots)
+        best = inference.argmax(scores, trees=shape.trees, roots=shape.roots)
         heads = best.heads[1:].astype(np.int32)
     same = [g for g, i in enumerate(first) if np.array_equal(trees.heads[i], heads)]
     if not same:
         return heads[None], np.zeros(1), [-1], np.array([-np.inf])
-    own = 0 if asked.decode == "argmax" else first[same[0]]
-    score = trees.scores[[own]] / asked.temperatures.trees
+    own = 0 if request.decode == "argmax" else first[same[0]]
+    score = trees.scores[[own]] / t.trees
     return heads[None], shares[same[:1]], [own], score
 
 

@@ -1,11 +1,11 @@
-"""What a parser is asked besides the sentences, when it is to say how sure it is."""
+"""A request to a parser, and its answer: trees with probabilities, as arrays over all sentences."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,18 @@ class Judgement:
         """What the core found."""
         return cls(**{each.name: getattr(found, each.name) for each in fields(cls)})
 
+    @classmethod
+    def joined(cls, sentences: Iterable[Mapping[str, Any]]) -> Judgement:
+        """The arrays of single sentences, by their names, in a row."""
+        answers = list(sentences)
+        kinds: dict[str, Any] = {"counts": np.int64, "heads": np.int32, "labels": np.int32}
+        arrays: dict[str, Any] = {}
+        for each in fields(cls):
+            kind = kinds.get(each.name, np.float64)
+            parts = [np.asarray(answer[each.name], dtype=kind).reshape(-1) for answer in answers]
+            arrays[each.name] = np.concatenate([np.zeros(0, dtype=kind), *parts])
+        return cls(**arrays)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Temperatures:
@@ -76,8 +88,8 @@ class Temperatures:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
-    """What `judge` is asked besides the sentences; see `Parser.judge`."""
+class ParseRequest:
+    """What to find for each sentence; see `Parser.judge`."""
 
     decode: Decode | Literal["given"] = "argmax"
     k: int = 0

@@ -45,6 +45,7 @@ DOCUMENT = "arbora"  # the key of our JSON document among the container's metada
 MAX_DEPTH = 100
 
 KINDS = {
+    "parser": "a parser; `arbora.load` reads it",
     "graph-parser": "a parser; `arbora.load` reads it",
     "induced-parser": "a parser that was learned without a treebank; `arbora.load` reads it",
     "pipeline": "a parser with what makes words of text; `arbora.load` reads it",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -13,6 +14,7 @@ from arbora._core import measure_trees
 from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import INPUT_COLUMNS, Names, filled, numbers_of
 from arbora.data.projectivize import projectivize
+from arbora.data.pseudo_projective import Encoding, PseudoProjective
 from arbora.data.tree import Tree
 from arbora.errors import DataError
 from arbora.inference import argmax
@@ -155,7 +157,7 @@ def training_heads(columns: Columns, trees: Trees, roots: Roots, how: Projectivi
     """The heads of all words, changed where crossing arcs or several roots may not be. Shape (W,).
 
     Sentences that are known in part stay as they are; see `filled_heads`. Arcs that are to be lifted with
-    marks in labels still cross; see `_lifts.lift`.
+    marks in labels still cross; see `lift`.
     """
     heads = single_root_heads(columns) if roots == "single" else np.array(columns.heads)
     if trees == "nonprojective" or how == "pseudo-projective":
@@ -187,3 +189,18 @@ def _nearest_tree(heads: Heads, trees: Trees, roots: Roots) -> Heads:
     known = np.flatnonzero(heads >= 0)
     scores[heads[known], known + 1] += 1.0
     return np.asarray(argmax(scores, trees=trees, roots=roots).heads[1:], dtype=np.int32)
+
+
+def lift(
+    columns: Columns, heads: Heads, encoding: Encoding
+) -> tuple[Heads, Columns, Names, PseudoProjective]:
+    """Heads to train on, shape (W,), the treebank with marked labels, its names, and how they are marked.
+
+    `heads` are the treebank's own, or what stands for them. The marks are such as no label of it contains.
+    """
+    plain = Names.of(columns)
+    how = PseudoProjective.for_labels(plain.labels, encoding)
+    heads, marked = how.encode_columns(columns, heads)
+    names = Names.of(marked)
+    # A label that is never without a mark may be needed without it.
+    return heads, marked, replace(names, labels=tuple(dict.fromkeys((*names.labels, *plain.labels)))), how

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from arbora.costs import COST, TreeCost
 from arbora.data.columns import Columns
 from arbora.data.pseudo_projective import Encoding
 from arbora.errors import InputError
@@ -21,7 +22,7 @@ from arbora.pipeline.lemmatizer import SETTINGS as LEMMATIZER_SETTINGS
 from arbora.pipeline.tagger import TaggerSettings
 from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.pipeline.words import WordSettings
-from arbora.registry import features, learners, transition_features
+from arbora.registry import features, learners, losses, scorers, searches, transition_features
 from arbora.scorers.cube import CubeSettings, Update
 from arbora.scorers.linear import Labels
 from arbora.scorers.transition import TransitionSettings
@@ -40,9 +41,18 @@ PRUNER_SETTINGS = PrunerSettings(rule="auto")
 class TrainConfig:
     """All settings of a training; what is `auto` is decided by the treebank, and stored as decided."""
 
-    parser: Literal["graph", "cube", "transition"] = "graph"
-    """graph: exact search, first and second order; cube: any order, labels with heads, by cube pruning;
-    transition: from left to right, in linear time."""
+    parser: str = "graph"
+    """How trees are found. graph: exact search with linear scores, first and second order; cube: any order,
+    labels with heads, by cube pruning; transition: from left to right, in linear time; exact, or another
+    package's search: with the scores of any `scorer`."""
+    scorer: str = "linear"
+    """What scores trees: linear, or a scorer of another package, by its name."""
+    scorer_settings: dict[str, Any] = field(default_factory=dict)
+    """Settings of that scorer, by name."""
+    loss: str = "auto"
+    """crf, hinge, risk, local or another package's. auto: the learner's own; crf with the search exact."""
+    cost: TreeCost = COST
+    """What wrong heads and labels cost."""
     trees: Trees | Literal["auto"] = "auto"
     roots: Roots | Literal["auto"] = "auto"
     order: Literal[1, 2, 3, "auto"] = "auto"
@@ -103,10 +113,38 @@ class TrainConfig:
                 f"decode: expected same with order = {self.order} and parser = {self.parser}, got "
                 f"{self.decode!r}; other scores than those of arcs belong to the trees they were trained with"
             )
+        self._check_kinds()
         self._check_parser()
         if self.projectivize == "pseudo-projective":
             self._check_marks()
         self._check_without_effect()
+
+    def _check_kinds(self) -> None:
+        """InputError for names that are not registered, and for what does not go together."""
+        if self.parser in UNTRAINED:
+            raise InputError(f"parser: {self.parser} models are not trained on a treebank; choose another")
+        searches.factory(self.parser)
+        scorers.factory(self.scorer)
+        if self.loss != "auto":
+            losses.factory(self.loss)
+        if self.is_linear and self.scorer_settings:
+            raise InputError("scorer_settings: only for a scorer that is named with scorer")
+        learner = LOSS_LEARNERS.get(self.loss)
+        if (
+            self.is_linear
+            and self.loss != "auto"
+            and (learner is None or self.learner not in ("auto", learner))
+        ):
+            raise InputError(
+                f"loss: expected crf (learner adagrad) or hinge (learner passive_aggressive) with parser = "
+                f"{self.parser}, got {self.loss} with learner = {self.learner}; name another scorer, or "
+                "leave the loss to the learner"
+            )
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it is one of the built-in parsers with linear scores."""
+        return self.parser in PARSER_DEFAULTS and self.scorer == "linear"
 
     def _check_parser(self) -> None:
         """InputError where some settings belong to another parser."""
@@ -118,7 +156,7 @@ class TrainConfig:
                 f"trees: expected {self.transition.trees} with the system {self.transition.system}, got "
                 f"{self.trees}; arc-eager and arc-standard are for projective trees, swap for others"
             )
-        if self.parser != "graph" and self.labels == "staged":
+        if (self.parser != "graph" or not self.is_linear) and self.labels == "staged":
             raise InputError(
                 f'labels: expected joint or none with parser = "{self.parser}", got staged; it chooses heads '
                 "and labels together"
@@ -165,7 +203,14 @@ class TrainConfig:
         """The learner, also where it is `auto`."""
         if self.learner != "auto":
             return self.learner
-        return str(PARSER_DEFAULTS[self.parser]["learner"])
+        if self.is_linear and self.loss != "auto":
+            return LOSS_LEARNERS[self.loss]
+        return str(self.defaults["learner"])
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What `auto` stands for with this parser, where the treebank has no say."""
+        return PARSER_DEFAULTS[self.parser] if self.is_linear else SCORER_DEFAULTS
 
     @staticmethod
     def elsewhere(name: str) -> str | None:
@@ -294,11 +339,19 @@ LAPLACE = {
     "transition": TRANSITION_LAPLACE_PARAMETERS,
 }
 
-PARSERS = {
-    "graph": "exact search over trees whose scores are sums over arcs, siblings and grandparents",
-    "cube": "features of any order, heads and labels together, by cube pruning: slower and more accurate",
-    "transition": "from left to right in linear time, greedily (the fastest) or with a beam",
+UNTRAINED = ("induced", "ensemble")
+"""Searches of models that are not trained on a treebank."""
+LOSS_LEARNERS = {"crf": "adagrad", "hinge": "passive_aggressive"}
+"""The learner of each loss that linear parsers have."""
+SCORER_DEFAULTS: dict[str, Any] = {
+    "order": 1,
+    "labels": "joint",
+    "features": "graph-v1",
+    "tree_bits": 22,
+    "pruner": False,
+    "learner": "adamw",
 }
+"""What `auto` stands for with a scorer and a search that are named."""
 
 PARSER_DEFAULTS: dict[str, dict[str, Any]] = {
     "graph": {
@@ -330,6 +383,11 @@ PARSER_DEFAULTS: dict[str, dict[str, Any]] = {
 """What `auto` stands for where the treebank has no say."""
 
 
+def trained_searches() -> list[str]:
+    """The names that `parser` may have."""
+    return [name for name in searches if name not in UNTRAINED]
+
+
 def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] | None) -> TrainConfig:
     """A configuration however it is given; InputError where it is none."""
     if given is None or isinstance(given, TrainConfig):
@@ -351,10 +409,12 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     """The configuration with all that is `auto` decided."""
     shape = TreebankShape.of(columns)
     pick: dict[str, Any] = {
-        name: value
-        for name, value in PARSER_DEFAULTS[config.parser].items()
-        if getattr(config, name) == "auto"
+        name: value for name, value in config.defaults.items() if getattr(config, name) == "auto"
     }
+    if not config.is_linear and config.loss == "auto":
+        pick["loss"] = "crf" if config.parser in ("graph", "exact") else "hinge"
+    if not config.is_linear and config.parser == "graph":
+        pick["parser"] = "exact"
     pick["features"] = _features(config)
     pick["learner"] = config.learner_name
     if config.parser == "transition":
@@ -379,7 +439,7 @@ def _features(config: TrainConfig) -> str:
     """The template set; InputError where it does not go with a guide, or with none."""
     name = config.features
     if name == "auto":
-        name = str(PARSER_DEFAULTS[config.parser]["features"])
+        name = str(config.defaults["features"])
     known = transition_features if config.parser == "transition" else features
     if config.stack is None:
         if known.create(name).needs_guide:
@@ -398,7 +458,7 @@ def _features(config: TrainConfig) -> str:
 
 def _check_contexts(config: TrainConfig) -> None:
     """InputError where a template set has contexts that nobody looks at, or has none for who does."""
-    if config.parser == "transition":
+    if config.parser == "transition" or not config.is_linear:
         return
     wanted, given = config.parser == "cube", bool(features.create(config.features).contexts)
     if given == wanted or (wanted and config.order == 1):
@@ -421,13 +481,14 @@ def chosen_learner(config: TrainConfig) -> Learner:
 
 def parser_defaults(config: TrainConfig) -> dict[str, int | float | str]:
     """What the learner's parameters are for parsers where nothing else is said."""
-    if config.parameters.get("prior") == "laplace":
-        return LAPLACE[config.parser].get(config.learner_name, {})
-    return PARAMETERS[config.parser].get(config.learner_name, {})
+    chosen = LAPLACE if config.parameters.get("prior") == "laplace" else PARAMETERS
+    return chosen.get(config.parser, {}).get(config.learner_name, {})
 
 
 def learns_from_parts(config: TrainConfig) -> bool:
     """Whether some heads may be unknown: the learner asks for nothing but probabilities."""
+    if not config.is_linear:
+        return config.loss in ("auto", "crf", "local")
     return chosen_learner(config).needs == {Query.MARGINALS}
 
 

@@ -19,8 +19,7 @@ from arbora._core import Encoded
 from arbora.data.columns import Columns
 from arbora.data.encode import Names, numbers_of
 from arbora.errors import InputError
-from arbora.parsing._tree_parser import AnyParser
-from arbora.parsing.parser import Parser, read_parser
+from arbora.parsing.parser import Parser
 from arbora.progress import EpochReport, Observer, Scores
 from arbora.settings import from_dict
 from arbora.storage.bundled import find_model
@@ -37,7 +36,7 @@ Learn: TypeAlias = Callable[[Columns, TrainConfig, Observer], Parser]
 class Guide:
     """A guide, and how to train others like it."""
 
-    parser: AnyParser
+    parser: Parser
     config: TrainConfig | None
     """None: it learned without a treebank."""
     checksum: str
@@ -47,10 +46,10 @@ class Guide:
     def load(cls, path: str) -> Guide:
         """The parser of a model file; InputError where it cannot be a guide."""
         file = read_model(find_model(path), verify=True)
-        parser = read_parser(file.part("parser") if "parts" in file.metadata else file)
-        if not isinstance(parser, Parser):
+        parser = Parser.from_file(file.part("parser") if "parts" in file.metadata else file)
+        if parser.search.name == "induced":
             return cls(parser, None, file.checksum or "")
-        if parser.guide is not None:
+        if parser.names.guides:
             raise InputError(
                 f"stack: expected a parser that was trained alone, got {path}, which has a guide itself; "
                 "stack on that guide, or on another parser"
@@ -113,7 +112,7 @@ def _config_of(parser: Parser, path: str) -> TrainConfig:
     if kept and "epochs" in parameters:
         parameters["epochs"] = max(kept)
     if config.decode != "same":
-        config = replace(config, decode="projective" if parser.settings.trees == "projective" else "same")
+        config = replace(config, decode="projective" if parser.search.trees == "projective" else "same")
     return replace(config, parameters=parameters)
 
 
@@ -149,7 +148,7 @@ class GuideTrees:
     """Labels are places in these; -1: none."""
 
     @classmethod
-    def of(cls, parser: AnyParser, columns: Columns, names: tuple[str, ...], threads: int = 1) -> GuideTrees:
+    def of(cls, parser: Parser, columns: Columns, names: tuple[str, ...], threads: int = 1) -> GuideTrees:
         """The trees of a parser, its labels by other numbers."""
         heads, labels = parser.trees(columns, threads=threads)
         numbers = np.append(numbers_of(parser.names.labels, names), np.int32(-1))

@@ -23,10 +23,10 @@ from arbora.errors import DataError, InputError, require_threads
 from arbora.formatting import show_scores
 from arbora.progress import Observer, Scores, Silent
 from arbora.settings import to_dict
-from arbora.training._parser import train
 from arbora.training.annotation import check_treebank
 from arbora.training.config import TrainConfig, learns_from_parts, make_learner
 from arbora.training.overrides import override, say_lost
+from arbora.training.pipeline import train
 
 Pair = tuple[Columns, Columns]
 """A treebank to train on and one to judge by."""
@@ -218,7 +218,9 @@ def _trial(
     for number, (columns, judged) in enumerate(pairs, start=1):
         which = what if len(pairs) == 1 else f"{what}, fold {number}"
         observer.trial_begins(which)
-        trained = train(columns, judged, config=config, threads=threads, observer=observer)
+        trained = train(
+            columns, judged, config=replace(config, only="parser"), threads=threads, observer=observer
+        )
         if trained.interrupted:
             raise KeyboardInterrupt
         found.append(trained.scores)

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from arbora.data.columns import Columns, columns_of
 from arbora.data.plain_text import split_plainly
 from arbora.data.sentence import NO_HEAD, Sentence
-from arbora.parsing._tree_parser import AnyParser, TreeParser
+from arbora.interfaces import Query
 from arbora.parsing.parsed import Parsed, keep_labels, make_parsed
+from arbora.parsing.parser import Parser
 
 NO_SEGMENTER = "this model has no segmenter: words were split by spaces and punctuation"
 NO_TAGGER = "this model has no tagger: trees of words without tags are poorer than those of tagged CoNLL-U"
@@ -39,7 +40,7 @@ class Pipeline(Protocol):
     """From raw text to trees; what `arbora.load` gives. A part that it lacks is None."""
 
     @property
-    def parser(self) -> AnyParser:
+    def parser(self) -> Parser:
         """What makes trees of tagged words."""
 
     @property
@@ -68,18 +69,18 @@ class Judged:
 class Engine:
     """A model as the server uses it; may be asked from several threads."""
 
-    def __init__(self, model: AnyParser | Pipeline, name: str = "model", example: str = "") -> None:
+    def __init__(self, model: Parser | Pipeline, name: str = "model", example: str = "") -> None:
         self.name = name
         self.example = example
-        self.parser = model if isinstance(model, TreeParser) else model.parser
-        self.pipeline = None if isinstance(model, TreeParser) else model
+        self.parser = model if isinstance(model, Parser) else model.parser
+        self.pipeline = None if isinstance(model, Parser) else model
         self.segments = self.pipeline is not None and self.pipeline.segmenter is not None
         self.tags = self.pipeline is not None and self.pipeline.tagger is not None
 
     @property
     def ranks(self) -> bool:
         """Whether the k best trees are known."""
-        return self.parser.shape.order == 1 or self.parser.shape.trees == "projective"
+        return Query.KBEST in self.parser.queries
 
     def split(self, text: str, most: int) -> tuple[list[Sentence], list[str]]:
         """The first sentences of a text, not tagged yet, and notes on what the model lacks. O(length)."""
@@ -122,7 +123,7 @@ class Engine:
 
     def about(self) -> dict[str, Any]:
         """What the page says of the model."""
-        shape = self.parser.shape
+        shape = self.parser.search
         return {
             "name": self.name,
             "trees": shape.trees,
@@ -138,7 +139,7 @@ class Engine:
 
 def make_engine(model: object, name: str = "model", example: str = "") -> Engine:
     """An engine of what `arbora.load` gave; `example` is a text for the page to begin with."""
-    return Engine(cast("AnyParser | Pipeline", model), name, example)
+    return Engine(cast("Parser | Pipeline", model), name, example)
 
 
 def without_tree(sentence: Sentence) -> Sentence:

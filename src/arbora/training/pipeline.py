@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,18 +22,18 @@ from arbora.data.encode import filled, numbers_of
 from arbora.data.treebank import Treebank, gather
 from arbora.errors import require_threads
 from arbora.interfaces import Epoch
+from arbora.parsing.parser import Parser
 from arbora.pipeline.lemmatizer import Lemmatizer, train_lemmatizer
 from arbora.pipeline.pipeline import FILLED, Pipeline
 from arbora.pipeline.segmenter import Segmenter
 from arbora.pipeline.tagger import Tagger, train_tagger
 from arbora.pipeline.train_segmenter import SegmenterSettings, train_segmenter
 from arbora.progress import EpochReport, Observer, Scores, Silent
-from arbora.training._parser import Trained as TrainedParser
-from arbora.training._parser import train as train_parser
 from arbora.training.annotation import check_dev, check_treebank, warn_of_strange_dev
 from arbora.training.config import TrainConfig, learns_from_parts, make_config
 from arbora.training.dev import Dev
 from arbora.training.jackknife import fold_sentences, other_sentences, words_of
+from arbora.training.parser import ParserTraining, TrainedParser
 from arbora.training.stacking import Guide
 
 SEGMENTED = ("words", "sentences")
@@ -40,18 +41,33 @@ SEGMENTED = ("words", "sentences")
 
 
 @dataclass(frozen=True)
-class Trained(TrainedParser):
-    """What training gives: all parts, and how the parser's training went."""
+class Trained:
+    """A trained model, and how its training went."""
 
-    pipeline: Pipeline = field(kw_only=True)
-    retagged: bool = field(default=False, kw_only=True)
-    """Whether the parser was trained on tags like those that its tagger gives."""
+    pipeline: Pipeline
+    reports: list[dict[str, Any]]
+    """One per epoch, of all stages."""
+    scores: Scores
+    """The parser's scores on dev; empty without a dev set."""
+    interrupted: bool = False
+    retagged: bool = False
+    """Whether the parser was trained on predicted tags."""
+
+    @property
+    def parser(self) -> Parser:
+        """The parser of the pipeline."""
+        return self.pipeline.parser
+
+    @property
+    def best_epoch(self) -> int:
+        """The epoch of the tree stage whose weights the parser has."""
+        return max(int(r["epoch"]) for r in self.reports if r["stage"] == "tree" and r["best"])
 
     def scores_of(self, pipeline: Pipeline, dev: Columns, threads: int = 1) -> Scores:
         """LAS and UAS of another state of the pipeline, on dev as the training looked at it."""
         if self.retagged:
             dev = pipeline.prepare(dev, retag=True, threads=threads)
-        return Dev.of(pipeline.parser, dev, threads).scores(pipeline.parser, threads)
+        return Dev(pipeline.parser.encode(dev, threads=threads)).scores(pipeline.parser, threads)
 
     def scores_before(self, pipeline: Pipeline, dev: Columns, threads: int = 1) -> Scores:
         """Likewise, those of tags and lemmas that the training had: each with the right ones before it."""
@@ -100,7 +116,7 @@ def train(
     """
     require_threads(threads)
     settings = make_config(config)
-    columns = gather(treebank, check_treebank)
+    columns = gather(treebank, partial(check_treebank, partial=learns_from_parts(settings)))
     judged = None if dev is None else gather(dev, check_treebank, "dev")
     told = observer or Silent()
     # Before anything takes long.
@@ -115,10 +131,8 @@ def train(
     if retagged:
         columns = jackknifed(columns, settings, tools, threads, told)
         judged = None if judged is None else tools.apply(judged, threads)
-    trained = train_parser(
-        columns, judged, config=settings, threads=threads, observer=told, checkpoint=checkpoint, resume=resume
-    )
-    return _assembled(trained, tools, retagged=retagged)
+    training = ParserTraining(columns, judged, settings, threads, told)
+    return _assembled(training.run(checkpoint, resume=resume), tools, retagged=retagged)
 
 
 def _assembled(trained: TrainedParser, tools: Tools, *, retagged: bool) -> Trained:
@@ -130,9 +144,7 @@ def _assembled(trained: TrainedParser, tools: Tools, *, retagged: bool) -> Train
         about={"dev": {**tools.scores, **trained.scores}},
     )
     reports = [*tools.reports, *trained.reports]
-    return Trained(
-        trained.parser, reports, trained.scores, trained.interrupted, pipeline=pipeline, retagged=retagged
-    )
+    return Trained(pipeline, reports, trained.scores, trained.interrupted, retagged)
 
 
 @dataclass(frozen=True)

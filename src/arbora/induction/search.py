@@ -1,25 +1,23 @@
-"""A parser that learned from tags alone: a model's scores, a family's trees.
+"""Search with a model that was learned from tags alone.
 
-Trees have no labels to speak of: `root`, `dep` and `punct`, which follow from the tree. Punctuation is put
-where `arbora.induction.tagged` says, given the rest of the tree; how sure that is, the best few trees tell.
+Labels follow from the tree: `root`, `dep` and `punct`. Punctuation was no part of training, so it is attached
+after the search, as `arbora.induction.tagged` says; its probabilities come from the best few trees.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora import inference
-from arbora.data.columns import Columns
+from arbora.data.batch import Batch
 from arbora.data.encode import Names
-from arbora.data.sentence import Sentence
-from arbora.errors import InputError, ModelError, NoTreeError, require_threads
+from arbora.errors import InputError, ModelError, NoTreeError
 from arbora.formatting import counted
 from arbora.induction.arc_model import ArcModel
 from arbora.induction.corpus import PUNCTUATION, Group, by_length
@@ -28,78 +26,79 @@ from arbora.induction.tagged import Stripped, TagSentences
 from arbora.induction.trees import pieces
 from arbora.induction.valence_model import ValenceModel
 from arbora.inference.distribution import TreeDistribution
-from arbora.interfaces import PartKind, Roots, Trees
-from arbora.parsing._tree_parser import TreeParser, read_temperatures
-from arbora.parsing.inputs import as_sentence, columns_of_input
-from arbora.search.request import Judge, Judgement, Question, Temperatures
-from arbora.storage.model_file import ModelFile, read_model
+from arbora.interfaces import PartKind, Query, Roots, Trees
+from arbora.parsing.parser import Parser
+from arbora.search.base import Parts, Search
+from arbora.search.request import Judge, Judgement, ParseRequest, Temperatures
+from arbora.storage.model_file import ModelFile
+from arbora.types import Doubles as Floats
+from arbora.types import Ints
 
-Ints: TypeAlias = NDArray[np.int32]
-Floats: TypeAlias = NDArray[np.float64]
-
-KIND = "induced-parser"
 LABELS = ROOT, DEPENDENT, MARK = "root", "dep", "punct"
 LISTED = 8
-"""Trees that tell how sure the heads of punctuation are."""
+"""Trees that the probabilities of punctuation come from."""
+MODELS: dict[str, Callable[..., TagModel]] = {
+    ArcModel.kind: ArcModel.from_file,
+    ValenceModel.kind: ValenceModel.from_file,
+}
+"""What model files may hold, by kind."""
 
 
-def _models() -> dict[str, Callable[..., TagModel]]:
-    """What model files may hold, by kind."""
-    return {ArcModel.kind: ArcModel.from_file, ValenceModel.kind: ValenceModel.from_file}
+def induced_parser(model: TagModel, about: dict[str, Any] | None = None) -> Parser:
+    """A parser with a model that was learned without a treebank."""
+    return Parser(names=induced_names(model.tags), search=InducedSearch(model), about=about or {})
 
 
-@dataclass(frozen=True)
-class InducedShape:
-    """Which trees a parser gives."""
-
-    trees: Trees
-    roots: Roots
-    order: int
+def induced_names(tags: Sequence[str]) -> Names:
+    """The names of a parser whose model knows these tags."""
+    return Names((*tags, PUNCTUATION), LABELS, ("upos",))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class InducedParser(TreeParser[TagSentences]):
-    """Trees for tagged words by a model that no treebank taught."""
+class InducedSearch(Search):
+    """Exact search with a model over tags, learned without a treebank."""
 
-    model: TagModel
-    about: dict[str, Any] = field(default_factory=dict)
-    """How it was made."""
+    name: ClassVar[str] = "induced"
+    scorer: TagModel
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "names", Names((*self.model.tags, PUNCTUATION), LABELS, ("upos",)))
-
-    def __repr__(self) -> str:
-        how = self.about.get("model", self.model.kind)
-        return f"<InducedParser: {self.model.trees} trees, {how}, {counted(len(self.model.tags), 'tag')}>"
+    def __init__(self, model: TagModel) -> None:
+        self.scorer = self.model = model
 
     @property
-    def shape(self) -> InducedShape:
-        """Which trees it gives."""
-        order = 1 if isinstance(self.model, ArcModel) else 2
-        return InducedShape(self.model.trees, self.model.roots, order)
+    def queries(self) -> frozenset[Query]:
+        answered = (Query.ARGMAX, Query.KBEST, Query.MARGINALS, Query.LOG_PARTITION, Query.GIVEN_HEADS)
+        return frozenset(answered)
 
     @property
-    def gives_labels(self) -> bool:
-        """It learned none."""
-        return False
+    def trees(self) -> Trees:
+        return self.model.trees
 
-    # Parsing
+    @property
+    def roots(self) -> Roots:
+        return self.model.roots
 
-    def encode(self, sentences: Columns, *, threads: int = 1) -> TagSentences:
-        """Sentences as this parser sees them."""
-        return TagSentences(sentences, self.model.tags)
+    @property
+    def order(self) -> int:
+        return self.model.order
 
-    def trees_of(
-        self, sentences: TagSentences, *, keep_heads: bool = False, threads: int = 1
-    ) -> tuple[Ints, Ints]:
-        """Heads and labels of all words, (W,) each. O(n²) or O(n³) per sentence, as the family's argmax."""
-        require_threads(threads)
-        stripped = sentences.split(keep_heads=keep_heads)
+    @property
+    def label_count(self) -> int:
+        """None was learned."""
+        return 0
+
+    def describe(self) -> str:
+        tags = counted(len(self.model.tags), "tag")
+        return f"a model of {self.model.kind} over {tags}, learned without a treebank"
+
+    # Finding trees
+
+    def best(self, batch: Batch, request: ParseRequest) -> tuple[Ints, Ints]:
+        """O(n²) or O(n³) per sentence, as the family's argmax."""
+        stripped = TagSentences(batch, self.model.tags).split(keep_heads=request.keep_heads)
         found: list[Ints] = [np.zeros(0, dtype=np.int32)] * len(stripped)
         for piece in self._pieces(stripped):
-            scores = self._scores(piece, stripped, keep_heads, 1.0)
+            scores = self._scores(piece, stripped, request.keep_heads, 1.0)
             with _refusals(piece, stripped, self.model):
-                best = inference.argmax(scores.arcs, **scores.options(threads))
+                best = inference.argmax(scores.arcs, **scores.options(request.threads))
             for place, tree in zip(piece.places.tolist(), best, strict=True):
                 found[place] = stripped[place].put_back(tree.heads[1:])
         labels = [_labels(heads, each.marks) for heads, each in zip(found, stripped, strict=True)]
@@ -107,7 +106,7 @@ class InducedParser(TreeParser[TagSentences]):
         return np.concatenate([nothing, *found]), np.concatenate([nothing, *labels])
 
     def _pieces(self, stripped: Sequence[Stripped]) -> Iterator[Group]:
-        axes = 1 + self.shape.order
+        axes = 1 + self.order
         for group in by_length([each.tags for each in stripped]):
             yield from pieces(group, axes)
 
@@ -134,30 +133,25 @@ class InducedParser(TreeParser[TagSentences]):
 
     # Probabilities
 
-    def judging(self, sentences: Columns | TagSentences, question: Question) -> Judge:
-        """Sums over all trees, anew for each temperature."""
-        require_threads(question.threads)
-        given = self.encode(sentences) if isinstance(sentences, Columns) else sentences
-        stripped = given.split(keep_heads=question.keep_heads)
+    def judging(self, batch: Batch, request: ParseRequest) -> Judge:
+        """Sums over all trees, computed again for each temperature."""
+        stripped = TagSentences(batch, self.model.tags).split(keep_heads=request.keep_heads)
 
         def judge(temperatures: Temperatures) -> Judgement:
             found: list[dict[str, Any]] = [{}] * len(stripped)
             for piece in self._pieces(stripped):
-                for place, judged in zip(
-                    piece.places.tolist(),
-                    self._judged(piece, stripped, question, temperatures),
-                    strict=True,
-                ):
+                answers = self._judged(piece, stripped, request, temperatures)
+                for place, judged in zip(piece.places.tolist(), answers, strict=True):
                     found[place] = judged
-            return _joined(found)
+            return Judgement.joined(found)
 
         return judge
 
     def _judged(
-        self, piece: Group, stripped: Sequence[Stripped], question: Question, t: Temperatures
+        self, piece: Group, stripped: Sequence[Stripped], request: ParseRequest, t: Temperatures
     ) -> Iterator[dict[str, Any]]:
-        """What a `Judgement` says of each sentence of a piece."""
-        q, threads = question, question.threads
+        """The arrays of a `Judgement` for each sentence of a piece."""
+        q, threads = request, request.threads
         scores = self._scores(piece, stripped, q.keep_heads, t.trees)
         with _refusals(piece, stripped, self.model):
             tables = scores.arc_marginals(threads)
@@ -178,8 +172,8 @@ class InducedParser(TreeParser[TagSentences]):
                 heads = decoded[i].heads if q.decode == "minimum-risk" else sentence.known_heads()
                 heads = np.concatenate([[-1], heads]) if len(heads) < len(one.arcs[0]) else heads
                 trees = [(heads, inference.log_prob(one.arcs[0], heads, **one.plain()) + sums[i])]
-            told = Told(trees, tables[i], self._listed(sentence, one, trees), sums[i], entropies[i])
-            yield _of_sentence(sentence, told, q, t.missed)
+            answers = Answers(trees, tables[i], self._listed(sentence, one, trees), sums[i], entropies[i])
+            yield _of_sentence(sentence, answers, q, t.missed)
 
     def _listed(self, sentence: Stripped, scores: _Scores, trees: Sequence[Scored]) -> list[Scored]:
         """The best few trees of all words and those asked for, with their weights, for the heads of marks."""
@@ -191,72 +185,44 @@ class InducedParser(TreeParser[TagSentences]):
         top = max(score for _, score in best)
         return [(sentence.put_back(heads[1:]), float(np.exp(score - top))) for heads, score in best]
 
-    def distribution(self, sentence: Sentence | Sequence[str]) -> TreeDistribution:
-        """The distribution over a sentence's trees; of first-order models.
-
-        Punctuation hangs on the word before it there (or after it), which leaves the other words' as it is.
-        """
-        if self.shape.order != 1:
-            raise InputError(
-                "distribution: expected a model of arcs (crfae, convex-mst), got one of valence; P(head), "
-                "P(tree) and kbest are there for both"
-            )
-        (stripped,) = self.encode(columns_of_input([as_sentence(sentence)])).split(keep_heads=False)
-        small = self.model.scores(stripped.tags[None])[PartKind.ARC][0] / self.temperatures.trees
+    def distribution(self, batch: Batch, temperatures: Temperatures) -> TreeDistribution:
+        """Punctuation has the word before it (or after it) as its only head; other words are unaffected."""
+        if self.order != 1:
+            return super().distribution(batch, temperatures)
+        (stripped,) = TagSentences(batch, self.model.tags).split(keep_heads=False)
+        small = self.model.scores(stripped.tags[None])[PartKind.ARC][0] / temperatures.trees
         nodes = stripped.nodes
         scores = np.full((len(stripped.kept) + 1,) * 2, -np.inf)
         scores[np.ix_(nodes, nodes)] = small
         for mark in (np.flatnonzero(~stripped.kept) + 1).tolist():
             before = nodes[(nodes > 0) & (nodes < mark)]
             scores[before[-1] if len(before) else nodes[1], mark] = 0.0
-        return TreeDistribution(scores, trees=self.model.trees, roots=self.model.roots)
+        return TreeDistribution(scores, trees=self.trees, roots=self.roots)
 
     # The model file
 
-    def rounded(self) -> InducedParser:
-        """The same: such models are small."""
-        return self
-
-    def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Tensors and metadata for a model file."""
+    def to_parts(self, *, quantized: bool = False) -> Parts:
         tensors, settings = self.model.to_parts()
-        metadata = {
-            "kind": KIND,
-            "model": self.model.kind,
-            "tags": list(self.model.tags),
-            "trees": self.model.trees,
-            "roots": self.model.roots,
+        model = self.model
+        return tensors, {
+            "model": model.kind,
+            "trees": model.trees,
+            "roots": model.roots,
             "settings": settings,
-            "about": self.about,
         }
-        return tensors, metadata
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> InducedParser:
-        """The parser in a model file."""
-        file = read_model(path, verify=True)
-        return cls.from_file(file.part("parser") if "parts" in file.metadata else file)
-
-    @classmethod
-    def from_file(cls, file: ModelFile) -> InducedParser:
-        """The parser in a file, or in a part of one, that is read already."""
-        file.require_kind(KIND, "a parser, as `arbora induce` writes it")
-        kinds, kind = _models(), file.entry("model", str)
-        tags, trees, roots = file.entry("tags", list), file.entry("trees", str), file.entry("roots", str)
-        good = all(isinstance(tag, str) and tag for tag in tags) and len(set(tags)) == len(tags)
-        if not good or kind not in kinds or trees not in get_args(Trees) or roots not in get_args(Roots):
-            raise ModelError(
-                f"expected a model of kind {' or '.join(kinds)} with its tags, trees and roots, got "
-                f"{kind[:40]!r}; the file is damaged or from another version",
-                source=file.source,
+    def from_file(cls, file: ModelFile, names: Names) -> Self:
+        kind, trees, roots = (file.entry(name, str) for name in ("model", "trees", "roots"))
+        if kind not in MODELS or trees not in get_args(Trees) or roots not in get_args(Roots):
+            raise InputError(
+                f"model: expected {' or '.join(MODELS)} with its trees and roots, got {kind[:40]!r}"
             )
-        about = file.entry("about", dict)
-        try:
-            read_temperatures(about)
-        except InputError as error:
-            raise ModelError(f"{error}; the file is damaged", source=file.source) from None
-        model = kinds[kind](file, tuple(tags), trees, roots)
-        return cls(model=model, about=about).remember(file)
+        if names.tags[-1:] != (PUNCTUATION,) or names.labels != LABELS:
+            raise ModelError(
+                "expected the tags and labels of a model learned without a treebank", source=file.source
+            )
+        return cls(MODELS[kind](file, names.tags[:-1], trees, roots))
 
 
 Scored: TypeAlias = tuple[Ints, float]
@@ -264,8 +230,8 @@ Scored: TypeAlias = tuple[Ints, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
-    """What is known of one sentence without punctuation, and its trees with it."""
+class Answers:
+    """What the model answers for one sentence without punctuation, and its trees with it."""
 
     trees: list[Scored]
     """Those asked for, (m+1,) each."""
@@ -284,9 +250,9 @@ def _refusals(piece: Group, stripped: Sequence[Stripped], model: TagModel) -> It
         yield
     except NoTreeError:
         for place in piece.places.tolist():
-            told = stripped[place].refusal(model.trees, model.roots)
-            if not told.startswith("no tree"):
-                raise NoTreeError(told) from None
+            reason = stripped[place].refusal(model.trees, model.roots)
+            if not reason.startswith("no tree"):
+                raise NoTreeError(reason) from None
         raise NoTreeError(stripped[int(piece.places[0])].refusal(model.trees, model.roots)) from None
 
 
@@ -327,13 +293,15 @@ def _labels(heads: Ints, marks: NDArray[np.bool_]) -> Ints:
     return np.where(heads == 0, LABELS.index(ROOT), found).astype(np.int32)
 
 
-def _of_sentence(sentence: Stripped, told: Told, question: Question, missed: float) -> dict[str, Any]:
+def _of_sentence(
+    sentence: Stripped, answers: Answers, request: ParseRequest, missed: float
+) -> dict[str, Any]:
     """What a `Judgement` says of one sentence, by the names of its arrays."""
-    n, trees, small = len(sentence.kept), told.trees, told.arcs
+    n, trees, small = len(sentence.kept), answers.trees, answers.arcs
     words = np.arange(1, n + 1)
-    is_given = question.decode == "given" and not question.k
+    is_given = request.decode == "given" and not request.k
     all_heads = [sentence.all_heads if is_given else sentence.put_back(heads[1:]) for heads, _ in trees]
-    table = sentence.table(small, told.listed)
+    table = sentence.table(small, answers.listed)
     left = 1.0 - missed
     sure, known = [], np.full(n, np.nan)
     for (heads, _), with_marks in zip(trees, all_heads, strict=True):
@@ -350,8 +318,8 @@ def _of_sentence(sentence: Stripped, told: Told, question: Question, missed: flo
     nothing = np.zeros(0)
     return {
         "counts": np.array([len(trees)], dtype=np.int64),
-        "entropies": np.array([abs(told.entropy)]),
-        "log_probabilities": np.minimum(scores - told.log_sum, 0.0) + np.log1p(-missed),
+        "entropies": np.array([abs(answers.entropy)]),
+        "log_probabilities": np.minimum(scores - answers.log_sum, 0.0) + np.log1p(-missed),
         "scores": scores,
         "heads": np.concatenate(all_heads),
         "labels": np.concatenate([_labels(heads, sentence.marks) for heads in all_heads]),
@@ -360,20 +328,6 @@ def _of_sentence(sentence: Stripped, told: Told, question: Question, missed: flo
         "head_entropies": np.tile(np.abs(entropies), len(trees)),
         "known_head_probabilities": np.tile(known, len(trees)),
         "known_label_probabilities": np.full(n * len(trees), np.nan),
-        "arc_table": table.ravel() if question.arc_table else nothing,
-        "label_table": np.zeros(n * len(trees) * len(LABELS)) if question.label_table else nothing,
+        "arc_table": table.ravel() if request.arc_table else nothing,
+        "label_table": np.zeros(n * len(trees) * len(LABELS)) if request.label_table else nothing,
     }
-
-
-def _joined(found: list[dict[str, Any]]) -> Judgement:
-    """All sentences in a row."""
-    numbers = {"counts": np.int64, "heads": np.int32, "labels": np.int32}
-    names = Judgement.__dataclass_fields__
-    return Judgement(
-        **{
-            name: np.concatenate([np.zeros(0), *(each[name] for each in found)]).astype(
-                numbers.get(name, np.float64)
-            )
-            for name in names
-        }
-    )

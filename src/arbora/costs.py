@@ -1,0 +1,57 @@
+"""What a wrong tree costs: one object, the same for every parser, search and loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from arbora.errors import InputError
+from arbora.interfaces import GoldTree
+from arbora.types import Doubles, Ints
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeCost:
+    """`head` for each wrong head, `label` for each right head with a wrong label.
+
+    A cost of labels of 0 counts heads alone. Words whose head is unknown cost nothing.
+    """
+
+    head: float = 1.0
+    label: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.head < math.inf and 0.0 <= self.label < math.inf):
+            raise InputError(
+                f"cost: expected a finite cost of heads above 0 and of labels of at least 0, "
+                f"got head = {self.head!r}, label = {self.label!r}"
+            )
+
+    def __call__(self, gold: GoldTree, heads: Ints, labels: Ints | None = None) -> float:
+        """The cost of a tree, given by heads (n+1,) and labels (n+1,)."""
+        known = gold.heads >= 0
+        wrong = known & (heads != gold.heads)
+        cost = self.head * int(np.count_nonzero(wrong))
+        if labels is not None:
+            mislabelled = known & ~wrong & (gold.labels >= 0) & (labels != gold.labels)
+            cost += self.label * int(np.count_nonzero(mislabelled))
+        return cost
+
+    def table(self, gold: GoldTree, label_count: int = 0) -> Doubles:
+        """The cost of each arc, (n+1, n+1), or of each labelled arc, (n+1, n+1, label_count)."""
+        nodes = len(gold.heads)
+        known = np.flatnonzero(gold.heads >= 0)
+        table = np.zeros((nodes, nodes) + (label_count,) * (label_count > 0))
+        table[:, known] = self.head
+        table[gold.heads[known], known] = 0.0
+        if label_count:
+            labelled = known[gold.labels[known] >= 0]
+            table[gold.heads[labelled], labelled] = self.label
+            table[gold.heads[labelled], labelled, gold.labels[labelled]] = 0.0
+        return table
+
+
+COST = TreeCost()
+"""The default: a wrong label costs as much as a wrong head."""

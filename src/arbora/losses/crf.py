@@ -1,0 +1,31 @@
+"""The negative log-likelihood of a conditional random field over trees [koo-2007].
+
+    loss = log Z(scores) - log Z(scores restricted to the gold tree)
+
+The second term is the gold tree's score. Where a gold tree is known in part, it sums over all trees that
+agree with the known part. The gradient is the difference of the two distributions' marginals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from arbora.inference.tree_parts import restricted
+from arbora.interfaces import Cost, Family, GoldTree, PartScores, Query
+
+
+@dataclass(frozen=True)
+class Crf:
+    """Log-likelihood of the gold tree, or of its known part."""
+
+    name: ClassVar[str] = "crf"
+    needs: ClassVar[frozenset[Query]] = frozenset({Query.LOG_PARTITION, Query.MARGINALS})
+
+    def __call__(
+        self, scores: PartScores, gold: GoldTree, family: Family, cost: Cost
+    ) -> tuple[float, PartScores]:
+        known = restricted(scores, gold)
+        loss = family.log_partition(scores) - family.log_partition(known)
+        expected, observed = family.marginals(scores), family.marginals(known)
+        return max(0.0, loss), {kind: expected[kind] - observed[kind] for kind in scores}

@@ -1,0 +1,53 @@
+"""A softmax per word over its heads, or over its labelled arcs: the loss of a parser that ignores trees.
+
+    loss = Σ over words of  log Σ exp(scores of the word's arcs) - log Σ exp(scores of its gold arcs)
+
+The second sum runs over the labels of the gold head where the label is unknown. Words whose head is unknown
+count nothing. Trees are used only when parsing, so training costs O(n²) and asks nothing of the family.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from arbora.inference.tree_parts import labelled_arcs, restricted, split_labels
+from arbora.interfaces import Cost, Family, GoldTree, PartKind, PartScores, Query
+from arbora.types import Doubles
+
+
+@dataclass(frozen=True)
+class Local:
+    """Log-likelihood of each word's head and label by itself."""
+
+    name: ClassVar[str] = "local"
+    needs: ClassVar[frozenset[Query]] = frozenset()
+
+    def __call__(
+        self, scores: PartScores, gold: GoldTree, family: Family, cost: Cost
+    ) -> tuple[float, PartScores]:
+        used = {kind: scores[kind] for kind in (PartKind.ARC, PartKind.LABEL) if kind in scores}
+        all_sums, all_shares = _softmax(labelled_arcs(used))
+        gold_sums, gold_shares = _softmax(labelled_arcs(restricted(used, gold)))
+        known = gold.heads >= 0
+        loss = float(np.sum((all_sums - gold_sums)[known]))
+        difference = all_shares - gold_shares
+        difference[:, ~known] = 0.0
+        zeros = {kind: np.zeros(np.shape(array)) for kind, array in scores.items()}
+        return loss, {**zeros, **split_labels(difference, used)}
+
+
+def _softmax(arcs: Doubles) -> tuple[Doubles, Doubles]:
+    """The log of the sum of exp(score) over each word's arcs, (n+1,), and each arc's share of it."""
+    rows = np.array(arcs)
+    rows[np.arange(len(rows)), np.arange(len(rows))] = -np.inf
+    rows[:, 0] = -np.inf
+    axes = (0, 2) if rows.ndim == 3 else (0,)
+    top = rows.max(axis=axes)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weights = np.exp(rows - np.expand_dims(top, axes))
+        sums = weights.sum(axis=axes)
+        shares = weights / np.expand_dims(sums, axes)
+        return top + np.log(sums), np.where(np.isfinite(shares), shares, 0.0)

@@ -1,0 +1,134 @@
+"""What every search does: find trees for a batch, and say which queries it answers.
+
+A search holds its scorer. A subclass finds best trees (`best`) and, if it can, lists of the best few
+(`kbest`). Probabilities then come from the list; a search with exact sums overrides `judging` instead.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora.data.batch import Batch
+from arbora.data.encode import Names
+from arbora.errors import InputError
+from arbora.inference.distribution import TreeDistribution
+from arbora.interfaces import PartKind, PartScores, Query, Roots, Trees
+from arbora.search import ranked
+from arbora.search.ranked import RankedTrees
+from arbora.search.request import Judge, Judgement, ParseRequest, Temperatures
+from arbora.storage.model_file import ModelFile
+from arbora.types import Ints
+
+LISTED = 32
+"""Trees in the list that probabilities come from, at least."""
+
+Parts = tuple[dict[str, NDArray[Any]], dict[str, Any]]
+"""Tensors and metadata for a model file."""
+
+
+class Search(ABC):
+    """Finds trees for a batch; immutable."""
+
+    name: ClassVar[str]
+    """The name in the registry and in model files."""
+    scorer: Any
+    """What scores trees; its kind is the search's own affair."""
+
+    @property
+    @abstractmethod
+    def queries(self) -> frozenset[Query]:
+        """The queries that it answers: ARGMAX always, KBEST, MARGINALS, LOG_PARTITION, GIVEN_HEADS."""
+
+    @property
+    @abstractmethod
+    def trees(self) -> Trees:
+        """Whether arcs may cross."""
+
+    @property
+    @abstractmethod
+    def roots(self) -> Roots:
+        """Whether a tree has exactly one root."""
+
+    @property
+    @abstractmethod
+    def order(self) -> int:
+        """How many arcs the largest part that is scored has."""
+
+    @property
+    @abstractmethod
+    def label_count(self) -> int:
+        """How many labels it chooses from; 0: it gives none."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """How it searches, in a few words."""
+
+    @abstractmethod
+    def best(self, batch: Batch, request: ParseRequest) -> tuple[Ints, Ints]:
+        """Heads and labels of all words, (W,) each; labels are -1 where there are none."""
+
+    def kbest(self, batch: Batch, k: int, request: ParseRequest) -> list[RankedTrees]:
+        """The k best trees of each sentence, its own best first."""
+        raise self.not_answered(Query.KBEST)
+
+    def marginals(self, batch: Batch, request: ParseRequest, temperatures: Temperatures) -> list[PartScores]:
+        """P(arc) of each sentence, [head, dep]."""
+        asked = ParseRequest(arc_table=True, keep_heads=request.keep_heads, threads=request.threads)
+        table = self.judging(batch, asked)(temperatures).arc_table
+        sizes = (batch.lengths + 1) ** 2
+        pieces = np.split(table, np.cumsum(sizes)[:-1]) if len(batch) else []
+        shapes = (batch.lengths + 1).tolist()
+        return [{PartKind.ARC: piece.reshape(n, n)} for piece, n in zip(pieces, shapes, strict=True)]
+
+    def judging(self, batch: Batch, request: ParseRequest) -> Judge:
+        """Trees with probabilities at given temperatures, from one list of the best trees."""
+        if request.k and Query.KBEST not in self.queries:
+            raise self.not_answered(Query.KBEST)
+        lists = self.kbest(batch, max(LISTED, 2 * request.k), request)
+        ends = np.cumsum(batch.lengths)[:-1]
+        heads, labels = np.split(batch.heads, ends), np.split(batch.labels, ends)
+        known = list(map(ranked.Known, heads, labels)) if len(batch) else []
+
+        def judge(temperatures: Temperatures) -> Judgement:
+            shape = ranked.Shape(self.trees, self.roots, self.label_count)
+            return ranked.judge(lists, known, request, temperatures, shape)
+
+        return judge
+
+    def distribution(self, batch: Batch, temperatures: Temperatures) -> TreeDistribution:
+        """The distribution over the trees of a batch of one sentence, labels summed out."""
+        raise InputError(
+            f"distribution: expected a first-order parser with exact search, got {self.describe()}; train "
+            "with order = 1, or ask for P(head), P(tree) and the k best trees"
+        )
+
+    def not_answered(self, query: Query) -> InputError:
+        """The error for a query that is not among `queries`."""
+        known = ", ".join(each.value for each in Query if each in self.queries)
+        return InputError(f"{query.value}: not answered by {self.describe()}; it answers {known}")
+
+    def plain_labels(self, labels: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the parser's labels that its trees may have."""
+        return labels
+
+    @property
+    def uncalibrated(self) -> Search:
+        """The search whose probabilities temperatures are fitted to: itself, unless it wraps another."""
+        return self
+
+    def quantized(self) -> Self:
+        """The search that a file with quantized weights holds."""
+        return self
+
+    @abstractmethod
+    def to_parts(self, *, quantized: bool = False) -> Parts:
+        """Tensors and metadata for a model file."""
+
+    @classmethod
+    @abstractmethod
+    def from_file(cls, file: ModelFile, names: Names) -> Self:
+        """The inverse of `to_parts`; InputError or ModelError for a damaged file."""

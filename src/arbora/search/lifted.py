@@ -1,0 +1,127 @@
+"""Pseudo-projective search: any search over projective trees whose labels mark lifted arcs [nivre-2005].
+
+Where trees leave the search, lifted words are put back and marks are taken off the labels. P(head) and
+P(tree) stay those of the lifted trees, also where two of the k best become the same tree; P(label) is the sum
+over all marks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from arbora.data.batch import Batch
+from arbora.data.encode import Names
+from arbora.data.pseudo_projective import PseudoProjective, Restorer
+from arbora.interfaces import Query, Roots, Trees
+from arbora.search.base import Parts, Search
+from arbora.search.request import Judge, Judgement, ParseRequest, Temperatures
+from arbora.settings import to_dict
+from arbora.storage.model_file import ModelFile
+from arbora.types import Ints, Longs
+
+LIFTS = "lifts"
+"""The entry of model files that says how labels mark lifted arcs."""
+
+
+class LiftedSearch(Search):
+    """A search whose trees are restored from the marks in their labels."""
+
+    def __init__(self, inner: Search, lifts: PseudoProjective, labels: tuple[str, ...]) -> None:
+        """`labels`: the names of all labels, marked ones included."""
+        self.inner, self.lifts, self.labels = inner, lifts, labels
+        self.restorer = Restorer(lifts, labels)
+        self.scorer: Any = inner.scorer
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.inner.name
+
+    def __getattr__(self, name: str) -> Any:
+        """Settings and pruner are those of the search within."""
+        if name == "inner":
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+    @property
+    def queries(self) -> frozenset[Query]:
+        return self.inner.queries
+
+    @property
+    def trees(self) -> Trees:
+        return self.inner.trees
+
+    @property
+    def roots(self) -> Roots:
+        return self.inner.roots
+
+    @property
+    def order(self) -> int:
+        return self.inner.order
+
+    @property
+    def label_count(self) -> int:
+        return self.inner.label_count
+
+    def plain_labels(self, labels: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(filter(self.lifts.is_free_of_marks, labels))
+
+    @property
+    def uncalibrated(self) -> Search:
+        return self.inner
+
+    def describe(self) -> str:
+        return f"pseudo-projective ({self.lifts.encoding}), {self.inner.describe()}"
+
+    def best(self, batch: Batch, request: ParseRequest) -> tuple[Ints, Ints]:
+        heads, labels = self.inner.best(batch, request)
+        return self.restorer.restore(
+            heads, labels, batch.lengths, batch.heads if request.keep_heads else None
+        )
+
+    def judging(self, batch: Batch, request: ParseRequest) -> Judge:
+        judge = self.inner.judging(batch, replace(request, label_table=True))
+
+        def restored(temperatures: Temperatures) -> Judgement:
+            found = self._restored(judge(temperatures), batch, request)
+            return found if request.label_table else replace(found, label_table=np.zeros(0))
+
+        return restored
+
+    def _restored(self, judged: Judgement, batch: Batch, request: ParseRequest) -> Judgement:
+        heads, labels = judged.heads, self.restorer.unmarked(judged.labels)
+        if request.k or request.decode != "given":
+            fixed = _repeated(batch.heads, batch.lengths, judged.counts) if request.keep_heads else None
+            lengths = np.repeat(batch.lengths, judged.counts)
+            heads, labels = self.restorer.restore(heads, judged.labels, lengths, fixed)
+        table = self.restorer.merged(judged.label_table.reshape(len(heads), -1))
+        shares = np.minimum(table[np.arange(len(labels)), labels], 1.0)
+        return replace(
+            judged,
+            heads=heads,
+            labels=labels,
+            label_probabilities=np.where(np.isnan(judged.label_probabilities), np.nan, shares),
+            label_table=table.reshape(-1),
+        )
+
+    def distribution(self, batch: Batch, temperatures: Temperatures) -> Any:
+        return self.inner.distribution(batch, temperatures)
+
+    def quantized(self) -> Self:
+        return type(self)(self.inner.quantized(), self.lifts, self.labels)
+
+    def to_parts(self, *, quantized: bool = False) -> Parts:
+        tensors, metadata = self.inner.to_parts(quantized=quantized)
+        return tensors, {**metadata, LIFTS: to_dict(self.lifts)}
+
+    @classmethod
+    def from_file(cls, file: ModelFile, names: Names) -> Self:
+        raise NotImplementedError("a model file names the search within; see arbora.parsing.model_file")
+
+
+def _repeated(per_word: Ints, lengths: Longs, counts: Longs) -> Ints:
+    """What is known of each word, once for each tree of its sentence."""
+    parts = np.split(per_word, np.cumsum(lengths)[:-1])
+    return np.concatenate([np.tile(part, count) for part, count in zip(parts, counts, strict=True)])

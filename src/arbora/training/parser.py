@@ -1,0 +1,253 @@
+"""Train a parser on checked treebanks, stage by stage.
+
+    guide    trees of another parser, where features look at one; see `arbora.training.stacking`
+    others   those of the parser's recipe, `tree` last; see `arbora.training.recipes`
+
+An interrupted training has a whole parser once the last stage has begun. Each stage keeps the weights of its
+best epoch on dev, or of the last epoch without a dev set. The same seed gives the same model, byte for byte,
+for any number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arbora.data.columns import Columns
+from arbora.data.encode import Names
+from arbora.errors import InputError, ModelError
+from arbora.formatting import show_scores
+from arbora.interfaces import Problem, Progress, Query
+from arbora.learners._online import require_answers
+from arbora.learners.stage import Best
+from arbora.parsing.calibration import fit_temperatures
+from arbora.parsing.guide import GuidedNames
+from arbora.parsing.parser import Parser
+from arbora.progress import Observer, Scores
+from arbora.search.graph import GraphSearch
+from arbora.search.lifted import LiftedSearch
+from arbora.search.pruner import require_rule
+from arbora.training.annotation import check_dev, check_treebank, filled_heads, lift, training_heads
+from arbora.training.checkpoint import Checkpoint, Saved
+from arbora.training.config import (
+    TrainConfig,
+    TreebankShape,
+    chosen_learner,
+    learns_from_parts,
+    make_learner,
+    resolve,
+    storable,
+)
+from arbora.training.dev import Dev
+from arbora.training.recipes import RECIPES, Material, ScorerRecipe
+from arbora.training.stacking import Guide, GuideTrees
+from arbora.types import Floats
+
+
+@dataclass(frozen=True)
+class TrainedParser:
+    """A parser, and how its training went."""
+
+    parser: Parser
+    reports: list[dict[str, Any]]
+    scores: Scores
+    interrupted: bool
+
+
+class ParserTraining:
+    """One training, from checked treebanks to a parser."""
+
+    def __init__(
+        self, train: Columns, dev: Columns | None, config: TrainConfig, threads: int, observer: Observer
+    ) -> None:
+        labelled = config.labels != "none"
+        check_treebank(train, labelled=labelled, partial=learns_from_parts(config))
+        if dev is not None:
+            check_dev(dev, train, observer, labelled=labelled)
+        self.config = resolve(config, train)
+        self.columns, self.threads, self.observer = train, threads, observer
+        self.guide = None if config.stack is None else Guide.load(config.stack)
+        self.guide_scores: dict[str, Scores] = {}
+        if self.guide is not None:
+            self.guide.check_treebank(train)
+        for decision in TreebankShape.of(train).decisions(config, self.config):
+            observer.note(decision)
+        if self.config.pruner:
+            require_rule(self.config.pruner_settings, self._trees)
+        self._check_sums()
+        self.material = self._material(dev)
+        self.dev = self.material.dev
+        self.recipe = RECIPES.get(self.config.parser, ScorerRecipe)(self.material)
+        self.recipe.parser = self._parser
+        # Now, not after the stages before it.
+        self._require_answers(self.recipe.problem({}))
+        self.fingerprint = zlib.crc32(train.to_bytes(), 0 if dev is None else zlib.crc32(dev.to_bytes()))
+
+    @property
+    def _trees(self) -> Any:
+        return self.config.trees
+
+    def _material(self, dev: Columns | None) -> Material:
+        c, train, roots = self.config, self.columns, self.config.roots
+        assert roots != "auto"
+        heads = training_heads(train, self._trees, roots, c.projectivize)
+        marked, names, self.lifts = train, Names.of(train), None
+        if c.projectivize == "pseudo-projective":
+            heads, marked, names, self.lifts = lift(train, heads, c.encoding)
+        whole = filled_heads(train, heads, self._trees, roots)
+        encoded, filled = names.encode(marked), names.encode(marked)
+        encoded.set_heads(np.where(heads < 0, heads, whole))
+        filled.set_heads(whole)
+        return Material(
+            config=c,
+            names=names,
+            columns=marked,
+            train=encoded,
+            filled=filled,
+            learner=make_learner(c, c.parameters),
+            dev=None if dev is None else Dev(names.batch(dev)),
+            threads=self.threads,
+            observer=self.observer,
+        )
+
+    def _check_sums(self) -> None:
+        if (
+            Query.MARGINALS in chosen_learner(self.config).needs
+            and self.config.order == 2
+            and self._trees == "nonprojective"
+        ):
+            raise InputError(
+                f"the learner {self.config.learner} needs sums over trees, and second-order non-projective "
+                'trees have no exact ones; choose order = 1, or trees = "projective"'
+            )
+
+    def _require_answers(self, problem: Problem) -> None:
+        """InputError where these trees do not answer what the learner asks, in words of the settings."""
+        c, learner = self.config, self.material.learner
+        missing = [query.value for query in Query if query in learner.needs - problem.queries]
+        if missing:
+            changes = ["order 1 (--order 1)"] if c.order != 1 else []
+            if c.parser != "graph":
+                changes.append("exact search (--parser graph)")
+            if Query.ARC_MARGINALS.value in missing and c.labels == "joint":  # which only heads have
+                changes.append("staged labels (--labels staged)")
+            choices = [" with ".join(changes)] if changes else []
+            choices.append("another learner (`arbora list learners` says what each needs)")
+            raise InputError(
+                f"the learner {learner.name} needs {', '.join(missing)}, which {c.parser} parsers over "
+                f"{c.trees} trees of order {c.order} with labels {c.labels} do not answer; choose "
+                f"{' or '.join(choices)}"
+            )
+        require_answers(learner, problem)
+
+    def run(
+        self, path: str | os.PathLike[str] | None = None, *, resume: bool = False, calibrate: bool = True
+    ) -> TrainedParser:
+        """All stages; see `train`. `calibrate`: fit temperatures on dev, to make probabilities of scores."""
+        same = {"config": storable(self.config), "data": self.fingerprint}
+        checkpoint = Checkpoint(path, same if self.guide is None else {**same, "guide": self.guide.checksum})
+        saved = checkpoint.load() if resume and path is not None and Path(path).exists() else None
+        if self.guide is not None:
+            self._put_guide(self.guide, checkpoint, saved)
+        reports: list[dict[str, Any]] = []
+        done: dict[str, Floats] = {}
+        interrupted = False
+        for name in self.recipe.stages:
+            best, interrupted = self._stage(name, done, checkpoint, saved)
+            reports += best.reports
+            if best.weights is None:
+                raise KeyboardInterrupt
+            done[name] = best.weights
+            if interrupted and name != "tree":
+                raise KeyboardInterrupt
+        parser = self._decide_trees(self._parser(done, reports))
+        if calibrate and self.dev is not None:
+            try:
+                fitted = fit_temperatures(parser, self.dev.columns, threads=self.threads)
+                parser = replace(parser, calibration=fitted, is_calibrated=True)
+            except KeyboardInterrupt:  # all is learned, but probabilities are not calibrated
+                interrupted = True
+        return TrainedParser(parser, reports, parser.about["dev"], interrupted)
+
+    def _put_guide(self, guide: Guide, checkpoint: Checkpoint, saved: Saved | None) -> None:
+        """The guide's trees beside the sentences: its own for dev, those of others like it for training."""
+        names = guide.names(self.columns)
+        if saved is not None and "guide" in saved.finished:
+            found = GuideTrees.from_array(saved.finished["guide"][0], names)
+        else:
+            found = guide.jackknifed(
+                self.columns,
+                names,
+                self._like_guide,
+                folds=self.config.folds,
+                threads=self.threads,
+                observer=self.observer,
+            )
+        checkpoint.finish("guide", found.to_array(), [])
+        found.put_into(self.material.train)
+        self.guide_scores["train"] = found.scores(self.columns)
+        if self.dev is not None:
+            own = GuideTrees.of(guide.parser, self.dev.columns, names, self.threads)
+            own.put_into(self.dev.batch.encoded)
+            self.guide_scores["dev"] = own.scores(self.dev.columns)
+        shown = (f"{show_scores(scores)} on {part}" for part, scores in self.guide_scores.items())
+        self.observer.note(f"guide: {'; '.join(shown)}")
+
+    def _like_guide(self, columns: Columns, config: TrainConfig, observer: Observer) -> Parser:
+        """A parser with the guide's configuration, of a part of the treebank."""
+        trained = ParserTraining(columns, None, config, self.threads, observer).run(calibrate=False)
+        if trained.interrupted:
+            raise KeyboardInterrupt
+        return trained.parser
+
+    def _stage(
+        self, name: str, done: dict[str, Floats], checkpoint: Checkpoint, saved: Saved | None
+    ) -> tuple[Best, bool]:
+        if saved is not None and name in saved.finished:
+            weights, reports = saved.finished[name]
+            return Best(weights, reports=reports), False
+        stage = self.recipe.stage(name, done)
+        going_on = (saved.state, saved.best) if saved is not None and saved.stage == name else None
+
+        def keep(progress: Progress, best: Best) -> None:
+            try:
+                checkpoint.save(name, progress, best)
+            except ModelError as error:  # a full disk is no reason to lose what was learned
+                self.observer.note(f"no checkpoint after epoch {progress.epoch.number}: {error}")
+
+        best, interrupted = stage.run(self.observer, keep, going_on)
+        if best.weights is not None:
+            checkpoint.finish(name, best.weights, best.reports)
+        return best, interrupted
+
+    def _parser(self, done: dict[str, Floats], reports: list[dict[str, Any]] | None = None) -> Parser:
+        names, search = self.material.names, self.recipe.search(done)
+        if self.lifts is not None:
+            search = LiftedSearch(search, self.lifts, names.labels)
+        about: dict[str, Any] = {"config": storable(self.config), "epochs": reports or []}
+        if self.guide is not None:
+            names = GuidedNames.over(names, self.guide.parser)
+            about["guide"] = self.guide_scores
+        return Parser(names=names, search=search, about=about)
+
+    def _decide_trees(self, parser: Parser) -> Parser:
+        """The parser with its scores on dev, over projective trees where these are asked for or better."""
+        same = replace(parser, about={**parser.about, "dev": self._dev_scores(parser)})
+        if self.config.decode == "same" or self._trees == "projective":
+            return same
+        assert isinstance(parser.search, GraphSearch)  # the only search that is trained with another `decode`
+        other = replace(parser, search=parser.search.with_trees("projective"))
+        other = replace(other, about={**parser.about, "dev": self._dev_scores(other)})
+        if self.config.decode == "projective":
+            return other
+        before, after = (next(iter(each.about["dev"].values()), 0.0) for each in (same, other))
+        self.observer.note(f"dev: {before:.2f} over non-projective trees, {after:.2f} over projective ones")
+        return other if after > before else same
+
+    def _dev_scores(self, parser: Parser) -> Scores:
+        return {} if self.dev is None else self.dev.scores(parser, self.threads)

@@ -1,0 +1,325 @@
+"""How each kind of parser is trained: its stages, the problem of each, and the search made from the weights.
+
+    graph        labels on gold trees, a pruner, then trees, or trees and labels together
+    cube         a filter of labels, a pruner, then labelled trees of higher order
+    transition   moves and labels
+    any other    a scorer and a search of part scores, by a loss
+
+A search of another package needs no recipe of its own: the last one serves it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from arbora._core import Encoded, KeptArcs
+from arbora.data.batch import Batch
+from arbora.data.columns import Columns
+from arbora.data.encode import Names
+from arbora.interfaces import Learner, Problem, Query, Scorer
+from arbora.learners import Adagrad, PassiveAggressive, Perceptron
+from arbora.learners.stage import Stage
+from arbora.problems import CubeProblem, FilterProblem, GraphProblem, ScorerProblem, TransitionProblem
+from arbora.progress import Observer
+from arbora.registry import features, losses, scorers, searches, transition_features
+from arbora.scorers import CubeScorer, GraphSettings, LinearScorer, TransitionScorer
+from arbora.scorers.linear import Task
+from arbora.search.base import Search
+from arbora.search.cube import CubeSearch
+from arbora.search.graph import GraphSearch
+from arbora.search.pruner import Pruner, pruner_scorer, require_rule
+from arbora.search.transition import TransitionSearch
+from arbora.training.config import TrainConfig
+from arbora.training.dev import Dev
+from arbora.types import Floats
+
+LABEL_LEARNER = PassiveAggressive(C=0.01, epochs=5)
+PRUNER_LEARNER = PassiveAggressive(C=0.01, epochs=3)
+FILTER_LEARNER = Perceptron(epochs=4)
+# For learners of probabilities, and for partial trees.
+LABEL_PROBABILITIES = Adagrad(C=3.0, rate=1.0, floor=3.0, epochs=4)
+PRUNER_PROBABILITIES = Adagrad(C=0.1, rate=1.0, floor=30.0, epochs=3)
+PRUNER_SCALE = 0.25
+"""Factor of the scores of a pruner of probabilities, which differ more than margins of 1; rule margin."""
+
+Done = dict[str, Floats]
+"""The weights of finished stages by name."""
+
+
+@dataclass
+class Material:
+    """What a recipe trains on."""
+
+    config: TrainConfig
+    """Resolved: nothing is `auto`."""
+    names: Names
+    columns: Columns
+    """With marked labels where trees are pseudo-projective."""
+    train: Encoded
+    filled: Encoded
+    """As `train`, with whole trees for partial ones: arcs that a pruner must keep."""
+    learner: Learner
+    dev: Dev | None
+    threads: int
+    observer: Observer
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every word has a head."""
+        return self.train.is_annotated("tree")
+
+    @cached_property
+    def seen(self) -> Any:
+        """The labels that each pair of tags had."""
+        return np.asarray(self.train.seen_labels(len(self.names.labels)))
+
+    @property
+    def settings(self) -> GraphSettings:
+        """Which trees, of which order, and the size of the tables."""
+        c = self.config
+        chosen: dict[str, Any] = {name: getattr(c, name) for name in ("trees", "roots", "order", "labels")}
+        sizes: dict[str, Any] = {"tree_bits": c.tree_bits, "label_bits": c.label_bits}
+        grandparents = c.grandparents and c.order != 1
+        return GraphSettings(**chosen, **sizes, grandparents=grandparents, features=c.features)
+
+
+class Recipe(ABC):
+    """The stages of a training; the last is always `tree`."""
+
+    def __init__(self, material: Material) -> None:
+        self.material = material
+
+    @property
+    def stages(self) -> list[str]:
+        """Names of the stages, in order."""
+        return ["tree"]
+
+    def stage(self, name: str, done: Done) -> Stage:
+        """One stage, with the weights of those before it."""
+        return self.tree_stage(done)
+
+    @abstractmethod
+    def problem(self, done: Done) -> Problem:
+        """The problem of the tree stage."""
+
+    @abstractmethod
+    def search(self, done: Done) -> Search:
+        """The search with the weights of all stages."""
+
+    def tree_stage(self, done: Done) -> Stage:
+        """The stage of the chosen learner; dev evaluates the whole parser."""
+        m = self.material
+        dev = m.dev
+        judge = None
+        if dev is not None:
+            judge = lambda w: dev.scores(self.parser({**done, "tree": w}), m.threads)  # noqa: E731
+        return Stage(
+            name="tree",
+            learner=m.learner,
+            problem=self.problem(done),
+            judge=judge,
+            patience=m.config.patience,
+            which=m.config.weights,
+        )
+
+    parser: Any
+    """Makes a parser of the weights of all stages; set by the training."""
+
+
+class GraphRecipe(Recipe):
+    """Labels on gold trees, a pruner, then trees."""
+
+    @cached_property
+    def scorer(self) -> LinearScorer:
+        """Without weights."""
+        m = self.material
+        return LinearScorer(
+            m.settings, features.create(m.settings.features), labels=len(m.names.labels), seen=m.seen
+        )
+
+    @property
+    def stages(self) -> list[str]:
+        wanted = {"labels": self.has_label_stage, "pruner": bool(self.material.config.pruner), "tree": True}
+        return [name for name, is_wanted in wanted.items() if is_wanted]
+
+    @property
+    def has_label_stage(self) -> bool:
+        """Whether labels are learned on gold trees."""
+        return self.material.config.labels == "staged"
+
+    def stage(self, name: str, done: Done) -> Stage:
+        if name == "labels":
+            return self._labels_stage()
+        return self._pruner_stage() if name == "pruner" else self.tree_stage(done)
+
+    def _labels_stage(self) -> Stage:
+        m = self.material
+        problem = GraphProblem(self.scorer, m.train, "labels", cost=m.config.cost, threads=m.threads)
+        probabilities = Query.MARGINALS in m.learner.needs
+        learner = replace(LABEL_PROBABILITIES if probabilities else LABEL_LEARNER, seed=m.config.seed)
+        return Stage(name="labels", learner=learner, problem=problem, judge=None, patience=0)
+
+    def _pruner_stage(self) -> Stage:
+        m = self.material
+        settings = m.config.pruner_settings
+        require_rule(settings, m.settings.trees)
+        scorer = pruner_scorer(settings, m.settings.roots)
+        learner: Adagrad | PassiveAggressive | Perceptron = PRUNER_LEARNER
+        problem: Problem = GraphProblem(scorer, m.train, threads=m.threads)
+        if settings.rule in ("tree-odds", "arc-odds") or not m.is_complete:
+            learner = PRUNER_PROBABILITIES
+        elif settings.rule == "max-marginal":
+            learner = FILTER_LEARNER
+            problem = FilterProblem(
+                scorer, m.train, alpha=settings.alpha, among=settings.among, threads=m.threads
+            )
+        learner = replace(learner, seed=m.config.seed)
+        return Stage(name="pruner", learner=learner, problem=problem, judge=None, patience=0)
+
+    def pruner(self, done: Done) -> Pruner | None:
+        """The trained pruner; None where there is none."""
+        if "pruner" not in done:
+            return None
+        m = self.material
+        settings = m.config.pruner_settings
+        scale = np.float32(PRUNER_SCALE if settings.rule == "margin" and not m.is_complete else 1.0)
+        return Pruner(settings, done["pruner"] * scale, m.settings.roots)
+
+    def kept_arcs(self, done: Done) -> KeptArcs | None:
+        """The arcs that the pruner leaves, gold arcs put back; a note says what it loses on dev."""
+        m, pruner = self.material, self.pruner(done)
+        if pruner is None:
+            return None
+        if m.dev is not None:
+            sentences = m.dev.batch.encoded
+            kept = pruner.prune(sentences, m.threads)
+            share = kept.arcs / max(1, m.dev.arcs)
+            lost = kept.restore_gold(sentences)
+            m.observer.note(
+                f"pruner: keeps {100 * share:.1f}% of arcs on dev, {kept.arcs / m.dev.words:.1f} heads "
+                f"per word; best UAS left {100 * (1 - lost / m.dev.words):.2f}"
+            )
+        arcs = pruner.prune(m.train, m.threads)
+        arcs.restore_gold(m.filled)
+        return arcs
+
+    def problem(self, done: Done) -> Problem:
+        m = self.material
+        task: Task = "joint" if m.config.labels == "joint" else "tree"
+        arcs = self.kept_arcs(done)
+        return GraphProblem(self.scorer, m.train, task, arcs=arcs, cost=m.config.cost, threads=m.threads)
+
+    def split(self, weights: Floats, labels: Floats | None) -> dict[str, Any]:
+        """Weights of trees and labels, which are one vector where they are learned together."""
+        if self.material.config.labels != "joint":
+            return {"tree": np.ascontiguousarray(weights), "label_weights": labels}
+        at = self.scorer.weight_count("tree")
+        return {
+            "tree": np.ascontiguousarray(weights[:at]),
+            "label_weights": np.ascontiguousarray(weights[at:]),
+        }
+
+    def search(self, done: Done) -> Search:
+        weights = self.split(done["tree"], done.get("labels"))
+        return GraphSearch(self.scorer.replaced(**weights), self.pruner(done))
+
+
+class CubeRecipe(GraphRecipe):
+    """A filter of labels, a pruner, then labelled trees of higher order."""
+
+    @cached_property
+    def scorer(self) -> CubeScorer:
+        m = self.material
+        templates, labels = features.create(m.settings.features), len(m.names.labels)
+        return CubeScorer(m.settings, m.config.cube, templates, labels=labels, seen=m.seen)
+
+    @property
+    def has_label_stage(self) -> bool:
+        """Labels on gold trees tell which few of an arc are worth a search."""
+        return self.material.config.labels == "joint"
+
+    def problem(self, done: Done) -> Problem:
+        m = self.material
+        update, arcs = m.config.update, self.kept_arcs(done)
+        assert update != "auto"
+        return CubeProblem(
+            self.scorer,
+            m.train,
+            update,
+            arcs=arcs,
+            label_filter=done.get("labels"),
+            cost=m.config.cost,
+            threads=m.threads,
+        )
+
+    def search(self, done: Done) -> Search:
+        weights = self.split(done["tree"], None)
+        scorer = self.scorer.replaced(**weights, label_filter=done.get("labels"))
+        return CubeSearch(scorer, self.pruner(done))
+
+
+class TransitionRecipe(Recipe):
+    """Moves and labels, by one learner."""
+
+    @cached_property
+    def scorer(self) -> TransitionScorer:
+        """Without weights."""
+        m = self.material
+        templates, labels = transition_features.create(m.settings.features), len(m.names.labels)
+        return TransitionScorer(m.settings, m.config.transition, templates, labels=labels, seen=m.seen)
+
+    def problem(self, done: Done) -> Problem:
+        m = self.material
+        scorer = self.scorer.replaced(search=m.config.transition.in_training)
+        return TransitionProblem(scorer, m.train, cost=m.config.cost, threads=m.threads)
+
+    def search(self, done: Done) -> Search:
+        weights, at = done["tree"], self.scorer.weight_count("tree")
+        labels = None if self.material.config.labels == "none" else np.ascontiguousarray(weights[at:])
+        return TransitionSearch(
+            self.scorer.replaced(tree=np.ascontiguousarray(weights[:at]), label_weights=labels)
+        )
+
+
+class ScorerRecipe(Recipe):
+    """Any scorer with any search of part scores, by a loss."""
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """With its initial parameters."""
+        m = self.material
+        factory: Any = scorers.factory(m.config.scorer)
+        made: Scorer = factory.build(m.columns, m.names, seed=m.config.seed, **m.config.scorer_settings)
+        return made
+
+    @cached_property
+    def batch(self) -> Batch:
+        """The treebank as the scorer sees it, with the heads to train on."""
+        m = self.material
+        batch = m.names.batch(m.columns, threads=m.threads)
+        batch.set_heads(np.asarray(m.train.heads))
+        return batch
+
+    def _search(self, scorer: Scorer) -> Any:
+        m = self.material
+        factory: Any = searches.factory(m.config.parser)
+        labels = len(m.names.labels)
+        return factory(scorer, trees=m.config.trees, roots=m.config.roots, label_count=labels)
+
+    def problem(self, done: Done) -> Problem:
+        m = self.material
+        return ScorerProblem(
+            self._search(self.scorer), self.batch, losses.create(m.config.loss), m.config.cost
+        )
+
+    def search(self, done: Done) -> Search:
+        found: Search = self._search(self.scorer.with_parameters(done["tree"]))
+        return found
+
+
+RECIPES: dict[str, type[Recipe]] = {"graph": GraphRecipe, "cube": CubeRecipe, "transition": TransitionRecipe}
