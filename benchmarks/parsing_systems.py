@@ -82,13 +82,18 @@ class Clock:
         self.epochs: list[dict[str, Any]] = []
         self.notes: list[str] = []
 
-    def stage_begins(self, stage: str, examples: int, epochs: int, done: int) -> None:
-        print(f"{stage}: {examples} sentences, at most {epochs} epochs", flush=True)
+    def begin(
+        self,
+        task: str,
+        total: int | None = None,
+        *,
+        epochs: int | None = None,
+        done: int = 0,
+        unit: str = "sentence",
+    ) -> None:
+        print(f"{task}: {total} {unit}s, at most {epochs} epochs", flush=True)
 
-    def asked(self, examples: int) -> None:
-        pass
-
-    def epoch_ends(self, report: Any) -> None:
+    def report(self, report: Any) -> None:
         seconds = time.process_time() - self.start
         best = {"stage": report.stage, "epoch": report.epoch.number, "best": report.best}
         self.epochs.append({**best, "cpu": seconds, "dev": dict(report.scores)})
@@ -97,6 +102,15 @@ class Clock:
     def note(self, text: str) -> None:
         self.notes.append(text)
         print(text, flush=True)
+
+    def advance(self, steps: int = 1) -> None:
+        pass
+
+    def end(self, result: str = "") -> None:
+        pass
+
+    def child(self, name: str) -> Clock:
+        return self
 
 
 @dataclass(frozen=True)

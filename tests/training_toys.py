@@ -10,16 +10,16 @@ class Recorder(Silent):
         self.stages, self.reports, self.notes, self.examples = [], [], [], 0
         self.interrupt_after = interrupt_after
 
-    def stage_begins(self, stage, examples, epochs, done):
-        self.stages.append((stage, examples, epochs, done))
+    def begin(self, task, total=None, *, epochs=None, done=0, unit="sentence"):
+        self.stages.append((task, total, epochs, done))
 
-    def asked(self, examples):
-        self.examples += examples
+    def advance(self, steps=1):
+        self.examples += steps
         last = (self.reports[-1].stage, self.reports[-1].epoch.number) if self.reports else None
         if last is not None and last == self.interrupt_after and self.examples > 10:
             raise KeyboardInterrupt
 
-    def epoch_ends(self, report):
+    def report(self, report):
         self.reports.append(report)
         self.examples = 0
 

@@ -1,29 +1,33 @@
-"""Progress of long work: one protocol for training, tuning, induction and studies."""
+"""Progress of long work: one protocol for training, tuning, induction, parsing, downloads and studies.
+
+A piece of work begins a task, advances it, reports its epochs and ends it. Work inside other work, such as
+the trainings of a search or the folds of jackknifing, goes to a `child`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from arbora.interfaces import Epoch
 
 Scores: TypeAlias = dict[str, float]
-"""Scores on dev by name, in percent; the first one decides."""
+"""Scores on dev by name, in percent. Models are compared by the first one."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpochReport:
-    """What there is to say about one epoch of a stage."""
+    """The result of one epoch of a stage of training."""
 
     stage: str
     epoch: Epoch
     scores: Scores
-    """On dev; empty where there is none."""
+    """On dev; empty without dev."""
     best: bool
-    """Whether it is the best so far."""
+    """Whether this is the best epoch so far."""
 
     def to_json(self) -> dict[str, Any]:
-        """Without the time that it took, so that equal trainings have equal records."""
+        """All but the time it took, so that equal trainings have equal records."""
         e = self.epoch
         about = {
             "stage": self.stage,
@@ -36,32 +40,91 @@ class EpochReport:
 
 
 class Observer(Protocol):
-    """Is told how training goes: for progress bars, logs and plots."""
+    """Follows long work: for progress bars, logs and plots. Subclass `Silent` to implement some methods."""
 
-    def stage_begins(self, stage: str, examples: int, epochs: int, done: int) -> None:
-        """A stage of so many examples and epochs, of which `done` were finished before."""
+    def begin(
+        self,
+        task: str,
+        total: int | None = None,
+        *,
+        epochs: int | None = None,
+        done: int = 0,
+        unit: str = "sentence",
+    ) -> None:
+        """Begin a task of `total` steps, or of `epochs` passes over `total` steps.
 
-    def asked(self, examples: int) -> None:
-        """So many more examples were worked on."""
+        `total` is None where it is unknown. `done` epochs (or steps, without `epochs`) were finished before.
+        `unit` names one step: "sentence", "round", "byte".
+        """
 
-    def epoch_ends(self, report: EpochReport) -> None:
-        """An epoch was finished and judged."""
+    def advance(self, steps: int = 1) -> None:
+        """Count more steps of the task. Called for every sentence, so it must be fast."""
+
+    def report(self, report: EpochReport) -> None:
+        """Take the result of an epoch or a round."""
+
+    def end(self, result: str = "") -> None:
+        """End the task; `result` is a short text to show, if any."""
 
     def note(self, text: str) -> None:
-        """Something that the user should know."""
+        """Show a message to the user."""
+
+    def child(self, name: str) -> Observer:
+        """Return an observer of work inside this work."""
 
 
 class Silent:
-    """An observer that keeps quiet."""
+    """An observer that does nothing, and the base class of those that do something."""
 
-    def stage_begins(self, stage: str, examples: int, epochs: int, done: int) -> None:
-        """Nothing."""
+    def begin(
+        self,
+        task: str,
+        total: int | None = None,
+        *,
+        epochs: int | None = None,
+        done: int = 0,
+        unit: str = "sentence",
+    ) -> None:
+        """Do nothing."""
 
-    def asked(self, examples: int) -> None:
-        """Nothing."""
+    def advance(self, steps: int = 1) -> None:
+        """Do nothing."""
 
-    def epoch_ends(self, report: EpochReport) -> None:
-        """Nothing."""
+    def report(self, report: EpochReport) -> None:
+        """Do nothing."""
+
+    def end(self, result: str = "") -> None:
+        """Do nothing."""
 
     def note(self, text: str) -> None:
-        """Nothing."""
+        """Do nothing."""
+
+    def child(self, name: str) -> Observer:
+        """Pass everything on to this observer, with `name` before the names of tasks."""
+        return Prefixed(self, name)
+
+
+class Prefixed(Silent):
+    """Passes everything on to another observer, with a prefix before the names of tasks."""
+
+    def __init__(self, observer: Observer, prefix: str) -> None:
+        self._observer, self._prefix = observer, prefix
+        self.advance = observer.advance  # type: ignore[method-assign]  # saves a call per sentence
+        self.end = observer.end  # type: ignore[method-assign]
+
+    def begin(
+        self,
+        task: str,
+        total: int | None = None,
+        *,
+        epochs: int | None = None,
+        done: int = 0,
+        unit: str = "sentence",
+    ) -> None:
+        self._observer.begin(f"{self._prefix}: {task}", total, epochs=epochs, done=done, unit=unit)
+
+    def report(self, report: EpochReport) -> None:
+        self._observer.report(replace(report, stage=f"{self._prefix}: {report.stage}"))
+
+    def note(self, text: str) -> None:
+        self._observer.note(f"{self._prefix}: {text}")

@@ -13,7 +13,7 @@ import pipeline_toys
 import pytest
 
 import arbora as package
-from arbora.cli.progress import TrainingProgress
+from arbora.cli.progress import TerminalProgress
 from arbora.data.treebank import read, write
 from arbora.registry import learners
 from arbora.storage.model_file import read_model, write_model
@@ -38,24 +38,24 @@ def train(arbora, invented, tmp_path, monkeypatch):
 
 def stop_at(monkeypatch, stage, epoch, *, within=False):
     """Ctrl-C when an epoch of a stage ends, or in the midst of it."""
-    ends, asked = TrainingProgress.epoch_ends, TrainingProgress.asked
+    report_epoch, advance = TerminalProgress.report, TerminalProgress.advance
     done = {"epoch": 0, "asked": 0}
 
     def stopping_end(self, report):
-        ends(self, report)
+        report_epoch(self, report)
         done["epoch"] = report.epoch.number if report.stage == stage else 0
         done["asked"] = 0
         if not within and done["epoch"] == epoch:
             raise KeyboardInterrupt
 
-    def stopping_asked(self, examples):
-        asked(self, examples)
-        done["asked"] += examples
+    def stopping_advance(self, steps=1):
+        advance(self, steps)
+        done["asked"] += steps
         if within and done["epoch"] == epoch - 1 and done["epoch"] and done["asked"] > 10:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(TrainingProgress, "epoch_ends", stopping_end)
-    monkeypatch.setattr(TrainingProgress, "asked", stopping_asked)
+    monkeypatch.setattr(TerminalProgress, "report", stopping_end)
+    monkeypatch.setattr(TerminalProgress, "advance", stopping_advance)
 
 
 def test_a_model_with_its_table_of_epochs(train, invented, tmp_path):

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from arbora.cli.progress import TrainingProgress
+from arbora.cli.progress import TerminalProgress
 from arbora.settings import load_config
 from arbora.training import TrainConfig
 
@@ -58,12 +58,12 @@ def test_folds_and_json(arbora, invented):
 def test_ctrl_c_keeps_what_is_complete(arbora, invented, monkeypatch):
     ended = []
 
-    def stop(self, line):
-        ended.append(line)
-        if len(ended) == 2:
+    def stop(self, result=""):
+        ended.extend([result] if result else [])
+        if result and len(ended) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(TrainingProgress, "trial_ends", stop)
+    monkeypatch.setattr(TerminalProgress, "end", stop)
     result = arbora("tune", invented[0], "--dev", invented[1], *SMALL, "--grid", "C=0.01,0.1,1")
     assert result.status == 130
     assert "stopped by Ctrl-C after 1 complete trial" in result.stderr

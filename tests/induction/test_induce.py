@@ -105,7 +105,7 @@ def test_ctrl_c_keeps_what_there_is(rounds):
     class Impatient(Silent):
         ended = 0
 
-        def epoch_ends(self, report):
+        def report(self, report):
             self.ended += 1
             if self.ended > rounds:
                 raise KeyboardInterrupt

@@ -8,10 +8,10 @@ from random import Random
 import numpy as np
 import pytest
 from graph_toys import BITS, config, treebank
+from training_toys import Recorder
 
 from arbora.data.columns import parse_text
 from arbora.data.tree import Tree
-from arbora.data.treebank import read_columns
 from arbora.errors import ArboraError, DataError, InputError, ModelError
 from arbora.parsing.parser import Parser
 from arbora.search.pruner import PrunerSettings
@@ -125,14 +125,12 @@ FORMS = {
 def test_every_other_byte_of_a_file_stays(kind, form, parsers, small_treebank, tmp_path):
     text = FORMS[form](small_treebank.read_text(encoding="utf-8"))
     (tmp_path / "in.conllu").write_bytes(text.encode())
-    told = []
-    parsers[kind].parse_file(
-        tmp_path / "in.conllu", tmp_path / "out.conllu", progress=lambda *done: told.append(done)
-    )
+    observer = Recorder()
+    parsers[kind].parse_file(tmp_path / "in.conllu", tmp_path / "out.conllu", observer=observer)
     found = (tmp_path / "out.conllu").read_bytes().decode()
     assert found == expected_output(text, parsers[kind])
     assert found != text
-    assert told[-1] == (12, read_columns(tmp_path / "in.conllu").words)
+    assert observer.examples == 12
 
 
 def test_sentences_are_written_as_files_are(parser, small_treebank):
@@ -144,11 +142,9 @@ def test_sentences_are_written_as_files_are(parser, small_treebank):
 def test_files_may_be_compressed_long_and_of_another_format(parser, tmp_path):
     text = DEV.to_bytes().decode() * 150  # more than one piece of reading
     (tmp_path / "in.conllu.gz").write_bytes(gzip.compress(text.encode()))
-    told = []
-    parser.parse_file(
-        tmp_path / "in.conllu.gz", tmp_path / "out.conllu.gz", threads=2, progress=lambda *x: told.append(x)
-    )
-    assert len(told) > 1
+    observer = Recorder()
+    parser.parse_file(tmp_path / "in.conllu.gz", tmp_path / "out.conllu.gz", threads=2, observer=observer)
+    assert observer.examples == 150 * len(DEV)
     found = gzip.decompress((tmp_path / "out.conllu.gz").read_bytes()).decode()
     assert found == expected_output(DEV.to_bytes().decode(), parser) * 150
     (tmp_path / "in.conll").write_text("1\tYes\tyes\tINTJ\tUH\ta|b\t0\troot\t_\t_\n\n")

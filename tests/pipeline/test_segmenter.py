@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from segmenter_toys import toy_columns, unspaced_columns
+from training_toys import Recorder
 
 from arbora.data.columns import Columns, parse_text
 from arbora.data.raw_text import raw_text, tokens_of
@@ -359,15 +360,15 @@ def test_settings_are_checked(wrong):
 
 
 def test_the_observer_hears_of_every_epoch():
-    heard = []
+    observer = Recorder()
     train_segmenter(
         toy_columns(0, 40),
         dev=toy_columns(1, 20),
         settings=SegmenterSettings(bits=12, epochs=3),
-        observer=lambda *told: heard.append(told),
+        observer=observer,
     )
-    assert [epoch for epoch, _, _ in heard] == [1, 2, 3]
-    assert set(heard[0][2]) == {"tokens", "words", "sentences"}
+    assert [report.epoch.number for report in observer.reports] == [1, 2, 3]
+    assert set(observer.reports[0].scores) == {"words", "sentences"}
 
 
 def official(gold: Columns, found: Columns):

@@ -30,10 +30,10 @@ class Listening(Silent):
     def note(self, text):
         self.notes.append(text)
 
-    def stage_begins(self, stage, examples, epochs, done):
-        self.stages.append(stage)
+    def begin(self, task, total=None, **options):
+        self.stages.append(task)
 
-    def epoch_ends(self, report):
+    def report(self, report):
         self.reports.append(report)
 
 
@@ -43,7 +43,7 @@ class StopAfter(Silent):
     def __init__(self, stage, epoch):
         self.at = stage, epoch
 
-    def epoch_ends(self, report):
+    def report(self, report):
         if (report.stage, report.epoch.number) == self.at:
             raise KeyboardInterrupt
 
@@ -64,17 +64,19 @@ def test_a_treebank_with_everything_teaches_everything():
     heard = Listening()
     found = train(columns(40), columns(20, 1), config=SMALL, observer=heard)
     assert found.pipeline.parts == ("segmenter", "tagger", "lemmatizer", "parser")
-    assert heard.stages == ["segmenter", "tags", "morphology", "lemmas", "labels", "pruner", "tree"]
-    assert [r["stage"] for r in found.reports] == [r.stage for r in heard.reports]
+    own = [stage for stage in heard.stages if not stage.startswith("fold ")]
+    assert own == ["segmenter", "tags", "morphology", "lemmas", "jackknifing", "labels", "pruner", "tree"]
+    assert [r["stage"] for r in found.reports] == [
+        r.stage for r in heard.reports if not r.stage.startswith("fold ")
+    ]
     wanted = {"words", "sentences", "upos", "morphology", "lemmas", "las", "uas"}
     assert found.pipeline.about["dev"].keys() == wanted
     assert found.scores.keys() == {"las", "uas"}
-    for stage in heard.stages:
+    for stage in set(own) - {"jackknifing"}:
         assert sum(r["best"] for r in found.reports if r["stage"] == stage) >= 1
     assert found.retagged
-    assert [note for note in heard.notes if "jackknifing" in note] == [
-        f"jackknifing: tags of part {i} of 2 by what the others teach" for i in (1, 2)
-    ]
+    assert len([note for note in heard.notes if "jackknifing" in note]) == 1
+    assert {"fold 1 of 2: tags", "fold 2 of 2: tags"} < set(heard.stages)
 
 
 @pytest.mark.parametrize(

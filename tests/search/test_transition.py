@@ -190,10 +190,10 @@ class Interrupter(Silent):
 
     epochs = 0
 
-    def epoch_ends(self, report):
+    def report(self, report):
         self.epochs += 1
 
-    def asked(self, examples):
+    def advance(self, steps=1):
         if self.epochs == 2:
             raise KeyboardInterrupt
 

@@ -17,7 +17,6 @@ from arbora.data.tree import Tree
 from arbora.errors import InputError, ModelError
 from arbora.parsing.parser import Parser
 from arbora.problems import GraphProblem
-from arbora.progress import Silent
 from arbora.registry import features, learners
 from arbora.scorers import CubeSettings, GraphSettings, LinearScorer, TransitionSettings
 from arbora.search.graph import GraphSearch
@@ -25,7 +24,7 @@ from arbora.storage.model_file import read_model, write_model
 from arbora.training import train
 from arbora.training.dev import Dev
 from arbora.training.jackknife import other_sentences, words_of
-from arbora.training.stacking import Guide, GuideTrees, Prefixed
+from arbora.training.stacking import Guide, GuideTrees
 
 TRAIN, DEV = treebank(60, seed=1, nonprojective=0.2), treebank(16, seed=2, nonprojective=0.2)
 GUIDE_PLAN = config(order=1, epochs=5, trees="nonprojective", patience=1)
@@ -521,16 +520,6 @@ def test_faults_of_the_command_line(guide, treebanks, tmp_path):
     assert same.exit_code == 2
     # Lines may break anywhere.
     assert "choose another name" in " ".join(same.stderr.replace("│", " ").split())
-
-
-def test_silence_is_kept():
-    """What stands in for an observer of its own must have all that one has."""
-    told = Prefixed(Silent(), "guide")
-    assert [name for name in dir(Silent) if not name.startswith("_")] == [
-        name
-        for name in dir(told)
-        if not name.startswith("_") and callable(getattr(told, name)) and name != "observer"
-    ]
 
 
 def test_trees_as_arrays():

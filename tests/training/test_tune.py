@@ -7,8 +7,9 @@ import pytest
 from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
 from arbora.errors import DataError, InputError
+from arbora.progress import Silent
 from arbora.training import TrainConfig
-from arbora.training.tune import SilentTuning, combinations, fold_pairs, tune
+from arbora.training.tune import combinations, fold_pairs, tune
 
 BASE = TrainConfig(order=1, tree_bits=12, label_bits=12, labels="none", parameters={"epochs": 2})
 
@@ -88,7 +89,7 @@ def test_a_learner_keeps_the_parameters_that_it_has(columns):
     assert [config.parameters for config in chosen] == [{"epochs": 1, "C": 0.5}, {"epochs": 1}]
     notes = []
 
-    class Noting(SilentTuning):
+    class Noting(Silent):
         def note(self, text):
             notes.append(text)
 

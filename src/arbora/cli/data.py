@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
 
-from arbora.cli.console import make_console
 from arbora.cli.files import complain, counted, say, session
-from arbora.cli.progress import Bars, Mode, choose_mode
+from arbora.cli.progress import Mode, TerminalProgress, choose_mode
 from arbora.cli.tables import Table, show
 from arbora.errors import DataError, DownloadError, InputError
 from arbora.storage.ud import folders
@@ -302,36 +293,24 @@ def check_treebanks(
             raise typer.Exit(1)
 
 
-class DownloadProgress(Bars):
-    """How a download goes, on stderr: a bar on a terminal, a line per file elsewhere."""
+class DownloadProgress(TerminalProgress):
+    """A bar for all files of a download, or a line per file."""
 
     def __init__(self, mode: Mode) -> None:
-        super().__init__(
-            mode,
-            make_console(stderr=True),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(compact=True),
-        )
-        self._task = self._bars.add_task("", total=None)
+        super().__init__(mode)
         self._sizes: dict[str, int] = {}
-        self._begun = time.monotonic()
 
     def begins(self, release: Release, files: Sequence[RemoteFile]) -> None:
-        """One bar for all files."""
-        total = sum(file.size for file in files)
-        self._begun = time.monotonic()
-        self._bars.update(self._task, total=total, description=f"{release.repository} {release.release}")
+        """Begin one task for all files."""
+        title, total = f"{release.repository} {release.release}", sum(file.size for file in files)
         if self.mode is Mode.LINES:
-            title = f"{release.repository} {release.release}"
             say(f"{title}: {counted(len(files), 'file')}, {_megabytes(total)} MB")
+        self.begin(title, total, unit="byte")
 
     def moved(self, file: RemoteFile, size: int) -> None:
-        """So much of a file is there."""
-        is_new = self._sizes.get(file.name) != size
+        """Count the bytes of a file that are there."""
+        before = self._sizes.get(file.name, 0)
         self._sizes[file.name] = size
-        self._bars.update(self._task, completed=sum(self._sizes.values()))
-        if self.mode is Mode.LINES and size == file.size and is_new:
-            say(f"{file.name}: {file.size:,} bytes, after {time.monotonic() - self._begun:.1f} s")
+        self.advance(size - before)
+        if size == file.size != before:
+            self.child(file.name).end(f"{file.size:,} bytes")

@@ -14,7 +14,7 @@ import typer
 
 from arbora.cli.files import ThreadsOption, complain, counted, not_an_input, session
 from arbora.cli.named import choose_treebanks, require_output
-from arbora.cli.progress import InductionProgress, choose_mode
+from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.settings import (
     AttributionOption,
     LenientOption,
@@ -157,7 +157,7 @@ def induce_files(
     with session(lenient=lenient):
         begun = time.monotonic()
         columns = _read(chosen.train, format, lenient=lenient)
-        progress = InductionProgress(choose_mode(quiet=quiet), config.model)
+        progress = TerminalProgress(choose_mode(quiet=quiet))
         try:
             with told_as_usage(), progress:
                 found = induce(columns, config=config, threads=threads, observer=progress)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated
 
 import typer
 
+from arbora.cli.console import draws_bars
 from arbora.cli.files import (
     ThreadsOption,
     existing_model,
@@ -19,7 +21,7 @@ from arbora.cli.inputs import InputFormat, TextReader, is_text, open_reader, tex
 from arbora.cli.outputs import OutputFormat, asked_for, chosen, draws, open_sink
 from arbora.cli.probabilities import DecodeChoice, Gains, Wanted, with_trees
 from arbora.cli.table_sink import table_sink
-from arbora.cli.tally import Tally, misfits, shown
+from arbora.cli.tally import Tally, misfits
 from arbora.data.treebank import ColumnReader
 from arbora.errors import NoTreeError
 from arbora.integrations.table import is_parquet
@@ -27,6 +29,7 @@ from arbora.parsing.ensemble import ensemble
 from arbora.parsing.parsed import MOST_TREES
 from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import load
+from arbora.progress import Observer, Silent
 from arbora.storage.bundled import DEFAULT
 
 
@@ -165,7 +168,8 @@ def parse_file(
             if is_table
             else open_sink(parser, form, output, reader, wanted)
         )
-        with sink as put, shown(quiet=quiet or draws(output)) as tell:
+        with sink as put, _bar(quiet=quiet or draws(output)) as observer:
+            observer.begin(reader.source)
             for read in reader:
                 columns = pipelines[0].prepare(read, retag=retag, threads=threads)
                 try:
@@ -177,7 +181,7 @@ def parse_file(
                     put(columns)
                     tally.skipped += len(read) - len(columns)
                 tally.count(columns)
-                tell(tally)
+                observer.advance(len(columns))
         say_skipped(reader.skipped + tally.skipped, reader.source)
         for model, each in zip(models or [DEFAULT], parsers, strict=True):
             for warning in misfits(each.names, tally, model):
@@ -234,3 +238,12 @@ def _refuse_what_does_nothing(
             raise typer.BadParameter(
                 f"{option} is about {what}, but {reader.source} is {found}; leave it out"
             )
+
+
+def _bar(*, quiet: bool) -> AbstractContextManager[Observer]:
+    """A count of sentences, where stderr is a terminal."""
+    if quiet or not draws_bars():
+        return nullcontext(Silent())
+    from arbora.cli.progress import Mode, TerminalProgress  # takes long to import
+
+    return TerminalProgress(Mode.BARS)

@@ -1,4 +1,4 @@
-"""How training goes, on stderr: bars on a terminal, a line per epoch elsewhere, nothing where asked for."""
+"""Progress on stderr: bars on a terminal, a line per epoch elsewhere, nothing with --quiet."""
 
 from __future__ import annotations
 
@@ -7,30 +7,21 @@ from enum import Enum, auto
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.filesize import decimal
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Column
 from rich.text import Text
 
 from arbora.cli.console import draws_bars, make_console
-from arbora.cli.files import say
 from arbora.cli.texts import show_loss, show_scores, show_seconds
-from arbora.progress import EpochReport
+from arbora.progress import EpochReport, Silent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 REFRESH_SECONDS = 0.1
 WIDE = 120
-"""Characters that bars with all scores fit into."""
+"""Width from which bars show all scores."""
 
 
 class Mode(Enum):
@@ -42,203 +33,208 @@ class Mode(Enum):
 
 
 def choose_mode(*, quiet: bool) -> Mode:
-    """Bars need a terminal that may be sent escape codes."""
+    """Bars need a terminal that accepts escape codes."""
     if quiet:
         return Mode.NOTHING
     return Mode.BARS if draws_bars() else Mode.LINES
 
 
-class SpeedColumn(ProgressColumn):
-    """Sentences per second."""
+class CountColumn(ProgressColumn):
+    """Steps done, of how many, and how many per second."""
 
     def render(self, task: Task) -> Text:
-        """The speed as it is now, or on the whole where the task is finished."""
+        show = decimal if task.fields["unit"] == "byte" else "{:,.0f}".format
+        total = "" if task.total is None else f"/{show(int(task.total))}"
         speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:,.0f}/s", style="progress.data.speed")
+        return Text(show(int(task.completed)) + total + ("" if speed is None else f" {show(int(speed))}/s"))
 
 
-class ScoresColumn(ProgressColumn):
-    """The text that gives way where a terminal is narrow."""
+class ResultColumn(ProgressColumn):
+    """The text at the end, which is cut on narrow terminals."""
 
     def __init__(self) -> None:
         super().__init__(Column(no_wrap=False, overflow="ellipsis"))
 
     def render(self, task: Task) -> Text:
-        """One line of it."""
-        return Text(task.fields["scores"], no_wrap=True, overflow="ellipsis")
+        return Text(task.fields["result"], no_wrap=True, overflow="ellipsis")
 
 
-class Bars:
-    """Bars on stderr while a block runs, where the mode says so; what they leave is gone with them."""
+class Screen:
+    """The part of the terminal that all observers of one command draw on."""
 
-    def __init__(self, mode: Mode, console: Console, *columns: ProgressColumn) -> None:
+    def __init__(self, mode: Mode) -> None:
         self.mode = mode
-        self._bars = Progress(
-            *columns,
-            console=console,
+        self.console: Console = make_console(stderr=True)
+        self.is_narrow = self.console.width < WIDE
+        self.noted: set[str] = set()
+        self.seconds: dict[tuple[str, int], float] = {}
+        self.bars = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=10 if self.is_narrow else 24),
+            CountColumn(),
+            TextColumn("ETA"),
+            TimeRemainingColumn(compact=True),
+            ResultColumn(),
+            console=self.console,
             transient=True,
             disable=mode is not Mode.BARS,
             refresh_per_second=4,
         )
 
+    def line(self, text: str) -> None:
+        """Print a line above the bars."""
+        if self.mode is not Mode.NOTHING:
+            self.console.print(text, markup=False, soft_wrap=True)
+
+
+class TerminalProgress(Silent):
+    """Shows all tasks of a command: how far they are, how long they will take, and the scores so far.
+
+    A task with epochs has two bars, one for the epoch and one for all. A child of a running task draws its
+    bars below that task's, and prints no lines of its own.
+    """
+
+    def __init__(self, mode: Mode, *, parent: TerminalProgress | None = None, name: str = "") -> None:
+        self._screen: Screen = parent._screen if parent is not None else Screen(mode)
+        self._name = name
+        self._is_inside: bool = parent is not None and (parent._task != "" or parent._is_inside)
+        self._bars: list[TaskID] = []
+        self._task: str = ""
+        self._best: str = ""
+        self._total: int | None = None
+        self._epochs: int | None = None
+        self._done = self._waiting = 0
+        self._unit = "sentence"
+        self._begun = self._shown = time.monotonic()
+
+    @property
+    def mode(self) -> Mode:
+        """How much is shown."""
+        return self._screen.mode
+
+    @property
+    def seconds(self) -> dict[tuple[str, int], float]:
+        """The seconds of each epoch, by stage and number."""
+        return self._screen.seconds
+
     def __enter__(self) -> Self:
-        self._bars.start()
+        self._screen.bars.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bars.stop()
+        self._screen.bars.stop()
 
-    def note(self, text: str) -> None:
-        """Something that the user should know: above the bars."""
-        if self.mode is not Mode.NOTHING:
-            self._bars.console.print(f"note: {text}", markup=False, soft_wrap=True)
+    def child(self, name: str) -> TerminalProgress:
+        if self._bars:
+            self._screen.bars.update(self._bars[-1], result=name)
+        return TerminalProgress(self._screen.mode, parent=self, name=self._full(name))
 
-
-class TrainingProgress(Bars):
-    """An observer of training that shows how far it is, how long it will take, and the scores so far.
-
-    Also keeps what reports leave out: the seconds of each epoch that was trained here.
-    """
-
-    def __init__(self, mode: Mode) -> None:
-        console = make_console(stderr=True)
-        self._is_narrow = console.width < WIDE
-        super().__init__(
-            mode,
-            console,
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=10 if self._is_narrow else 24),
-            MofNCompleteColumn(),
-            SpeedColumn(),
-            TextColumn("ETA"),
-            TimeRemainingColumn(compact=True),
-            ScoresColumn(),
-        )
-        self.seconds: dict[tuple[str, int], float] = {}
-        self._trials: TaskID | None = None
-        self._epoch: TaskID | None = None
-        self._all: TaskID | None = None
-        self._waiting = 0
-        self._shown = 0.0
-        self._epochs = 0
-        self._examples = 0
-        self._begun = 0.0
-        self._done = 0
-        self._best = ""
-
-    # Several trainings, one after the other
-
-    def trials(self, count: int) -> None:
-        """There will be so many trainings."""
-        self._trials = self._bars.add_task("trainings", total=count, scores="")
-
-    def trial_begins(self, what: str) -> None:
-        """The next training."""
-        if self._trials is not None:
-            self._bars.update(self._trials, scores=what)
-
-    def trial_ends(self, line: str) -> None:
-        """That training is done, with a line to say about it."""
-        if self._trials is not None:
-            self._bars.advance(self._trials)
-        if self.mode is not Mode.NOTHING:
-            self._bars.console.print(line, markup=False, soft_wrap=True)
-
-    # One training, as an observer
-
-    def stage_begins(self, stage: str, examples: int, epochs: int, done: int) -> None:
-        """New bars: one for the epoch, one for all."""
+    def begin(
+        self,
+        task: str,
+        total: int | None = None,
+        *,
+        epochs: int | None = None,
+        done: int = 0,
+        unit: str = "sentence",
+    ) -> None:
         self._hide()
-        self._examples, self._epochs, self._done = examples, epochs, done
+        self._task = task if self._is_inside else self._full(task)
+        self._total, self._epochs, self._done, self._unit = total, epochs, done, unit
         self._begun, self._best, self._waiting = time.monotonic(), "", 0
-        self._epoch = self._bars.add_task("", total=examples, scores="")
-        self._all = self._bars.add_task(
-            f"{stage:<6} all", total=examples * epochs, completed=examples * done, scores=""
-        )
-        self._begin_epoch(stage, done + 1)
+        if self._screen.mode is not Mode.BARS:
+            return
+        add = self._screen.bars.add_task
+        if epochs is None:
+            self._bars = [add(self._task, total=total, completed=done, unit=unit, result="")]
+            return
+        size = total or 0
+        whole = f"{self._task:<6} all"
+        self._bars = [
+            add("", total=size, unit=unit, result=""),
+            add(whole, total=size * epochs, completed=size * done, unit=unit, result=""),
+        ]
+        self._next_epoch(done + 1)
 
-    def asked(self, examples: int) -> None:
-        """Move the bars, a few times a second: this is called for every sentence."""
-        self._waiting += examples
+    def advance(self, steps: int = 1) -> None:
+        self._waiting += steps
         now = time.monotonic()
         if now - self._shown > REFRESH_SECONDS:
             self._flush(now)
 
-    def epoch_ends(self, report: EpochReport) -> None:
-        """Show the scores; begin the next epoch's bar."""
-        epoch = report.epoch
-        self.seconds[report.stage, epoch.number] = epoch.seconds
+    def report(self, report: EpochReport) -> None:
+        number = report.epoch.number
+        stage = report.stage if self._is_inside else self._full(report.stage)
+        self.seconds[stage, number] = report.epoch.seconds
         self._flush(time.monotonic())
-        scores = show_scores(report.scores)
-        if report.best and scores:
-            first = next(iter(report.scores.values()))
-            self._best = f"best {first:.2f}" if self._is_narrow else f"best: {scores} (epoch {epoch.number})"
-        if self._all is not None:
-            self._bars.update(self._all, completed=self._examples * epoch.number, scores=self._best)
-            self._begin_epoch(report.stage, epoch.number + 1, self._came_to(report))
-        if self.mode is Mode.LINES:
-            self._say_epoch(report, scores)
+        results = _results(report)
+        if report.best and report.scores:
+            score = next(iter(report.scores.values()))
+            shown = f"{show_scores(report.scores)} (epoch {number})"
+            self._best = f"best {score:.2f}" if self._screen.is_narrow else f"best: {shown}"
+        if self._bars:
+            self._screen.bars.update(self._bars[-1], result=self._best)
+            self._screen.bars.update(self._bars[0], result=self._last(report, results))
+            if self._epochs is not None:
+                self._screen.bars.update(self._bars[-1], completed=(self._total or 0) * number)
+                self._next_epoch(number + 1)
+        if self._screen.mode is Mode.LINES and not self._is_inside:
+            self._print_epoch(stage, report, results)
 
-    def _came_to(self, report: EpochReport) -> str:
-        """What an epoch came to, in few words; a narrow terminal gets the score that decides."""
-        if report.scores and self._is_narrow:
-            return f"last {next(iter(report.scores.values())):.2f}"
-        what = self.results(report)[-1]
-        return what if self._is_narrow else f"last: {what}"
+    def end(self, result: str = "") -> None:
+        if result:
+            took = f" ({show_seconds(time.monotonic() - self._begun)})"
+            self._screen.line(f"{self._task or self._name}: {result}{took}")
+        self._hide()
+        self._task = ""
 
-    def unit(self, stage: str) -> str:
-        """What the passes of a stage are called."""
-        return "epoch"
+    def note(self, text: str) -> None:
+        text = text if self._is_inside or not self._name else f"{self._name}: {text}"
+        if text not in self._screen.noted:  # many trainings have the same notes
+            self._screen.noted.add(text)
+            self._screen.line(f"note: {text}")
 
-    def results(self, report: EpochReport) -> list[str]:
-        """What there is to say of a pass on a line of its own."""
-        scores = show_scores(report.scores)
-        return [f"loss {show_loss(report.epoch.loss)}", *([scores] if scores else [])]
+    def _full(self, name: str) -> str:
+        return f"{self._name}: {name}" if self._name else name
 
-    def _begin_epoch(self, stage: str, number: int, before: str = "") -> None:
-        """The epoch's bar from its start, with what the epoch before came to."""
-        if self._epoch is not None and number <= self._epochs:
-            name = f"{stage:<6} {self.unit(stage)} {number}/{self._epochs}"
-            self._bars.reset(self._epoch, description=name, scores=before)
+    def _last(self, report: EpochReport, results: list[str]) -> str:
+        """The result of the last epoch, in few words; a narrow terminal shows the first score only."""
+        if not self._screen.is_narrow:
+            return f"last: {results[-1]}"
+        return f"last {next(iter(report.scores.values())):.2f}" if report.scores else results[-1]
+
+    def _next_epoch(self, number: int) -> None:
+        if self._epochs is not None and number <= self._epochs:
+            name = f"{self._task:<6} epoch {number}/{self._epochs}"
+            self._screen.bars.reset(self._bars[0], description=name)
 
     def _flush(self, now: float) -> None:
         self._shown = now
-        if self._waiting and self._epoch is not None and self._all is not None:
-            self._bars.advance(self._epoch, self._waiting)
-            self._bars.advance(self._all, self._waiting)
+        for bar in self._bars:
+            self._screen.bars.advance(bar, self._waiting)
         self._waiting = 0
 
     def _hide(self) -> None:
-        for task in (self._epoch, self._all):
-            if task is not None:
-                self._bars.remove_task(task)
-        self._epoch = self._all = None
+        for bar in self._bars:
+            self._screen.bars.remove_task(bar)
+        self._bars = []
 
-    def _say_epoch(self, report: EpochReport, scores: str) -> None:
-        number = report.epoch.number
-        spent = (time.monotonic() - self._begun) / (number - self._done)
-        parts = [*self.results(report), show_seconds(report.epoch.seconds)]
-        if number < self._epochs:
-            parts.append(f"at most {show_seconds(spent * (self._epochs - number))} left")
-        best = " *" if report.best and scores else ""
-        say(f"{report.stage} {self.unit(report.stage)} {number}/{self._epochs}: {', '.join(parts)}{best}")
+    def _print_epoch(self, stage: str, report: EpochReport, results: list[str]) -> None:
+        number, most = report.epoch.number, self._epochs or self._total or report.epoch.number
+        parts = [*results, show_seconds(report.epoch.seconds)]
+        if number < most:
+            each = (time.monotonic() - self._begun) / max(1, number - self._done)
+            parts.append(f"at most {show_seconds(each * (most - number))} left")
+        unit = "epoch" if self._epochs is not None else self._unit
+        best = " *" if report.best and report.scores else ""
+        self._screen.line(f"{stage} {unit} {number}/{most}: {', '.join(parts)}{best}")
 
 
-class InductionProgress(TrainingProgress):
-    """Likewise of learning without trees: a model has rounds, and an objective that rises."""
-
-    def __init__(self, mode: Mode, model: str) -> None:
-        """`model`: its name, which its stages begin with."""
-        super().__init__(mode)
-        self._model = model
-
-    def unit(self, stage: str) -> str:
-        """Rounds of the model; the tagger and others have epochs."""
-        return "round" if stage.startswith(f"{self._model}, ") else super().unit(stage)
-
-    def results(self, report: EpochReport) -> list[str]:
-        """The objective, which is nobody's loss."""
-        objective = report.scores.get("objective")
-        return super().results(report) if objective is None else [f"objective {objective:.4f}"]
+def _results(report: EpochReport) -> list[str]:
+    """The loss and the scores of an epoch; a model learned without trees has an objective instead."""
+    if "objective" in report.scores:
+        return [f"objective {report.scores['objective']:.4f}"]
+    scores = show_scores(report.scores)
+    return [f"loss {show_loss(report.epoch.loss)}", *([scores] if scores else [])]

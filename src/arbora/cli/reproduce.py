@@ -2,60 +2,33 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from arbora.cli.console import make_console
 from arbora.cli.files import session
+from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.tables import Table, show
 from arbora.errors import InputError
 
 
-class Lines:
-    """Says on stderr which cells are done, and with what result; in a terminal, with a bar for the next."""
-
-    def __init__(self, console: Console, progress: Progress | None) -> None:
-        self._console = console
-        self._progress = progress
-        self._task: TaskID | None = None
-        self._begun = time.monotonic()
+class StudyProgress(TerminalProgress):
+    """A bar for the cell that is computed, and a line for each that is done."""
 
     def cell_begins(self, name: str, examples: int) -> None:
-        """A bar."""
-        self._begun = time.monotonic()
-        if self._progress is not None:
-            self._task = self._progress.add_task(name, total=examples)
+        """Begin a cell."""
+        self.begin(name, examples)
 
     def asked(self, examples: int) -> None:
-        """The bar moves on."""
-        if self._progress is not None and self._task is not None:
-            self._progress.advance(self._task, examples)
+        """Count examples."""
+        self.advance(examples)
 
     def cell_ends(self, name: str, result: str, *, remembered: bool) -> None:
-        """A line in its place."""
-        if self._progress is not None and self._task is not None:
-            self._progress.remove_task(self._task)
-            self._task = None
-        how = "done before" if remembered else f"{time.monotonic() - self._begun:.0f} s"
-        self._console.print(f"{name}: {result} ({how})", markup=False, soft_wrap=True)
-
-
-@contextmanager
-def _watching() -> Iterator[Lines]:
-    console = make_console(stderr=True)
-    if not console.is_terminal:
-        yield Lines(console, None)
-        return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        yield Lines(console, progress)
+        """Print the cell's result."""
+        if remembered:
+            self.begin(name)
+        self.end(f"{result}, done before" if remembered else result)
 
 
 def _study(name: str) -> str:
@@ -131,7 +104,7 @@ def reproduce(
     """
     from arbora.reproduce import Options, studies
 
-    with session(), _watching() as watcher:
+    with session(), StudyProgress(choose_mode(quiet=False)) as watcher:
         options = Options(
             output=output or Path("reproduce") / study,
             data=data,

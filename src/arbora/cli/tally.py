@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 
 import numpy as np
 
-from arbora.cli.console import draws_bars, make_console
 from arbora.cli.files import counted
 from arbora.cli.texts import show_seconds
 from arbora.data.columns import Columns
@@ -57,23 +55,3 @@ def misfits(names: Names, tally: Tally, model: str) -> Iterator[str]:
             f"{tally.unknown_tags:,} of {tally.filled['upos']:,} UPOS tags were not in the training of "
             f"{model}; is it a model for these tags?"
         )
-
-
-@contextmanager
-def shown(*, quiet: bool) -> Iterator[Callable[[Tally], None]]:
-    """What shows the tally so far, on stderr where that is a terminal."""
-    if quiet or not draws_bars():
-        yield lambda tally: None
-        return
-    from rich.progress import Progress, SpinnerColumn, TextColumn
-
-    bars = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        console=make_console(stderr=True),
-        transient=True,
-        refresh_per_second=4,
-    )
-    task = bars.add_task("", total=None)
-    with bars:
-        yield lambda tally: bars.update(task, description=tally.summary())

@@ -22,7 +22,7 @@ from arbora.cli.files import (
 )
 from arbora.cli.named import TRAIN_HELP, choose_treebanks, require_output
 from arbora.cli.pictures import plot_name
-from arbora.cli.progress import TrainingProgress, choose_mode
+from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.settings import (
     AttributionOption,
     ConfigOption,
@@ -214,7 +214,7 @@ def train_files(
         )
         checkpoint = _checkpoint(output, resume=resume, quiet=quiet)
         begun = time.monotonic()
-        progress = TrainingProgress(choose_mode(quiet=quiet))
+        progress = TerminalProgress(choose_mode(quiet=quiet))
         try:
             with told_as_usage(), progress:
                 trained = train(
@@ -289,7 +289,7 @@ class Report:
 
     model: str
     trained: Trained
-    progress: TrainingProgress
+    progress: TerminalProgress
     seconds: float
     compact: dict[str, Scores] | None
     """Scores before and after; none where there is no dev, None where weights are stored as they are."""

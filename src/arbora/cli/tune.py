@@ -16,7 +16,7 @@ from arbora.cli.files import (
     writable,
 )
 from arbora.cli.named import TRAIN_HELP, choose_treebanks
-from arbora.cli.progress import Mode, TrainingProgress, choose_mode
+from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.settings import (
     ConfigOption,
     EpochsOption,
@@ -45,23 +45,6 @@ from arbora.training.tune import Tuned, all_learn_from_parts, combinations, tune
 
 FOLDS = 5
 STOPPED = 130
-
-
-class TuningProgress(TrainingProgress):
-    """Where there are no bars, a line per training is enough."""
-
-    def __init__(self, mode: Mode) -> None:
-        super().__init__(mode)
-        self._noted: set[str] = set()
-
-    def note(self, text: str) -> None:
-        """The same in every training is said once."""
-        if text not in self._noted:
-            self._noted.add(text)
-            super().note(text)
-
-    def _say_epoch(self, report: object, scores: str) -> None:
-        pass
 
 
 def _output(name: str | None) -> str | None:
@@ -169,7 +152,7 @@ def tune_files(
             if chosen.dev
             else None
         )
-        with told_as_usage(), TuningProgress(choose_mode(quiet=quiet)) as progress:
+        with told_as_usage(), TerminalProgress(choose_mode(quiet=quiet)) as progress:
             tuned = tune(
                 columns, judged, grid=values, config=base, folds=folds, threads=threads, observer=progress
             )

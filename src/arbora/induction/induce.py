@@ -269,17 +269,21 @@ class Runs:
     def _one(self, seed: int) -> Induced:
         self._rounds, self._model = [], None
         stage = f"{self.inducer.name}, seed {seed}"
-        self.observer.stage_begins(stage, 1, int(getattr(self.inducer, "rounds", 1)), 0)
+        self.observer.begin(stage, int(getattr(self.inducer, "rounds", 1)), unit="round")
 
         def watch(one: Round, model: TagModel) -> None:
             before = self._rounds[-1].seconds if self._rounds else 0.0
             self._rounds.append(one)
             self._model = model
-            self.observer.asked(1)
+            self.observer.advance()
             epoch = Epoch(one.number, -one.objective, 0.0, 1, one.seconds - before, dict(one.measures))
-            self.observer.epoch_ends(EpochReport(stage, epoch, {"objective": one.objective}, best=False))
+            self.observer.report(EpochReport(stage, epoch, {"objective": one.objective}, best=False))
 
-        return self.inducer.fit(self.corpus, rules=self.rules, seed=seed, threads=self.threads, watch=watch)
+        induced = self.inducer.fit(
+            self.corpus, rules=self.rules, seed=seed, threads=self.threads, watch=watch
+        )
+        self.observer.end()
+        return induced
 
 
 def _tell_of_missing_tags(columns: Columns, observer: Observer) -> None:

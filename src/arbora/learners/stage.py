@@ -53,9 +53,8 @@ class Stage:
         """Train, `keep` after each epoch; returns the best epoch, and whether Ctrl-C ended training."""
         state, best = resume if resume is not None else (None, Best())
         epochs = int(self.learner.settings()["epochs"])
-        observer.stage_begins(
-            self.name, len(self.problem), epochs, best.reports[-1]["epoch"] if best.reports else 0
-        )
+        done = best.reports[-1]["epoch"] if best.reports else 0
+        observer.begin(self.name, len(self.problem), epochs=epochs, done=done)
 
         def after(progress: Progress) -> None:
             self._judge(progress, best, observer)
@@ -63,11 +62,13 @@ class Stage:
             if self._is_enough(best):
                 raise StopTraining
 
-        if self._is_enough(best):  # it had stopped, and only what comes after was interrupted
-            return best, False
-        watched = watch(self.problem, observer.asked)
-        learned = self.learner.fit(watched, callbacks=[after], resume=state)
-        return best, learned.stopped == "interrupted"
+        interrupted = False
+        if not self._is_enough(best):  # otherwise it had stopped, and a later stage was interrupted
+            watched = watch(self.problem, observer.advance)
+            learned = self.learner.fit(watched, callbacks=[after], resume=state)
+            interrupted = learned.stopped == "interrupted"
+        observer.end()
+        return best, interrupted
 
     def _is_enough(self, best: Best) -> bool:
         """Whether the score on dev has not risen for too long."""
@@ -84,4 +85,4 @@ class Stage:
             best.weights, best.score, best.epoch = weights, decides, progress.epoch.number
         report = EpochReport(self.name, progress.epoch, scores, better)
         best.reports.append(report.to_json())
-        observer.epoch_ends(report)
+        observer.report(report)

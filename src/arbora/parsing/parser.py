@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
@@ -30,6 +30,7 @@ from arbora.parsing.parsed import (
     make_parsed,
     with_kept_labels,
 )
+from arbora.progress import Observer, Silent
 from arbora.search.base import Search
 from arbora.search.request import Decode, Judge, Judgement, ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile, read_model, write_model
@@ -191,21 +192,21 @@ class Parser(Reloaded):
         format: FormatOrAuto = "auto",  # noqa: A002
         lenient: bool = False,
         threads: int = 1,
-        progress: Callable[[int, int], None] | None = None,
+        observer: Observer | None = None,
     ) -> ColumnReader:
-        """Reads a treebank, writes it with trees: HEAD and DEPREL change, every other byte stays.
+        """Read a treebank and write it with trees: HEAD and DEPREL change, every other byte stays.
 
-        Streams in pieces of about a megabyte, in order; `progress` is told sentences and words so far.
+        Streams in pieces of about a megabyte, in order; `observer` follows the count of sentences.
         """
         reader = ColumnReader(source, format=format, lenient=lenient)
-        sentences = words = 0
+        observer = observer or Silent()
+        observer.begin(reader.source)
         with open_output(target) as stream:
             for columns in reader:
                 heads, labels = self.trees(columns, threads=threads)
                 stream.write(columns.to_bytes_with(heads, labels, self.names.labels))
-                sentences, words = sentences + len(columns), words + columns.words
-                if progress is not None:
-                    progress(sentences, words)
+                observer.advance(len(columns))
+        observer.end()
         return reader
 
     # Probabilities

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable
+import time
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,9 @@ import numpy as np
 from arbora import _core
 from arbora.data.raw_text import RawText, Spaces, Tokens, join_tokens, raw_text, tokens_of
 from arbora.errors import DataError, InputError
+from arbora.interfaces import Epoch
 from arbora.pipeline.segmenter import Segmenter
+from arbora.progress import EpochReport, Observer, Scores, Silent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from arbora.data.columns import Columns
 
 logger = logging.getLogger("arbora")
-
-Observer = Callable[[int, float, dict[str, float]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,15 @@ def train_segmenter(
     """A segmenter for texts like those of a treebank.
 
     With `dev`, the epoch with the best mean of words' and sentences' F1 there is kept, and its scores are the
-    segmenter's. `observer` is told epoch, mean loss and scores after each epoch. Same input, same segmenter.
+    segmenter's. Same input, same segmenter.
     """
-    settings = settings or SegmenterSettings()
+    return train_with_reports(columns, dev, settings or SegmenterSettings(), observer or Silent())[0]
+
+
+def train_with_reports(
+    columns: Columns, dev: Columns | None, settings: SegmenterSettings, observer: Observer
+) -> tuple[Segmenter, list[dict[str, Any]]]:
+    """The segmenter, and the report of each epoch."""
     tokens = tokens_of(columns, spaces=settings.spaces)
     if not tokens.forms:
         raise DataError("expected a treebank with words to learn from, got none", source=columns.source)
@@ -85,17 +91,26 @@ def train_segmenter(
     )
     gold = None if dev is None else raw_text(dev, spaces=settings.spaces)
     best: Segmenter | None = None
+    reports: list[dict[str, Any]] = []
+    observer.begin("segmenter", settings.epochs, unit="epoch")
     for epoch in range(1, settings.epochs + 1):
+        begun = time.perf_counter()
         loss = trainer.epoch()
         now = Segmenter(_core.SegmenterModel(**trainer.parts()))
         scores = {} if gold is None else score(now, gold)
-        if best is None or not scores or _quality(scores) > _quality(best.scores):
+        better = best is None or not scores or _quality(scores) > _quality(best.scores)
+        if better:
             best = Segmenter(now.native, scores)
         logger.info("segmenter: epoch %d, loss %.4f %s", epoch, loss, scores)
-        if observer is not None:
-            observer(epoch, loss, scores)
+        shown: Scores = {name: scores[name] for name in ("words", "sentences") if name in scores}
+        seconds = time.perf_counter() - begun
+        report = EpochReport("segmenter", Epoch(epoch, loss, loss, 1, seconds), shown, better)
+        reports.append(report.to_json())
+        observer.advance()
+        observer.report(report)
+    observer.end()
     assert best is not None
-    return best
+    return best, reports
 
 
 def score(segmenter: Segmenter, gold: RawText) -> dict[str, float]:

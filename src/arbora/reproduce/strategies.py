@@ -116,14 +116,22 @@ class Moves(Silent):
         self._watcher = watcher
         self._counts = False
 
-    def stage_begins(self, stage: str, examples: int, epochs: int, done: int) -> None:
+    def begin(
+        self,
+        task: str,
+        total: int | None = None,
+        *,
+        epochs: int | None = None,
+        done: int = 0,
+        unit: str = "sentence",
+    ) -> None:
         """Others are not counted."""
-        self._counts = stage == "tree"
+        self._counts = task == "tree"
 
-    def asked(self, examples: int) -> None:
+    def advance(self, steps: int = 1) -> None:
         """The watcher is told."""
         if self._counts:
-            self._watcher.asked(examples)
+            self._watcher.asked(steps)
 
 
 class Strategies:

@@ -41,9 +41,9 @@ class Told(Silent):
     def __init__(self, told: Asked) -> None:
         self._told = told
 
-    def asked(self, examples: int) -> None:
+    def advance(self, steps: int = 1) -> None:
         """Passed on."""
-        self._told(examples)
+        self._told(steps)
 
 
 class Sentences:

@@ -8,7 +8,6 @@ of words with predicted tags. With `tags = "gold"` it is trained and judged on t
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -21,23 +20,19 @@ from arbora.data.columns import COMMENT, Columns, TextColumn
 from arbora.data.encode import filled, numbers_of
 from arbora.data.treebank import Treebank, gather
 from arbora.errors import require_threads
-from arbora.interfaces import Epoch
 from arbora.parsing.parser import Parser
 from arbora.pipeline.lemmatizer import Lemmatizer, train_lemmatizer
 from arbora.pipeline.pipeline import FILLED, Pipeline
 from arbora.pipeline.segmenter import Segmenter
 from arbora.pipeline.tagger import Tagger, train_tagger
-from arbora.pipeline.train_segmenter import SegmenterSettings, train_segmenter
-from arbora.progress import EpochReport, Observer, Scores, Silent
+from arbora.pipeline.train_segmenter import SegmenterSettings, train_with_reports
+from arbora.progress import Observer, Scores, Silent
 from arbora.training.annotation import check_dev, check_treebank, warn_of_strange_dev
 from arbora.training.config import TrainConfig, learns_from_parts, make_config
 from arbora.training.dev import Dev
 from arbora.training.jackknife import fold_sentences, other_sentences, words_of
 from arbora.training.parser import ParserTraining, TrainedParser
 from arbora.training.stacking import Guide
-
-SEGMENTED = ("words", "sentences")
-"""The scores that decide about a segmenter's epoch."""
 
 
 @dataclass(frozen=True)
@@ -206,25 +201,8 @@ def _segmenter(
             'segmenter.spaces = "guessed" learns from likely ones'
         )
         return None, []
-    reports: list[dict[str, Any]] = []
-    observer.stage_begins("segmenter", 1, settings.epochs, 0)
-    begun, highest = time.perf_counter(), -1.0
-
-    def told(epoch: int, loss: float, scores: dict[str, float]) -> None:
-        nonlocal begun, highest
-        ordered: Scores = {name: scores[name] for name in SEGMENTED if name in scores}
-        # As train_segmenter chooses.
-        best = not ordered or sum(ordered.values()) > highest
-        highest = sum(ordered.values()) if best else highest
-        seconds = time.perf_counter() - begun
-        report = EpochReport("segmenter", Epoch(epoch, loss, loss, 1, seconds, {}), ordered, best)
-        reports.append(report.to_json())
-        observer.asked(1)
-        observer.epoch_ends(report)
-        begun = time.perf_counter()
-
     judged = dev if dev is not None and (settings.spaces == "guessed" or _has_text(dev)) else None
-    return train_segmenter(train, dev=judged, settings=settings, observer=told), reports
+    return train_with_reports(train, judged, settings, observer)
 
 
 def _has_text(columns: Columns) -> bool:
@@ -248,25 +226,23 @@ def jackknifed(
     """The treebank with tags and lemmas of tools that were trained on other parts of it."""
     found: list[tuple[NDArray[np.int64], Columns]] = []
     folds = min(config.folds, len(columns))
+    observer.note(f"jackknifing: each of {folds} folds is tagged by a model trained on the others")
+    observer.begin("jackknifing", folds, unit="fold")
     for number, held in enumerate(fold_sentences(columns, folds), start=1):
-        observer.note(f"jackknifing: tags of part {number} of {folds} by what the others teach")
-        rest = other_sentences(columns, held)
-        found.append(
-            (
-                held,
-                _folds_tools(columns.select(rest), config, tools, threads).apply(
-                    columns.select(held), threads
-                ),
-            )
-        )
+        rest = columns.select(other_sentences(columns, held))
+        trained = _folds_tools(rest, config, tools, threads, observer.child(f"fold {number} of {folds}"))
+        found.append((held, trained.apply(columns.select(held), threads)))
+        observer.advance()
+    observer.end()
     return _put_together(columns, found)
 
 
-def _folds_tools(rest: Columns, config: TrainConfig, tools: Tools, threads: int) -> Tools:
-    tagger, _ = train_tagger(rest, None, config.tagger, seed=config.seed, threads=threads)
+def _folds_tools(rest: Columns, config: TrainConfig, tools: Tools, threads: int, observer: Observer) -> Tools:
+    options: dict[str, Any] = {"seed": config.seed, "threads": threads, "observer": observer}
+    tagger, _ = train_tagger(rest, None, config.tagger, **options)
     if tools.lemmatizer is None:
         return Tools(tagger=tagger)
-    lemmatizer, _ = train_lemmatizer(rest, None, config.lemmatizer, seed=config.seed, threads=threads)
+    lemmatizer, _ = train_lemmatizer(rest, None, config.lemmatizer, **options)
     return Tools(tagger=tagger, lemmatizer=lemmatizer)
 
 

@@ -20,7 +20,7 @@ from arbora.data.columns import Columns
 from arbora.data.encode import Names, numbers_of
 from arbora.errors import InputError
 from arbora.parsing.parser import Parser
-from arbora.progress import EpochReport, Observer, Scores
+from arbora.progress import Observer, Scores
 from arbora.settings import from_dict
 from arbora.storage.bundled import find_model
 from arbora.storage.model_file import read_model
@@ -93,7 +93,7 @@ class Guide:
         for number, held in enumerate(fold_sentences(columns, folds), start=1):
             rest = columns.select(other_sentences(columns, held))
             which = f"guide, fold {number} of {folds}"
-            parser = learn(rest, self.config, Prefixed(observer, which))
+            parser = learn(rest, self.config, observer.child(which))
             found = GuideTrees.of(parser, columns.select(held), names, threads)
             words = words_of(columns, held)
             heads[words], labels[words] = found.heads, found.labels
@@ -175,27 +175,3 @@ class GuideTrees:
         label = numbers_of(columns.strings("deprel"), self.names)[columns.ids("deprel")]
         same = right & (self.labels == label)[known]
         return {"las": 100 * float(np.mean(same)), "uas": 100 * float(np.mean(right))}
-
-
-@dataclass(frozen=True)
-class Prefixed:
-    """Tells an observer of another training, whose stages have names of their own."""
-
-    observer: Observer
-    prefix: str
-
-    def stage_begins(self, stage: str, examples: int, epochs: int, done: int) -> None:
-        """As `Observer`."""
-        self.observer.stage_begins(f"{self.prefix}: {stage}", examples, epochs, done)
-
-    def asked(self, examples: int) -> None:
-        """As `Observer`."""
-        self.observer.asked(examples)
-
-    def epoch_ends(self, report: EpochReport) -> None:
-        """As `Observer`."""
-        self.observer.epoch_ends(replace(report, stage=f"{self.prefix}: {report.stage}"))
-
-    def note(self, text: str) -> None:
-        """As `Observer`."""
-        self.observer.note(f"{self.prefix}: {text}")

@@ -13,7 +13,7 @@ import statistics
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -86,32 +86,6 @@ class Tuned:
         return replace(first.config, parameters={**first.config.parameters, "epochs": epochs})
 
 
-class TuneObserver(Observer, Protocol):
-    """Is told how a search goes, and each training in it."""
-
-    def trials(self, count: int) -> None:
-        """There will be so many trainings."""
-
-    def trial_begins(self, what: str) -> None:
-        """The next training."""
-
-    def trial_ends(self, line: str) -> None:
-        """That training is done, with a line to say about it."""
-
-
-class SilentTuning(Silent):
-    """An observer that keeps quiet."""
-
-    def trials(self, count: int) -> None:
-        """Nothing."""
-
-    def trial_begins(self, what: str) -> None:
-        """Nothing."""
-
-    def trial_ends(self, line: str) -> None:
-        """Nothing."""
-
-
 NOT_TUNED = ("only", "tags", "folds", "segmenter", "tagger", "lemmatizer")
 """Settings of what leads from text to tagged words."""
 
@@ -124,7 +98,7 @@ def tune(
     config: TrainConfig | None = None,
     folds: int = 5,
     threads: int = 1,
-    observer: TuneObserver | None = None,
+    observer: Observer | None = None,
 ) -> Tuned:
     """Train with every combination of the grid's values; compare on `dev`, or by `folds` where there is none.
 
@@ -150,18 +124,19 @@ def tune(
     else:
         seed = (config or TrainConfig()).seed
         pairs = [*fold_pairs(columns, folds, seed)]
-    watcher = observer or SilentTuning()
+    watching = observer or Silent()
     for learner in dict.fromkeys(point.learner_name for _, point in points):
         if told := say_lost(config or TrainConfig(), learner):
-            watcher.note(told)
-    watcher.trials(len(points) * len(pairs))
+            watching.note(told)
+    watching.begin("trainings", len(points) * len(pairs), unit="training")
     trials: list[Trial] = []
     interrupted = False
     try:
         for values, point in points:
-            trials.append(_trial(values, point, pairs, threads, watcher))
+            trials.append(_trial(values, point, pairs, threads, watching))
     except KeyboardInterrupt:
         interrupted = True
+    watching.end()
     return Tuned(sorted(trials, key=lambda trial: -trial.decides), interrupted)
 
 
@@ -209,7 +184,7 @@ def fold_pairs(columns: Columns, folds: int, seed: int = 0) -> Iterator[Pair]:
 
 
 def _trial(
-    values: dict[str, str], config: TrainConfig, pairs: Sequence[Pair], threads: int, observer: TuneObserver
+    values: dict[str, str], config: TrainConfig, pairs: Sequence[Pair], threads: int, observer: Observer
 ) -> Trial:
     begun = time.monotonic()
     found: list[Scores] = []
@@ -217,15 +192,15 @@ def _trial(
     what = " ".join(f"{name}={value}" for name, value in values.items())
     for number, (columns, judged) in enumerate(pairs, start=1):
         which = what if len(pairs) == 1 else f"{what}, fold {number}"
-        observer.trial_begins(which)
-        trained = train(
-            columns, judged, config=replace(config, only="parser"), threads=threads, observer=observer
-        )
+        trial = observer.child(which)
+        alone = replace(config, only="parser")
+        trained = train(columns, judged, config=alone, threads=threads, observer=trial)
         if trained.interrupted:
             raise KeyboardInterrupt
         found.append(trained.scores)
         epochs.append(trained.best_epoch)
-        observer.trial_ends(f"{which}: {show_scores(trained.scores)}, epoch {trained.best_epoch}")
+        trial.end(f"{show_scores(trained.scores)}, epoch {trained.best_epoch}")
+        observer.advance()
     means = {name: statistics.fmean(scores[name] for scores in found) for name in found[0]}
     spread = {name: statistics.stdev(s[name] for s in found) for name in found[0]} if len(pairs) > 1 else {}
     return Trial(values, config, means, spread, epochs, time.monotonic() - begun)
