@@ -291,9 +291,9 @@ void check_sentence(const Asked& self, std::size_t sentence) {
 template <class Asked>
 nb::class_<Asked> bind_treebank(nb::module_& m, const char* name, const char* doc) {
     return nb::class_<Asked>(m, name, doc)
-        .def("__init__", [](Asked* self, const Model& model, const Encoded& sentences, const std::string& task, const KeptArcs* arcs, int threads) {
-                new (self) Asked(model, sentences, task_of(task), arcs == nullptr ? nullptr : &arcs->sets, threads);
-            }, "model"_a, "sentences"_a, "task"_a, "arcs"_a.none(), "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+        .def("__init__", [](Asked* self, const Model& model, const Encoded& sentences, const std::string& task, const KeptArcs* arcs, int threads, double label_cost) {
+                new (self) Asked(model, sentences, task_of(task), arcs == nullptr ? nullptr : &arcs->sets, threads, label_cost_of(label_cost));
+            }, "model"_a, "sentences"_a, "task"_a, "arcs"_a.none(), "threads"_a, "label_cost"_a = 1.0, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
             nb::keep_alive<1, 5>())
         .def("__len__", &Asked::size)
         .def_prop_ro("weight_count", &Asked::weight_count)

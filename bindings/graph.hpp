@@ -12,6 +12,12 @@ inline std::uint32_t table_size(int bits, const char* name) {
     return std::uint32_t{1} << bits;
 }
 
+// The cost of a wrong label, checked.
+inline double label_cost_of(double given) {
+    if (!(given >= 0.0 && given <= 1e6)) throw InputError("label_cost: expected 0 to 1e6, got " + std::to_string(given));
+    return given;
+}
+
 // How many trees each sentence has, their scores, and heads and labels of all of them in a row.
 inline nb::object tuple_of(const std::vector<std::vector<graph::Ranked>>& found) {
     std::vector<std::int64_t> counts;

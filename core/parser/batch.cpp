@@ -10,9 +10,9 @@ namespace arbora::graph {
 
 namespace {
 
-std::vector<Worker> make_workers(const Model& model, int threads) {
+std::vector<Worker> make_workers(const Model& model, double label_cost, int threads) {
     std::vector<Worker> workers;
-    for (int i = 0; i < std::max(threads, 1); ++i) workers.emplace_back(model);
+    for (int i = 0; i < std::max(threads, 1); ++i) workers.emplace_back(model, label_cost);
     return workers;
 }
 
@@ -65,8 +65,9 @@ Parsed parse(const feature::Encoded& sentences, const Model& model, const Weight
     return parsed;
 }
 
-Questions::Questions(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads)
-    : model_(&model), sentences_(&sentences), task_(task), arcs_(arcs), workers_(make_workers(model, threads)) {
+Questions::Questions(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads,
+                     double label_cost)
+    : model_(&model), sentences_(&sentences), task_(task), arcs_(arcs), workers_(make_workers(model, label_cost, threads)) {
     if (arcs != nullptr) check_lengths(sentences, *arcs);
     if (task != Task::tree && model.labels == 0) throw InputError("task: expected tree for a model without labels, got labels to learn");
     check_gold();

@@ -32,7 +32,8 @@ Parsed parse(const feature::Encoded& sentences, const Model& model, const Weight
 class Questions {
 public:
     // arcs: null for all arcs, else one set per sentence, gold arcs included. Throws InputError where gold is missing.
-    Questions(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads);
+    Questions(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads,
+              double label_cost = 1.0);
     Questions(const Questions&) = delete;
 
     using Reply = arbora::Reply;

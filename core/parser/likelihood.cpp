@@ -8,9 +8,10 @@
 
 namespace arbora::graph {
 
-Likelihood::Likelihood(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads)
+Likelihood::Likelihood(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads,
+                       double label_cost)
     : model_(&model), sentences_(&sentences), task_(task), arcs_(arcs) {
-    for (int i = 0; i < std::max(threads, 1); ++i) workers_.emplace_back(model);
+    for (int i = 0; i < std::max(threads, 1); ++i) workers_.emplace_back(model, label_cost);
     if (arcs != nullptr) check_lengths(sentences, *arcs);
     if (task != Task::tree && model.labels == 0) throw InputError("task: expected tree for a model without labels, got labels to learn");
     if (model.siblings && model.trees == Trees::nonprojective && task != Task::labels)

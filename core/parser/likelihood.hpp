@@ -15,7 +15,8 @@ namespace arbora::graph {
 class Likelihood {
 public:
     // arcs: null for all arcs, else one set per sentence, known arcs included. Heads and labels may be unknown, -1.
-    Likelihood(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads);
+    Likelihood(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads,
+               double label_cost = 1.0);
     Likelihood(const Likelihood&) = delete;
 
     // Of one sentence: loss is -log P, difference its negative gradient.

@@ -115,7 +115,7 @@ struct Case {
 
     double cost(const sentences::Tree& tree) const {
         double sum = 0.0;
-        for (std::size_t d = 1; d < tree.heads.size(); ++d) sum += (tree.heads[d] != gold.heads[d]) + (tree.labels[d] != gold.labels[d]);
+        for (std::size_t d = 1; d < tree.heads.size(); ++d) sum += (tree.heads[d] != gold.heads[d]) + (tree.labels[d] != gold.labels[d] ? label_cost : 0.0);
         return sum;
     }
 

@@ -174,7 +174,7 @@ class Encoded:
     def seen_labels(self, labels: int) -> numpy.typing.NDArray[numpy.uint8]: ...
 
 class Pruning:
-    """How a pruner chooses arcs; see arbora.pruner."""
+    """How a pruner chooses arcs; see arbora.parsing.pruner."""
 
     def __init__(self, rule: str = 'margin', keep: int = 1, within: float = 0.0, alpha: float = 0.0) -> None: ...
 
@@ -227,7 +227,7 @@ class FilterQuestions:
 class GraphQuestions:
     """What a learner may ask about a treebank; see arbora.problems.graph."""
 
-    def __init__(self, model: GraphModel, sentences: Encoded, task: str, arcs: KeptArcs | None, threads: int) -> None: ...
+    def __init__(self, model: GraphModel, sentences: Encoded, task: str, arcs: KeptArcs | None, threads: int, label_cost: float = 1.0) -> None: ...
 
     def __len__(self) -> int: ...
 
@@ -243,7 +243,7 @@ class GraphQuestions:
 class GraphLikelihood:
     """A treebank's probability and its gradient; see arbora.problems.graph."""
 
-    def __init__(self, model: GraphModel, sentences: Encoded, task: str, arcs: KeptArcs | None, threads: int) -> None: ...
+    def __init__(self, model: GraphModel, sentences: Encoded, task: str, arcs: KeptArcs | None, threads: int, label_cost: float = 1.0) -> None: ...
 
     def __len__(self) -> int: ...
 
@@ -273,7 +273,7 @@ def exchange_classes(text: numpy.typing.NDArray[numpy.int32], start: numpy.typin
 
 class GraphConfidence:
     """
-    What GraphJudge found, all sentences in a row; see core/graph/confidence.hpp.
+    What GraphJudge found, all sentences in a row; see core/parser/confidence.hpp.
     """
 
     @property
@@ -316,7 +316,7 @@ class GraphConfidence:
     def label_table(self) -> numpy.typing.NDArray[numpy.float64]: ...
 
 class GraphJudge:
-    """A graph parser that says how sure it is; see arbora.confidence."""
+    """A graph parser that says how sure it is; see arbora.parsing.parsed."""
 
     def __init__(self, model: GraphModel, tree: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, pruner_weights: numpy.typing.NDArray[numpy.float32] | None, pruning: Pruning) -> None: ...
 
@@ -341,7 +341,7 @@ class CubeModel:
 class CubeQuestions:
     """What a learner may ask about a treebank; see arbora.problems.cube."""
 
-    def __init__(self, model: CubeModel, sentences: Encoded, arcs: KeptArcs | None, label_filter: numpy.typing.NDArray[numpy.float32] | None, update: str, threads: int) -> None: ...
+    def __init__(self, model: CubeModel, sentences: Encoded, arcs: KeptArcs | None, label_filter: numpy.typing.NDArray[numpy.float32] | None, update: str, threads: int, label_cost: float = 1.0) -> None: ...
 
     def __len__(self) -> int: ...
 
@@ -631,7 +631,7 @@ class TransitionQuestions:
     What a learner may ask about a treebank; see arbora.problems.transition.
     """
 
-    def __init__(self, model: TransitionModel, sentences: Encoded, update: str, explores: bool, threads: int) -> None: ...
+    def __init__(self, model: TransitionModel, sentences: Encoded, update: str, explores: bool, threads: int, label_cost: float = 0.5) -> None: ...
 
     def __len__(self) -> int: ...
 

@@ -52,9 +52,9 @@ std::vector<std::vector<Ranked>> kbest(const feature::Encoded& sentences, const 
 }
 
 Questions::Questions(const Model& model, const feature::Encoded& sentences, const std::vector<graph::ArcSet>* arcs, hypergraph::Update update,
-                     const float* label_filter, int threads)
+                     const float* label_filter, int threads, double label_cost)
     : model_(&model), sentences_(&sentences), arcs_(arcs), update_(update), label_filter_(label_filter), tallies_(static_cast<std::size_t>(std::max(threads, 1))) {
-    for (std::size_t i = 0; i < tallies_.size(); ++i) workers_.emplace_back(model);
+    for (std::size_t i = 0; i < tallies_.size(); ++i) workers_.emplace_back(model, label_cost);
     if (arcs != nullptr) graph::check_lengths(sentences, *arcs);
     check_gold();
 }

@@ -24,7 +24,7 @@ public:
     // arcs: null for all arcs, else one set per sentence, gold arcs included. Throws InputError where gold is missing or not projective.
     // label_filter: null for none.
     Questions(const Model& model, const feature::Encoded& sentences, const std::vector<graph::ArcSet>* arcs, hypergraph::Update update,
-              const float* label_filter, int threads);
+              const float* label_filter, int threads, double label_cost = 1.0);
     Questions(const Questions&) = delete;
 
     Reply ask(std::size_t sentence, const Weights& weights, bool cost_augmented);

@@ -90,7 +90,7 @@ Reply Questions::ask(std::size_t s, const Weights& weights, bool cost_augmented)
 
 std::vector<Reply> Questions::candidates(std::size_t s, const Weights& weights, int k) {
     std::vector<Reply> replies;
-    for (auto& answer : workers_[0].candidates(sentences_->sentence(s), view(weights), k)) replies.push_back(graph::reply_of(std::move(answer), weights));
+    for (auto& answer : workers_[0].candidates(sentences_->sentence(s), view(weights), training_, k)) replies.push_back(graph::reply_of(std::move(answer), weights));
     return replies;
 }
 

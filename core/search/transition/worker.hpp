@@ -13,11 +13,9 @@ namespace arbora::transition {
 struct Training {
     search::Update update = search::Update::max_violation;
     bool explores = true;
+    double label_cost = 0.5;  // of a wrong label on a right arc; a wrong head costs 1
     bool cost_augmented = false;
 };
-
-// A wrong head counts 1, a wrong label 0.5.
-inline constexpr double kWrongHead = 1.0, kWrongLabel = 0.5;
 
 // States on the way to right trees, with the action to take in each: what a classifier of actions learns from.
 struct Instances {
@@ -40,7 +38,7 @@ public:
     // f(right) - f(found), and the cost of what was found.
     graph::Answer answer(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training);
     // The same for the k best whole trees; the right one has no difference.
-    std::vector<graph::Answer> candidates(const feature::Sentence& sentence, const graph::WeightView& weights, int k);
+    std::vector<graph::Answer> candidates(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training, int k);
     // Adds the states of a sentence, by the system's oracle; not those in which the action is forced.
     void add_instances(const feature::Sentence& sentence, Instances& instances);
 
@@ -56,11 +54,11 @@ private:
     struct Decision {
         Move found = Move::shift, target = Move::shift;  // target: the best of the right ones
     };
-    Decision learn_move(Moves valid, Moves right, bool cost_augmented, graph::Answer& answer);
-    int learn_label(const Arc& arc, Move move, const Gold& gold, bool cost_augmented, graph::Answer& answer);
+    Decision learn_move(Moves valid, Moves right, const Training& training, graph::Answer& answer);
+    int learn_label(const Arc& arc, Move move, const Gold& gold, const Training& training, graph::Answer& answer);
     // f(right) - f(found) of two sequences that begin alike.
     template <class S>
-    graph::Answer difference(const S& system, const Gold& gold, int right, int found);
+    graph::Answer difference(const S& system, const Gold& gold, double label_cost, int right, int found);
     template <class S>
     void add_features(const S& system, const std::vector<int>& states, std::size_t from, float count, std::vector<SparseEntry>& entries);
 
