@@ -4,13 +4,12 @@
 #include <vector>
 
 #include "features/extractor.hpp"
-#include "parser/answers.hpp"
+#include "numeric/batch_loop.hpp"
 #include "parser/arc_set.hpp"
 #include "trees/sparse/grand_chart.hpp"
 #include "parser/labeler.hpp"
 #include "parser/model.hpp"
 #include "trees/sparse/sparse_chart.hpp"
-#include "numeric/sparse.hpp"
 
 namespace arbora::graph {
 

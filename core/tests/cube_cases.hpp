@@ -53,6 +53,7 @@ struct Case {
     sentences::Tree gold;
     feature::Encoded batch;
     std::vector<float> weights;
+    double label_cost = 1.0;
 
     Case(Random& random, int n, Roots roots, Order order, int labels, Trees trees = Trees::projective)
         : spec(sentences::random_spec(random)), contexts(random_spec(random, order)), model(graph::Model(feature::Templates(spec)), feature::Contexts(contexts)),

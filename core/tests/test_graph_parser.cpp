@@ -428,7 +428,7 @@ TEST(graph_answers_do_not_depend_on_threads) {
         const Weights weights = scaled(batch.tree);
         std::vector<std::int64_t> order(300);  // more than a piece of a sum, with repeats
         for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i * 7 % lengths.size());
-        Questions::Reply total;
+        Reply total;
         for (const int threads : {1, 2, 3, 40}) {
             const auto parsed = batch.parse(threads);
             CHECK(parsed.heads == one.heads);

@@ -4,7 +4,6 @@
 #include <limits>
 #include <string>
 
-#include "base/errors.hpp"
 #include "parser/candidates.hpp"
 #include "search/greedy.hpp"
 
@@ -137,7 +136,7 @@ std::vector<graph::Ranked> Worker::kbest(const feature::Sentence& sentence, cons
     }, model_->system);
 }
 
-graph::Answer Worker::answer(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training) {
+Answer Worker::answer(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training) {
     features_.load(sentence, weights);
     const Gold gold = gold_of(sentence);
     return std::visit([&](const auto& system) {
@@ -151,7 +150,7 @@ graph::Answer Worker::answer(const feature::Sentence& sentence, const graph::Wei
     }, model_->system);
 }
 
-std::vector<graph::Answer> Worker::candidates(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training, int k) {
+std::vector<Answer> Worker::candidates(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training, int k) {
     features_.load(sentence, weights);
     const Gold gold = gold_of(sentence);
     return std::visit([&](const auto& system) {
@@ -160,7 +159,7 @@ std::vector<graph::Answer> Worker::candidates(const feature::Sentence& sentence,
         search::Beam<S, Scorer<S>> beam(system, space_, scorer, std::max(model_->beam, k), std::max(model_->most_labels, 2));
         const std::vector<int> found = beam.run(sentence.n);
         const int right = beam.right_sequence(gold, history(space_, found[0])[0]);
-        std::vector<graph::Answer> answers;
+        std::vector<Answer> answers;
         std::vector<graph::Ranked> trees;
         for (const int state : found) {
             if (answers.size() == static_cast<std::size_t>(k)) break;
@@ -198,9 +197,9 @@ void Worker::add_instances(const feature::Sentence& sentence, Instances& instanc
 }
 
 template <class S>
-graph::Answer Worker::classify(const S& system, const Gold& gold, int n, const Training& training) {
+Answer Worker::classify(const S& system, const Gold& gold, int n, const Training& training) {
     Scorer<S> scorer(system, features_);
-    graph::Answer answer;
+    Answer answer;
     const bool explores = training.explores && S::has_costs;
     const State start = system.start(space_, n);
     int at = space_.add(start);
@@ -228,7 +227,7 @@ graph::Answer Worker::classify(const S& system, const Gold& gold, int n, const T
     }
 }
 
-Worker::Decision Worker::learn_move(Moves valid, Moves right, const Training& training, graph::Answer& answer) {
+Worker::Decision Worker::learn_move(Moves valid, Moves right, const Training& training, Answer& answer) {
     constexpr double kNone = -std::numeric_limits<double>::infinity();
     Decision decision;
     double best = kNone, best_right = kNone;
@@ -252,7 +251,7 @@ Worker::Decision Worker::learn_move(Moves valid, Moves right, const Training& tr
     return decision;
 }
 
-int Worker::learn_label(const Arc& arc, Move move, const Gold& gold, const Training& training, graph::Answer& answer) {
+int Worker::learn_label(const Arc& arc, Move move, const Gold& gold, const Training& training, Answer& answer) {
     const int wanted = gold.is_right(arc) ? gold.label(arc.dep) : -1;
     if (wanted < 0) return features_.labels(arc, move, 1)[0].label;
     // The best of the wrong ones is among the best two.
@@ -269,8 +268,8 @@ int Worker::learn_label(const Arc& arc, Move move, const Gold& gold, const Train
 }
 
 template <class S>
-graph::Answer Worker::difference(const S& system, const Gold& gold, double label_cost, int right, int found) {
-    graph::Answer answer;
+Answer Worker::difference(const S& system, const Gold& gold, double label_cost, int right, int found) {
+    Answer answer;
     const std::vector<int> rights = history(space_, right), founds = history(space_, found);
     std::size_t same = 1;
     const auto action = [&](int state) { return space_.state(state).action; };

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "parser/answers.hpp"
+#include "numeric/batch_loop.hpp"
 #include "search/transition/features.hpp"
 
 namespace arbora::transition {
@@ -36,9 +36,9 @@ public:
     std::vector<graph::Ranked> kbest(const feature::Sentence& sentence, const graph::WeightView& weights, bool keep_heads, int k);
 
     // f(right) - f(found), and the cost of what was found.
-    graph::Answer answer(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training);
+    Answer answer(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training);
     // The same for the k best whole trees; the right one has no difference.
-    std::vector<graph::Answer> candidates(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training, int k);
+    std::vector<Answer> candidates(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training, int k);
     // Adds the states of a sentence, by the system's oracle; not those in which the action is forced.
     void add_instances(const feature::Sentence& sentence, Instances& instances);
 
@@ -49,16 +49,16 @@ private:
     template <class S>
     graph::Ranked ranked(const S& system, int state) const;
     template <class S>
-    graph::Answer classify(const S& system, const Gold& gold, int n, const Training& training);
+    Answer classify(const S& system, const Gold& gold, int n, const Training& training);
     // What to learn in the state that is looked at: of the moves, and of the label of an arc; returns the label that was found.
     struct Decision {
         Move found = Move::shift, target = Move::shift;  // target: the best of the right ones
     };
-    Decision learn_move(Moves valid, Moves right, const Training& training, graph::Answer& answer);
-    int learn_label(const Arc& arc, Move move, const Gold& gold, const Training& training, graph::Answer& answer);
+    Decision learn_move(Moves valid, Moves right, const Training& training, Answer& answer);
+    int learn_label(const Arc& arc, Move move, const Gold& gold, const Training& training, Answer& answer);
     // f(right) - f(found) of two sequences that begin alike.
     template <class S>
-    graph::Answer difference(const S& system, const Gold& gold, double label_cost, int right, int found);
+    Answer difference(const S& system, const Gold& gold, double label_cost, int right, int found);
     template <class S>
     void add_features(const S& system, const std::vector<int>& states, std::size_t from, float count, std::vector<SparseEntry>& entries);
 
