@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 FUZZ_SECONDS ?= 10
+# Fuzzing is guided by coverage where clang is installed.
+CLANG := $(firstword $(foreach name,clang++ clang++-20 clang++-19 clang++-18 clang++-17 clang++-16 clang++-15 clang++-14,$(shell command -v $(name))))
+FUZZ_CONLL := $(if $(CLANG),build/fuzz/clang/fuzz_conll,build/sanitize/fuzz_conll)
 SOURCES := $(shell find core bindings -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt) CMakeLists.txt
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=None -DARBORA_SANITIZE=ON
 
@@ -33,13 +36,18 @@ build/sanitize/arbora_core_tests build/sanitize/fuzz_conll &: .venv/tools $(SOUR
 	@touch build/sanitize/arbora_core_tests build/sanitize/fuzz_conll
 
 # Malformed input for FUZZ_SECONDS, both targets side by side; by hand, an hour: make fuzz FUZZ_SECONDS=3600
-fuzz: .venv/built build/sanitize/fuzz_conll
+fuzz: .venv/built $(FUZZ_CONLL)
 	$(MAKE) --no-print-directory -j2 fuzz-conll fuzz-inference
 
-# Treebank bytes, from the seeds in core/fuzz/seeds, guided by coverage; what it learns stays in build/fuzz.
-fuzz-conll: build/sanitize/fuzz_conll
+build/fuzz/clang/fuzz_conll: .venv/tools $(SOURCES)
+	$(CMAKE) -S core -B build/fuzz/clang -DCMAKE_CXX_COMPILER=$(CLANG) > /dev/null
+	$(BIN)/cmake --build build/fuzz/clang --target fuzz_conll --parallel $(shell nproc)
+	@touch $@
+
+# Treebank bytes, from the seeds in core/fuzz/seeds; inputs that reach new code stay in build/fuzz.
+fuzz-conll: $(FUZZ_CONLL)
 	@mkdir -p build/fuzz/corpus-conll && cp -n core/fuzz/seeds/conll/* build/fuzz/corpus-conll/
-	cd build/fuzz && ../sanitize/fuzz_conll --seconds $(FUZZ_SECONDS) --corpus corpus-conll
+	cd build/fuzz && $(abspath $(FUZZ_CONLL)) -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 corpus-conll
 
 # Calls of arbora.inference: an answer or a clear error, never a crash.
 fuzz-inference: .venv/built

@@ -23,18 +23,6 @@ using cube::Questions;
 using feature::Encoded;
 using hypergraph::Update;
 
-using AtomTuple = std::tuple<int, int, int>;  // slot, offset, field
-using TemplateList = std::vector<std::vector<AtomTuple>>;
-
-std::vector<std::vector<feature::ContextAtom>> contexts(const TemplateList& given) {
-    std::vector<std::vector<feature::ContextAtom>> result;
-    for (const auto& atoms : given) {
-        auto& compiled = result.emplace_back();
-        for (const auto& [slot, offset, field] : atoms) compiled.push_back({slot, offset, field});
-    }
-    return result;
-}
-
 Update update_of(const std::string& name) {
     if (name == "standard") return Update::standard;
     if (name == "skip") return Update::skip;
@@ -46,14 +34,12 @@ Update update_of(const std::string& name) {
 void make_model(Model* self, const graph::Model& parts, const TemplateList& chains, const TemplateList& lineages, const TemplateList& closings,
                 int beam, int most_labels, double labels_within) {
     if (beam < 1 || most_labels < 1) throw InputError("beam, most_labels: expected at least 1, got " + std::to_string(std::min(beam, most_labels)));
-    Model model(parts, feature::Contexts({contexts(chains), contexts(lineages), contexts(closings)}));
+    Model model(parts, feature::Contexts({atoms_of<feature::ContextAtom>(chains), atoms_of<feature::ContextAtom>(lineages), atoms_of<feature::ContextAtom>(closings)}));
     model.beam = beam;
     model.most_labels = most_labels;
     model.labels_within = labels_within;
     new (self) Model(std::move(model));
 }
-
-using Floats = std::optional<Line<float>>;
 
 // Weights and pruner of a parser, checked.
 struct Given {
@@ -76,24 +62,14 @@ struct Given {
 nb::object parse_batch(const Model& self, const Encoded& sentences, const Line<float>& tree, const Floats& labels, const Floats& label_filter,
                        const graph::Model* pruner_model, const Floats& pruner_weights, const PruningSettings& pruning, bool keep_heads, int threads) {
     const Given given(self, tree, labels, label_filter, pruner_model, pruner_weights, pruning);
-    graph::Parsed parsed;
-    {
-        const nb::gil_scoped_release release;
-        parsed = cube::parse(sentences, self, given.weights, given.chosen(), threads, keep_heads);
-    }
-    return nb::make_tuple(copied(parsed.heads), copied(parsed.labels));
+    return tuple_of(without_lock([&] { return cube::parse(sentences, self, given.weights, given.chosen(), threads, keep_heads); }));
 }
 
 nb::object kbest_batch(const Model& self, const Encoded& sentences, const Line<float>& tree, const Floats& labels, const Floats& label_filter,
                        const graph::Model* pruner_model, const Floats& pruner_weights, const PruningSettings& pruning, int k, bool keep_heads, int threads) {
     const Given given(self, tree, labels, label_filter, pruner_model, pruner_weights, pruning);
     if (k < 1) throw InputError("k: expected at least 1, got " + std::to_string(k));
-    std::vector<std::vector<cube::Ranked>> found;
-    {
-        const nb::gil_scoped_release release;
-        found = cube::kbest(sentences, self, given.weights, given.chosen(), k, threads, keep_heads);
-    }
-    return tuple_of(found);
+    return tuple_of(without_lock([&] { return cube::kbest(sentences, self, given.weights, given.chosen(), k, threads, keep_heads); }));
 }
 
 void bind_model(nb::module_& m) {
@@ -117,16 +93,16 @@ void bind_model(nb::module_& m) {
 void bind_questions(nb::module_& m) {
     nb::class_<Questions> bound(m, "CubeQuestions", "What a learner may ask about a treebank; see arbora.problems.cube.");
     bound.def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const KeptArcs* arcs, const Floats& label_filter, const std::string& update,
-                            int threads) {
+                            int threads, double label_cost) {
                 if (label_filter) check_size(label_filter->size(), model.graph.label_size, "label_filter");
                 new (self) Questions(model, sentences, arcs == nullptr ? nullptr : &arcs->sets, update_of(update),
-                                     label_filter ? label_filter->data() : nullptr, threads);
-            }, "model"_a, "sentences"_a, "arcs"_a.none(), "label_filter"_a.none().noconvert(), "update"_a, "threads"_a, nb::keep_alive<1, 2>(),
+                                     label_filter ? label_filter->data() : nullptr, threads, label_cost_of(label_cost));
+            }, "model"_a, "sentences"_a, "arcs"_a.none(), "label_filter"_a.none().noconvert(), "update"_a, "threads"_a, "label_cost"_a = 1.0, nb::keep_alive<1, 2>(),
             nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
             nb::sig("def __init__(self, model: CubeModel, sentences: Encoded, arcs: KeptArcs | None, "
-                    "label_filter: numpy.typing.NDArray[numpy.float32] | None, update: str, threads: int) -> None"));
-    def_answers(bound);
-    bound.def("take_tally", [](Questions& self) {
+                    "label_filter: numpy.typing.NDArray[numpy.float32] | None, update: str, threads: int, label_cost: float = 1.0) -> None"));
+    def_questions(bound);
+    def_candidates(bound).def("take_tally", [](Questions& self) {
                 const cube::Tally tally = self.take_tally();
                 return nb::make_tuple(tally.asked, tally.non_violations);
             }, nb::sig("def take_tally(self) -> tuple[int, int]"));

@@ -32,9 +32,6 @@ using graph::Pruner;
 using graph::Questions;
 using graph::Task;
 
-using AtomTuple = std::tuple<int, int, int>;  // role, offset, field
-using TemplateList = std::vector<std::vector<AtomTuple>>;
-
 std::vector<feature::Template> templates(const TemplateList& given) {
     std::vector<feature::Template> result;
     for (const auto& atoms : given) {
@@ -177,12 +174,7 @@ nb::object parse_batch(const Model& self, const Encoded& sentences, const Line<f
     const graph::WeightView weights{tree.data(), labels ? labels->data() : nullptr, 1.0};
     Pruner pruner;
     if (pruner_model != nullptr && pruner_weights) pruner = pruner_of(*pruner_model, *pruner_weights, pruning);
-    graph::Parsed parsed;
-    {
-        const nb::gil_scoped_release release;
-        parsed = graph::parse(sentences, self, weights, staged, pruner.model != nullptr ? &pruner : nullptr, threads, keep_heads);
-    }
-    return nb::make_tuple(copied(parsed.heads), copied(parsed.labels));
+    return tuple_of(without_lock([&] { return graph::parse(sentences, self, weights, staged, pruner.model != nullptr ? &pruner : nullptr, threads, keep_heads); }));
 }
 
 using Dense = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
@@ -283,103 +275,57 @@ void bind_model(nb::module_& m) {
 }
 
 template <class Asked>
-void check_sentence(const Asked& self, std::size_t sentence) {
-    if (sentence >= self.size()) throw nb::index_error("sentence out of range");
-}
-
-// What all that is asked about a treebank share: how they are made, one example's answer, and the sum over several.
-template <class Asked>
 nb::class_<Asked> bind_treebank(nb::module_& m, const char* name, const char* doc) {
-    return nb::class_<Asked>(m, name, doc)
-        .def("__init__", [](Asked* self, const Model& model, const Encoded& sentences, const std::string& task, const KeptArcs* arcs, int threads) {
-                new (self) Asked(model, sentences, task_of(task), arcs == nullptr ? nullptr : &arcs->sets, threads);
-            }, "model"_a, "sentences"_a, "task"_a, "arcs"_a.none(), "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-            nb::keep_alive<1, 5>())
-        .def("__len__", &Asked::size)
-        .def_prop_ro("weight_count", &Asked::weight_count)
-        .def("ask", [](Asked& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
-                check_sentence(self, sentence);
-                return answer([&] { return self.ask(sentence, weights, cost_augmented); });
-            }, "sentence"_a, "weights"_a, "cost_augmented"_a,
-            nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
-        .def("total", [](Asked& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
-                const auto chosen = chosen_of(sentences, self.size());
-                return answer([&] { return self.total(chosen, weights, cost_augmented); });
-            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
-            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
-                    "tuple[float, float, SparseVector]"));
+    nb::class_<Asked> bound(m, name, doc);
+    bound.def("__init__", [](Asked* self, const Model& model, const Encoded& sentences, const std::string& task, const KeptArcs* arcs, int threads, double label_cost) {
+            new (self) Asked(model, sentences, task_of(task), arcs == nullptr ? nullptr : &arcs->sets, threads, label_cost_of(label_cost));
+        }, "model"_a, "sentences"_a, "task"_a, "arcs"_a.none(), "threads"_a, "label_cost"_a = 1.0, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+        nb::keep_alive<1, 5>());
+    return def_questions(bound);
 }
 
 void bind_filter(nb::module_& m) {
     using graph::FilterQuestions;
-    nb::class_<FilterQuestions>(m, "FilterQuestions", "What a learner may ask about the filter loss of a treebank; see arbora.problems.filter.")
-        .def("__init__", [](FilterQuestions* self, const Model& model, const Encoded& sentences, double alpha, int among, int threads) {
-                const nb::gil_scoped_release release;
-                new (self) FilterQuestions(model, sentences, alpha, among, threads);
-            }, "model"_a, "sentences"_a, "alpha"_a, "among"_a, "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-        .def("__len__", &FilterQuestions::size)
-        .def_prop_ro("weight_count", &FilterQuestions::weight_count)
-        .def("ask", [](FilterQuestions& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
-                check_sentence(self, sentence);
-                return answer([&] { return self.ask(sentence, weights, cost_augmented); });
-            }, "sentence"_a, "weights"_a, "cost_augmented"_a,
-            nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
-        .def("total", [](FilterQuestions& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
-                const auto chosen = chosen_of(sentences, self.size());
-                return answer([&] { return self.total(chosen, weights, cost_augmented); });
-            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
-            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
-                    "tuple[float, float, SparseVector]"));
+    nb::class_<FilterQuestions> bound(m, "FilterQuestions", "What a learner may ask about the filter loss of a treebank; see arbora.problems.filter.");
+    bound.def("__init__", [](FilterQuestions* self, const Model& model, const Encoded& sentences, double alpha, int among, int threads) {
+            const nb::gil_scoped_release release;
+            new (self) FilterQuestions(model, sentences, alpha, among, threads);
+        }, "model"_a, "sentences"_a, "alpha"_a, "among"_a, "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+    def_questions(bound);
 }
 
 void bind_questions(nb::module_& m) {
-    bind_treebank<Questions>(m, "GraphQuestions", "What a learner may ask about a treebank; see arbora.problems.graph.")
-        .def("candidates", [](Questions& self, std::size_t sentence, const Weights& weights, int k) {
-                check_sentence(self, sentence);
-                return answers([&] { return self.candidates(sentence, weights, k); });
-            }, "sentence"_a, "weights"_a, "k"_a,
-            nb::sig("def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]"));
+    auto bound = bind_treebank<Questions>(m, "GraphQuestions", "What a learner may ask about a treebank; see arbora.problems.graph.");
+    def_candidates(bound);
 }
 
 std::vector<double> doubles_of(const Line<double>& given) { return {given.data(), given.data() + given.size()}; }
 
 void bind_likelihood(nb::module_& m) {
-    bind_treebank<Likelihood>(m, "GraphLikelihood", "A treebank's probability and its gradient; see arbora.problems.graph.")
-        .def("gradient", [](Likelihood& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
-                const auto chosen = chosen_of(sentences, self.size());
-                Output<double> gradient(self.weight_count());
-                double loss = 0.0;
-                {
-                    const nb::gil_scoped_release release;
-                    std::fill_n(gradient.data(), self.weight_count(), 0.0);
-                    loss = self.gradient(chosen, weights, cost_augmented, gradient.data());
-                }
-                return nb::make_tuple(loss, gradient.numpy({self.weight_count()}));
-            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
-            nb::sig("def gradient(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
-                    "tuple[float, numpy.typing.NDArray[numpy.float64]]"))
+    auto bound = bind_treebank<Likelihood>(m, "GraphLikelihood", "A treebank's probability and its gradient; see arbora.problems.graph.");
+    def_gradient(bound)
         .def("arcs", [](const Likelihood& self, std::size_t sentence) {
-                check_sentence(self, sentence);
+                check_example(self, sentence);
                 return self.arcs(sentence);
             }, "sentence"_a)
         .def("arc_scores", [](Likelihood& self, std::size_t sentence, const Weights& weights) {
-                check_sentence(self, sentence);
+                check_example(self, sentence);
                 return copied(self.arc_scores(sentence, weights));
             }, "sentence"_a, "weights"_a,
             nb::sig("def arc_scores(self, sentence: int, weights: Weights) -> numpy.typing.NDArray[numpy.float64]"))
         .def("gold_arcs", [](Likelihood& self, std::size_t sentence) {
-                check_sentence(self, sentence);
+                check_example(self, sentence);
                 return copied(self.gold_arcs(sentence));
             }, "sentence"_a, nb::sig("def gold_arcs(self, sentence: int) -> numpy.typing.NDArray[numpy.float64]"))
         .def("arc_sums", [](Likelihood& self, std::size_t sentence, const Line<double>& scores) {
-                check_sentence(self, sentence);
+                check_example(self, sentence);
                 const graph::Sums sums = self.arc_sums(sentence, doubles_of(scores));
                 return nb::make_tuple(sums.log_partition, copied(sums.arcs));
             }, "sentence"_a, "scores"_a,
             nb::sig("def arc_sums(self, sentence: int, scores: numpy.typing.NDArray[numpy.float64]) -> "
                     "tuple[float, numpy.typing.NDArray[numpy.float64]]"))
         .def("arc_features", [](Likelihood& self, std::size_t sentence, const Line<double>& coefficients) {
-                check_sentence(self, sentence);
+                check_example(self, sentence);
                 return self.arc_features(sentence, doubles_of(coefficients));
             }, "sentence"_a, "coefficients"_a,
             nb::sig("def arc_features(self, sentence: int, coefficients: numpy.typing.NDArray[numpy.float64]) -> SparseVector"));

@@ -12,9 +12,6 @@
 #include "base/parallel.hpp"
 #include "questions.hpp"
 
-#define ARBORA_DOUBLES "numpy.typing.NDArray[numpy.float64]"
-#define ARBORA_ANSWER "tuple[float, float, SparseVector]"
-
 namespace arbora {
 
 namespace {
@@ -32,12 +29,9 @@ std::span<const T> all_of(const Line<T>& line) {
 nb::object scores_of(const Examples& self, const Line<float>& weights, std::size_t classes, int threads) {
     check_size(weights.size(), self.width() * classes, "weights");
     Output<double> scores(self.size() * classes);
-    {
-        const nb::gil_scoped_release release;
-        parallel_for(self.size(), threads, [&](int, std::size_t i) {
-            multiclass::score(self.row(i), weights.data(), 1.0, {scores.data() + i * classes, classes});
-        });
-    }
+    without_lock([&] {
+        parallel_for(self.size(), threads, [&](int, std::size_t i) { multiclass::score(self.row(i), weights.data(), 1.0, {scores.data() + i * classes, classes}); });
+    });
     return scores.numpy({self.size(), classes});
 }
 
@@ -58,7 +52,7 @@ void bind_examples(nb::module_& m) {
 
 void bind_candidates(nb::module_& m) {
     nb::class_<Candidates>(m, "MulticlassCandidates", "Wrong classes of one example; see arbora.interfaces.Candidates.")
-        .def("best", [](const Candidates& self) { return tuple_of(self.best()); }, nb::sig("def best(self) -> " ARBORA_ANSWER))
+        .def("best", [](const Candidates& self) { return tuple_of(self.best()); }, nb::sig("def best(self) -> " ARBORA_REPLY))
         .def("losses", [](const Candidates& self) { return copied(self.losses()); }, nb::sig("def losses(self) -> " ARBORA_DOUBLES))
         .def("margins", [](const Candidates& self) { return copied(self.margins()); }, nb::sig("def margins(self) -> " ARBORA_DOUBLES))
         .def("gram", [](const Candidates& self) {
@@ -72,60 +66,25 @@ void bind_candidates(nb::module_& m) {
              "w"_a, "multipliers"_a, nb::sig("def add_to(self, w: Weights, multipliers: " ARBORA_DOUBLES ") -> None"));
 }
 
-void require_example(const Questions& self, std::size_t i) {
-    if (i >= self.size()) throw nb::index_error("example out of range");
-}
-
 void bind_questions(nb::module_& m) {
-    nb::class_<Questions>(m, "MulticlassQuestions", "What a learner may ask about classes of examples; see arbora.problems.multiclass.")
-        .def("__init__",
-             [](Questions* self, const Examples& examples, const Line<std::int32_t>& right, const Input& costs, int threads) {
-                 new (self) Questions(examples, {right.data(), right.data() + right.size()}, {costs.data(), costs.data() + costs.size()}, threads);
-             },
-             "examples"_a, "right"_a, "costs"_a, "threads"_a, nb::keep_alive<1, 2>(),
-             nb::sig("def __init__(self, examples: MulticlassExamples, right: numpy.typing.NDArray[numpy.int32], costs: " ARBORA_DOUBLES
-                     ", threads: int) -> None"))
-        .def("__len__", &Questions::size)
-        .def_prop_ro("weight_count", &Questions::weight_count)
-        .def("ask", [](const Questions& self, std::size_t example, const Weights& w, bool sums, bool cost_augmented) {
-                require_example(self, example);
-                return answer([&] { return sums ? self.ask_sum(example, w, cost_augmented) : self.ask(example, w, cost_augmented); });
-            }, "example"_a, "w"_a, "sums"_a, "cost_augmented"_a,
-            nb::sig("def ask(self, example: int, w: Weights, sums: bool, cost_augmented: bool) -> " ARBORA_ANSWER))
-        .def("candidates", [](const Questions& self, std::size_t example, const Weights& w, std::size_t k) {
-                require_example(self, example);
-                return answers([&] { return self.candidates(example, w, k); });
-            }, "example"_a, "w"_a, "k"_a, nb::sig("def candidates(self, example: int, w: Weights, k: int) -> list[" ARBORA_ANSWER "]"))
-        .def("wrong_candidates", [](const Questions& self, std::size_t example, const Weights& w, std::size_t k) {
-                require_example(self, example);
-                return self.wrong_candidates(example, w, k);
-            }, "example"_a, "w"_a, "k"_a, nb::keep_alive<0, 1>())
-        .def("total", [](const Questions& self, const Line<std::int64_t>& examples, const Weights& w, bool sums, bool cost_augmented) {
-                const auto chosen = chosen_of(examples, self.size());
-                return answer([&] { return self.total(chosen, w, sums, cost_augmented); });
-            }, "examples"_a, "w"_a, "sums"_a, "cost_augmented"_a,
-            nb::sig("def total(self, examples: numpy.typing.NDArray[numpy.int64], w: Weights, sums: bool, cost_augmented: bool) -> " ARBORA_ANSWER))
-        .def("gradient", [](const Questions& self, const Line<std::int64_t>& examples, const Weights& w, bool cost_augmented) {
-                const auto chosen = chosen_of(examples, self.size());
-                Output<double> gradient(self.weight_count());
-                double loss = 0.0;
-                {
-                    const nb::gil_scoped_release release;
-                    std::fill_n(gradient.data(), self.weight_count(), 0.0);
-                    loss = self.gradient(chosen, w, cost_augmented, gradient.data());
-                }
-                return nb::make_tuple(loss, gradient.numpy({self.weight_count()}));
-            }, "examples"_a, "w"_a, "cost_augmented"_a,
-            nb::sig("def gradient(self, examples: numpy.typing.NDArray[numpy.int64], w: Weights, cost_augmented: bool) -> tuple[float, "
-                    ARBORA_DOUBLES "]"));
+    nb::class_<Questions> bound(m, "MulticlassQuestions", "What a learner may ask about classes of examples; see arbora.problems.multiclass.");
+    bound.def("__init__",
+              [](Questions* self, const Examples& examples, const Line<std::int32_t>& right, const Input& costs, int threads) {
+                  new (self) Questions(examples, {right.data(), right.data() + right.size()}, {costs.data(), costs.data() + costs.size()}, threads);
+              },
+              "examples"_a, "right"_a, "costs"_a, "threads"_a, nb::keep_alive<1, 2>(),
+              nb::sig("def __init__(self, examples: MulticlassExamples, right: numpy.typing.NDArray[numpy.int32], costs: " ARBORA_DOUBLES
+                      ", threads: int) -> None"))
+        .def("wrong_candidates", [](const Questions& self, std::size_t example, const Weights& weights, std::size_t k) {
+                check_example(self, example);
+                return self.wrong_candidates(example, weights, k);
+            }, "example"_a, "weights"_a, "k"_a, nb::keep_alive<0, 1>());
+    def_questions_with_sums(bound);
+    def_gradient(def_candidates(bound), true);
 }
 
 nb::tuple expanded(const Line<std::int64_t>& offsets, const Line<std::int64_t>& columns, const Line<float>& values, int bits) {
-    multiclass::Expansion made;
-    {
-        const nb::gil_scoped_release release;
-        made = multiclass::quadratic_expansion(all_of(offsets), all_of(columns), all_of(values), bits);
-    }
+    const auto made = without_lock([&] { return multiclass::quadratic_expansion(all_of(offsets), all_of(columns), all_of(values), bits); });
     return nb::make_tuple(copied(made.offsets), copied(made.columns), copied(made.values));
 }
 

@@ -45,12 +45,7 @@ void bind_batch(nb::module_& m) {
 
 nb::object predict(const Model& self, const Batch& batch, const Line<float>& weights, int threads) {
     check_size(weights.size(), self.weight_count(), "weights");
-    std::vector<std::int32_t> labels;
-    {
-        const nb::gil_scoped_release release;
-        labels = sequence::predict(self, batch, weights.data(), threads);
-    }
-    return copied(labels);
+    return copied(without_lock([&] { return sequence::predict(self, batch, weights.data(), threads); }));
 }
 
 void bind_model(nb::module_& m) {
@@ -64,36 +59,12 @@ void bind_model(nb::module_& m) {
 }
 
 void bind_questions(nb::module_& m) {
-    nb::class_<Questions>(m, "SequenceQuestions", "What a learner may ask about labelled sentences; see arbora.problems.sequence.")
-        .def("__init__", [](Questions* self, const Model& model, const Batch& batch, int threads) { new (self) Questions(model, batch, threads); },
-             "model"_a, "batch"_a, "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-        .def("__len__", &Questions::size)
-        .def_prop_ro("weight_count", &Questions::weight_count)
-        .def_prop_ro("is_annotated", &Questions::is_annotated)
-        .def("ask", [](Questions& self, std::size_t sentence, const Weights& weights, bool sums, bool cost_augmented) {
-                if (sentence >= self.size()) throw nb::index_error("sentence out of range");
-                return answer([&] { return sums ? self.ask_sum(sentence, weights, cost_augmented) : self.ask(sentence, weights, cost_augmented); });
-            }, "sentence"_a, "weights"_a, "sums"_a, "cost_augmented"_a,
-            nb::sig("def ask(self, sentence: int, weights: Weights, sums: bool, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
-        .def("total", [](Questions& self, const Line<std::int64_t>& sentences, const Weights& weights, bool sums, bool cost_augmented) {
-                const auto chosen = chosen_of(sentences, self.size());
-                return answer([&] { return self.total(chosen, weights, sums, cost_augmented); });
-            }, "sentences"_a, "weights"_a, "sums"_a, "cost_augmented"_a,
-            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, sums: bool, cost_augmented: bool) -> "
-                    "tuple[float, float, SparseVector]"))
-        .def("gradient", [](Questions& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
-                const auto chosen = chosen_of(sentences, self.size());
-                Output<double> gradient(self.weight_count());
-                double loss = 0.0;
-                {
-                    const nb::gil_scoped_release release;
-                    std::fill_n(gradient.data(), self.weight_count(), 0.0);
-                    loss = self.gradient(chosen, weights, cost_augmented, gradient.data());
-                }
-                return nb::make_tuple(loss, gradient.numpy({self.weight_count()}));
-            }, "sentences"_a, "weights"_a, "cost_augmented"_a,
-            nb::sig("def gradient(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
-                    "tuple[float, numpy.typing.NDArray[numpy.float64]]"));
+    nb::class_<Questions> bound(m, "SequenceQuestions", "What a learner may ask about labelled sentences; see arbora.problems.sequence.");
+    bound.def("__init__", [](Questions* self, const Model& model, const Batch& batch, int threads) { new (self) Questions(model, batch, threads); },
+              "model"_a, "batch"_a, "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def_prop_ro("is_annotated", &Questions::is_annotated);
+    def_questions_with_sums(bound);
+    def_gradient(bound, true);
 }
 
 }  // namespace

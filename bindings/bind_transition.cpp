@@ -21,18 +21,6 @@ using feature::Encoded;
 using transition::Model;
 using transition::Questions;
 
-using AtomTuple = std::tuple<int, int, int>;  // role, offset, field
-using TemplateList = std::vector<std::vector<AtomTuple>>;
-
-transition::Templates templates(transition::Kind kind, const TemplateList& given) {
-    std::vector<std::vector<transition::Atom>> result;
-    for (const auto& atoms : given) {
-        auto& compiled = result.emplace_back();
-        for (const auto& [role, offset, field] : atoms) compiled.push_back({role, offset, field});
-    }
-    return {kind, result};
-}
-
 transition::System system_of(const std::string& name, bool single_root) {
     const Roots roots = single_root ? Roots::single : Roots::multi;
     if (name == "arc-eager") return transition::ArcEager{roots};
@@ -51,7 +39,8 @@ search::Update update_of(const std::string& name) {
 void make_model(Model* self, const std::string& system, bool single_root, const TemplateList& moves, const TemplateList& labels, int label_count,
                 const Line<std::uint8_t>& seen, int move_bits, int label_bits, int beam, int most_labels) {
     if (beam < 1 || most_labels < 1) throw InputError("beam, most_labels: expected at least 1, got " + std::to_string(std::min(beam, most_labels)));
-    Model model(system_of(system, single_root), templates(transition::Kind::moves, moves), templates(transition::Kind::labels, labels));
+    Model model(system_of(system, single_root), {transition::Kind::moves, atoms_of<transition::Atom>(moves)},
+                {transition::Kind::labels, atoms_of<transition::Atom>(labels)});
     model.move_size = table_size(move_bits, "move_bits");
     model.label_size = table_size(label_bits, "label_bits");
     const int most = std::min(transition::kMostLabels, static_cast<int>(model.label_size / 2));
@@ -64,8 +53,6 @@ void make_model(Model* self, const std::string& system, bool single_root, const 
     model.most_labels = most_labels;
     new (self) Model(std::move(model));
 }
-
-using Floats = std::optional<Line<float>>;
 
 graph::WeightView view_of(const Model& model, const Line<float>& moves, const Floats& labels) {
     check_size(moves.size(), model.move_size, "moves");
@@ -83,12 +70,7 @@ void bind_model(nb::module_& m) {
         .def_prop_ro("weight_count", &Model::weight_count)
         .def("parse", [](const Model& self, const Encoded& sentences, const Line<float>& moves, const Floats& labels, bool keep_heads, int threads) {
                 const graph::WeightView weights = view_of(self, moves, labels);
-                graph::Parsed parsed;
-                {
-                    const nb::gil_scoped_release release;
-                    parsed = transition::parse(sentences, self, weights, threads, keep_heads);
-                }
-                return nb::make_tuple(copied(parsed.heads), copied(parsed.labels));
+                return tuple_of(without_lock([&] { return transition::parse(sentences, self, weights, threads, keep_heads); }));
             }, "sentences"_a, "moves"_a, "labels"_a.none(), "keep_heads"_a, "threads"_a,
             nb::sig("def parse(self, sentences: Encoded, moves: numpy.typing.NDArray[numpy.float32], "
                     "labels: numpy.typing.NDArray[numpy.float32] | None, keep_heads: bool, threads: int) "
@@ -96,12 +78,7 @@ void bind_model(nb::module_& m) {
         .def("kbest", [](const Model& self, const Encoded& sentences, const Line<float>& moves, const Floats& labels, int k, bool keep_heads, int threads) {
                 const graph::WeightView weights = view_of(self, moves, labels);
                 if (k < 1) throw InputError("k: expected at least 1, got " + std::to_string(k));
-                std::vector<std::vector<graph::Ranked>> found;
-                {
-                    const nb::gil_scoped_release release;
-                    found = transition::kbest(sentences, self, weights, k, threads, keep_heads);
-                }
-                return tuple_of(found);
+                return tuple_of(without_lock([&] { return transition::kbest(sentences, self, weights, k, threads, keep_heads); }));
             }, "sentences"_a, "moves"_a, "labels"_a.none(), "k"_a, "keep_heads"_a, "threads"_a,
             nb::sig("def kbest(self, sentences: Encoded, moves: numpy.typing.NDArray[numpy.float32], "
                     "labels: numpy.typing.NDArray[numpy.float32] | None, k: int, keep_heads: bool, threads: int) "
@@ -111,16 +88,12 @@ void bind_model(nb::module_& m) {
 
 void bind_questions(nb::module_& m) {
     nb::class_<Questions> bound(m, "TransitionQuestions", "What a learner may ask about a treebank; see arbora.problems.transition.");
-    bound.def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const std::string& update, bool explores, int threads) {
-                new (self) Questions(model, sentences, {update_of(update), explores}, threads);
-            }, "model"_a, "sentences"_a, "update"_a, "explores"_a, "threads"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
-    def_answers(bound);
-    bound.def("instances", [](Questions& self) {
-                transition::Instances found;
-                {
-                    const nb::gil_scoped_release release;
-                    found = self.instances();
-                }
+    bound.def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const std::string& update, bool explores, int threads, double label_cost) {
+                new (self) Questions(model, sentences, {update_of(update), explores, label_cost_of(label_cost)}, threads);
+            }, "model"_a, "sentences"_a, "update"_a, "explores"_a, "threads"_a, "label_cost"_a = 0.5, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+    def_questions(bound);
+    def_candidates(bound).def("instances", [](Questions& self) {
+                const auto found = without_lock([&] { return self.instances(); });
                 return nb::make_tuple(copied(found.features), copied(found.moves), copied(found.labels));
             },
             nb::sig("def instances(self) -> tuple[numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.int8], "

@@ -1,6 +1,9 @@
 // What the bindings of graph parsers share.
 #pragma once
 
+#include <optional>
+#include <tuple>
+
 #include "parser/batch.hpp"
 #include "questions.hpp"
 
@@ -11,6 +14,14 @@ inline std::uint32_t table_size(int bits, const char* name) {
     if (bits < 10 || bits > 28) throw InputError(std::string(name) + ": expected 10 to 28, got " + std::to_string(bits));
     return std::uint32_t{1} << bits;
 }
+
+// The cost of a wrong label, checked.
+inline double label_cost_of(double given) {
+    if (!(given >= 0.0 && given <= 1e6)) throw InputError("label_cost: expected 0 to 1e6, got " + std::to_string(given));
+    return given;
+}
+
+inline nb::object tuple_of(const graph::Parsed& parsed) { return nb::make_tuple(copied(parsed.heads), copied(parsed.labels)); }
 
 // How many trees each sentence has, their scores, and heads and labels of all of them in a row.
 inline nb::object tuple_of(const std::vector<std::vector<graph::Ranked>>& found) {
@@ -26,6 +37,21 @@ inline nb::object tuple_of(const std::vector<std::vector<graph::Ranked>>& found)
         }
     }
     return nb::make_tuple(copied(counts), copied(scores), copied(heads), copied(names));
+}
+
+using AtomTuple = std::tuple<int, int, int>;  // role, offset, field
+using TemplateList = std::vector<std::vector<AtomTuple>>;
+using Floats = std::optional<Line<float>>;
+
+// The atoms of templates as the core has them.
+template <class Atom>
+std::vector<std::vector<Atom>> atoms_of(const TemplateList& given) {
+    std::vector<std::vector<Atom>> result;
+    for (const auto& atoms : given) {
+        auto& compiled = result.emplace_back();
+        for (const auto& [role, offset, field] : atoms) compiled.push_back({role, offset, field});
+    }
+    return result;
 }
 
 // The arcs that a pruner left, one set per sentence.

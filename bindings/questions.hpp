@@ -8,8 +8,7 @@
 
 #include "arrays.hpp"
 #include "base/errors.hpp"
-#include "numeric/reply.hpp"
-#include "numeric/weights.hpp"
+#include "numeric/batch_loop.hpp"
 
 namespace arbora {
 
@@ -28,65 +27,87 @@ inline void check_size(std::size_t got, std::size_t expected, const char* name) 
         throw InputError(std::string(name) + ": expected " + std::to_string(expected) + " weights, got " + std::to_string(got));
 }
 
-// InputError's cousin of Python, where a number names no sentence.
-inline std::vector<std::int64_t> chosen_of(const Line<std::int64_t>& sentences, std::size_t size) {
-    std::vector<std::int64_t> chosen(sentences.data(), sentences.data() + sentences.size());
+inline std::vector<std::int64_t> chosen_of(const Line<std::int64_t>& examples, std::size_t size) {
+    std::vector<std::int64_t> chosen(examples.data(), examples.data() + examples.size());
     for (const auto s : chosen)
-        if (s < 0 || static_cast<std::size_t>(s) >= size) throw nb::index_error("sentence out of range");
+        if (s < 0 || static_cast<std::size_t>(s) >= size) throw nb::index_error("example out of range");
     return chosen;
 }
 
 inline nb::object tuple_of(const Reply& reply) { return nb::make_tuple(reply.loss, reply.margin, SparseVector(reply.difference)); }
 
-// The reply of `ask`, which runs without Python's lock.
-template <class Ask>
-nb::object answer(Ask&& ask) {
-    Reply reply;
-    {
-        const nb::gil_scoped_release release;
-        reply = ask();
-    }
-    return tuple_of(reply);
+// body() without Python's lock.
+template <class Body>
+auto without_lock(Body&& body) {
+    const nb::gil_scoped_release release;
+    return body();
 }
 
-// The same for several replies.
-template <class Ask>
-nb::object answers(Ask&& ask) {
-    std::vector<Reply> replies;
-    {
-        const nb::gil_scoped_release release;
-        replies = ask();
-    }
-    nb::list result;
-    for (const auto& reply : replies) result.append(tuple_of(reply));
-    return result;
-}
-
-// What learners ask of every search that answers for a sentence at a time.
 template <class Questions>
-void def_answers(nb::class_<Questions>& bound) {
-    const auto check_sentence = [](const Questions& self, std::size_t sentence) {
-        if (sentence >= self.size()) throw nb::index_error("sentence out of range");
-    };
+void check_example(const Questions& self, std::size_t example) {
+    if (example >= self.size()) throw nb::index_error("example out of range");
+}
+
+#define ARBORA_REPLY "tuple[float, float, SparseVector]"
+#define ARBORA_DOUBLES "numpy.typing.NDArray[numpy.float64]"
+#define ARBORA_CHOSEN "examples: numpy.typing.NDArray[numpy.int64], weights: Weights, "
+
+// What learners ask of one example and of several. Options are bool, and go to the question as they are.
+template <class... Options, class Questions, class... Names>
+void def_questions(nb::class_<Questions>& bound, const nb::sig& ask, const nb::sig& total, const Names&... names) {
     bound.def("__len__", &Questions::size)
         .def_prop_ro("weight_count", &Questions::weight_count)
-        .def("ask", [check_sentence](Questions& self, std::size_t sentence, const Weights& weights, bool cost_augmented) {
-                check_sentence(self, sentence);
-                return answer([&] { return self.ask(sentence, weights, cost_augmented); });
-            }, nb::arg("sentence"), nb::arg("weights"), nb::arg("cost_augmented"),
-            nb::sig("def ask(self, sentence: int, weights: Weights, cost_augmented: bool) -> tuple[float, float, SparseVector]"))
-        .def("total", [](Questions& self, const Line<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
-                const auto chosen = chosen_of(sentences, self.size());
-                return answer([&] { return self.total(chosen, weights, cost_augmented); });
-            }, nb::arg("sentences"), nb::arg("weights"), nb::arg("cost_augmented"),
-            nb::sig("def total(self, sentences: numpy.typing.NDArray[numpy.int64], weights: Weights, cost_augmented: bool) -> "
-                    "tuple[float, float, SparseVector]"))
-        .def("candidates", [check_sentence](Questions& self, std::size_t sentence, const Weights& weights, int k) {
-                check_sentence(self, sentence);
-                if (k < 1) throw InputError("k: expected at least 1, got " + std::to_string(k));
-                return answers([&] { return self.candidates(sentence, weights, k); });
-            }, nb::arg("sentence"), nb::arg("weights"), nb::arg("k"),
-            nb::sig("def candidates(self, sentence: int, weights: Weights, k: int) -> list[tuple[float, float, SparseVector]]"));
+        .def("ask", [](Questions& self, std::size_t example, const Weights& weights, Options... options) {
+                check_example(self, example);
+                return tuple_of(without_lock([&] { return self.ask(example, weights, options...); }));
+            }, nb::arg("example"), nb::arg("weights"), names..., ask)
+        .def("total", [](Questions& self, const Line<std::int64_t>& examples, const Weights& weights, Options... options) {
+                const auto chosen = chosen_of(examples, self.size());
+                return tuple_of(without_lock([&] { return self.total(chosen, weights, options...); }));
+            }, nb::arg("examples"), nb::arg("weights"), names..., total);
+}
+
+template <class Questions>
+nb::class_<Questions>& def_questions(nb::class_<Questions>& bound) {
+    def_questions<bool>(bound, nb::sig("def ask(self, example: int, weights: Weights, cost_augmented: bool) -> " ARBORA_REPLY),
+                        nb::sig("def total(self, " ARBORA_CHOSEN "cost_augmented: bool) -> " ARBORA_REPLY), nb::arg("cost_augmented"));
+    return bound;
+}
+
+// With sums: about all predictions instead of the best.
+template <class Questions>
+nb::class_<Questions>& def_questions_with_sums(nb::class_<Questions>& bound) {
+    def_questions<bool, bool>(bound, nb::sig("def ask(self, example: int, weights: Weights, sums: bool, cost_augmented: bool) -> " ARBORA_REPLY),
+                              nb::sig("def total(self, " ARBORA_CHOSEN "sums: bool, cost_augmented: bool) -> " ARBORA_REPLY), nb::arg("sums"),
+                              nb::arg("cost_augmented"));
+    return bound;
+}
+
+template <class Questions>
+nb::class_<Questions>& def_candidates(nb::class_<Questions>& bound) {
+    return bound.def("candidates", [](Questions& self, std::size_t example, const Weights& weights, int k) {
+            check_example(self, example);
+            if (k < 1) throw InputError("k: expected at least 1, got " + std::to_string(k));
+            nb::list result;
+            for (const Reply& reply : without_lock([&] { return self.candidates(example, weights, k); })) result.append(tuple_of(reply));
+            return result;
+        }, nb::arg("example"), nb::arg("weights"), nb::arg("k"),
+        nb::sig("def candidates(self, example: int, weights: Weights, k: int) -> list[" ARBORA_REPLY "]"));
+}
+
+// The gradient of a loss that sums over all predictions; `options` come before cost_augmented.
+template <class Questions, class... Options>
+nb::class_<Questions>& def_gradient(nb::class_<Questions>& bound, Options... options) {
+    return bound.def("gradient", [options...](Questions& self, const Line<std::int64_t>& examples, const Weights& weights, bool cost_augmented) {
+            const auto chosen = chosen_of(examples, self.size());
+            Output<double> gradient(self.weight_count());
+            const double loss = without_lock([&] {
+                std::fill_n(gradient.data(), self.weight_count(), 0.0);
+                return self.gradient(chosen, weights, gradient.data(), options..., cost_augmented);
+            });
+            return nb::make_tuple(loss, gradient.numpy({self.weight_count()}));
+        }, nb::arg("examples"), nb::arg("weights"), nb::arg("cost_augmented"),
+        nb::sig("def gradient(self, " ARBORA_CHOSEN "cost_augmented: bool) -> tuple[float, " ARBORA_DOUBLES "]"));
 }
 
 }  // namespace arbora

@@ -1,6 +1,6 @@
 #include "conll/format.hpp"
 
-#include "conll/utf8.hpp"
+#include "base/text.hpp"
 
 namespace arbora::conll {
 
@@ -21,7 +21,7 @@ std::string quote(std::string_view text) {
     std::string out = "\"";
     std::size_t at = 0;
     while (at < text.size() && at < longest_quote) {
-        const std::size_t length = utf8_length(text, at);
+        const std::size_t length = text::utf8_length(text, at);
         const auto byte = static_cast<unsigned char>(text[at]);
         if (length == 0 || byte < 0x20 || byte == 0x7F) {
             append_escaped(out, byte);

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "conll/tree_shape.hpp"
-#include "conll/utf8.hpp"
+#include "base/text.hpp"
 
 namespace arbora::conll {
 
@@ -192,7 +192,7 @@ bool Reader::check_text(std::string_view text, const Tabs& tabs) {
     if (tabs.carriage_return)
         return fail("carriage return inside a line", "CR only before LF at the end of a line", quote(text));
     if (tabs.ascii) return true;
-    const std::size_t bad = first_bad_utf8(text);
+    const std::size_t bad = text::first_bad_utf8(text);
     if (bad == text.size()) return true;
     return fail("bad UTF-8 at byte " + std::to_string(bad + 1) + " of the line", "UTF-8 text",
                 quote(text.substr(bad, 4)));

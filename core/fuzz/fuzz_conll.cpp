@@ -5,8 +5,7 @@
 //   - one that does has read the same sentences up to there as a lenient one;
 //   - every fault has a line number within the file, and texts in UTF-8;
 //   - the piece size changes nothing.
-// With this project's driver: make fuzz-conll. With clang's: clang++ -std=c++20 -g -O1 -Icore
-//   -fsanitize=fuzzer,address,undefined core/fuzz/fuzz_conll.cpp core/conll/*.cpp core/errors/*.cpp
+// Run it with: make fuzz-conll
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -16,7 +15,7 @@
 
 #include "conll/reader.hpp"
 #include "conll/tree_shape.hpp"
-#include "conll/utf8.hpp"
+#include "base/text.hpp"
 
 namespace {
 
@@ -63,7 +62,7 @@ void check_problems(const Outcome& outcome, std::string_view text) {
         require(problem.line >= 1 && problem.line <= lines);
         require(!problem.what.empty() && !problem.expected.empty() && !problem.got.empty());
         for (const std::string& part : {problem.what, problem.expected, problem.got})
-            require(first_bad_utf8(part) == part.size());
+            require(arbora::text::first_bad_utf8(part) == part.size());
     }
 }
 

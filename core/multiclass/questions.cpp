@@ -6,9 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "base/errors.hpp"
-#include "base/parallel.hpp"
-
 namespace arbora::multiclass {
 
 namespace {
@@ -87,11 +84,6 @@ Questions::Questions(const Examples& examples, std::vector<std::int32_t> right, 
                          std::to_string(classes_) + " classes; hash features to fewer columns");
 }
 
-void Questions::check(const Weights& w) const {
-    if (w.size() != weight_count())
-        throw InputError("weights: expected " + std::to_string(weight_count()) + ", got " + std::to_string(w.size()));
-}
-
 std::vector<double> Questions::scores(std::size_t i, const Weights& w, bool cost_augmented) const {
     std::vector<double> result(classes_);
     score(examples_->row(i), w.data(), w.scale(), result);
@@ -111,38 +103,33 @@ std::vector<std::size_t> Questions::ranked(std::span<const double> scores, std::
     return order;
 }
 
-double Questions::best_shares(std::size_t i, const Weights& w, bool cost_augmented, std::span<double> shares) const {
-    const auto found = scores(i, w, cost_augmented);
-    const auto best = static_cast<std::size_t>(std::max_element(found.begin(), found.end()) - found.begin());
-    std::fill(shares.begin(), shares.end(), 0.0);
-    shares[static_cast<std::size_t>(right_[i])] += 1.0;
-    shares[best] -= 1.0;
-    return cost(i, best);
-}
-
-double Questions::sum_shares(std::size_t i, const Weights& w, bool cost_augmented, std::span<double> shares) const {
-    const auto found = scores(i, w, cost_augmented);
+Questions::Shares Questions::shares(std::size_t i, const Weights& w, bool sums, bool cost_augmented) const {
+    Shares result{0.0, scores(i, w, cost_augmented)};
+    std::vector<double>& found = result.of_classes;
     const auto right = static_cast<std::size_t>(right_[i]);
-    const double highest = *std::max_element(found.begin(), found.end());
-    double sum = 0.0;
-    for (std::size_t c = 0; c < classes_; ++c) sum += shares[c] = std::exp(found[c] - highest);
-    for (double& each : shares) each /= -sum;
-    shares[right] += 1.0;
-    return highest + std::log(sum) - found[right];
+    const auto best = static_cast<std::size_t>(std::max_element(found.begin(), found.end()) - found.begin());
+    if (sums) {
+        const double highest = found[best], of_right = found[right];
+        double sum = 0.0;
+        for (double& each : found) sum += each = std::exp(each - highest);
+        for (double& each : found) each /= -sum;
+        result.loss = highest + std::log(sum) - of_right;
+    } else {
+        std::fill(found.begin(), found.end(), 0.0);
+        found[best] -= 1.0;
+        result.loss = cost(i, best);
+    }
+    found[right] += 1.0;
+    return result;
 }
 
-Reply Questions::ask(std::size_t i, const Weights& w, bool cost_augmented) const {
+Reply Questions::ask(std::size_t i, const Weights& w, bool sums, bool cost_augmented) const {
     const auto one = static_cast<std::int64_t>(i);
-    return total({&one, 1}, w, false, cost_augmented);
-}
-
-Reply Questions::ask_sum(std::size_t i, const Weights& w, bool cost_augmented) const {
-    const auto one = static_cast<std::int64_t>(i);
-    return total({&one, 1}, w, true, cost_augmented);
+    return total({&one, 1}, w, sums, cost_augmented);
 }
 
 std::vector<Reply> Questions::candidates(std::size_t i, const Weights& w, std::size_t k) const {
-    check(w);
+    check_weights(w, weight_count());
     const auto found = scores(i, w, false);
     const auto right = static_cast<std::size_t>(right_[i]);
     std::vector<Reply> replies;
@@ -152,7 +139,7 @@ std::vector<Reply> Questions::candidates(std::size_t i, const Weights& w, std::s
 }
 
 Candidates Questions::wrong_candidates(std::size_t i, const Weights& w, std::size_t k) const {
-    check(w);
+    check_weights(w, weight_count());
     const auto found = scores(i, w, false);
     const auto order = ranked(found, std::max<std::size_t>(k, 1));
     Candidates result;
@@ -171,24 +158,18 @@ Candidates Questions::wrong_candidates(std::size_t i, const Weights& w, std::siz
     return result;
 }
 
-// take(example, shares) for each example, in order; returns the sum of losses. Shares are computed on several threads.
+// take(row, shares of classes) for each example, in order; returns the sum of losses.
 template <class Take>
 double Questions::each_of(std::span<const std::int64_t> chosen, const Weights& w, bool sums, bool cost_augmented, Take take) const {
-    check(w);
+    check_weights(w, weight_count());
     double loss = 0.0;
-    std::vector<double> shares(std::min(chosen.size(), kAtOnce) * classes_), losses(std::min(chosen.size(), kAtOnce));
-    for (std::size_t begin = 0; begin < chosen.size(); begin += kAtOnce) {
-        const std::size_t count = std::min(kAtOnce, chosen.size() - begin);
-        const auto shares_of = [&](std::size_t e) { return std::span(shares).subspan(e * classes_, classes_); };
-        parallel_for(count, threads_, [&](int, std::size_t e) {
-            const auto i = static_cast<std::size_t>(chosen[begin + e]);
-            losses[e] = sums ? sum_shares(i, w, cost_augmented, shares_of(e)) : best_shares(i, w, cost_augmented, shares_of(e));
-        });
-        for (std::size_t e = 0; e < count; ++e) {
-            loss += losses[e];
-            take(examples_->row(static_cast<std::size_t>(chosen[begin + e])), shares_of(e));
-        }
-    }
+    each_piece<Shares>(chosen, threads_, kAtOnce, [&](std::size_t, std::size_t i) { return shares(i, w, sums, cost_augmented); },
+                       [&](const std::vector<Shares>& found, std::size_t begin) {
+                           for (std::size_t e = 0; e < found.size(); ++e) {
+                               loss += found[e].loss;
+                               take(examples_->row(static_cast<std::size_t>(chosen[begin + e])), found[e].of_classes);
+                           }
+                       });
     return loss;
 }
 
@@ -216,8 +197,8 @@ Reply Questions::total(std::span<const std::int64_t> chosen, const Weights& w, b
     return reply;
 }
 
-double Questions::gradient(std::span<const std::int64_t> chosen, const Weights& w, bool cost_augmented, double* gradient) const {
-    return each_of(chosen, w, true, cost_augmented, [&](const Row& row, std::span<const double> shares) {
+double Questions::gradient(std::span<const std::int64_t> chosen, const Weights& w, double* gradient, bool sums, bool cost_augmented) const {
+    return each_of(chosen, w, sums, cost_augmented, [&](const Row& row, std::span<const double> shares) {
         for (std::size_t f = 0; f < row.columns.size(); ++f)
             for (std::size_t c = 0; c < classes_; ++c) gradient[row.columns[f] * classes_ + c] -= shares[c] * double{row.values[f]};
     });

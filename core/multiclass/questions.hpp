@@ -12,9 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "numeric/reply.hpp"
-#include "numeric/weights.hpp"
 #include "multiclass/examples.hpp"
+#include "numeric/batch_loop.hpp"
 
 namespace arbora::multiclass {
 
@@ -44,18 +43,16 @@ public:
     // InputError where these do not fit each other, or weights would be more than 2^32.
     Questions(const Examples& examples, std::vector<std::int32_t> right, std::vector<double> costs, int threads);
 
-    // The best class by score, or by score plus cost.
-    Reply ask(std::size_t i, const Weights& w, bool cost_augmented) const;
-    // All classes: loss is -log P(right), the difference its negative gradient.
-    Reply ask_sum(std::size_t i, const Weights& w, bool cost_augmented) const;
+    // The best class by score, or by score plus cost. With sums, all classes: loss is -log P(right), the difference its negative gradient.
+    Reply ask(std::size_t i, const Weights& w, bool sums, bool cost_augmented) const;
     // The k best by score, best first.
     std::vector<Reply> candidates(std::size_t i, const Weights& w, std::size_t k) const;
     // Those of them that cost something; to be used while the examples are there.
     Candidates wrong_candidates(std::size_t i, const Weights& w, std::size_t k) const;
-    // Sums of `ask` or `ask_sum` over examples; the same bytes whatever the number of threads.
+    // The sum of `ask` over examples.
     Reply total(std::span<const std::int64_t> chosen, const Weights& w, bool sums, bool cost_augmented) const;
-    // Adds the gradient of -log P to `gradient` [weight_count]; returns -log P.
-    double gradient(std::span<const std::int64_t> chosen, const Weights& w, bool cost_augmented, double* gradient) const;
+    // Subtracts the sum of differences from `gradient` [weight_count]; returns the sum of losses.
+    double gradient(std::span<const std::int64_t> chosen, const Weights& w, double* gradient, bool sums, bool cost_augmented) const;
 
     std::size_t size() const { return right_.size(); }
     std::size_t classes() const { return classes_; }
@@ -65,13 +62,15 @@ private:
     std::vector<double> scores(std::size_t i, const Weights& w, bool cost_augmented) const;
     // The k best classes by score, best first.
     std::vector<std::size_t> ranked(std::span<const double> scores, std::size_t k) const;
-    // The loss, and what each class's place has of the example in the difference.
-    double best_shares(std::size_t i, const Weights& w, bool cost_augmented, std::span<double> shares) const;
-    double sum_shares(std::size_t i, const Weights& w, bool cost_augmented, std::span<double> shares) const;
+    // How often each class's place has the example in the difference.
+    struct Shares {
+        double loss = 0.0;
+        std::vector<double> of_classes;
+    };
+    Shares shares(std::size_t i, const Weights& w, bool sums, bool cost_augmented) const;
     template <class Take>
     double each_of(std::span<const std::int64_t> chosen, const Weights& w, bool sums, bool cost_augmented, Take take) const;
     double cost(std::size_t i, std::size_t c) const { return costs_[static_cast<std::size_t>(right_[i]) * classes_ + c]; }
-    void check(const Weights& w) const;
 
     const Examples* examples_;
     std::vector<std::int32_t> right_;

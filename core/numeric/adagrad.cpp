@@ -37,8 +37,7 @@ void Adagrad::step(Weights& w, const SparseVector& ascent, double factor) {
         const std::uint32_t j = ascent.indices[i];
         const double up = factor * double{ascent.values[i]};
         state_.squares[j] = static_cast<float>(state_.squares[j] + up * up);
-        const double height = floor_ + std::sqrt(double{state_.squares[j]});
-        const double owed = rate_ * penalty_ * (state_.steps - state_.paid[j]);
+        const auto [height, owed] = denominator(j);
         const double before = w.scale() * double{w.data()[j]};
         moves.values[i] = static_cast<float>((height * before + rate_ * up) / (height + owed) - before);
         state_.paid[j] = state_.steps;
@@ -52,14 +51,35 @@ void Adagrad::settle(Weights& w) {
     for (std::size_t j = 0; j < w.size(); ++j) {
         const double before = w.scale() * double{w.data()[j]};
         if (before != 0.0 && penalty_ > 0.0 && state_.paid[j] != state_.steps) {
-            const double height = floor_ + std::sqrt(double{state_.squares[j]});
-            const double owed = rate_ * penalty_ * (state_.steps - state_.paid[j]);
+            const auto [height, owed] = denominator(j);
             moves.indices.push_back(static_cast<std::uint32_t>(j));
             moves.values.push_back(static_cast<float>(-before * owed / (height + owed)));
         }
         state_.paid[j] = state_.steps;
     }
     w.add(moves, 1.0);
+}
+
+double BinaryAdagrad::score(std::span<const std::uint32_t> places) const {
+    double sum = 0.0;
+    for (const std::uint32_t place : places) sum += double{w_[place]};
+    return sum;
+}
+
+void BinaryAdagrad::step(std::span<const std::uint32_t> places, double gradient, double rate) {
+    const auto square = static_cast<float>(gradient * gradient);
+    for (const std::uint32_t place : places) {
+        squares_[place] += square;
+        const float change = -static_cast<float>(rate * gradient) / std::sqrt(squares_[place] + 1e-6F);
+        w_[place] += change;
+        u_[place] += (steps_ - 1.0) * double{change};
+    }
+}
+
+std::vector<float> BinaryAdagrad::mean() const {
+    std::vector<float> result(w_);
+    for (std::size_t i = 0; steps_ > 0 && i < w_.size(); ++i) result[i] = static_cast<float>(double{w_[i]} - u_[i] / steps_);
+    return result;
 }
 
 }  // namespace arbora

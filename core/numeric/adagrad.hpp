@@ -8,8 +8,10 @@
 // steps in between in one: late, but in full. `settle` has all weights pay what they owe.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "numeric/sparse.hpp"
 #include "numeric/weights.hpp"
@@ -40,9 +42,33 @@ public:
 
 private:
     void require_size(const Weights& w) const;
+    // H_j and η λ k of a weight.
+    std::pair<double, double> denominator(std::size_t j) const {
+        return {floor_ + std::sqrt(double{state_.squares[j]}), rate_ * penalty_ * (state_.steps - state_.paid[j])};
+    }
 
     AdagradState state_;
     double rate_, penalty_, floor_;
+};
+
+// The same without a penalty, for examples whose features are all 1, in float32 with δ² = 1e-6 below the root; and the mean of the
+// weights over time. The mean over steps 1 .. t is w - u / t, where a change d at step s adds (s - 1) d to u.
+class BinaryAdagrad {
+public:
+    explicit BinaryAdagrad(std::size_t size) : w_(size), squares_(size), u_(size) {}
+
+    // The sum of the weights at these places.
+    double score(std::span<const std::uint32_t> places) const;
+    // Begins a step, which may change any places.
+    void tick() { ++steps_; }
+    // w_j -= rate g / sqrt(G_j), after G_j += g².
+    void step(std::span<const std::uint32_t> places, double gradient, double rate);
+    std::vector<float> mean() const;
+
+private:
+    std::vector<float> w_, squares_;
+    std::vector<double> u_;
+    double steps_ = 0.0;
 };
 
 }  // namespace arbora

@@ -59,7 +59,7 @@ void Expectations::score_labels(const WeightView& weights) {
         }
 }
 
-// Wrong heads and, where labels are known too, wrong labels count one more.
+// Adds the costs of wrong heads and, where labels are known too, of wrong labels.
 void Expectations::add_costs() {
     const ArcSet& arcs = worker_.arcs();
     for (int d = 1; d <= arcs.n; ++d)
@@ -69,7 +69,7 @@ void Expectations::add_costs() {
                 const auto labels = allowed(h, d);
                 double* scores = labels_.scores.data() + labels_.first[a];
                 for (std::size_t i = 0; i < labels.size(); ++i)
-                    if (labels[i] != sentence_.labels[d]) scores[i] += 1.0;
+                    if (labels[i] != sentence_.labels[d]) scores[i] += label_cost_;
                 const double sum = log_sum(scores, labels.size());
                 arc_scores_[a] += sum - labels_.sums[a];
                 labels_.sums[a] = sum;
@@ -286,7 +286,7 @@ Answer Expectations::label_answer(const WeightView& weights, bool cost_augmented
         scores.clear();
         labeler_.find_rows(d, around[d], true, rows_);
         labeler_.scores(rows_, weights.scale, labels, scores);
-        for (std::size_t i = 0; cost_augmented && i < labels.size(); ++i) scores[i] += labels[i] == gold ? 0.0 : 1.0;
+        for (std::size_t i = 0; cost_augmented && i < labels.size(); ++i) scores[i] += labels[i] == gold ? 0.0 : label_cost_;
         const auto found = std::find(labels.begin(), labels.end(), gold);
         if (found == labels.end()) continue;
         const double sum = log_sum(scores.data(), scores.size());

@@ -21,10 +21,10 @@ struct Sums {
 
 class Expectations {
 public:
-    explicit Expectations(const Model& model) : model_(&model), worker_(model), labeler_(model) {}
+    explicit Expectations(const Model& model, double label_cost = 1.0) : model_(&model), label_cost_(label_cost), worker_(model), labeler_(model) {}
 
     // loss: -log P(what is known of the tree); difference: f(known) - E[f], both expected where not all is known.
-    // cost_augmented: every wrong head and label counts one more (softmax-margin).
+    // cost_augmented: adds the cost of wrong heads and labels to their scores (softmax-margin).
     Answer answer(const feature::Sentence& sentence, const ArcSet* arcs, const WeightView& weights, Task task, bool cost_augmented);
 
     // Scores the arcs of a sentence, summed over labels where these are chosen together with heads. Then sums() may be asked for.
@@ -67,6 +67,7 @@ private:
     void add_arc_labels(const Sums& all, const Sums& known, Answer& answer);
 
     const Model* model_;
+    double label_cost_;
     Worker worker_;
     Labeler labeler_;
     SparseSum sparse_;

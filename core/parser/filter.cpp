@@ -1,13 +1,6 @@
 #include "parser/filter.hpp"
 
-#include <algorithm>
-#include <limits>
-#include <string>
-
-#include "conll/tree_shape.hpp"
-#include "base/errors.hpp"
 #include "parser/lanes.hpp"
-#include "base/parallel.hpp"
 
 namespace arbora::graph {
 
@@ -54,43 +47,17 @@ void select_scores(const Worker& worker, const ArcSet& arcs, std::vector<float>&
 }
 
 FilterQuestions::FilterQuestions(const Model& model, const feature::Encoded& sentences, double alpha, int among, int threads)
-    : model_(&model), sentences_(&sentences), alpha_(alpha), among_(among) {
+    : TreebankQuestions(sentences, nullptr, make_workers(threads, [&] { return FilterWorker{Worker(model), {}, {}, {}, {}}; })),
+      model_(&model), alpha_(alpha), among_(among) {
     if (model.siblings || model.trees != Trees::projective)
         throw InputError("filter: expected a first-order model of projective trees, got another");
     if (!(alpha >= 0.0 && alpha <= 1.0)) throw InputError("alpha: expected 0 to 1, got " + std::to_string(alpha));
     if (among < 1) throw InputError("among: expected at least 1 head per word, got " + std::to_string(among));
-    check_gold();
-    for (int i = 0; i < std::max(threads, 1); ++i) workers_.push_back({Worker(model), {}, {}, {}, {}});
+    check_gold(sentences, {.projective = true, .tree = model.roots});
 }
 
-void FilterQuestions::check_gold() const {
-    std::vector<std::int32_t> scratch;
-    for (std::size_t s = 0; s < size(); ++s) {
-        const auto sentence = sentences_->sentence(s);
-        const std::span heads(sentence.heads + 1, static_cast<std::size_t>(sentence.n));
-        const auto fail = [&](std::size_t word, const std::string& what) {
-            throw InputError("sentence " + std::to_string(s) + ", word " + std::to_string(word) + ": " + what);
-        };
-        for (std::size_t d = 0; d < heads.size(); ++d)
-            if (heads[d] < 0) fail(d + 1, "expected a head to learn from, got none");
-        const auto roots = model_->roots == Roots::single ? conll::Roots::single : conll::Roots::multi;
-        if (const auto fault = conll::find_tree_fault(heads, roots, scratch); fault)
-            fail(fault->word + 1, "expected " + fault->expected + ", got " + fault->got);
-        const std::int64_t offsets[] = {0, sentence.n};
-        const auto crossed = conll::measure_trees(heads, offsets).nonprojective;
-        if (const auto found = std::find(crossed.begin(), crossed.end(), 1); found != crossed.end())
-            fail(static_cast<std::size_t>(found - crossed.begin()) + 1,
-                 "expected an arc that crosses no other, got one that does; make the trees projective first");
-    }
-}
-
-void FilterQuestions::check(const Weights& weights) const {
-    if (weights.size() != weight_count())
-        throw InputError("weights: expected " + std::to_string(weight_count()) + ", got " + std::to_string(weights.size()));
-}
-
-Answer FilterQuestions::answer(Own& own, std::size_t s, const Weights& weights, bool cost_augmented) {
-    const auto sentence = sentences_->sentence(s);
+Answer FilterQuestions::answer(FilterWorker& own, std::size_t s, const Weights& weights, bool cost_augmented) {
+    const auto sentence = TreebankQuestions::sentence(s);
     const WeightView seen = view(*model_, Task::tree, weights.data(), weights.scale());
     const ArcSet* arcs = nullptr;
     const float* scores = nullptr;
@@ -118,18 +85,6 @@ Answer FilterQuestions::answer(Own& own, std::size_t s, const Weights& weights, 
         }
     if (!answer.difference.empty()) answer.loss = sentence.n;  // else no weights tell the gold tree from others
     return answer;
-}
-
-Reply FilterQuestions::ask(std::size_t sentence, const Weights& weights, bool cost_augmented) {
-    check(weights);
-    return reply_of(answer(workers_[0], sentence, weights, cost_augmented), weights);
-}
-
-Reply FilterQuestions::total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented) {
-    check(weights);
-    constexpr std::size_t kPiece = 64;  // answers have many entries
-    return total_of(sentences, weights, static_cast<int>(workers_.size()),
-                    [&](int worker, std::size_t s) { return answer(workers_[worker], s, weights, cost_augmented); }, kPiece);
 }
 
 }  // namespace arbora::graph

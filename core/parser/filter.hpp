@@ -9,14 +9,9 @@
 //   max(0, n + t(w) - <w, f(gold)>),   a subgradient of -it:  f(gold) - alpha f(best) - (1 - alpha) mean over arcs a of f(a's witness).
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
-#include "features/encoded.hpp"
-#include "trees/sparse/max_marginals.hpp"
+#include "parser/treebank.hpp"
 #include "parser/worker.hpp"
-#include "numeric/reply.hpp"
-#include "numeric/weights.hpp"
+#include "trees/sparse/max_marginals.hpp"
 
 namespace arbora::graph {
 
@@ -43,39 +38,31 @@ private:
     std::size_t reachable_ = 0;  // arcs of some tree
 };
 
-// What a learner asks about the filter loss of a treebank. Holds no copy of what it is made from.
-class FilterQuestions {
+struct FilterWorker {
+    Worker worker;
+    Filter filter;
+    ArcSet arcs;
+    std::vector<float> scores;
+    std::vector<double> slopes;
+};
+
+// A learner's questions about the filter loss of a treebank. InputError unless the model is first-order and projective and all gold
+// trees are of its family.
+class FilterQuestions : public TreebankQuestions<FilterQuestions, FilterWorker> {
 public:
-    // InputError unless the model is first-order and projective and all gold trees are of its family.
+    static constexpr std::size_t kPiece = 64;  // answers have many entries
+
     FilterQuestions(const Model& model, const feature::Encoded& sentences, double alpha, int among, int threads);
-    FilterQuestions(const FilterQuestions&) = delete;
 
     // loss: the number of words where the gold tree does not score above t or, cost_augmented, not by the margin; else 0 and no
     // difference. At equal scores, such as those of zero weights, it does not score above.
-    Reply ask(std::size_t sentence, const Weights& weights, bool cost_augmented);
-    // The sum over sentences, in their order.
-    Reply total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented);
-
-    std::size_t size() const { return sentences_->size(); }
+    Answer answer(FilterWorker& own, std::size_t s, const Weights& weights, bool cost_augmented);
     std::size_t weight_count() const { return graph::weight_count(*model_, Task::tree); }
 
 private:
-    struct Own {
-        Worker worker;
-        Filter filter;
-        ArcSet arcs;
-        std::vector<float> scores;
-        std::vector<double> slopes;
-    };
-    Answer answer(Own& own, std::size_t sentence, const Weights& weights, bool cost_augmented);
-    void check_gold() const;
-    void check(const Weights& weights) const;
-
     const Model* model_;
-    const feature::Encoded* sentences_;
     double alpha_;
     int among_;
-    std::vector<Own> workers_;
 };
 
 // The scores of a part of the arcs that a worker scored.

@@ -1,31 +1,25 @@
-// A log-linear model over many sentences: how probable is what is known of them, and the gradient of that, on several threads.
-// Sums are made in the order of the sentences, whatever the number of threads, so results are the same to the bit.
+// A log-linear model over many sentences: how probable is what is known of them, and the gradient of that.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
-#include "features/encoded.hpp"
 #include "parser/batch.hpp"
 #include "parser/expectations.hpp"
-#include "numeric/weights.hpp"
 
 namespace arbora::graph {
 
-class Likelihood {
+struct LikelihoodWorker {
+    Expectations sums;
+    std::size_t held = 0;  // the sentence whose arcs `sums` has, from 1; 0: none, or not known
+};
+
+// Answers: loss is -log P, difference its negative gradient. Heads and labels may be unknown, -1.
+class Likelihood : public TreebankQuestions<Likelihood, LikelihoodWorker> {
 public:
-    // arcs: null for all arcs, else one set per sentence, known arcs included. Heads and labels may be unknown, -1.
-    Likelihood(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads);
-    Likelihood(const Likelihood&) = delete;
+    // arcs: null for all arcs, else one set per sentence, known arcs included.
+    Likelihood(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads,
+               double label_cost = 1.0);
 
-    // Of one sentence: loss is -log P, difference its negative gradient.
-    Questions::Reply ask(std::size_t sentence, const Weights& weights, bool cost_augmented);
-
-    // The sum of `ask` over sentences.
-    Questions::Reply total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented);
-
-    // Adds the gradient of -log P, summed over the sentences, to `gradient` [weight_count] and returns the sum of -log P.
-    double gradient(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented, double* gradient);
+    Answer answer(LikelihoodWorker& worker, std::size_t s, const Weights& weights, bool cost_augmented);
+    std::size_t weight_count() const { return graph::weight_count(*model_, task_); }
 
     // Of first-order models: the arcs of a sentence, for learners that keep a number for each.
     std::size_t arcs(std::size_t sentence) const;
@@ -34,24 +28,16 @@ public:
     Sums arc_sums(std::size_t sentence, const std::vector<double>& scores);
     SparseVector arc_features(std::size_t sentence, const std::vector<double>& coefficients);
 
-    std::size_t size() const { return sentences_->size(); }
-    std::size_t weight_count() const { return graph::weight_count(*model_, task_); }
-
 private:
-    const ArcSet* arcs_of(std::size_t sentence) const { return arcs_ == nullptr ? nullptr : &(*arcs_)[sentence]; }
     // A worker that has this sentence's arcs; what their scores are does not matter.
     Expectations& holding(std::size_t sentence);
-    void check_known() const;
-    void check(const Weights& weights) const;
+    // InputError unless the model is first-order, without labels, and an array has one number per arc.
     void require_arcs(const char* what) const;
+    void require_size(const char* what, std::size_t sentence, std::size_t got) const;
 
     const Model* model_;
-    const feature::Encoded* sentences_;
     Task task_;
-    const std::vector<ArcSet>* arcs_;
-    std::vector<Expectations> workers_;
     std::vector<float> zeros_;
-    std::size_t held_ = 0;  // the sentence of worker 0, from 1; 0: none, or not known
 };
 
 }  // namespace arbora::graph

@@ -54,6 +54,12 @@ inline std::size_t weight_count(const Model& model, Task task) {
     return (task == Task::labels ? 0 : model.tree_size) + (task == Task::tree ? 0 : model.label_size);
 }
 
+// One of the best trees of a sentence.
+struct Ranked {
+    std::vector<int> heads, labels;  // [n+1]
+    double score = 0.0;
+};
+
 // Weights as a worker reads them: w = scale * data.
 struct WeightView {
     const float* tree = nullptr;

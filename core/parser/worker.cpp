@@ -123,7 +123,7 @@ void Worker::score_labels(const WeightView& weights, bool cost_augmented) {
             around.head = arcs_->heads[a];
             label_rows_.clear();
             labeler_.find_rows(d, around, false, label_rows_);
-            const auto best = labeler_.best(label_rows_, weights.scale, around.head, d, gold, 1.0);
+            const auto best = labeler_.best(label_rows_, weights.scale, around.head, d, gold, label_cost_);
             arc_labels_[a] = best.label;
             arc_scores_[a] += static_cast<float>(best.score);
         }
@@ -193,7 +193,7 @@ void Worker::label_tree(const WeightView& weights, bool cost_augmented, const in
     for (int d = 1; d <= sentence_.n; ++d) {
         const std::span rows(label_rows_.data() + static_cast<std::size_t>(d - 1) * each, each);
         const int gold = cost_augmented ? sentence_.labels[d] : -1;
-        const auto best = labeler_.best(rows, weights.scale, heads[d], d, gold, 1.0);
+        const auto best = labeler_.best(rows, weights.scale, heads[d], d, gold, label_cost_);
         labels[d] = best.label;
         label_scores_[static_cast<std::size_t>(d)] = static_cast<float>(best.score);
     }
@@ -279,7 +279,7 @@ Answer Worker::tree_answer(Task task, const int* heads, const int* labels) {
         }
         if (task != Task::joint) continue;
         const int gold_label = sentence_.labels[d];
-        if (gold_label != labels[d]) answer.loss += 1.0;
+        if (gold_label != labels[d]) answer.loss += label_cost_;
         if (other_head || gold_label != labels[d]) {
             Surroundings around;
             around.head = gold_[d];
@@ -295,7 +295,7 @@ Answer Worker::label_answer(const int* labels) {
     Answer answer;
     for (int d = 1; d <= sentence_.n; ++d) {
         if (labels[d] == sentence_.labels[d]) continue;
-        answer.loss += 1.0;
+        answer.loss += label_cost_;
         add_labels(d, surroundings_[d], true, sentence_.labels[d], 1.0F, answer.difference);
         add_labels(d, surroundings_[d], true, labels[d], -1.0F, answer.difference);
     }

@@ -4,19 +4,20 @@
 #include <vector>
 
 #include "features/extractor.hpp"
-#include "parser/answers.hpp"
+#include "numeric/batch_loop.hpp"
 #include "parser/arc_set.hpp"
 #include "trees/sparse/grand_chart.hpp"
 #include "parser/labeler.hpp"
 #include "parser/model.hpp"
 #include "trees/sparse/sparse_chart.hpp"
-#include "numeric/sparse.hpp"
 
 namespace arbora::graph {
 
 class Worker {
 public:
-    explicit Worker(const Model& model) : model_(&model), extractor_(model.templates), labeler_(model) {}
+    // label_cost: the cost of a wrong label; a wrong head costs 1.
+    explicit Worker(const Model& model, double label_cost = 1.0)
+        : model_(&model), label_cost_(label_cost), extractor_(model.templates), labeler_(model) {}
 
     // Fills heads[0..n] and, where the model has labels and the weights are there, labels[0..n]. arcs: null for all.
     // staged: labels are chosen on the finished tree, else together with it.
@@ -67,6 +68,7 @@ private:
     void add_labels(int dep, const Surroundings& around, bool whole_tree, int label, float count, std::vector<SparseEntry>& entries);
 
     const Model* model_;
+    double label_cost_;
     feature::Extractor extractor_;
     Labeler labeler_;
     feature::Sentence sentence_;

@@ -53,6 +53,7 @@ struct Case {
     sentences::Tree gold;
     feature::Encoded batch;
     std::vector<float> weights;
+    double label_cost = 1.0;
 
     Case(Random& random, int n, Roots roots, Order order, int labels, Trees trees = Trees::projective)
         : spec(sentences::random_spec(random)), contexts(random_spec(random, order)), model(graph::Model(feature::Templates(spec)), feature::Contexts(contexts)),
@@ -115,7 +116,7 @@ struct Case {
 
     double cost(const sentences::Tree& tree) const {
         double sum = 0.0;
-        for (std::size_t d = 1; d < tree.heads.size(); ++d) sum += (tree.heads[d] != gold.heads[d]) + (tree.labels[d] != gold.labels[d]);
+        for (std::size_t d = 1; d < tree.heads.size(); ++d) sum += (tree.heads[d] != gold.heads[d]) + (tree.labels[d] != gold.labels[d] ? label_cost : 0.0);
         return sum;
     }
 

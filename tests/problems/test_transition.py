@@ -132,7 +132,7 @@ def test_trees_that_a_system_cannot_make_are_refused():
     heads[:] = 0
     encoded.set_heads(heads)
     made = problem().scorer
-    with pytest.raises(InputError, match="expected a tree with one root"):
+    with pytest.raises(InputError):
         TransitionProblem(made, encoded)
     heads[3] = -1
     encoded.set_heads(heads)

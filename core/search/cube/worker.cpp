@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/errors.hpp"
 #include "trees/queries.hpp"
 
 namespace arbora::cube {
@@ -105,13 +104,13 @@ std::vector<Ranked> Worker::kbest(const feature::Sentence& sentence, const graph
     return trees;
 }
 
-void Worker::compare_whole_trees(graph::Answer& answer) {
+void Worker::compare_whole_trees(Answer& answer) {
     answer.loss += tree_.cost();
     gold_.add_features(1.0F, answer.difference);
     tree_.add_features(-1.0F, answer.difference);
 }
 
-graph::Answer Worker::answer(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights,
+Answer Worker::answer(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights,
                              bool cost_augmented, hypergraph::Update update, Tally& tally) {
     search_.parts().load(sentence, arcs, weights, true, cost_augmented);
     take_best();
@@ -121,7 +120,7 @@ graph::Answer Worker::answer(const feature::Sentence& sentence, const graph::Arc
         gold.add_whole(tree_.score() - gold_.score(), tree_.cost() > 0.0);
     }
     count(gold, tally);
-    graph::Answer answer;
+    Answer answer;
     for (const int node : hypergraph::update_nodes(update, gold.nodes)) {
         const auto n = static_cast<std::size_t>(node);
         if (gold.best[n] < 0) {
@@ -137,7 +136,7 @@ graph::Answer Worker::answer(const feature::Sentence& sentence, const graph::Arc
     return answer;
 }
 
-std::vector<graph::Answer> Worker::candidates(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights,
+std::vector<Answer> Worker::candidates(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights,
                                               int k, Tally& tally) {
     search_.parts().load(sentence, arcs, weights, true, false);
     std::vector<Ranked> trees;
@@ -150,7 +149,7 @@ std::vector<graph::Answer> Worker::candidates(const feature::Sentence& sentence,
     gold_.set(search_.parts(), sentence.heads, sentence.labels);
     tally.asked += 1;
     tally.non_violations += trees.front().score < gold_.score() ? 1 : 0;
-    std::vector<graph::Answer> answers(trees.size());
+    std::vector<Answer> answers(trees.size());
     for (std::size_t i = 0; i < trees.size(); ++i) {
         tree_.set(search_.parts(), trees[i].heads.data(), trees[i].labels.data());
         compare_whole_trees(answers[i]);

@@ -19,7 +19,8 @@ using graph::Ranked;
 
 class Worker {
 public:
-    explicit Worker(const Model& model) : model_(&model), search_(model), reattachment_(model.graph.roots) {}
+    // label_cost: the cost of a wrong label; a wrong head costs 1.
+    explicit Worker(const Model& model, double label_cost = 1.0) : model_(&model), search_(model, label_cost), reattachment_(model.graph.roots) {}
 
     // The best tree found: heads[0..n] and labels[0..n], -1 where there are none. NoTreeError where the arcs hold none that is
     // projective, or none at all where trees may be non-projective.
@@ -32,10 +33,10 @@ public:
 
     // f(gold) - f(predicted), and the cost of the predicted, at the nodes that the update asks for. Where trees may be non-projective, the
     // whole tree, with its words re-attached, is one node more, above the root of search.
-    graph::Answer answer(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, bool cost_augmented,
+    Answer answer(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, bool cost_augmented,
                          hypergraph::Update update, Tally& tally);
     // The same at the root, for the k best trees there.
-    std::vector<graph::Answer> candidates(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int k,
+    std::vector<Answer> candidates(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int k,
                                           Tally& tally);
 
 private:
@@ -46,7 +47,7 @@ private:
     void take(int rank);
     void take_best();
     void take_best_of_arcs();
-    void compare_whole_trees(graph::Answer& answer);
+    void compare_whole_trees(Answer& answer);
     // The derivations of the root that are not there yet.
     void append(std::vector<Ranked>& trees, int most);
     void append_neighbours(std::vector<Ranked>& trees, std::size_t most);

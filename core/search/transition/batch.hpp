@@ -1,10 +1,7 @@
-// A transition parser over many sentences, on several threads; nothing depends on their number. See graph/batch.hpp.
+// A transition parser over many sentences; see parser/treebank.hpp.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
-#include "parser/batch.hpp"
+#include "parser/treebank.hpp"
 #include "search/transition/worker.hpp"
 
 namespace arbora::transition {
@@ -15,33 +12,21 @@ graph::Parsed parse(const feature::Encoded& sentences, const Model& model, const
 std::vector<std::vector<graph::Ranked>> kbest(const feature::Encoded& sentences, const Model& model, const graph::WeightView& weights, int k,
                                               int threads, bool keep_heads);
 
-// What a learner asks. Holds no copy of what it is made from.
-class Questions {
+// A learner's questions. InputError where gold is missing, or has crossing arcs or several roots that the system cannot make.
+class Questions : public graph::TreebankQuestions<Questions, Worker> {
 public:
-    // Throws InputError where gold is missing, or has crossing arcs or several roots that the system cannot make.
     Questions(const Model& model, const feature::Encoded& sentences, const Training& training, int threads);
-    Questions(const Questions&) = delete;
 
-    Reply ask(std::size_t sentence, const Weights& weights, bool cost_augmented);
-    std::vector<Reply> candidates(std::size_t sentence, const Weights& weights, int k);
-    // The sum over sentences; differences are whole numbers, so sums are exact in any order.
-    Reply total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented);
+    Answer answer(Worker& worker, std::size_t s, const Weights& weights, bool cost_augmented);
+    std::vector<Answer> candidate_answers(Worker& worker, std::size_t s, const Weights& weights, int k);
+    std::size_t weight_count() const { return model_->weight_count(); }
 
     // The states of all sentences, in their order.
     Instances instances();
 
-    std::size_t size() const { return sentences_->size(); }
-    std::size_t weight_count() const { return model_->weight_count(); }
-
 private:
-    void check_gold() const;
-    graph::WeightView view(const Weights& weights) const;
-    Training training(bool cost_augmented) const;
-
     const Model* model_;
-    const feature::Encoded* sentences_;
     Training training_;
-    std::vector<Worker> workers_;
 };
 
 }  // namespace arbora::transition

@@ -4,7 +4,6 @@
 #include <limits>
 #include <string>
 
-#include "base/errors.hpp"
 #include "parser/candidates.hpp"
 #include "search/greedy.hpp"
 
@@ -27,9 +26,12 @@ struct Keeping {
     }
 };
 
-double cost(const Gold& gold, const Arc& arc, int label) {
+constexpr double kWrongHead = 1.0;
+constexpr double kStrayed = 0.5;  // the least cost of a sequence that left the right one
+
+double cost(const Gold& gold, const Arc& arc, int label, double label_cost) {
     if (!gold.is_right(arc)) return kWrongHead;
-    return gold.label(arc.dep) >= 0 && label != gold.label(arc.dep) ? kWrongLabel : 0.0;
+    return gold.label(arc.dep) >= 0 && label != gold.label(arc.dep) ? label_cost : 0.0;
 }
 
 Gold gold_of(const feature::Sentence& sentence) { return {sentence.n, sentence.heads, sentence.labels}; }
@@ -134,7 +136,7 @@ std::vector<graph::Ranked> Worker::kbest(const feature::Sentence& sentence, cons
     }, model_->system);
 }
 
-graph::Answer Worker::answer(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training) {
+Answer Worker::answer(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training) {
     features_.load(sentence, weights);
     const Gold gold = gold_of(sentence);
     return std::visit([&](const auto& system) {
@@ -142,13 +144,13 @@ graph::Answer Worker::answer(const feature::Sentence& sentence, const graph::Wei
         if (model_->beam == 1) return classify(system, gold, sentence.n, training);
         Scorer<S> scorer(system, features_);
         search::Beam<S, Scorer<S>> beam(system, space_, scorer, model_->beam, model_->most_labels);
-        const auto costs = [&](const Arc& arc, int label) { return training.cost_augmented ? cost(gold, arc, label) : 0.0; };
+        const auto costs = [&](const Arc& arc, int label) { return training.cost_augmented ? cost(gold, arc, label, training.label_cost) : 0.0; };
         const auto compared = beam.compare(sentence.n, gold, training.update, costs);
-        return difference(system, gold, compared.right, compared.found);
+        return difference(system, gold, training.label_cost, compared.right, compared.found);
     }, model_->system);
 }
 
-std::vector<graph::Answer> Worker::candidates(const feature::Sentence& sentence, const graph::WeightView& weights, int k) {
+std::vector<Answer> Worker::candidates(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training, int k) {
     features_.load(sentence, weights);
     const Gold gold = gold_of(sentence);
     return std::visit([&](const auto& system) {
@@ -157,14 +159,14 @@ std::vector<graph::Answer> Worker::candidates(const feature::Sentence& sentence,
         search::Beam<S, Scorer<S>> beam(system, space_, scorer, std::max(model_->beam, k), std::max(model_->most_labels, 2));
         const std::vector<int> found = beam.run(sentence.n);
         const int right = beam.right_sequence(gold, history(space_, found[0])[0]);
-        std::vector<graph::Answer> answers;
+        std::vector<Answer> answers;
         std::vector<graph::Ranked> trees;
         for (const int state : found) {
             if (answers.size() == static_cast<std::size_t>(k)) break;
             graph::Ranked next = ranked(system, state);
             if (is_among(trees, next)) continue;
             trees.push_back(std::move(next));
-            answers.push_back(difference(system, gold, right, state));
+            answers.push_back(difference(system, gold, training.label_cost, right, state));
         }
         return answers;
     }, model_->system);
@@ -195,9 +197,9 @@ void Worker::add_instances(const feature::Sentence& sentence, Instances& instanc
 }
 
 template <class S>
-graph::Answer Worker::classify(const S& system, const Gold& gold, int n, const Training& training) {
+Answer Worker::classify(const S& system, const Gold& gold, int n, const Training& training) {
     Scorer<S> scorer(system, features_);
-    graph::Answer answer;
+    Answer answer;
     const bool explores = training.explores && S::has_costs;
     const State start = system.start(space_, n);
     int at = space_.add(start);
@@ -212,11 +214,11 @@ graph::Answer Worker::classify(const S& system, const Gold& gold, int n, const T
         }
         scorer.look(space_, state);
         const Moves right = right_moves(system, space_, state, valid, gold, plan, explores);
-        const auto [found, target] = learn_move(valid, right, training.cost_augmented, answer);
+        const auto [found, target] = learn_move(valid, right, training, answer);
         int label = -1;
         if (makes_arc(target)) {
             const Arc arc = system.arc(space_, state, target);
-            label = learn_label(arc, target, gold, training.cost_augmented, answer);
+            label = learn_label(arc, target, gold, training, answer);
             if (!explores && gold.is_right(arc)) label = gold.label(arc.dep);
         }
         const Move followed = explores ? found : target;
@@ -225,13 +227,13 @@ graph::Answer Worker::classify(const S& system, const Gold& gold, int n, const T
     }
 }
 
-Worker::Decision Worker::learn_move(Moves valid, Moves right, bool cost_augmented, graph::Answer& answer) {
+Worker::Decision Worker::learn_move(Moves valid, Moves right, const Training& training, Answer& answer) {
     constexpr double kNone = -std::numeric_limits<double>::infinity();
     Decision decision;
     double best = kNone, best_right = kNone;
     search::each_move(valid, [&](Move move) {
         const bool is_right = has(right, move);
-        const double score = features_.move(move) + (cost_augmented && !is_right ? kWrongHead : 0.0);
+        const double score = features_.move(move) + (training.cost_augmented && !is_right ? kWrongHead : 0.0);
         if (score > best) {
             best = score;
             decision.found = move;
@@ -249,7 +251,7 @@ Worker::Decision Worker::learn_move(Moves valid, Moves right, bool cost_augmente
     return decision;
 }
 
-int Worker::learn_label(const Arc& arc, Move move, const Gold& gold, bool cost_augmented, graph::Answer& answer) {
+int Worker::learn_label(const Arc& arc, Move move, const Gold& gold, const Training& training, Answer& answer) {
     const int wanted = gold.is_right(arc) ? gold.label(arc.dep) : -1;
     if (wanted < 0) return features_.labels(arc, move, 1)[0].label;
     // The best of the wrong ones is among the best two.
@@ -257,17 +259,17 @@ int Worker::learn_label(const Arc& arc, Move move, const Gold& gold, bool cost_a
     for (const auto& each : features_.labels(arc, move, 2))
         if (each.label != wanted && other.label < 0) other = each;
     if (other.label < 0) return wanted;
-    const double score = features_.label(arc, move, wanted), rival = other.score + (cost_augmented ? kWrongLabel : 0.0);
+    const double score = features_.label(arc, move, wanted), rival = other.score + (training.cost_augmented ? training.label_cost : 0.0);
     if (rival < score || (rival == score && wanted < other.label)) return wanted;
-    answer.loss += kWrongLabel;
+    answer.loss += training.label_cost;
     features_.add_label(move, arc, wanted, 1.0F, answer.difference);
     features_.add_label(move, arc, other.label, -1.0F, answer.difference);
     return other.label;
 }
 
 template <class S>
-graph::Answer Worker::difference(const S& system, const Gold& gold, int right, int found) {
-    graph::Answer answer;
+Answer Worker::difference(const S& system, const Gold& gold, double label_cost, int right, int found) {
+    Answer answer;
     const std::vector<int> rights = history(space_, right), founds = history(space_, found);
     std::size_t same = 1;
     const auto action = [&](int state) { return space_.state(state).action; };
@@ -275,12 +277,11 @@ graph::Answer Worker::difference(const S& system, const Gold& gold, int right, i
     if (same == rights.size() && same == founds.size()) return answer;
     for (std::size_t i = 1; i < founds.size(); ++i) {
         const Action made = action(founds[i]);
-        if (makes_arc(made.move)) answer.loss += cost(gold, system.arc(space_, space_.state(founds[i - 1]), made.move), made.label);
+        if (makes_arc(made.move)) answer.loss += cost(gold, system.arc(space_, space_.state(founds[i - 1]), made.move), made.label, label_cost);
     }
     const bool is_whole = system.valid(space_, space_.state(found)) == 0;
     if (answer.loss == 0.0 && is_whole) return answer;  // the right tree, made in another order
-    // What has left the right way before its first wrong arc is not without fault.
-    answer.loss = std::max(answer.loss, kWrongLabel);
+    answer.loss = std::max(answer.loss, kStrayed);
     add_features(system, rights, same, 1.0F, answer.difference);
     add_features(system, founds, same, -1.0F, answer.difference);
     return answer;

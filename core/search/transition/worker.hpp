@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "parser/answers.hpp"
+#include "numeric/batch_loop.hpp"
 #include "search/transition/features.hpp"
 
 namespace arbora::transition {
@@ -13,11 +13,9 @@ namespace arbora::transition {
 struct Training {
     search::Update update = search::Update::max_violation;
     bool explores = true;
+    double label_cost = 0.5;  // of a wrong label on a right arc; a wrong head costs 1
     bool cost_augmented = false;
 };
-
-// A wrong head counts 1, a wrong label 0.5.
-inline constexpr double kWrongHead = 1.0, kWrongLabel = 0.5;
 
 // States on the way to right trees, with the action to take in each: what a classifier of actions learns from.
 struct Instances {
@@ -38,9 +36,9 @@ public:
     std::vector<graph::Ranked> kbest(const feature::Sentence& sentence, const graph::WeightView& weights, bool keep_heads, int k);
 
     // f(right) - f(found), and the cost of what was found.
-    graph::Answer answer(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training);
+    Answer answer(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training);
     // The same for the k best whole trees; the right one has no difference.
-    std::vector<graph::Answer> candidates(const feature::Sentence& sentence, const graph::WeightView& weights, int k);
+    std::vector<Answer> candidates(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training, int k);
     // Adds the states of a sentence, by the system's oracle; not those in which the action is forced.
     void add_instances(const feature::Sentence& sentence, Instances& instances);
 
@@ -51,16 +49,16 @@ private:
     template <class S>
     graph::Ranked ranked(const S& system, int state) const;
     template <class S>
-    graph::Answer classify(const S& system, const Gold& gold, int n, const Training& training);
+    Answer classify(const S& system, const Gold& gold, int n, const Training& training);
     // What to learn in the state that is looked at: of the moves, and of the label of an arc; returns the label that was found.
     struct Decision {
         Move found = Move::shift, target = Move::shift;  // target: the best of the right ones
     };
-    Decision learn_move(Moves valid, Moves right, bool cost_augmented, graph::Answer& answer);
-    int learn_label(const Arc& arc, Move move, const Gold& gold, bool cost_augmented, graph::Answer& answer);
+    Decision learn_move(Moves valid, Moves right, const Training& training, Answer& answer);
+    int learn_label(const Arc& arc, Move move, const Gold& gold, const Training& training, Answer& answer);
     // f(right) - f(found) of two sequences that begin alike.
     template <class S>
-    graph::Answer difference(const S& system, const Gold& gold, int right, int found);
+    Answer difference(const S& system, const Gold& gold, double label_cost, int right, int found);
     template <class S>
     void add_features(const S& system, const std::vector<int>& states, std::size_t from, float count, std::vector<SparseEntry>& entries);
 

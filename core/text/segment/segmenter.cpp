@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "conll/utf8.hpp"
+#include "base/text.hpp"
 #include "base/errors.hpp"
 
 namespace arbora::segment {
@@ -19,19 +19,6 @@ double dot(const std::vector<float>& weights, const std::array<std::uint32_t, n>
     float sum = 0.0f;
     for (const std::uint32_t place : places) sum += weights[place];
     return sum;
-}
-
-void append_code(std::uint32_t code, std::string& out) {
-    const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
-    if (code < 0x80) {
-        put(code);
-    } else if (code < 0x800) {
-        put(0xC0 | code >> 6), put(0x80 | (code & 0x3F));
-    } else if (code < 0x10000) {
-        put(0xE0 | code >> 12), put(0x80 | (code >> 6 & 0x3F)), put(0x80 | (code & 0x3F));
-    } else {
-        put(0xF0 | code >> 18), put(0x80 | (code >> 12 & 0x3F)), put(0x80 | (code >> 6 & 0x3F)), put(0x80 | (code & 0x3F));
-    }
 }
 
 void append_number(std::int64_t number, std::string& out) {
@@ -66,7 +53,7 @@ public:
             range(count, gap);
             for (const Word& word : *words) {
                 form_.clear();
-                for (const std::uint32_t code : word.form) append_code(code, form_);
+                for (const std::uint32_t code : word.form) text::append(code, form_);
                 const bool own = word.verbatim && word.last > word.first;
                 const std::int64_t first = own ? symbols.offsets[token.first + word.first] : begin;
                 const std::int64_t last = own ? symbols.offsets[token.first + word.last - 1] + 1 : end_;
@@ -119,14 +106,14 @@ public:
 private:
     void append_form(const Symbols& symbols, const Token& token) {
         const std::size_t first = symbols.bytes[token.first];
-        const std::size_t last = symbols.bytes[token.last - 1] + conll::utf8_length(text_, symbols.bytes[token.last - 1]);
+        const std::size_t last = symbols.bytes[token.last - 1] + text::utf8_length(text_, symbols.bytes[token.last - 1]);
         bool gaps = false;
         for (std::size_t k = token.first; k < token.last; ++k) gaps = gaps || symbols.gap(k);
         if (!gaps) {
             form_.append(text_.substr(first, last - first));
             return;
         }
-        for (std::size_t k = token.first; k < token.last; ++k) append_code(symbols.gap(k) ? ' ' : symbols.codes[k], form_);
+        for (std::size_t k = token.first; k < token.last; ++k) text::append(symbols.gap(k) ? ' ' : symbols.codes[k], form_);
     }
 
     void range(std::int64_t count, bool gap) {
@@ -257,7 +244,7 @@ double Segmenter::sentence_score(const Symbols& symbols, std::span<const Token> 
 
 Segmented Segmenter::segment(std::string_view text, const Options& options) const {
     require(text.size() < 0xFFFFFFFFULL, "text: expected less than 4 GiB at a time");
-    if (const std::size_t bad = conll::first_bad_utf8(text); bad < text.size())
+    if (const std::size_t bad = text::first_bad_utf8(text); bad < text.size())
         throw InputError("text: expected UTF-8, got something else at byte " + std::to_string(bad));
     Segmented result;
     Output output(text, options, result);

@@ -1,28 +1,10 @@
 #include "text/segment/symbols.hpp"
 
+#include "base/text.hpp"
+
 namespace arbora::segment {
 
 namespace {
-
-// The character at `at` of well-formed UTF-8, which moves behind it.
-std::uint32_t decode(std::string_view text, std::size_t& at) {
-    const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[at + i])); };
-    const std::uint32_t lead = byte(0);
-    std::uint32_t code = lead;
-    std::size_t length = 1;
-    if (lead >= 0xF0) {
-        code = (lead & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F);
-        length = 4;
-    } else if (lead >= 0xE0) {
-        code = (lead & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
-        length = 3;
-    } else if (lead >= 0x80) {
-        code = (lead & 0x1F) << 6 | (byte(1) & 0x3F);
-        length = 2;
-    }
-    at += length;
-    return code;
-}
 
 void push(Symbols& out, std::uint32_t code, std::uint32_t lowered, std::uint8_t kind, const Place& at) {
     out.codes.push_back(code);
@@ -61,7 +43,7 @@ void read_paragraph(std::string_view text, Place& place, Symbols& out) {
     Gap gap;
     while (place.byte < text.size()) {
         const Place here = place;
-        const std::uint32_t code = decode(text, place.byte);
+        const std::uint32_t code = text::decode(text, place.byte);
         ++place.character;
         CharacterClass kind = characters.kind(code);
         if (is_gap(kind)) {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <optional>
 
-#include "conll/utf8.hpp"
+#include "base/text.hpp"
 #include "base/errors.hpp"
 
 namespace arbora::segment {
@@ -49,25 +49,24 @@ std::vector<std::uint32_t> shuffled(std::size_t count, Generator& random) {
     return order;
 }
 
-}  // namespace
-
-namespace {
+std::size_t table_size(int bits) {
+    if (bits < kLeastBits || bits > kMostBits) throw InputError("bits: expected 8 to 24");
+    return std::size_t{1} << bits;
+}
 
 void require_sound(const GoldText& gold) {
     const std::size_t count = gold.starts.size();
     if (gold.ends.size() != count || gold.last.size() != count || !(gold.words.empty() || gold.words.size() == count))
         throw InputError("gold text: expected as many ends, last and words as starts");
-    if (gold.text.size() >= 0xFFFFFFFFULL || conll::first_bad_utf8(gold.text) != gold.text.size())
+    if (gold.text.size() >= 0xFFFFFFFFULL || text::first_bad_utf8(gold.text) != gold.text.size())
         throw InputError("gold text: expected UTF-8 of less than 4 GiB");
 }
 
 }  // namespace
 
-Trainer::Trainer(const std::vector<GoldText>& texts, TrainerOptions options) : options_(options), random_(options.seed, 0) {
-    if (options.bits < kLeastBits || options.bits > kMostBits) throw InputError("bits: expected 8 to 24");
+Trainer::Trainer(const std::vector<GoldText>& texts, TrainerOptions options)
+    : options_(options), random_(options.seed, 0), token_(table_size(options.bits)), sentence_(token_), multiword_(token_) {
     model_.bits = options.bits;
-    const std::size_t size = std::size_t{1} << options.bits;
-    for (Learned* learned : {&token_, &sentence_, &multiword_}) learned->start(size);
     token_counts_.assign(2 * kKinds * kKinds, 0);
     gap_counts_ = token_counts_;
     sentence_counts_.assign(6 * kKinds * kKinds, 0);
@@ -340,11 +339,11 @@ void Trainer::collect_choices() {
         }
 }
 
-double Trainer::pass(const Examples& examples, Learned& learned) {
+double Trainer::pass(const Examples& examples, BinaryAdagrad& learned) {
     double loss = 0.0;
     for (const std::uint32_t e : shuffled(examples.answers.size(), random_)) {
         const std::span<const std::uint32_t> places(examples.places.data() + std::size_t{e} * examples.width, examples.width);
-        ++learned.steps;
+        learned.tick();
         const double sign = examples.answers[e] ? 1.0 : -1.0;
         const double margin = sign * learned.score(places);
         loss += log1p_exp(-margin);
@@ -360,7 +359,7 @@ double Trainer::pass_choices() {
     for (const std::uint32_t c : shuffled(choices_.size(), random_)) {
         const Choice& choice = choices_[c];
         const auto places = [&](std::size_t r) { return std::span(choice.places).subspan(r * kMultiwordFeatures, kMultiwordFeatures); };
-        ++multiword_.steps;
+        multiword_.tick();
         scores.assign(1, 0.0);
         for (std::size_t r = 0; r < choice.count; ++r) scores.push_back(multiword_.score(places(r)));
         const double most = *std::max_element(scores.begin(), scores.end());

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/generator.hpp"
-#include "text/segment/learned.hpp"
+#include "numeric/adagrad.hpp"
 #include "text/segment/segmenter.hpp"
 
 namespace arbora::segment {
@@ -78,7 +78,7 @@ private:
     void learn_candidates();
     void collect_choices();
     std::uint16_t rule_of(std::span<const std::uint32_t> token, const std::vector<Codes>& words);
-    double pass(const Examples& examples, Learned& learned);
+    double pass(const Examples& examples, BinaryAdagrad& learned);
     double pass_choices();
 
     TrainerOptions options_;
@@ -90,7 +90,7 @@ private:
     std::vector<std::int64_t> token_counts_, gap_counts_, sentence_counts_;  // two per pair: all, and where it ends
     Examples tokens_, sentences_;
     std::vector<Choice> choices_;
-    Learned token_, sentence_, multiword_;
+    BinaryAdagrad token_, sentence_, multiword_;
 };
 
 }  // namespace arbora::segment

@@ -1,25 +1,6 @@
 #include "text/sequence/questions.hpp"
 
-#include <algorithm>
-#include <string>
-#include <utility>
-
-#include "base/errors.hpp"
-#include "base/parallel.hpp"
-
 namespace arbora::sequence {
-
-namespace {
-
-constexpr std::size_t kAtOnce = 256;  // sentences whose entries wait for their turn
-
-Reply reply_of(double loss, std::vector<SparseEntry>&& entries, const Weights& weights) {
-    Reply reply{loss, 0.0, coalesce(std::move(entries))};
-    reply.margin = weights.dot(reply.difference);
-    return reply;
-}
-
-}  // namespace
 
 void check(const Model& model, const Batch& batch) {
     for (std::size_t w = 0; w < batch.words(); ++w) {
@@ -36,7 +17,7 @@ void check(const Model& model, const Batch& batch) {
 std::vector<std::int32_t> predict(const Model& model, const Batch& batch, const float* weights, int threads) {
     check(model, batch);
     std::vector<std::int32_t> result(batch.words());
-    std::vector<Chain> workers(static_cast<std::size_t>(std::max(threads, 1)), Chain(model));
+    auto workers = make_workers(threads, [&] { return Chain(model); });
     parallel_for(batch.size(), threads, [&](int worker, std::size_t s) {
         Chain& chain = workers[static_cast<std::size_t>(worker)];
         chain.score(batch.sentence(s), weights, 1.0, false);
@@ -47,17 +28,12 @@ std::vector<std::int32_t> predict(const Model& model, const Batch& batch, const 
 }
 
 Questions::Questions(const Model& model, const Batch& batch, int threads)
-    : model_(&model), batch_(&batch), workers_(static_cast<std::size_t>(std::max(threads, 1)), Chain(model)) {
-    sequence::check(model, batch);
+    : BatchQuestions(make_workers(threads, [&] { return Chain(model); })), model_(&model), batch_(&batch) {
+    check(model, batch);
 }
 
 bool Questions::is_annotated() const {
     return std::all_of(batch_->gold.begin(), batch_->gold.end(), [](std::int32_t gold) { return gold >= 0; });
-}
-
-void Questions::check(const Weights& weights) const {
-    if (weights.size() != weight_count())
-        throw InputError("weights: expected " + std::to_string(weight_count()) + ", got " + std::to_string(weights.size()));
 }
 
 void Questions::add_word(const Sentence& sentence, int word, int label, double count, Entries& entries) const {
@@ -111,54 +87,10 @@ double Questions::sum_difference(Chain& chain, std::size_t s, const Weights& wei
     return all - known;
 }
 
-Reply Questions::ask(std::size_t sentence, const Weights& weights, bool cost_augmented) {
-    check(weights);
-    Entries entries;
-    const double loss = best_difference(workers_[0], sentence, weights, cost_augmented, entries);
-    return reply_of(loss, std::move(entries), weights);
-}
-
-Reply Questions::ask_sum(std::size_t sentence, const Weights& weights, bool cost_augmented) {
-    check(weights);
-    Entries entries;
-    const double loss = sum_difference(workers_[0], sentence, weights, cost_augmented, entries);
-    return reply_of(loss, std::move(entries), weights);
-}
-
-Reply Questions::total(const std::vector<std::int64_t>& sentences, const Weights& weights, bool sums, bool cost_augmented) {
-    check(weights);
-    std::vector<Entries> found(sentences.size());
-    std::vector<double> losses(sentences.size());
-    parallel_for(sentences.size(), static_cast<int>(workers_.size()), [&](int worker, std::size_t i) {
-        Chain& chain = workers_[static_cast<std::size_t>(worker)];
-        const auto s = static_cast<std::size_t>(sentences[i]);
-        losses[i] = sums ? sum_difference(chain, s, weights, cost_augmented, found[i]) : best_difference(chain, s, weights, cost_augmented, found[i]);
-    });
-    Entries all;
-    double loss = 0.0;
-    for (std::size_t i = 0; i < sentences.size(); ++i) {
-        loss += losses[i];
-        all.insert(all.end(), found[i].begin(), found[i].end());
-    }
-    return reply_of(loss, std::move(all), weights);
-}
-
-double Questions::gradient(const std::vector<std::int64_t>& sentences, const Weights& weights, bool cost_augmented, double* gradient) {
-    check(weights);
-    double loss = 0.0;
-    for (std::size_t begin = 0; begin < sentences.size(); begin += kAtOnce) {
-        const std::size_t count = std::min(kAtOnce, sentences.size() - begin);
-        std::vector<Entries> found(count);
-        std::vector<double> losses(count);
-        parallel_for(count, static_cast<int>(workers_.size()), [&](int worker, std::size_t i) {
-            losses[i] = sum_difference(workers_[static_cast<std::size_t>(worker)], static_cast<std::size_t>(sentences[begin + i]), weights, cost_augmented, found[i]);
-        });
-        for (std::size_t i = 0; i < count; ++i) {
-            loss += losses[i];
-            for (const auto& [place, value] : found[i]) gradient[place] -= static_cast<double>(value);
-        }
-    }
-    return loss;
+Answer Questions::answer(Chain& chain, std::size_t s, const Weights& weights, bool sums, bool cost_augmented) {
+    Answer answer;
+    answer.loss = sums ? sum_difference(chain, s, weights, cost_augmented, answer.difference) : best_difference(chain, s, weights, cost_augmented, answer.difference);
+    return answer;
 }
 
 }  // namespace arbora::sequence

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/errors.hpp"
-#include "text/text.hpp"
+#include "base/text.hpp"
 
 namespace arbora::tag {
 

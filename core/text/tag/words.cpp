@@ -6,7 +6,7 @@
 
 #include "base/errors.hpp"
 #include "features/hash.hpp"
-#include "text/text.hpp"
+#include "base/text.hpp"
 
 namespace arbora::tag {
 

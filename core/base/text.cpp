@@ -1,4 +1,4 @@
-#include "text/text.hpp"
+#include "base/text.hpp"
 
 namespace arbora::text {
 
@@ -43,6 +43,40 @@ std::string with_letters(std::string_view text, One one, Two two) {
 }
 
 }  // namespace
+
+std::size_t utf8_length(std::string_view text, std::size_t at) {
+    const std::size_t left = text.size() - at;
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+    const auto continues = [&](std::size_t i) { return !starts_character(text[at + i]); };
+    const unsigned char lead = byte(0);
+    if (lead < 0x80) return 1;
+    if (lead < 0xC2) return 0;  // a continuation byte, or an overlong form of ASCII
+    if (lead < 0xE0) return left >= 2 && continues(1) ? 2 : 0;
+    if (lead < 0xF0) {
+        if (left < 3 || !continues(1) || !continues(2)) return 0;
+        if (lead == 0xE0 && byte(1) < 0xA0) return 0;   // overlong
+        if (lead == 0xED && byte(1) >= 0xA0) return 0;  // surrogate
+        return 3;
+    }
+    if (lead > 0xF4 || left < 4) return 0;
+    if (!continues(1) || !continues(2) || !continues(3)) return 0;
+    if (lead == 0xF0 && byte(1) < 0x90) return 0;   // overlong
+    if (lead == 0xF4 && byte(1) >= 0x90) return 0;  // above U+10FFFF
+    return 4;
+}
+
+std::size_t first_bad_utf8(std::string_view text) {
+    std::size_t at = 0;
+    for (std::size_t length = 1; at < text.size() && (length = utf8_length(text, at)) > 0;) at += length;
+    return at;
+}
+
+void append(std::uint32_t code, std::string& out) {
+    const int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    constexpr std::uint32_t kLead[] = {0, 0xC0, 0xE0, 0xF0};
+    out += static_cast<char>(kLead[more] | code >> (6 * more));
+    for (int left = more - 1; left >= 0; --left) out += static_cast<char>(0x80 | (code >> (6 * left) & 0x3F));
+}
 
 std::size_t characters(std::string_view text) {
     std::size_t count = 0;
