@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "trees/sparse/sparse_sum.hpp"
+#include "trees/sparse/chart.hpp"
 #include "parser/worker.hpp"
 
 namespace arbora::graph {
@@ -69,7 +69,7 @@ private:
     const Model* model_;
     Worker worker_;
     Labeler labeler_;
-    SparseSum sparse_;
+    SumChart chart_;
     GrandParts no_grandparents_;  // numbers for the items of sums without grandparents
     Arena arena_;
     feature::Sentence sentence_;

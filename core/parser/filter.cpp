@@ -6,7 +6,6 @@
 
 #include "conll/tree_shape.hpp"
 #include "base/errors.hpp"
-#include "parser/lanes.hpp"
 #include "base/parallel.hpp"
 
 namespace arbora::graph {
