@@ -123,6 +123,22 @@ struct Judged {
     }
 };
 
+// The arcs of the best tree are those with a flow of one.
+template <Order order>
+Heads tree_of_flow(const Question& q, Roots roots) {
+    Chart<MaxSemiring, order> chart;
+    CHECK(chart.inside({&q.arcs, &q.sides, roots, q.arc_scores.data(), q.sibling_scores.data(), &q.parts, q.grand_scores.data()}) != kNever);
+    chart.flow_from_total();
+    Heads heads(static_cast<std::size_t>(q.n) + 1, -1);
+    for (int d = 1; d <= q.n; ++d)
+        for (int a = q.arcs.first[d]; a < q.arcs.first[d + 1]; ++a) {
+            const double flow = chart.arc_flow()[static_cast<std::size_t>(a)];
+            CHECK(flow == 0.0 || flow == 1.0);
+            if (flow == 1.0) heads[static_cast<std::size_t>(d)] = q.arcs.heads[static_cast<std::size_t>(a)];
+        }
+    return heads;
+}
+
 struct Charts {
     BestTree best;
 
@@ -144,6 +160,9 @@ struct Charts {
                 BestTree fresh;
                 CHECK(q.answer(fresh, roots, order, again.data()));
                 CHECK(heads == again);  // whatever the chart held before
+                CHECK(heads == (order == 1   ? tree_of_flow<Order::arcs>(q, roots)
+                                : order == 2 ? tree_of_flow<Order::siblings>(q, roots)
+                                             : tree_of_flow<Order::grandparents>(q, roots)));
             }
         return most;
     }

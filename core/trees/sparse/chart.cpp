@@ -156,7 +156,7 @@ void Chart<Semiring, order>::left_to(int i) {
     }
 }
 
-// The order of the pairs is the one that sums on the way back are added in.
+// The backward pass of sums adds in this order.
 template <class Semiring, Order order>
 template <class Visit>
 void Chart<Semiring, order>::each_meeting(int i, Visit visit) {
@@ -194,6 +194,7 @@ void Chart<Semiring, order>::begin_flow() {
 template <class Semiring, Order order>
 void Chart<Semiring, order>::flow_from_total() {
     begin_flow();
+    if (n_ == 0) return;
     if (p_.roots == Roots::multi) {
         right_flow_[row(root_key_) + static_cast<std::size_t>(n_)] = 1.0;
     } else {
@@ -312,10 +313,13 @@ void Chart<Semiring, order>::left_back(int i) {
     }
 }
 
-// The way back for a flow of one, which visits only the items of the best tree.
+// The backward pass for a flow of one: only the items of the best tree are visited.
 template <class Semiring, Order order>
-void Chart<Semiring, order>::read_best_tree(int* heads) {
+void Chart<Semiring, order>::read_best_tree(int* heads)
+    requires std::same_as<Semiring, MaxSemiring>
+{
     heads[0] = -1;
+    if (n_ == 0) return;
     open_.clear();
     if (p_.roots == Roots::multi) {
         open_.push_back({root_key_, 0, n_});
@@ -345,7 +349,9 @@ void Chart<Semiring, order>::read_best_tree(int* heads) {
 
 // Dependent k of a side and those nearer to the head.
 template <class Semiring, Order order>
-void Chart<Semiring, order>::read_dependents(const Side& side, int k, int b, int* heads) {
+void Chart<Semiring, order>::read_dependents(const Side& side, int k, int b, int* heads)
+    requires std::same_as<Semiring, MaxSemiring>
+{
     for (int next = 0; k >= 0; k = next) {
         const int d = p_.sides->dep(side, k);
         heads[d] = side.head;
@@ -362,9 +368,8 @@ void Chart<Semiring, order>::read_dependents(const Side& side, int k, int b, int
 
 bool BestTree::find(const SparseProblem<float>& problem, int* heads) {
     const auto read = [&](auto& chart) {
-        heads[0] = -1;
         if (chart.inside(problem) == kNever) return false;
-        if (problem.arcs->n > 0) chart.read_best_tree(heads);
+        chart.read_best_tree(heads);
         return true;
     };
     if (problem.grand_scores != nullptr) return read(grandparents_);

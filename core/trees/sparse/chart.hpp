@@ -11,12 +11,13 @@
 //   total: R[0][n], or with a single root SUM over d: arc(0,d) * L[d][1] * R[d][n] (* sib(0,d,none))
 // Left ends run from n down to 0, because an item needs only items with left ends further right. Every tree has one derivation.
 //
-// The way back runs the same steps in reverse. Each item passes its flow on to the items that it was made from: in sums in
-// proportion to their terms, so that the flow of an item is its probability; in maxima all to the first largest term, so that a
-// flow of one marks the best tree. Ties therefore go to the first term in the order of the loops.
+// The backward pass takes the same steps in reverse. Each item passes its flow on to the items that it was made from. In sums each
+// term gets its share, so that the flow of an item is its probability. In maxima the first largest term gets all, so that a flow of
+// one marks the best tree; ties go to the first term in the order of the loops.
 // With k arcs per word: O(n^2 k) time and O(n^2) space, plus O(n) for each pair of siblings; with grandparents O(n^2 k^2) and O(n^2 k).
 #pragma once
 
+#include <concepts>
 #include <span>
 #include <vector>
 
@@ -54,8 +55,9 @@ public:
     // The same from any start: add to the flows after begin_flow(), then call flow_back().
     void begin_flow();
     void flow_back();
-    // Maxima only: heads[0..n] of the best tree, for n > 0.
-    void read_best_tree(int* heads);
+    // heads[0..n] of the best tree, instead of all flows.
+    void read_best_tree(int* heads)
+        requires std::same_as<Semiring, MaxSemiring>;
 
     // Halves by word; the root has some only where it may have several dependents.
     const Value* right_half(int h) const { return right_.data() + row(h); }
@@ -119,7 +121,8 @@ private:
     void half_back(const Side& side, int end, int count, int key);
     void item_back(const Side& side, int k, int key);
     void meet_back(double flow, Value total, const Meeting& m);
-    void read_dependents(const Side& side, int k, int key, int* heads);
+    void read_dependents(const Side& side, int k, int key, int* heads)
+        requires std::same_as<Semiring, MaxSemiring>;
 
     SparseProblem<Value> p_{};
     int n_ = 0;

@@ -9,7 +9,7 @@
 //   m(a) = I(a) + outI(a)
 // The derivative of a sum of max-marginals by the score of an arc is the number of witnesses that have it. So counts flow back through
 // the outside items to the first largest term of each, and from there through the inside items as in chart.hpp. No witness is built.
-// This pass stands beside the chart because both of its directions are rows of maxima, which is what makes pruning fast.
+// Only maxima need this pass: the flows of sums are probabilities already. It works by rows, so that it runs in vector lanes.
 // With k arcs per word: O(n^2 k) time and O(n^2) space; with all arcs O(n^3). Float32 and ties as in chart.hpp.
 #pragma once
 
