@@ -78,4 +78,10 @@ int Sides::position(const Side& side, int dep) const {
     return found == end || *found != dep ? -1 : static_cast<int>(found - begin);
 }
 
+void GrandParts::build(const ArcSet& arcs) {
+    first_.assign(1, 0);
+    for (const int h : arcs.heads)
+        first_.push_back(first_.back() + (h == 0 ? 0 : static_cast<std::size_t>(arcs.first[h + 1] - arcs.first[h])));
+}
+
 }  // namespace arbora::graph

@@ -53,4 +53,16 @@ private:
     std::size_t parts_ = 0;
 };
 
+// Numbers of grandparent parts: of arc a = (h, d), one for each arc b = (g, h), in b's order. Dependents of the root have none.
+class GrandParts {
+public:
+    void build(const ArcSet& arcs);
+    std::size_t size() const { return first_.empty() ? 0 : first_.back(); }
+    // b: number of the arc (g, h); own: number of the first arc of h.
+    std::size_t part(int a, int b, int own) const { return first_[static_cast<std::size_t>(a)] + static_cast<std::size_t>(b - own); }
+
+private:
+    std::vector<std::size_t> first_;
+};
+
 }  // namespace arbora::graph

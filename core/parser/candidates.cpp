@@ -242,7 +242,7 @@ void Candidates::add_best_tree() {
     const float* scores = worker_.arc_scores().data();
     if (model_->trees == Trees::projective) {
         sides_.build(compatible_);
-        if (!chart_.argmax(compatible_, sides_, scores, nullptr, model_->roots, heads_.data()))
+        if (!best_tree_.find({&compatible_, &sides_, model_->roots, scores}, heads_.data()))
             throw NoTreeError("the heads that are given are in no projective tree; let go of some");
     } else {
         argmax(dense_problem(compatible_, scores, model_->trees), arena_, heads_.data());

@@ -11,7 +11,7 @@
 
 #include "features/encoded.hpp"
 #include "parser/filter.hpp"
-#include "trees/sparse/sparse_chart.hpp"
+#include "trees/sparse/chart.hpp"
 #include "parser/worker.hpp"
 
 namespace arbora::graph {
@@ -61,7 +61,7 @@ private:
     Worker worker_;
     ArcSet compatible_, kept_;
     Sides sides_;
-    SparseChart chart_;
+    BestTree best_tree_;
     Filter filter_;
     ArcSet looked_at_;
     std::vector<float> scores_;

@@ -135,7 +135,7 @@ private:
         }
         sides_.build(arcs());
         risks_.assign(probabilities_.begin(), probabilities_.end());
-        if (!chart_.argmax(arcs(), sides_, risks_.data(), nullptr, model_->roots, heads_.data()))
+        if (!best_tree_.find({&arcs(), &sides_, model_->roots, risks_.data()}, heads_.data()))
             throw NoTreeError("the arcs that were kept hold no projective tree");
     }
 
@@ -215,7 +215,7 @@ private:
     Worker parser_;
     Expectations expectations_;
     RankedTrees ranked_;
-    SparseChart chart_;
+    BestTree best_tree_;
     Sides sides_;
     Arena arena_;
     bool labelled_ = false, joint_ = false, exact_ = false;

@@ -86,13 +86,14 @@ Sums Expectations::sums_of(const std::vector<double>& arc_scores) {
             throw InputError("sums over second-order non-projective trees are not known; expected projective trees, or first order");
         if (!model_->grandparents) no_grandparents_.build(arcs);
         const GrandParts& parts = model_->grandparents ? worker_.grand_parts() : no_grandparents_;
-        result.log_partition = sparse_.log_partition(arcs, worker_.sides(), parts, arc_scores.data(), worker_.sibling_scores().data(),
-                                                     model_->grandparents ? worker_.grand_scores().data() : nullptr, model_->roots);
+        const float* grand = model_->grandparents ? worker_.grand_scores().data() : nullptr;
+        result.log_partition =
+            chart_.inside({&arcs, &worker_.sides(), model_->roots, arc_scores.data(), worker_.sibling_scores().data(), &parts, grand});
         if (result.log_partition == kMinusInfinity) throw NoTreeError("the arcs that were kept hold no projective tree");
-        sparse_.marginals();
-        result.arcs = sparse_.arc_marginals();
-        result.siblings = sparse_.sibling_marginals();
-        result.grandparents = sparse_.grand_marginals();
+        chart_.flow_from_total();
+        result.arcs = chart_.arc_flow();
+        result.siblings = chart_.sibling_flow();
+        if (model_->grandparents) result.grandparents.assign(chart_.grand_flow().begin(), chart_.grand_flow().end());
         return result;
     }
     const auto nodes = static_cast<std::size_t>(arcs.n) + 1;

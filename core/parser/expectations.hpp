@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "trees/sparse/sparse_sum.hpp"
+#include "trees/sparse/chart.hpp"
 #include "parser/worker.hpp"
 
 namespace arbora::graph {
@@ -70,7 +70,7 @@ private:
     double label_cost_;
     Worker worker_;
     Labeler labeler_;
-    SparseSum sparse_;
+    SumChart chart_;
     GrandParts no_grandparents_;  // numbers for the items of sums without grandparents
     Arena arena_;
     feature::Sentence sentence_;

@@ -1,6 +1,10 @@
 #include "parser/filter.hpp"
 
-#include "parser/lanes.hpp"
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "base/errors.hpp"
 
 namespace arbora::graph {
 

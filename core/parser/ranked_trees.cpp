@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/errors.hpp"
-#include "parser/lanes.hpp"
 #include "trees/queries.hpp"
 
 namespace arbora::graph {
@@ -44,11 +43,9 @@ bool RankedTrees::solve(const Heads& prefix, Set& set) {
     }
     if (!left) return false;
     set.heads.assign(static_cast<std::size_t>(arcs.n) + 1, -1);
-    const bool found = model_->grandparents ? grand_chart_.argmax(arcs, worker.sides(), worker.grand_parts(), allowed_.data(),
-                                                                  worker.sibling_scores().data(), worker.grand_scores().data(), model_->roots, set.heads.data())
-                                            : chart_.argmax(arcs, worker.sides(), allowed_.data(), worker.sibling_scores().data(), model_->roots,
-                                                            set.heads.data());
-    if (!found) return false;
+    const float* grand = model_->grandparents ? worker.grand_scores().data() : nullptr;
+    const SparseProblem<float> problem{&arcs, &worker.sides(), model_->roots, allowed_.data(), worker.sibling_scores().data(), &worker.grand_parts(), grand};
+    if (!best_tree_.find(problem, set.heads.data())) return false;
     for (int d = 1; d <= arcs.n; ++d)
         if (allowed_[arcs.find(set.heads[d], d)] == kNever) return false;
     set.score = expectations_->tree_score(set.heads.data());

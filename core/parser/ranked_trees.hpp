@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "parser/expectations.hpp"
-#include "trees/sparse/grand_chart.hpp"
-#include "trees/sparse/sparse_chart.hpp"
+#include "trees/sparse/chart.hpp"
 
 namespace arbora::graph {
 
@@ -36,8 +35,7 @@ private:
 
     const Model* model_;
     Expectations* expectations_ = nullptr;
-    SparseChart chart_;
-    GrandChart grand_chart_;
+    BestTree best_tree_;
     Arena arena_;
     std::vector<double> dense_;
     std::vector<float> scores_, allowed_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "numeric/planes.hpp"
+#include "trees/hill_climbing.hpp"
 
 namespace arbora::graph {
 
@@ -20,7 +21,7 @@ public:
     double score(int d, int h) {
         if (h == heads_[d]) return e_.tree_score(heads_.data());
         if (single_ && d == root_) return with_root_below(h);
-        if (h == d || is_below(h, d)) return kMinusInfinity;
+        if (h == d || is_below(heads_.data(), h, d)) return kMinusInfinity;
         if (single_ && h == 0) return with_new_root(d);
         return with({{d, h}});
     }
@@ -36,11 +37,6 @@ private:
         return e_.tree_score(tree_.data());
     }
 
-    bool is_below(int word, int top) const {
-        while (word > 0 && word != top) word = heads_[static_cast<std::size_t>(word)];
-        return word == top;
-    }
-
     double with_root_below(int h) {
         int top = h;
         while (heads_[static_cast<std::size_t>(top)] != root_) top = heads_[static_cast<std::size_t>(top)];
@@ -50,7 +46,7 @@ private:
     double with_new_root(int d) {
         double best = kMinusInfinity;
         for (const int h : arcs_.heads_of(root_))
-            if (h > 0 && is_below(h, d)) best = std::max(best, with({{d, 0}, {root_, h}}));
+            if (h > 0 && is_below(heads_.data(), h, d)) best = std::max(best, with({{d, 0}, {root_, h}}));
         return best;
     }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/errors.hpp"
-#include "parser/lanes.hpp"
 #include "trees/hill_climbing.hpp"
 #include "trees/queries.hpp"
 
@@ -34,7 +33,7 @@ void require_finite(const std::vector<float>& scores) {
     if (!good) throw InputError("scores: expected finite numbers of at most 1e30, got others; the weights are damaged, or learning diverged");
 }
 
-// Scores over an ArcSet, as hill climbing wants them. Whatever is not in the set scores minus infinity.
+// Scores over an ArcSet, as parts of hill climbing.
 struct SparseParts {
     const ArcSet& arcs;
     const Sides& sides;
@@ -155,11 +154,9 @@ void Worker::decode_dense(int* heads) { argmax(dense_problem(false), arena_, hea
 
 bool Worker::decode_sparse(int* heads) {
     if (!model_->siblings) sides_.build(*arcs_);
-    if (model_->grandparents && arcs_->n <= kLongestWithGrandparents)
-        return grand_chart_.argmax(*arcs_, sides_, grand_parts_, arc_scores_.data(), sibling_scores_.data(), grand_scores_.data(),
-                                   model_->roots, heads);
     const float* siblings = model_->siblings ? sibling_scores_.data() : nullptr;
-    return chart_.argmax(*arcs_, sides_, arc_scores_.data(), siblings, model_->roots, heads);
+    const float* grand = model_->grandparents && arcs_->n <= kLongestWithGrandparents ? grand_scores_.data() : nullptr;
+    return best_tree_.find({arcs_, &sides_, model_->roots, arc_scores_.data(), siblings, &grand_parts_, grand}, heads);
 }
 
 void Worker::decode(int* heads) {
@@ -173,7 +170,7 @@ void Worker::decode(int* heads) {
     if (model_->trees == Trees::nonprojective) {
         const float* grand = model_->grandparents ? grand_scores_.data() : nullptr;
         const SparseParts parts{*arcs_, sides_, arc_scores_.data(), sibling_scores_.data(), grand_parts_, grand, model_->roots};
-        HillClimbing(parts, heads).run();
+        climb(parts, heads);
     }
 }
 

@@ -6,10 +6,10 @@
 #include "features/extractor.hpp"
 #include "numeric/batch_loop.hpp"
 #include "parser/arc_set.hpp"
-#include "trees/sparse/grand_chart.hpp"
 #include "parser/labeler.hpp"
 #include "parser/model.hpp"
-#include "trees/sparse/sparse_chart.hpp"
+#include "trees/sparse/chart.hpp"
+#include "numeric/sparse.hpp"
 
 namespace arbora::graph {
 
@@ -76,8 +76,7 @@ private:
     ArcSet every_arc_;
     Sides sides_;
     GrandParts grand_parts_;
-    SparseChart chart_;
-    GrandChart grand_chart_;
+    BestTree best_tree_;
     Arena arena_;
     std::vector<float> arc_scores_, sibling_scores_, grand_scores_, label_scores_;
     std::vector<int> arc_labels_;  // the best label of each arc, where heads and labels are chosen together

@@ -214,9 +214,9 @@ TEST(max_marginals_of_a_long_sentence) {
             Drawn forced = drawn;
             for (int b = drawn.arcs.first[d]; b < drawn.arcs.first[d + 1]; ++b)
                 if (b != a) forced.scores[static_cast<std::size_t>(b)] = kNothing;
-            SparseChart chart;
+            BestTree chart;
             std::vector<int> heads(301);
-            const bool found = chart.argmax(forced.arcs, sides, forced.scores.data(), nullptr, roots, heads.data());
+            const bool found = chart.find({&forced.arcs, &sides, roots, forced.scores.data()}, heads.data());
             CHECK(marginals.values()[static_cast<std::size_t>(a)] == (found ? forced.score(heads) : kNothing));
         }
         std::vector<double> counts;

@@ -9,9 +9,7 @@
 #include "brute_force.hpp"
 #include "check.hpp"
 #include "parser/arc_set.hpp"
-#include "trees/sparse/grand_chart.hpp"
-#include "trees/sparse/sparse_chart.hpp"
-#include "trees/sparse/sparse_sum.hpp"
+#include "trees/sparse/chart.hpp"
 #include "trees/hill_climbing.hpp"
 #include "trees/queries.hpp"
 #include "sentences.hpp"
@@ -80,9 +78,9 @@ struct Question {
     }
 
     // By a chart: order 1 arcs, 2 siblings too, 3 grandparents too.
-    bool answer(SparseChart& chart, GrandChart& grand, Roots roots, int order, int* heads) const {
-        if (order == 3) return grand.argmax(arcs, sides, parts, arc_scores.data(), sibling_scores.data(), grand_scores.data(), roots, heads);
-        return chart.argmax(arcs, sides, arc_scores.data(), order == 1 ? nullptr : sibling_scores.data(), roots, heads);
+    bool answer(BestTree& chart, Roots roots, int order, int* heads) const {
+        const float *siblings = order > 1 ? sibling_scores.data() : nullptr, *grand = order > 2 ? grand_scores.data() : nullptr;
+        return chart.find({&arcs, &sides, roots, arc_scores.data(), siblings, &parts, grand}, heads);
     }
 };
 
@@ -125,9 +123,24 @@ struct Judged {
     }
 };
 
+// The arcs of the best tree are those with a flow of one.
+template <Order order>
+Heads tree_of_flow(const Question& q, Roots roots) {
+    Chart<MaxSemiring, order> chart;
+    CHECK(chart.inside({&q.arcs, &q.sides, roots, q.arc_scores.data(), q.sibling_scores.data(), &q.parts, q.grand_scores.data()}) != kNever);
+    chart.flow_from_total();
+    Heads heads(static_cast<std::size_t>(q.n) + 1, -1);
+    for (int d = 1; d <= q.n; ++d)
+        for (int a = q.arcs.first[d]; a < q.arcs.first[d + 1]; ++a) {
+            const double flow = chart.arc_flow()[static_cast<std::size_t>(a)];
+            CHECK(flow == 0.0 || flow == 1.0);
+            if (flow == 1.0) heads[static_cast<std::size_t>(d)] = q.arcs.heads[static_cast<std::size_t>(a)];
+        }
+    return heads;
+}
+
 struct Charts {
-    SparseChart sparse;
-    GrandChart grand;
+    BestTree best;
 
     // Returns how many trees there were.
     int check(const Question& q) {
@@ -137,17 +150,19 @@ struct Charts {
                 const Problem p = q.problem(Trees::projective, roots, order);
                 const Judged judged(p);
                 Heads heads(static_cast<std::size_t>(q.n) + 1, -7), again = heads;
-                const bool found = q.answer(sparse, grand, roots, order, heads.data());
+                const bool found = q.answer(best, roots, order, heads.data());
                 CHECK(found == (judged.trees > 0));
                 most = std::max(most, judged.trees);
                 if (!found) continue;
                 CHECK(heads[0] == -1);
                 CHECK(brute::is_tree(heads, Trees::projective, roots));
                 CHECK(brute::score(p, heads) == judged.best);
-                SparseChart fresh;
-                GrandChart fresh_grand;
-                CHECK(q.answer(fresh, fresh_grand, roots, order, again.data()));
+                BestTree fresh;
+                CHECK(q.answer(fresh, roots, order, again.data()));
                 CHECK(heads == again);  // whatever the chart held before
+                CHECK(heads == (order == 1   ? tree_of_flow<Order::arcs>(q, roots)
+                                : order == 2 ? tree_of_flow<Order::siblings>(q, roots)
+                                             : tree_of_flow<Order::grandparents>(q, roots)));
             }
         return most;
     }
@@ -236,8 +251,7 @@ TEST(graph_charts_say_that_there_is_no_tree) {
 }
 
 TEST(graph_charts_of_no_words) {
-    SparseChart sparse;
-    GrandChart grand;
+    BestTree best;
     Random random(5);
     ArcSet none;
     none.set_all(0);
@@ -245,7 +259,7 @@ TEST(graph_charts_of_no_words) {
     for (const Roots roots : kRoots)
         for (const int order : {1, 2, 3}) {
             int head = 3;
-            CHECK(q.answer(sparse, grand, roots, order, &head));
+            CHECK(q.answer(best, roots, order, &head));
             CHECK(head == -1);
         }
 }
@@ -264,7 +278,7 @@ TEST(graph_charts_over_all_arcs_agree_with_the_inference_library) {
                 const Problem p = q.problem(Trees::projective, roots, order);
                 Heads dense(static_cast<std::size_t>(n) + 1), sparse = dense;
                 argmax(p, arena, dense.data());
-                CHECK(q.answer(charts.sparse, charts.grand, roots, order, sparse.data()));
+                CHECK(q.answer(charts.best, roots, order, sparse.data()));
                 CHECK(in_family(sparse, Trees::projective, roots));
                 CHECK(tree_score(p, sparse.data()) == tree_score(p, dense.data()));
             }
@@ -327,7 +341,7 @@ TEST(graph_hill_climbing_is_the_naive_search) {
         const int order = 2 + round % 3 / 2;
         const Problem p = q.problem(Trees::nonprojective, roots, order);
         Heads heads = start;
-        HillClimbing(DenseParts{p, order == 3}, heads.data()).run();
+        climb(DenseParts{p, order == 3}, heads.data());
         CHECK(brute::is_tree(heads, Trees::nonprojective, roots));
         CHECK(brute::score(p, heads) >= brute::score(p, start));
         CHECK(heads == climb_naively(p, start));
@@ -372,30 +386,30 @@ long double at(const Map& map, const Key& key) {
     return found == map.end() ? 0.0L : found->second;
 }
 
-void check_sums(const Question& q, Roots roots, bool with_grandparents, SparseSum& sums) {
+void check_sums(const Question& q, Roots roots, bool with_grandparents, SumChart& sums) {
     const Expected expected(q.problem(Trees::projective, roots, with_grandparents ? 3 : 2));
     const std::vector<double> arc_scores(q.arc_scores.begin(), q.arc_scores.end());
-    const double found = sums.log_partition(q.arcs, q.sides, q.parts, arc_scores.data(), q.sibling_scores.data(),
-                                            with_grandparents ? q.grand_scores.data() : nullptr, roots);
+    const double found = sums.inside({&q.arcs, &q.sides, roots, arc_scores.data(), q.sibling_scores.data(), &q.parts,
+                                      with_grandparents ? q.grand_scores.data() : nullptr});
     if (expected.log_partition == brute::kNothing) {
         CHECK(found == kNo);
         return;
     }
     const auto near = [](double value, long double wanted) { return std::abs(value - wanted) < 1e-11L * (1 + std::abs(wanted)); };
     CHECK(near(found, expected.log_partition));
-    sums.marginals();
+    sums.flow_from_total();
     for (int d = 1; d <= q.n; ++d)
         for (int a = q.arcs.first[d]; a < q.arcs.first[d + 1]; ++a) {
             const int h = q.arcs.heads[a];
-            CHECK(near(sums.arc_marginals()[a], at(expected.arcs, std::pair{h, d})));
+            CHECK(near(sums.arc_flow()[a], at(expected.arcs, std::pair{h, d})));
             for (int b = q.arcs.first[h]; with_grandparents && h > 0 && b < q.arcs.first[h + 1]; ++b)
-                CHECK(near(sums.grand_marginals()[q.parts.part(a, b, q.arcs.first[h])], at(expected.grandparents, std::tuple{q.arcs.heads[b], h, d})));
+                CHECK(near(sums.grand_flow()[q.parts.part(a, b, q.arcs.first[h])], at(expected.grandparents, std::tuple{q.arcs.heads[b], h, d})));
         }
     for (const Side& side : q.sides.all())
         for (int b = 0; b < side.count; ++b)
             for (int a = -1; a < b; ++a) {
                 const std::tuple key{side.head, q.sides.dep(side, b), a < 0 ? side.head : q.sides.dep(side, a)};
-                CHECK(near(sums.sibling_marginals()[q.sides.part(side, b, a)], at(expected.siblings, key)));
+                CHECK(near(sums.sibling_flow()[q.sides.part(side, b, a)], at(expected.siblings, key)));
             }
 }
 
@@ -403,7 +417,7 @@ void check_sums(const Question& q, Roots roots, bool with_grandparents, SparseSu
 
 TEST(graph_sums_over_sparse_trees_equal_those_of_listing_them) {
     Random random(31);
-    SparseSum sums;
+    SumChart sums;
     for (int n = 0; n <= 5; ++n)
         for (const double share : {0.3, 0.6, 1.0})
             for (int repeat = 0; repeat < 12; ++repeat) {

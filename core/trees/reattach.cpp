@@ -9,7 +9,7 @@ namespace arbora {
 
 namespace {
 
-// The dense arrays of a Problem, as hill climbing wants them.
+// The dense arrays of a Problem, as parts of hill climbing.
 struct DenseParts {
     const Problem& p;
 
@@ -40,8 +40,7 @@ bool best_by_reattachment(const Problem& problem, Arena& arena, int* heads) {
         argmax(first_order, arena, heads);
         if (tree_score(problem, heads) == kMinusInfinity) return false;
     }
-    const DenseParts parts{problem};
-    HillClimbing(parts, heads).run();
+    climb(DenseParts{problem}, heads);
     return true;
 }
 

@@ -1,7 +1,6 @@
-// Second-order non-projective trees, approximately [mcdonald-2006]: start from the best projective tree and re-attach one word at a
-// time, always the best re-attachment, while the score rises. Each step is O(n^2). The result is a tree of the family, never
-// worse than the best projective one, and no single re-attachment improves it; it need not be the best. With a
-// single root, the root's dependent keeps its place.
+// Second-order non-projective trees, approximately [mcdonald-2006]: hill climbing over single head changes from the best projective
+// tree (hill_climbing.hpp). Each step is O(n^2). The result is a tree of the family that no single head change improves. It is never
+// worse than the best projective tree, but need not be the best. With a single root, the root's dependent keeps its place.
 #pragma once
 
 #include "trees/problem.hpp"

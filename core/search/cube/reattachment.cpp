@@ -1,28 +1,42 @@
 #include "search/cube/reattachment.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace arbora::cube {
 
+struct Reattachment::Scorer {
+    Reattachment& own;
+    WholeTree& tree;
+
+    int n() const { return own.parts_->sentence().n; }
+    int head(int dep) const { return tree.head(dep); }
+    template <class Visit>
+    void each_head(int dep, Visit visit) const {
+        for (const int h : own.parts_->arcs().heads_of(dep)) visit(h);
+    }
+
+    Change best_change(int dep) const {
+        Change best;
+        own.each_change(tree, dep, [&](const Change& change) {
+            if (change.beats(best)) best = change;
+        });
+        return best;
+    }
+
+    void apply(const Change& change) const {
+        const int from = tree.head(change.dep);
+        tree.detach(change.dep);
+        tree.attach(change.dep, change.arc, change.choice);
+        for (const int word : {from, change.head, change.dep}) own.known(word) = tree.score_of(word);
+    }
+};
+
 void Reattachment::improve(const Parts& parts, WholeTree& tree) {
     parts_ = &parts;
-    const int n = parts_->sentence().n;
-    const auto nodes = static_cast<std::size_t>(n) + 1;
-    possible_.resize(std::max(possible_.size(), nodes));
-    for (auto& dependents : possible_) dependents.clear();
-    for (int a = 0; a < parts_->arcs().size(); ++a) possible_[static_cast<std::size_t>(parts_->head(a))].push_back(parts_->dep(a));
-    scores_.resize(nodes);
-    changes_.assign(nodes, {});
-    for (int word = 0; word <= n; ++word) known(word) = tree.score_of(word);
-    for (int d = 1; d <= n; ++d) changes_[static_cast<std::size_t>(d)] = best_change(tree, d);
-    for (;;) {
-        Change best;
-        for (const Change& change : changes_)
-            if (change.beats(best)) best = change;
-        if (best.dep == 0) return;
-        apply(tree, best);
-    }
+    Scorer scorer{*this, tree};
+    scores_.resize(static_cast<std::size_t>(scorer.n()) + 1);
+    for (int word = 0; word <= scorer.n(); ++word) known(word) = tree.score_of(word);
+    climber_.run(scorer);
 }
 
 template <class Visit>
@@ -31,7 +45,7 @@ void Reattachment::try_labels(WholeTree& tree, int dep, double rest, double befo
     for (int choice = 0; choice < choices; ++choice) {
         tree.relabel(dep, choice);
         const double after = rest + tree.score_of(tree.head(dep)) + tree.score_of(dep);
-        visit(Change{after - before, 1e-12 * (1.0 + std::abs(after) + std::abs(before)), dep, arc, choice});
+        visit(Change{HeadChange::of(before, after, dep, tree.head(dep)), arc, choice});
     }
 }
 
@@ -56,14 +70,6 @@ void Reattachment::each_change(WholeTree& tree, int dep, Visit&& visit) {
     tree.attach(dep, arc, choice);
 }
 
-Reattachment::Change Reattachment::best_change(WholeTree& tree, int dep) {
-    Change best;
-    each_change(tree, dep, [&](const Change& change) {
-        if (change.beats(best)) best = change;
-    });
-    return best;
-}
-
 Reattachment::Neighbours Reattachment::neighbours(WholeTree& tree, std::size_t most) {
     Neighbours found;
     const int n = parts_->sentence().n;
@@ -84,23 +90,6 @@ Reattachment::Neighbours Reattachment::neighbours(WholeTree& tree, std::size_t m
         changes->resize(std::min(changes->size(), most));
     }
     return found;
-}
-
-void Reattachment::apply(WholeTree& tree, const Change& change) {
-    const int from = tree.head(change.dep), to = parts_->head(change.arc);
-    changed_.clear();
-    add_ancestors(tree, from);
-    tree.detach(change.dep);
-    tree.attach(change.dep, change.arc, change.choice);
-    add_ancestors(tree, to);
-    changed_.push_back(change.dep);
-    for (const int word : {from, to, change.dep}) {
-        known(word) = tree.score_of(word);
-        changed_.insert(changed_.end(), possible_[static_cast<std::size_t>(word)].begin(), possible_[static_cast<std::size_t>(word)].end());
-    }
-    std::sort(changed_.begin(), changed_.end());
-    changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
-    for (const int d : changed_) changes_[static_cast<std::size_t>(d)] = best_change(tree, d);
 }
 
 }  // namespace arbora::cube

@@ -9,6 +9,7 @@
 
 #include "search/cube/memory.hpp"
 #include "search/cube/parts.hpp"
+#include "trees/hill_climbing.hpp"
 
 namespace arbora::cube {
 
@@ -20,10 +21,7 @@ public:
 
     int head(int dep) const { return heads_[static_cast<std::size_t>(dep)]; }
     int label(int dep) const { return choice(dep).label; }
-    bool is_below(int node, int dep) const {
-        while (node > 0 && node != dep) node = head(node);
-        return node == dep;
-    }
+    bool is_below(int node, int dep) const { return arbora::is_below(heads_.data(), node, dep); }
 
     // O(dependents of the head).
     void detach(int dep);

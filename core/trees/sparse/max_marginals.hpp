@@ -1,27 +1,27 @@
-// The max-marginals of first-order projective trees over a sparse set of arcs: of each arc the score of the best tree that has it
-// [rush-2012], and how often arcs stand in these trees.
+// Max-marginals of first-order projective trees over a sparse set of arcs: for each arc the score of the best tree that has it, its
+// witness, and how many witnesses have each arc [rush-2012].
 //
-// Inside, the items of sparse_chart.hpp. Outside, the best of what a tree has besides an item:
-//   outI(h,d) = max over e of outR[h][e] + R[d][e]                              (the incomplete half of an arc, d right of h)
+// The inside values are those of chart.hpp with maxima. Outside, each item has the best score of the rest of a tree:
+//   outI(h,d) = max over e of outR[h][e] + R[d][e]                              (d right of h)
 //   outR[d][e] = max of  outR[h][e] + I(h,d), h -> d an arc, h < d,
 //                        outI(a) + arc(a) + L[j][e+1], a an arc between d and j > e, either way,
-//                        arc(0,d) + L[d][1] where d is the only root and e = n;   the left side mirrored.
+//                        arc(0,d) + L[d][1] where d is the single root and e = n;   the left side mirrored
 //   m(a) = I(a) + outI(a)
-// The tree that m(a) is the score of is a's witness. The derivative of a sum of max-marginals by an arc's score is the number of
-// witnesses that have the arc: counts run back through the outside items, then through the inside ones, and each maximum is found
-// again where a count arrives. No witness is ever built.
-// With k arcs per word: O(n^2 k) time, O(n^2) space; with all arcs O(n^3). float32, as in sparse_chart.hpp, whose ties these are.
+// The derivative of a sum of max-marginals by the score of an arc is the number of witnesses that have it. So counts flow back through
+// the outside items to the first largest term of each, and from there through the inside items as in chart.hpp. No witness is built.
+// Only maxima need this pass: the flows of sums are probabilities already. It works by rows, so that it runs in vector lanes.
+// With k arcs per word: O(n^2 k) time and O(n^2) space; with all arcs O(n^3). Float32 and ties as in chart.hpp.
 #pragma once
 
 #include <vector>
 
-#include "trees/sparse/sparse_chart.hpp"
+#include "trees/sparse/chart.hpp"
 
 namespace arbora::graph {
 
 class MaxMarginals {
 public:
-    // False where the arcs hold no projective tree with these roots. What is given must stay until the next call.
+    // False where the arcs hold no projective tree with these roots. The arguments must stay valid until the next call.
     bool run(const ArcSet& arcs, const Sides& sides, const float* arc_scores, Roots roots);
 
     // After run():
@@ -33,23 +33,31 @@ public:
     void count_witnesses(double best, double each, std::vector<double>& counts);
 
 private:
-    using Table = std::vector<float>;
-    using Counts = std::vector<double>;
+    // Values of outside items, and the count of witnesses that go through each.
+    struct Outside {
+        std::vector<float> values;
+        std::vector<double> counts;
+    };
+
     std::size_t place(int head, int end) const { return static_cast<std::size_t>(head) * width_ + static_cast<std::size_t>(end); }
-    bool is_single_root_arc(int head) const { return head == 0 && roots_ == Roots::single; }
+    bool is_single_root(int head) const { return head == 0 && roots_ == Roots::single; }
+    template <bool to_right>
+    Outside& outside() { return to_right ? right_ : left_; }
+    template <bool to_right>
+    const float* half(int h) const { return to_right ? chart_.right_half(h) : chart_.left_half(h); }
+    template <bool to_right>
+    double* half_counts(int h) { return to_right ? chart_.right_flow(h) : chart_.left_flow(h); }
 
     void roots_outside();
     void right_outside(int i);
     void left_outside(int i);
-    void spread_meeting(int i, int j, float score);
+    void set_arc(int arc, int i, int j, float outside);
 
-    void right_counts_outside(int i);
-    void left_counts_outside(int i);
-    void pass_right(int i, int end);
-    void pass_left(int j, int end);
-    void right_counts_inside(int i);
-    void left_counts_inside(int i);
-    void count_arc(int arc, int head, int dep);
+    void start_counts(double best, double each);
+    void right_back(int i);
+    void left_back(int i);
+    template <bool to_right>
+    void half_back(int node, int end);
 
     const ArcSet* arcs_ = nullptr;
     const Sides* sides_ = nullptr;
@@ -58,14 +66,11 @@ private:
     int n_ = 0;
     std::size_t width_ = 0;
     float best_ = 0.0F;
-    SparseChart chart_;
+    MaxArcChart chart_;
     std::vector<int> heads_;
-    Table values_, out_right_, out_left_;
-    Table out_arcs_;  // outI, per arc
-    // Witnesses that go through each item.
-    Counts right_, left_, arcs_through_;
-    Counts through_out_right_, through_out_left_, through_out_arcs_;
-    Counts* counts_ = nullptr;
+    std::vector<float> values_;
+    Outside right_, left_;  // [word, end]
+    Outside items_;         // per arc
 };
 
 }  // namespace arbora::graph
