@@ -62,7 +62,12 @@ class ConllColumns:
 
     def to_bytes(self) -> bytes: ...
 
-    def to_bytes_with(self, heads: numpy.typing.NDArray[numpy.int32], labels: numpy.typing.NDArray[numpy.int32], names: Sequence[str]) -> bytes: ...
+    def with_trees(self, heads: numpy.typing.NDArray[numpy.int32], labels: numpy.typing.NDArray[numpy.int32], names: Sequence[str]) -> ConllColumns:
+        """A copy with other trees."""
+
+    @staticmethod
+    def concat(parts: Sequence[ConllColumns]) -> ConllColumns:
+        """All sentences of several, in order."""
 
 class ConllReader:
     """Reads CoNLL-U or CoNLL-X in pieces; see arbora.data.treebank."""
@@ -70,6 +75,8 @@ class ConllReader:
     def __init__(self, *, conllx: bool, single_root: bool, lenient: bool) -> None: ...
 
     def parse(self, text: bytes, last: bool) -> int: ...
+
+    def read_arrays(self, texts: list[list[str] | tuple[numpy.typing.NDArray[numpy.int32], list[str]] | None], heads: numpy.typing.NDArray[numpy.int32], offsets: numpy.typing.NDArray[numpy.int64], other_lines: list[Any]) -> None: ...
 
     def take(self) -> ConllColumns: ...
 
@@ -174,7 +181,7 @@ class Encoded:
     def seen_labels(self, labels: int) -> numpy.typing.NDArray[numpy.uint8]: ...
 
 class Pruning:
-    """How a pruner chooses arcs; see arbora.pruner."""
+    """How a pruner chooses arcs; see arbora.parsing.pruner."""
 
     def __init__(self, rule: str = 'margin', keep: int = 1, within: float = 0.0, alpha: float = 0.0) -> None: ...
 
@@ -273,7 +280,7 @@ def exchange_classes(text: numpy.typing.NDArray[numpy.int32], start: numpy.typin
 
 class GraphConfidence:
     """
-    What GraphJudge found, all sentences in a row; see core/graph/confidence.hpp.
+    What GraphJudge found, all sentences in a row; see core/parser/confidence.hpp.
     """
 
     @property
@@ -316,7 +323,7 @@ class GraphConfidence:
     def label_table(self) -> numpy.typing.NDArray[numpy.float64]: ...
 
 class GraphJudge:
-    """A graph parser that says how sure it is; see arbora.confidence."""
+    """A graph parser that says how sure it is; see arbora.parsing.parsed."""
 
     def __init__(self, model: GraphModel, tree: numpy.typing.NDArray[numpy.float32], labels: numpy.typing.NDArray[numpy.float32] | None, staged: bool, pruner: GraphModel | None, pruner_weights: numpy.typing.NDArray[numpy.float32] | None, pruning: Pruning) -> None: ...
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from arbora.cli.probabilities import Gains, Wanted, find_parsed, labels_of, tree_arrays
-from arbora.data.columns import Columns, Format, parse_text
+from arbora.data.columns import Columns, Format
 from arbora.integrations.table import as_conllu, parquet_writer, pieces
 from arbora.parsing._tree_parser import AnyParser
 from arbora.parsing.ensemble import Ensemble
@@ -31,7 +31,6 @@ def table_sink(
                     writer.write(piece, probabilities)
             else:
                 heads, labels = tree_arrays(source, given, wanted, gains)
-                text = given.to_bytes_with(heads, labels, labels_of(source)).decode()
-                writer.write(parse_text(text, "conllu"))
+                writer.write(given.with_trees(heads, labels, labels_of(source)))
 
         yield put

@@ -7,25 +7,31 @@ number 0 is always `_`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
 from arbora import _core
-from arbora.data.sentence import EmptyNode, MultiwordToken, Origin, Sentence
+from arbora.data.sentence import NO_HEAD, EmptyNode, MultiwordToken, Origin, Sentence
 from arbora.errors import DataError, InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
+
+    from arbora.types import Ints, Longs
 
 Format = Literal["conllu", "conllx"]
 Roots = Literal["multi", "single"]
 TextColumn = Literal["form", "lemma", "upos", "xpos", "feats", "deprel", "deps", "misc"]
 
 TEXT_COLUMNS: Final[tuple[TextColumn, ...]] = get_args(TextColumn)
+Texts: TypeAlias = "Sequence[str] | tuple[NDArray[Any], Sequence[str]]"
+"""A column of words: strings, or ids and the strings that they number."""
 COMMENT, MULTIWORD, EMPTY = range(3)
+HEAD_PLACE = 5
+"""Place of HEAD among the columns of a sentence."""
 
 
 class Columns:
@@ -37,6 +43,41 @@ class Columns:
         self._native = native
         self.source = source
 
+    @classmethod
+    def from_arrays(
+        cls,
+        offsets: ArrayLike,
+        texts: Mapping[TextColumn, Texts],
+        *,
+        heads: ArrayLike | None = None,
+        other_lines: Sequence[Sequence[str]] | None = None,
+        source: str = "<arrays>",
+    ) -> Columns:
+        """Build columns from flat arrays of S sentences with W words. O(W + text).
+
+        `offsets`: shape (S+1,), the start of each sentence, and W. `texts`: each column as W strings, or as
+        ids of shape (W,) and the strings that they number; a missing column is `_`. `heads`: shape (W,), -1
+        for unknown. `other_lines`: the comments, multiword tokens and empty nodes of each sentence, as lines
+        of CoNLL-U in any order.
+
+        The content is checked like that of a file: DataError gives the line that it would have in one.
+        """
+        starts = np.ascontiguousarray(offsets, dtype=np.int64)
+        words = int(starts[-1]) if starts.size else 0
+        for column in texts:
+            _index(column)
+        given = [_native_texts(texts[column]) if column in texts else None for column in TEXT_COLUMNS]
+        lines = [()] * (starts.size - 1) if other_lines is None else list(other_lines)
+        reader = native_reader("conllu", "multi", lenient=False)
+        reader.read_arrays(given, _native_heads(heads, words, source), starts, lines)
+        return _taken(reader, source)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Columns], source: str | None = None) -> Columns:
+        """Join the sentences of several Columns; pieces of a file give the file. O(words + distinct text)."""
+        name = " + ".join(dict.fromkeys(part.source for part in parts)) if source is None else source
+        return cls(_core.ConllColumns.concat([part.native for part in parts]), name)
+
     def __len__(self) -> int:
         return int(self._native.sentence_offsets.size) - 1
 
@@ -46,17 +87,17 @@ class Columns:
         return int(self._native.heads.size)
 
     @property
-    def offsets(self) -> NDArray[np.int64]:
+    def offsets(self) -> Longs:
         """Shape (S+1,): where each sentence starts, and W."""
         return self._native.sentence_offsets
 
     @property
-    def heads(self) -> NDArray[np.int32]:
+    def heads(self) -> Ints:
         """Shape (W,): heads within the sentence; 0 root, -1 not given."""
         return self._native.heads
 
     @property
-    def lines(self) -> NDArray[np.int64]:
+    def lines(self) -> Longs:
         """Shape (W,): line of each word in the file, from 1."""
         return self._native.lines
 
@@ -70,7 +111,7 @@ class Columns:
         """Number of empty nodes."""
         return int(np.count_nonzero(self._native.extra_kinds == EMPTY))
 
-    def ids(self, column: TextColumn) -> NDArray[np.int32]:
+    def ids(self, column: TextColumn) -> Ints:
         """Shape (W,): number of each word's entry in `strings(column)`."""
         return self._native.ids(_index(column))
 
@@ -83,11 +124,11 @@ class Columns:
         """The core's own object."""
         return self._native
 
-    def with_column(self, column: TextColumn, ids: NDArray[np.int32], names: Sequence[str]) -> Columns:
+    def with_column(self, column: TextColumn, ids: Ints, names: Sequence[str]) -> Columns:
         """A copy with other texts in one column: `ids`, shape (W,), are places in `names`. O(W)."""
         return Columns(self._native.with_column(_index(column), ids, names), self.source)
 
-    def select(self, sentences: NDArray[np.int64]) -> Columns:
+    def select(self, sentences: Longs) -> Columns:
         """A copy of some sentences, by their numbers, in this order. O(words chosen + distinct text)."""
         return Columns(self._native.select(np.ascontiguousarray(sentences, dtype=np.int64)), self.source)
 
@@ -95,14 +136,16 @@ class Columns:
         """The bytes these sentences were read from."""
         return self._native.to_bytes()
 
-    def to_bytes_with(
-        self, heads: NDArray[np.int32], labels: NDArray[np.int32], names: Sequence[str]
-    ) -> bytes:
-        """The same bytes with other trees: HEAD and DEPREL of every word, shape (W,) each.
+    def with_trees(self, heads: Ints, labels: Ints, names: Sequence[str]) -> Columns:
+        """Return a copy with the HEAD and DEPREL of other trees, shape (W,) each.
 
-        `labels` are places in `names`; -1 is written as `_`.
+        `labels` are places in `names`; -1 is `_`. InputError if the heads are no trees. O(W).
         """
-        return self._native.to_bytes_with(heads, labels, names)
+        return Columns(self._native.with_trees(heads, labels, names), self.source)
+
+    def to_bytes_with(self, heads: Ints, labels: Ints, names: Sequence[str]) -> bytes:
+        """Return the same bytes with other trees; see `with_trees`."""
+        return self.with_trees(heads, labels, names).to_bytes()
 
     def sentences(self) -> Iterator[Sentence]:
         """Each sentence as an object; equal strings are shared. O(W) for all."""
@@ -204,9 +247,29 @@ def parse_text(text: str, format: Format, roots: Roots = "multi") -> Columns:  #
         raise InputError(f"text: expected text that UTF-8 can hold, got {error}") from None
     reader = native_reader(format, roots, lenient=False)
     reader.parse(data, last=True)
+    return _taken(reader, "<text>")
+
+
+def _taken(reader: _core.ConllReader, source: str) -> Columns:
     for problem in reader.take_problems():
-        raise data_error(problem, "<text>")
-    return Columns(reader.take())
+        raise data_error(problem, source)
+    return Columns(reader.take(), source)
+
+
+def _native_texts(texts: Texts) -> list[str] | tuple[Ints, list[str]]:
+    if isinstance(texts, tuple) and len(texts) == 2 and isinstance(texts[0], np.ndarray):
+        return np.ascontiguousarray(texts[0], dtype=np.int32), list(texts[1])
+    return cast("list[str]", texts if isinstance(texts, list) else list(texts))
+
+
+def _native_heads(heads: ArrayLike | None, words: int, source: str) -> Ints:
+    if heads is None:
+        return np.full(words, NO_HEAD, dtype=np.int32)
+    numbers = np.asarray(heads)
+    if numbers.dtype.kind not in "iu" and numbers.size:
+        raise DataError("heads: expected integers, -1 for unknown", source=source)
+    clipped: Ints = np.clip(numbers, -2, np.iinfo(np.int32).max).astype(np.int32)
+    return clipped
 
 
 def parse_sentence(text: str, format: Format, roots: Roots = "multi") -> Sentence:  # noqa: A002
@@ -218,10 +281,14 @@ def parse_sentence(text: str, format: Format, roots: Roots = "multi") -> Sentenc
 
 
 def columns_of(sentences: Iterable[Sentence], source: str = "<sentences>") -> Columns:
-    """Sentences as arrays; `source` is what messages call them. O(length)."""
-    lines: list[str] = []
-    for s in sentences:
-        lines += (*s.lines(), "")
-    columns = parse_text("\n".join([*lines, ""]), "conllu")
-    columns.source = source
-    return columns
+    """Return sentences as arrays; error messages call them `source`. O(length)."""
+    columns: tuple[list[Any], ...] = tuple([] for _ in range(len(TEXT_COLUMNS) + 1))
+    offsets, other_lines = [0], []
+    for sentence in sentences:
+        for whole, own in zip(columns, sentence.columns(), strict=True):
+            whole += own
+        offsets.append(len(columns[0]))
+        other_lines.append(sentence.other_lines())
+    heads = columns[HEAD_PLACE]
+    texts = dict(zip(TEXT_COLUMNS, columns[:HEAD_PLACE] + columns[HEAD_PLACE + 1 :], strict=True))
+    return Columns.from_arrays(offsets, texts, heads=heads, other_lines=other_lines, source=source)

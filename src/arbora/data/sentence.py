@@ -145,13 +145,14 @@ class Sentence:
     _tree: Tree | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        lengths = list(map(len, self._columns()))
+        lengths = list(map(len, self.columns()))
         if lengths.count(lengths[0]) != len(lengths):
             raise InputError(f"columns of a sentence: expected equal lengths, got {lengths}")
         if self.spans is not None and len(self.spans) != lengths[0]:
             raise InputError(f"spans: expected {lengths[0]}, one per word, got {len(self.spans)}")
 
-    def _columns(self) -> tuple[tuple[str, ...] | tuple[int, ...], ...]:
+    def columns(self) -> tuple[tuple[Any, ...], ...]:
+        """Return the nine columns after ID, in the order of a file."""
         texts = (self.forms, self.lemmas, self.upos, self.xpos, self.feats)
         return (*texts, self.heads, self.deprels, self.deps, self.misc)
 
@@ -248,13 +249,13 @@ class Sentence:
 
     def __iter__(self) -> Iterator[Word]:
         spans = self.spans if self.spans is not None else map(span_in, self.misc)
-        rows = zip(range(1, len(self) + 1), *self._columns(), spans, strict=True)
+        rows = zip(range(1, len(self) + 1), *self.columns(), spans, strict=True)
         return (Word._make((*row, *span)) for *row, span in rows)
 
     def __getitem__(self, index: int) -> Word:
         position = range(len(self))[index]
         span = self.spans[position] if self.spans is not None else span_in(self.misc[position])
-        return Word._make((position + 1, *(column[position] for column in self._columns()), *span))
+        return Word._make((position + 1, *(column[position] for column in self.columns()), *span))
 
     @property
     def tree(self) -> Tree:
@@ -301,23 +302,28 @@ class Sentence:
             parts.append(form if "SpaceAfter=No" in misc.split("|") else form + " ")
         return "".join(parts).rstrip(" ")
 
+    def other_lines(self) -> list[str]:
+        """Return the lines that are not words: comments, empty nodes, multiword tokens."""
+        nodes = ["\t".join((node.id, *node.fields)) for node in self.empty_nodes]
+        tokens = ["\t".join((token.id, *token.fields)) for token in self.multiword_tokens]
+        return [*self.comments, *nodes, *tokens]
+
     def lines(self) -> list[str]:
-        """The lines of the file, without line endings or the blank line after them. O(length)."""
+        """Return the lines of the file, without line endings or the blank line after them. O(length)."""
         heads = ("_" if head == NO_HEAD else str(head) for head in self.heads)
-        texts = (self.forms, self.lemmas, self.upos, self.xpos, self.feats)
-        ids = map(str, range(1, len(self) + 1))
-        rows = zip(ids, *texts, heads, self.deprels, self.deps, self.misc, strict=True)
+        before_head, after_head = self.columns()[:5], self.columns()[6:]
+        rows = zip(map(str, range(1, len(self) + 1)), *before_head, heads, *after_head, strict=True)
         words = map("\t".join, rows)
         if not self.multiword_tokens and not self.empty_nodes:
             return [*self.comments, *words]
         return [*self.comments, *self._with_extras(words)]
 
     def _with_extras(self, words: Iterable[str]) -> Iterator[str]:
+        places = [node.word + 1 for node in self.empty_nodes]
+        places += [token.first for token in self.multiword_tokens]
         before: dict[int, list[str]] = {}
-        for node in self.empty_nodes:
-            before.setdefault(node.word + 1, []).append("\t".join((node.id, *node.fields)))
-        for token in self.multiword_tokens:
-            before.setdefault(token.first, []).append("\t".join((token.id, *token.fields)))
+        for place, line in zip(places, self.other_lines()[len(self.comments) :], strict=True):
+            before.setdefault(place, []).append(line)
         for number, line in enumerate(words, start=1):
             yield from before.get(number, ())
             yield line

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.data import conllu
-from arbora.data.columns import TEXT_COLUMNS, Columns, Format, TextColumn, parse_text
+from arbora.data.columns import TEXT_COLUMNS, Columns, Format, TextColumn, columns_of, parse_text
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.data.treebank import ColumnReader
 from arbora.errors import DataError, InputError
@@ -269,7 +269,7 @@ def pieces(given: Given) -> Iterator[tuple[Columns, Probabilities | None]]:
                     f"expected an iterable of Sentence or Parsed, got one of {type(each).__name__}"
                 )
         plain = [each.sentence if isinstance(each, Parsed) else each for each in some]
-        columns = parse_text("".join(sentence.to_conllu() for sentence in plain), "conllu")
+        columns = columns_of(plain)
         yield columns, _probabilities(some) if any(isinstance(each, Parsed) for each in some) else None
 
 
