@@ -320,7 +320,7 @@ def convert(
         to = format_by_name(reader.columns, target)
     if to == "same":
         with open_output(target) as stream:
-            for columns in _unless_all_bad(reader.columns, reader):
+            for columns in unless_all_bad(reader.columns, reader.columns):
                 stream.write(columns.to_bytes())
         return reader
     change: dict[tuple[str, str], Callable[[Sentence], Sentence]] = {
@@ -328,7 +328,7 @@ def convert(
         ("conllu", "conllx"): conllx.from_conllu,
     }
     step = change.get((reader.format, to))
-    sentences = _unless_all_bad(reader, reader)
+    sentences = unless_all_bad(reader, reader.columns)
     write(map(step, sentences) if step else sentences, target, layout="standard")
     return reader
 
@@ -352,8 +352,8 @@ def format_by_name(reader: HasFormat, target: Source) -> Literal["same", "conllu
     return "same" if copied or wanted == reader.format else wanted
 
 
-def _unless_all_bad(parts: Iterable[Part], reader: SentenceReader) -> Iterator[Part]:
-    """`parts`; DataError at their end if there were none since all that was read was skipped."""
+def unless_all_bad(parts: Iterable[Part], reader: ColumnReader) -> Iterator[Part]:
+    """Yield `parts`; DataError if there are none because the reader skipped every sentence."""
     some = False
     for part in parts:
         some = True
@@ -361,7 +361,7 @@ def _unless_all_bad(parts: Iterable[Part], reader: SentenceReader) -> Iterator[P
     if reader.skipped and not some:
         raise DataError(
             f"no good sentence: expected at least one to write, got {reader.skipped} bad",
-            source=reader.columns.source,
+            source=reader.source,
         )
 
 
