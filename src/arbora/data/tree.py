@@ -18,10 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from arbora.errors import InputError
+from arbora.types import Bools, Ints
 
 Roots = Literal["single", "multi"]
-IntArray = npt.NDArray[np.int32]
-BoolArray = npt.NDArray[np.bool_]
 
 
 class Tree:
@@ -34,7 +33,7 @@ class Tree:
 
     __slots__ = ("_heads", "_labels")
 
-    _heads: IntArray
+    _heads: Ints
     _labels: tuple[str, ...] | None
 
     def __init__(
@@ -60,7 +59,7 @@ class Tree:
         return cls([-1, *heads], labels, roots=roots)
 
     @property
-    def heads(self) -> IntArray:
+    def heads(self) -> Ints:
         """Head of every node, shape (n+1,), read-only; `heads[0] == -1`."""
         return self._heads
 
@@ -105,7 +104,7 @@ class Tree:
             last[head] = max(last[head], last[node])
         return True
 
-    def nonprojective_arcs(self) -> BoolArray:
+    def nonprojective_arcs(self) -> Bools:
         """True at every word whose arc from its head is non-projective; shape (n+1,), O(n²/w)."""
         heads = self._heads.tolist()
         masks = subtree_masks(heads)
@@ -203,7 +202,7 @@ def words_between(one: int, other: int) -> int:
     return (1 << high) - (1 << (low + 1))
 
 
-def _as_heads(heads: npt.ArrayLike, roots: Roots) -> IntArray:
+def _as_heads(heads: npt.ArrayLike, roots: Roots) -> Ints:
     try:
         given = np.asarray(heads)
     except ValueError as error:

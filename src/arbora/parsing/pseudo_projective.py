@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from arbora._core import Encoded
 from arbora.data.columns import Columns
 from arbora.data.encode import Names
-from arbora.data.pseudo_projective import Encoding, Ints, PseudoProjective, Restorer
+from arbora.data.pseudo_projective import Encoding, PseudoProjective, Restorer
 from arbora.errors import InputError
 from arbora.search.request import Judgement
 from arbora.settings import from_dict
+from arbora.types import Ints
 
 
 def lift(columns: Columns, heads: Ints, encoding: Encoding) -> tuple[Ints, Columns, Names, PseudoProjective]:
