@@ -6,18 +6,47 @@ Messages say what is wrong, where, what was expected, what was found, and what t
 from __future__ import annotations
 
 import difflib
+import re
+
+# A message starts with its field: `k must be ...`, `scores[2]: ...`. The core's errors are nothing but text.
+_FIELD = re.compile(
+    r"([a-z][\w.-]*(\[[\d, ]+\])?|(sentence|word) \d+(, word \d+)?)"
+    r"(?=: | must | is not available | of the batch: )"
+)
 
 
 class ArboraError(Exception):
     """Base of all errors below: catch this one to catch them all."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (type(self), self.args, self.__dict__)
 
-class InputError(ArboraError, ValueError):
-    """An argument has the wrong shape, type or value."""
+
+def _restore(kind: type[ArboraError], args: tuple[object, ...], fields: dict[str, object]) -> ArboraError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
 
 
-class NoTreeError(ArboraError, ValueError):
-    """The constraints (forbidden arcs, required arcs, roots) leave no tree."""
+class _FieldError(ArboraError, ValueError):
+    def __init__(self, what: str = "", *, field: str | None = None) -> None:
+        start = _FIELD.match(what)
+        self.field = field or (start[1] if start else None)
+        super().__init__(f"{field}: {what}" if field else what)
+
+
+class InputError(_FieldError):
+    """An argument or setting has the wrong shape, type or value.
+
+    `field` names it, or the sentence and word; None where no single one is wrong.
+    """
+
+
+class NoTreeError(_FieldError):
+    """The constraints (forbidden arcs, required arcs, roots) leave no tree.
+
+    `field` names the sentence of a batch.
+    """
 
 
 class DataError(ArboraError, ValueError):

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from errors import rejects
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,7 +83,7 @@ def test_the_empty_tree():
     assert tree.depth == 0
     assert tree.is_projective()
     assert tree.nonprojective_arcs().tolist() == [False]
-    with pytest.raises(InputError, match="exactly one word with head 0, got 0"):
+    with rejects(InputError, field="heads"):
         Tree.from_heads([], roots="single")
 
 
@@ -106,21 +107,21 @@ def test_what_is_not_a_tree_is_refused(heads, message):
 
 
 def test_other_bad_input_is_refused():
-    with pytest.raises(InputError, match=r"expected -1 at node 0, got \[2\].*from_heads"):
+    with rejects(InputError, field="heads"):
         Tree([2, 0, 2])
-    with pytest.raises(InputError, match="expected -1 at node 0"):
+    with rejects(InputError, field="heads"):
         Tree(np.array([], dtype=np.int32))
-    with pytest.raises(InputError, match=r"exactly one word with head 0, got 2 \(1, 2\)"):
+    with rejects(InputError, field="heads"):
         Tree.from_heads([0, 0], roots="single")
-    with pytest.raises(InputError, match="'single' or 'multi', got 'one'"):
+    with rejects(InputError, field="roots"):
         Tree.from_heads([0], roots="one")
-    with pytest.raises(InputError, match=r"one per word \(2\), got 1"):
+    with rejects(InputError, field="labels"):
         Tree.from_heads([0, 1], labels=["root"])
-    with pytest.raises(InputError, match="single string"):
+    with rejects(InputError, field="labels"):
         Tree.from_heads([0, 1], labels="ab")
-    with pytest.raises(InputError, match="word 2: expected a string as label, got None"):
+    with rejects(InputError, field="word 2"):
         Tree.from_heads([0, 1], labels=["root", None])
-    with pytest.raises(InputError, match="node from 0 to 1, got 2"):
+    with rejects(InputError, field="head"):
         Tree.from_heads([0]).children(2)
 
 

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from errors import rejects
 
 from arbora.data import treebank
 from arbora.errors import DataError, InputError
@@ -81,7 +82,7 @@ def test_columns_agree_with_sentences(small_treebank):
     assert (columns.multiword_tokens, columns.empty_nodes) == (3, 5)
     with pytest.raises(ValueError, match="read-only"):
         columns.heads[0] = 1
-    with pytest.raises(InputError, match="expected one of form, lemma"):
+    with rejects(InputError, field="column"):
         columns.ids("head")
 
 
@@ -154,9 +155,9 @@ def test_sources_of_every_kind(small_treebank, tmp_path):
         program = "from arbora.data import treebank; print(len(list(treebank.read('-'))))"
         result = subprocess.run([sys.executable, "-c", program], input=sent, capture_output=True)
         assert (result.stdout, result.stderr) == (b"12\n", b"")
-    with pytest.raises(InputError, match="expected a path"):
+    with rejects(InputError, field="source"):
         treebank.read(3)
-    with pytest.raises(InputError, match="expected a file object of bytes"):
+    with rejects(InputError, field="source"):
         treebank.read(NoBytes())
     with pytest.raises(FileNotFoundError):
         treebank.read(tmp_path / "none.conllu")
@@ -174,14 +175,14 @@ def test_damaged_gzip_is_a_data_error(small_treebank, tmp_path):
 def test_empty_files_are_treebanks_and_blank_ones_are_not():
     assert list(treebank.read(stream(""))) == []
     assert len(treebank.read_columns(stream(""))) == 0
-    with pytest.raises(DataError, match="no sentence"):
+    with rejects(DataError, line=1, source="<stream>"):
         list(treebank.read(stream("\n\n")))
 
 
 def test_endless_sentences_are_refused(monkeypatch):
     monkeypatch.setattr(treebank, "PIECE", 64)
     monkeypatch.setattr(treebank, "LONGEST_SENTENCE", 1000)
-    with pytest.raises(DataError, match="sentence too long"):
+    with rejects(DataError, source="<stream>"):
         list(treebank.read(stream("x" * 5000)))
 
 
@@ -220,9 +221,9 @@ def test_converting_goes_by_the_targets_path(tmp_path, name, comments):
 def test_converting_checks_roots_and_wants_a_good_sentence(tmp_path):
     two_roots = ROW.format(1, 0) + ROW.format(2, 0) + "\n"
     out = tmp_path / "y.conllu"
-    with pytest.raises(DataError, match="second root"):
+    with rejects(DataError, line=2, source="<stream>"):
         treebank.convert(stream(two_roots), out, roots="single")
-    with pytest.raises(DataError, match="no good sentence: expected at least one to write, got 1 bad"):
+    with rejects(DataError, source="<stream>"):
         treebank.convert(stream(two_roots), out, roots="single", lenient=True)
     assert list(tmp_path.iterdir()) == []
     assert treebank.convert(stream(two_roots + GOOD), out, roots="single", lenient=True).skipped == 1
@@ -230,13 +231,13 @@ def test_converting_checks_roots_and_wants_a_good_sentence(tmp_path):
 
 
 def test_bad_options_name_what_fits():
-    with pytest.raises(InputError, match="to: expected auto, same, conllu or conllx, got 'x'"):
+    with rejects(InputError, field="to"):
         treebank.convert(stream(GOOD), io.BytesIO(), to="x")
-    with pytest.raises(InputError, match="format: expected conllu or conllx, got 'conll'"):
+    with rejects(InputError, field="format"):
         treebank.read(stream(GOOD), format="conll")
-    with pytest.raises(InputError, match="roots: expected multi or single"):
+    with rejects(InputError, field="roots"):
         treebank.read(stream(GOOD), roots="one")
-    with pytest.raises(InputError, match="layout"):
+    with rejects(InputError, field="layout"):
         treebank.write([], io.BytesIO(), layout="x")
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import treebank
 
 from arbora._core import Pruning, Weights
@@ -140,12 +141,12 @@ def test_violation_fixing_converges_where_standard_updates_do_not():
 
 
 def test_crossing_arcs_are_refused():
-    with pytest.raises(InputError, match="expected a projective tree, got crossing arcs; projectivize first"):
+    with rejects(InputError, field="sentence 0, word 6"):
         problem(treebank(30, seed=2, nonprojective=1.0))
 
 
 def test_an_unknown_update():
-    with pytest.raises(InputError, match="update: expected standard, skip, s-max or p-max, got best"):
+    with rejects(InputError, field="update"):
         problem(update="best")
 
 
@@ -155,7 +156,7 @@ def test_groups_of_features_are_left_out_by_name():
     w = Weights(whole.size)
     few, all_ = (len(each.answer(0, w, Query.ARGMAX).difference) for each in (part, whole))
     assert 0 < few < all_
-    with pytest.raises(InputError, match="unknown group of features 'tri-sibling'"):
+    with rejects(InputError, field="cube-v1"):
         problem(without=("tri-sibling",))
 
 
@@ -174,5 +175,5 @@ def test_settings_that_are_none(options, message):
 
 def test_what_is_not_answered():
     made = problem()
-    with pytest.raises(InputError, match="gradient: a CubeProblem answers argmax, "):
+    with rejects(InputError, field="gradient"):
         made.gradient(np.arange(2), Weights(made.size), Query.MARGINALS)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 
 from arbora._core import MulticlassExamples, SparseVector, Weights
 from arbora.errors import InputError
@@ -217,9 +218,9 @@ def test_malformed_rows_are_an_error(offsets, columns, values, message):
 
 
 def test_weights_of_another_problem_are_an_error():
-    with pytest.raises(InputError, match="weights: expected 60, got 7"):
+    with rejects(InputError, field="weights"):
         Toy().problem.answer(0, Weights(7), Query.ARGMAX)
     with pytest.raises(IndexError):
         Toy().problem.answer(COUNT, Toy().weights(), Query.ARGMAX)
-    with pytest.raises(InputError, match="gradient: expected marginals"):
+    with rejects(InputError, field="gradient"):
         Toy().problem.gradient(np.arange(2), Toy().weights(), Query.ARGMAX)

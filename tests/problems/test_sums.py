@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import BITS, treebank
 
 from arbora import inference
@@ -136,12 +137,12 @@ def test_what_cannot_be_summed_is_an_error():
         asked.answer(0, Weights(asked.size), Query.MARGINALS)
     asked, _, _ = problem("projective", 2, True, "tree")
     assert Query.ARC_MARGINALS not in asked.queries
-    with pytest.raises(InputError, match="first-order"):
+    with rejects(InputError, field="arc_scores"):
         asked.arc_scores(0, Weights(asked.size))
     asked, _, _ = problem("projective", 1, False, "tree")
-    with pytest.raises(InputError, match="arcs, got 3"):
+    with rejects(InputError, field="scores"):
         asked.arc_marginals(0, np.zeros(3))
-    with pytest.raises(InputError, match="weights: expected"):
+    with rejects(InputError, field="weights"):
         asked.gradient(EVERYONE, Weights(5), Query.MARGINALS)
     with pytest.raises(IndexError):
         asked.gradient(np.array([99]), Weights(asked.size), Query.MARGINALS)
