@@ -29,17 +29,28 @@ def _restore(kind: type[ArboraError], args: tuple[object, ...], fields: dict[str
 
 
 class _FieldError(ArboraError, ValueError):
-    def __init__(self, what: str = "", *, field: str | None = None) -> None:
+    def __init__(self, what: str = "", *, field: str | None = None, where: str | None = None) -> None:
         start = _FIELD.match(what)
         self.field = field or (start[1] if start else None)
-        super().__init__(f"{field}: {what}" if field else what)
+        super().__init__(": ".join(part for part in (where, field, what) if part))
 
 
 class InputError(_FieldError):
     """An argument or setting has the wrong shape, type or value.
 
-    `field` names it, or the sentence and word; None where no single one is wrong.
+    `field` names it, or the sentence and word; None where no single one is wrong. `str()` starts with
+    `where` the value came from, such as a file, and the field.
     """
+
+
+class UnknownNameError(InputError):
+    """No learner, setting or other `field` has this `name`; `suggestion` is the nearest known one."""
+
+    def __init__(self, kind: str, name: object, known: list[str], *, where: str | None = None) -> None:
+        super().__init__(unknown(kind, name, known), where=where)
+        self.field = kind
+        self.name = name
+        self.suggestion = nearest(name, known)
 
 
 class NoTreeError(_FieldError):
@@ -79,10 +90,15 @@ class DownloadError(ArboraError):
         super().__init__("".join(c if c.isprintable() else "?" for c in what))
 
 
+def nearest(name: object, known: list[str]) -> str | None:
+    """The known name that is most like this one; None where none is like it."""
+    return next(iter(difflib.get_close_matches(str(name), known, n=1)), None)
+
+
 def unknown(kind: str, name: object, known: list[str]) -> str:
     """The message for a name that is not known: the nearest one, and all there are."""
-    near = difflib.get_close_matches(str(name), known, n=1)
-    guess = f"did you mean {near[0]!r}? " if near else ""
+    near = nearest(name, known)
+    guess = f"did you mean {near!r}? " if near else ""
     return f"unknown {kind} {name!r}; {guess}known: {', '.join(known)}"
 
 

@@ -68,11 +68,10 @@ def test_a_tree_cannot_be_changed():
     tree = Tree(given_heads)
     given_heads[1] = 0
     assert tree.heads.tolist() == [-1, 2, 0]
-    with pytest.raises(ValueError, match="read-only"):
-        tree.heads[1] = 0
-    with pytest.raises(AttributeError, match="cannot be changed"):
+    assert not tree.heads.flags.writeable
+    with pytest.raises(AttributeError):
         tree.labels = ("a", "b")
-    with pytest.raises(AttributeError, match="cannot be changed"):
+    with pytest.raises(AttributeError):
         del tree._heads
 
 
@@ -88,25 +87,25 @@ def test_the_empty_tree():
 
 
 @pytest.mark.parametrize(
-    ("heads", "message"),
+    ("heads", "field"),
     [
-        ([2, 3, 1], "cycle .*: 1 -> 2 -> 3 -> 1"),
-        ([0, 3, 2], "cycle .*: 2 -> 3 -> 2"),
-        ([0, 2], "word 2: .* got the word itself"),
-        ([0, 3], "word 2: expected a head from 0 to 2, got 3"),
-        ([-1, 0], "word 1: expected a head from 0 to 2, got -1"),
-        ([0, 2**40], "word 2: expected a head from 0 to 2, got 1099511627776"),
-        ([0.0, 1.0], "whole numbers of shape"),
-        (["a", "b"], "whole numbers of shape"),
-        ([[0], [1, 2]], "flat list"),
+        ([2, 3, 1], "heads"),  # a cycle
+        ([0, 3, 2], "heads"),
+        ([0, 2], "word 2"),  # its own head
+        ([0, 3], "word 2"),
+        ([-1, 0], "word 1"),
+        ([0, 2**40], "word 2"),
+        ([0.0, 1.0], "heads"),
+        (["a", "b"], "heads"),
+        ([[0], [1, 2]], "heads"),
     ],
 )
-def test_what_is_not_a_tree_is_refused(heads, message):
-    with pytest.raises(InputError, match=message):
+def test_malformed_heads_are_rejected(heads, field):
+    with rejects(InputError, field=field):
         Tree.from_heads(heads)
 
 
-def test_other_bad_input_is_refused():
+def test_other_bad_arguments_are_rejected():
     with rejects(InputError, field="heads"):
         Tree([2, 0, 2])
     with rejects(InputError, field="heads"):

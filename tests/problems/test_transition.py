@@ -181,20 +181,20 @@ def test_instances_lead_to_the_right_trees():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "field"),
     [
-        ({"system": "arc-hybrid"}, "system: expected arc-eager or arc-standard or swap"),
-        ({"beam": 0}, "beam: expected 1 to 10000, got 0"),
-        ({"update": "late"}, "update: expected early"),
-        ({"oracle": "dynamic", "system": "swap"}, "oracle: expected static or auto with the system swap"),
+        ({"system": "arc-hybrid"}, "system"),
+        ({"beam": 0}, "beam"),
+        ({"update": "late"}, "update"),
+        ({"oracle": "dynamic", "system": "swap"}, "oracle"),
     ],
 )
-def test_settings_that_do_not_fit(options, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_settings_are_rejected(options, field):
+    with rejects(InputError, field=field):
         TransitionSettings(**options)
 
 
-def test_more_labels_than_actions_have_room_for_are_refused():
+def test_too_many_labels_for_the_actions_are_rejected():
     templates = transition_features.create("nivre-v1")
     with rejects(InputError, field="label_count"):
         TransitionScorer(GraphSettings(labels="joint"), TransitionSettings(), templates, labels=32768)

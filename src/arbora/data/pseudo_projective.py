@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from arbora._core import measure_trees
 from arbora.data.columns import Columns
 from arbora.data.tree import subtree_masks, top_down, words_between
-from arbora.errors import InputError, unknown
+from arbora.errors import InputError, UnknownNameError
 
 Encoding: TypeAlias = Literal["head", "path", "head+path"]
 Ints: TypeAlias = NDArray[np.int32]
@@ -79,7 +79,7 @@ class PseudoProjective:
 
     def __post_init__(self) -> None:
         if self.encoding not in get_args(Encoding):
-            raise InputError(unknown("encoding", self.encoding, list(get_args(Encoding))))
+            raise UnknownNameError("encoding", self.encoding, list(get_args(Encoding)))
         if not self.lifted or not self.on_path or self.lifted in self.on_path or self.on_path in self.lifted:
             raise InputError(
                 f"marks: expected two that differ, got {self.lifted!r} for lifted words and "
