@@ -10,13 +10,17 @@ import re
 
 # A message starts with its field: `k must be ...`, `scores[2]: ...`. The core's errors are nothing but text.
 _FIELD = re.compile(
-    r"([a-z][\w.-]*(\[[\d, ]+\])?|(sentence|word) \d+(, word \d+)?)"
+    r"([A-Za-z][\w.-]*(\[[\d, ]+\])?|(sentence|word) \d+(, word \d+)?|(tensor|metadata) '[^']*')"
     r"(?=: | must | is not available | of the batch: )"
 )
 
 
 class ArboraError(Exception):
     """Base of all errors below: catch this one to catch them all."""
+
+    def _set_field(self, what: str, field: str | None = None) -> None:
+        start = _FIELD.match(what)
+        self.field = field or (start[1] if start else None)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (type(self), self.args, self.__dict__)
@@ -30,8 +34,7 @@ def _restore(kind: type[ArboraError], args: tuple[object, ...], fields: dict[str
 
 class _FieldError(ArboraError, ValueError):
     def __init__(self, what: str = "", *, field: str | None = None, where: str | None = None) -> None:
-        start = _FIELD.match(what)
-        self.field = field or (start[1] if start else None)
+        self._set_field(what, field)
         super().__init__(": ".join(part for part in (where, field, what) if part))
 
 
@@ -61,22 +64,30 @@ class NoTreeError(_FieldError):
 
 
 class DataError(ArboraError, ValueError):
-    """A treebank is malformed; `str()` starts with `file:line:`."""
+    """A treebank is malformed; `str()` starts with `file:line:`.
+
+    `field` names the sentence and word, where the message starts with them.
+    """
 
     def __init__(self, what: str, *, source: str = "<text>", line: int | None = None) -> None:
         self.source = source
         self.line = line
         self.what = what
+        self._set_field(what)
         place = source if line is None else f"{source}:{line}"
         super().__init__(f"{place}: {what}")
 
 
 class ModelError(ArboraError, ValueError):
-    """A model cannot be read or saved; `str()` starts with the file's name."""
+    """A model cannot be read or saved; `str()` starts with the file's name.
+
+    `field` names the part of the file that is damaged, such as `tensor 'weights'`.
+    """
 
     def __init__(self, what: str, *, source: str = "<model>") -> None:
         self.source = source
         self.what = what
+        self._set_field(what)
         super().__init__(f"{source}: {what}")
 
 
