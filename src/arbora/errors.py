@@ -8,10 +8,12 @@ from __future__ import annotations
 import difflib
 import re
 
-# A message starts with its field: `k must be ...`, `scores[2]: ...`. The core's errors are nothing but text.
+# A message starts with its field, after where it came from: `k must be ...`, `run.toml: order: expected ...`.
+# The core's errors are nothing but text, so it is found there.
 _FIELD = re.compile(
-    r"([A-Za-z][\w.-]*(\[[\d, ]+\])?|(sentence|word) \d+(, word \d+)?|(tensor|metadata) '[^']*')"
-    r"(?=: | must | is not available | of the batch: )"
+    r"(?:[^\s:]+: )?(?:unknown (?P<kind>[\w ]+)(?= ')|(?P<name>[A-Za-z][\w.-]*(?:\[[\d, ]+\])?"
+    r"|(?:sentence|word) \d+(?:, word \d+)?|(?:tensor|metadata) '[^']*')"
+    r"(?=: | must | is not available | of the batch: ))"
 )
 
 
@@ -20,7 +22,7 @@ class ArboraError(Exception):
 
     def _set_field(self, what: str, field: str | None = None) -> None:
         start = _FIELD.match(what)
-        self.field = field or (start[1] if start else None)
+        self.field = field or (start["kind"] or start["name"] if start else None)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (type(self), self.args, self.__dict__)
@@ -51,7 +53,6 @@ class UnknownNameError(InputError):
 
     def __init__(self, kind: str, name: object, known: list[str], *, where: str | None = None) -> None:
         super().__init__(unknown(kind, name, known), where=where)
-        self.field = kind
         self.name = name
         self.suggestion = nearest(name, known)
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from arbora.errors import InputError, UnknownNameError
+from arbora.errors import InputError, unknown
 
 T = TypeVar("T")
 NONE = "none"
@@ -164,7 +164,7 @@ def _build(cls: type[Any], values: Mapping[str, Any], source: str, prefix: str, 
             elsewhere = cls.elsewhere(name) if hasattr(cls, "elsewhere") else None
             if elsewhere is not None:
                 raise InputError(f"{source}: unknown setting {prefix + name!r}; did you mean {elsewhere}?")
-            raise UnknownNameError("setting", prefix + name, [prefix + n for n in fields], where=source)
+            raise InputError(f"{source}: {unknown('setting', prefix + name, [prefix + n for n in fields])}")
         field = fields[name]
         arguments[field.name] = _converted(value, hints[field.name], source, prefix + name, _default(field))
     missing = [name for name, field in fields.items() if field.name not in arguments and _is_required(field)]
@@ -197,7 +197,7 @@ def _converted(value: Any, kind: Any, source: str, name: str, default: Any = Non
     try:
         return _as(value, kind)
     except _MismatchError as error:
-        raise InputError(f"expected {error}, got {_shown(value)}", field=name, where=source) from None
+        raise InputError(f"{source}: {name}: expected {error}, got {_shown(value)}") from None
 
 
 def _shown(value: object) -> str:
@@ -280,7 +280,7 @@ def _find(config: Any, name: str, where: str) -> tuple[tuple[str, ...], Any, str
         known = [
             leaf[-1] if len(path) == 1 and lasts.count(leaf[-1]) == 1 else ".".join(leaf) for leaf in leaves
         ]
-        raise UnknownNameError("setting", name, known, where=where)
+        raise InputError(f"{where}: {unknown('setting', name, known)}")
     return found[0], leaves[found[0]], f"; {name} is {'.'.join(found[0])}"
 
 

@@ -125,7 +125,7 @@ def test_batch_learners_are_rejected(name):
 
 def test_bad_calls_are_rejected():
     X, y = points()
-    with rejects(InputError, field="partial_fit"):
+    with rejects(InputError, field="classes"):
         OnlineClassifier().partial_fit(X, y)
     with rejects(InputError, field="y"):
         OnlineClassifier().partial_fit(X, y, classes=["a", "b"])

@@ -290,26 +290,26 @@ def damaged(toy, name, value):
     ("name", "value", "field"),
     [
         ("format", 2, "segmenter"),
-        ("features", 0, "segmenter"),
-        ("characters", "x", "segmenter"),
-        ("bits", 13, "segmenter"),
-        ("bits", 60, "segmenter"),
-        ("bits", True, "segmenter"),
-        ("bits", float("nan"), "segmenter"),
-        ("bits", 10**400, "segmenter"),
-        ("rules", None, "segmenter"),
-        ("rules", [[True, [1], [[0, ""]]]], "segmenter"),
-        ("rules", [[True, [2**40], [[0, ""], [0, ""]]]], "segmenter"),
-        ("rules", [[True, [1, 2], [[0, "a"]] * 3]], "segmenter"),
-        ("rules", [[True, [1], [[0, "a\tb"], [0, ""]]]], "segmenter"),
-        ("rules", [[True, [1], [[0, "\ud800"], [0, ""]]]], "segmenter"),
-        ("rules", [], "segmenter"),
-        ("scores", [1], "segmenter"),
-        ("token_answers", np.zeros(3, np.uint8), "segmenter"),
-        ("gap_answers", np.full(43 * 43, 7, np.uint8), "segmenter"),
-        ("sentence_answers", np.zeros(3, np.int64), "segmenter"),
-        ("keys", np.zeros(3, np.uint64), "segmenter"),
-        ("key_rules", np.zeros((1, 1), np.uint16), "segmenter"),
+        ("features", 0, "metadata 'features'"),
+        ("characters", "x", "metadata 'characters'"),
+        ("bits", 13, "weights"),
+        ("bits", 60, "bits"),
+        ("bits", True, "metadata 'bits'"),
+        ("bits", float("nan"), "metadata 'bits'"),
+        ("bits", 10**400, "metadata 'bits'"),
+        ("rules", None, "metadata 'rules'"),
+        ("rules", [[True, [1], [[0, ""]]]], "rules"),
+        ("rules", [[True, [2**40], [[0, ""], [0, ""]]]], "metadata 'rules'"),
+        ("rules", [[True, [1, 2], [[0, "a"]] * 3]], "rules"),
+        ("rules", [[True, [1], [[0, "a\tb"], [0, ""]]]], "rules"),
+        ("rules", [[True, [1], [[0, "\ud800"], [0, ""]]]], "rules"),
+        ("rules", [], "candidates"),
+        ("scores", [1], "metadata 'scores'"),
+        ("token_answers", np.zeros(3, np.uint8), "answers"),
+        ("gap_answers", np.full(43 * 43, 7, np.uint8), "answers"),
+        ("sentence_answers", np.zeros(3, np.int64), "tensor 'segmenter.sentence_answers'"),
+        ("keys", np.zeros(3, np.uint64), "candidates"),
+        ("key_rules", np.zeros((1, 1), np.uint16), "tensor 'segmenter.key_rules'"),
         ("token.codes", np.zeros(9, np.int8), "tensor 'segmenter.token.scales'"),
     ],
 )
@@ -325,7 +325,7 @@ def test_missing_and_unsorted_parts_are_rejected(toy):
             continue
         with pytest.raises(ModelError):
             Segmenter.from_parts({k: v for k, v in tensors.items() if k != name}, metadata)
-    with rejects(ModelError, source="<model>", field="segmenter"):
+    with rejects(ModelError, source="<model>", field="candidates"):
         Segmenter.from_parts(tensors | {"segmenter.keys": tensors["segmenter.keys"][::-1].copy()}, metadata)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field, fields
 from typing import Any, ClassVar, TypeAlias, cast
 
-from arbora.errors import InputError, UnknownNameError
+from arbora.errors import InputError, unknown
 from arbora.interfaces import Parameter
 
 Value: TypeAlias = int | float | str
@@ -68,7 +68,7 @@ def check(declared: Parameter, value: object, owner: str) -> None:
     # A bool is an int to Python, but not to the one who wrote `epochs=True`.
     if isinstance(value, accepted) and not isinstance(value, bool) and holds(declared, value):
         return
-    raise InputError(f"{declared.name} must be {wanted(declared)}, got {value!r}", where=owner)
+    raise InputError(f"{owner}: {declared.name} must be {wanted(declared)}, got {value!r}")
 
 
 def holds(declared: Parameter, value: Any) -> bool:
@@ -88,7 +88,7 @@ def parsed(declared: Parameter, text: str, owner: str) -> Value:
     try:
         value = declared.kind(text)
     except ValueError:
-        raise InputError(f"{declared.name} must be {wanted(declared)}, got {text!r}", where=owner) from None
+        raise InputError(f"{owner}: {declared.name} must be {wanted(declared)}, got {text!r}") from None
     check(declared, value, owner)
     return value
 
@@ -103,4 +103,4 @@ def require_known(names: Iterable[str], configured: type[Configured]) -> None:
     known = [declared.name for declared in configured.parameters()]
     for name in names:
         if name not in known:
-            raise UnknownNameError(f"parameter of {configured.name}", name, known)
+            raise InputError(unknown(f"parameter of {configured.name}", name, known))
