@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from arbora.errors import InputError, unknown
+from arbora.errors import InputError, UnknownNameError
 from arbora.features import (
     CUBE_V1,
     GRAPH_V1,
@@ -57,7 +57,7 @@ class Registry(Generic[T]):
         try:
             return self._factories[name]
         except (KeyError, TypeError):
-            raise InputError(unknown(self.kind, name, list(self._factories))) from None
+            raise UnknownNameError(self.kind, name, list(self._factories)) from None
 
     def summary(self, name: str) -> str:
         """The first line of the factory's docstring."""

@@ -42,7 +42,7 @@ import numpy as np
 from arbora._core import measure_trees
 from arbora.data.columns import Columns
 from arbora.data.tree import subtree_masks, top_down, words_between
-from arbora.errors import InputError, unknown
+from arbora.errors import InputError, UnknownNameError
 from arbora.types import Doubles, Ints, Longs
 
 Encoding: TypeAlias = Literal["head", "path", "head+path"]
@@ -78,7 +78,7 @@ class PseudoProjective:
 
     def __post_init__(self) -> None:
         if self.encoding not in get_args(Encoding):
-            raise InputError(unknown("encoding", self.encoding, list(get_args(Encoding))))
+            raise UnknownNameError("encoding", self.encoding, list(get_args(Encoding)))
         if not self.lifted or not self.on_path or self.lifted in self.on_path or self.on_path in self.lifted:
             raise InputError(
                 f"marks: expected two that differ, got {self.lifted!r} for lifted words and "

@@ -147,7 +147,7 @@ class Sentence:
     def __post_init__(self) -> None:
         lengths = list(map(len, self.columns()))
         if lengths.count(lengths[0]) != len(lengths):
-            raise InputError(f"columns of a sentence: expected equal lengths, got {lengths}")
+            raise InputError(f"expected equal lengths, got {lengths}", field="columns")
         if self.spans is not None and len(self.spans) != lengths[0]:
             raise InputError(f"spans: expected {lengths[0]}, one per word, got {len(self.spans)}")
 
@@ -362,7 +362,9 @@ def _checked_heads(heads: Sequence[int | None] | None, n: int) -> tuple[int, ...
         raise InputError(f"heads: expected {n} entries, one per word, got {len(known)}")
     for word, head in enumerate(known, start=1):
         if not NO_HEAD <= head <= n:
-            raise InputError(f"head of word {word}: expected 0 to {n}, or None, got {head}")
+            raise InputError(
+                f"expected heads of 0 to {n}, or None, got {head} for word {word}", field="heads"
+            )
     # Words whose head is not given hang on the root here: a cycle among the others still shows.
     Tree.from_heads([max(head, 0) for head in known])
     return known

@@ -203,7 +203,7 @@ def partial_heads(required: Any, nodes: int, where: str = "required") -> NDArray
     else:
         for head, dep in _pairs(required, where):
             if not 1 <= dep < nodes:
-                raise InputError(f"{where}: dep must be in 1..{nodes - 1}, got {dep}")
+                raise InputError(f"dep must be in 1..{nodes - 1}, got {dep}", field=where)
             if heads[dep] not in (-1, head):
                 raise InputError(f"{where}: word {dep} has two heads, {heads[dep]} and {head}")
             heads[dep] = head

@@ -105,7 +105,7 @@ def given_labels(parts: Parts, trees: list[Any], labels: Any) -> list[NDArray[An
     if labels is None:
         return [None] * len(trees)
     if not parts.labelled:
-        raise InputError("labels were given, but the scores are not labelled")
+        raise InputError("expected none, as the scores are not labelled", field="labels")
     each = [labels] if parts.single else labels
     if not isinstance(each, (list, tuple)) or len(each) != len(trees):
         raise InputError(f"labels must be a list of {len(trees)} arrays, one per sentence")

@@ -140,10 +140,10 @@ def marginals_along(scores: Scores, direction: Any, **options: Unpack[FirstOrder
     """
     parts = make_parts(scores, **options)
     if not parts.first_order:
-        raise InputError("marginals_along takes first-order scores only")
+        raise InputError("marginals_along takes first-order scores only", field="scores")
     along = make_parts(direction)
     if [a.shape for a in parts.arcs] != [a.shape for a in along.arcs] or parts.single is not along.single:
-        raise InputError("marginals_along needs a direction of the same shape as the scores")
+        raise InputError("expected the shape of the scores", field="direction")
     if parts.labelled:
         found = [_labelled_along(parts.only(i), along.arcs[i]) for i in range(len(parts.arcs))]
     else:

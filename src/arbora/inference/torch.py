@@ -258,7 +258,7 @@ class TreeDistribution:
         """
         trees = self._whole(heads, "heads")
         if labels is not None and not self.labelled:
-            raise InputError("labels were given, but the scores are not labelled; labelled=True")
+            raise InputError("expected none without labelled=True", field="labels")
         sizes = torch.tensor(self._family.nodes, device=trees.device)[:, None]
         inside = torch.arange(trees.shape[1], device=trees.device) < sizes
         inside[:, 0] = False
