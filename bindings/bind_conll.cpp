@@ -1,6 +1,7 @@
 // core/conll for Python: ConllReader (bytes in) and ConllColumns (read-only arrays out, without a copy).
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -50,19 +51,47 @@ std::size_t checked_column(int column) {
     return static_cast<std::size_t>(column);
 }
 
-nb::bytes bytes_with_trees(const Columns& self, const Input<std::int32_t>& heads, const Input<std::int32_t>& labels,
-                           const std::vector<std::string>& names) {
-    if (heads.size() != self.word_count() || labels.size() != self.word_count())
-        throw arbora::InputError("heads, labels: expected one per word");
-    for (std::size_t w = 0; w < labels.size(); ++w)
-        if (labels.data()[w] >= static_cast<std::int32_t>(names.size())) throw arbora::InputError("labels: expected numbers of names");
-    std::string out;
-    {
-        nb::gil_scoped_release release;
-        const NewTrees trees{heads.data(), labels.data(), &names};
-        for (std::size_t s = 0; s < self.sentence_count(); ++s) append_sentence(self, s, trees, out);
+// The UTF-8 text of a Python str, which keeps it; InputError where there is none.
+std::string_view utf8(nb::handle text) {
+    if (!PyUnicode_Check(text.ptr())) throw nb::type_error("expected texts of type str");
+    Py_ssize_t size = 0;
+    const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (data != nullptr) return {data, static_cast<std::size_t>(size)};
+    PyErr_Clear();
+    throw arbora::InputError("text: expected text that UTF-8 can hold, got lone surrogates");
+}
+
+// One column: a list of texts, or ids and the distinct texts that they number, or None for "_" throughout.
+void fill_column(nb::handle given, std::size_t words, StringTable& table, std::vector<std::int32_t>& ids) {
+    if (given.is_none()) {
+        ids.assign(words, 0);
+    } else if (nb::isinstance<nb::tuple>(given)) {
+        const auto [numbers, names] = nb::cast<std::pair<Input<std::int32_t>, nb::list>>(given);
+        std::vector<std::int32_t> places(names.size(), -1);
+        for (std::size_t w = 0; w < numbers.size(); ++w) {
+            const auto id = static_cast<std::size_t>(numbers.data()[w]);
+            if (id >= places.size()) throw arbora::InputError("ids: expected numbers of the distinct texts");
+            if (places[id] < 0) places[id] = table.intern(utf8(names[id]));
+            ids.push_back(places[id]);
+        }
+    } else {
+        for (nb::handle text : nb::cast<nb::list>(given)) ids.push_back(table.intern(utf8(text)));
     }
-    return nb::bytes(out.data(), out.size());
+}
+
+void read_arrays(Reader& self, const nb::list& texts, const Input<std::int32_t>& heads, const Input<std::int64_t>& offsets,
+                 const nb::list& other_lines) {
+    Columns given;
+    if (texts.size() != given.tables.size()) throw arbora::InputError("texts: expected eight columns");
+    for (std::size_t c = 0; c < given.tables.size(); ++c) fill_column(texts[c], heads.size(), given.tables[c], given.ids[c]);
+    given.heads.assign(heads.data(), heads.data() + heads.size());
+    given.sentence_offsets.assign(offsets.data(), offsets.data() + offsets.size());
+    for (nb::handle lines : other_lines) {
+        for (nb::handle line : lines) given.add_extra(ExtraKind::comment, 0, utf8(line));
+        given.extra_offsets.push_back(static_cast<std::int64_t>(given.extra_kinds.size()));
+    }
+    nb::gil_scoped_release release;
+    self.read_arrays(std::move(given));
 }
 
 void bind_columns(nb::module_& m) {
@@ -101,7 +130,7 @@ void bind_columns(nb::module_& m) {
             nb::sig("def with_column(self, column: int, ids: numpy.typing.NDArray[numpy.int32], names: collections.abc.Sequence[str]) -> ConllColumns"),
             "A copy with other texts in one column.")
         .def("select", [](const Columns& self, const Input<std::int64_t>& sentences) {
-                const std::vector<std::int64_t> chosen(sentences.data(), sentences.data() + sentences.size());
+                const std::span chosen(sentences.data(), sentences.size());
                 for (const auto s : chosen)
                     if (s < 0 || static_cast<std::size_t>(s) >= self.sentence_count()) throw nb::index_error("sentence out of range");
                 nb::gil_scoped_release release;
@@ -115,9 +144,23 @@ void bind_columns(nb::module_& m) {
             }
             return nb::bytes(out.data(), out.size());
         })
-        .def("to_bytes_with", &bytes_with_trees, "heads"_a, "labels"_a, "names"_a,
-             nb::sig("def to_bytes_with(self, heads: numpy.typing.NDArray[numpy.int32], labels: numpy.typing.NDArray[numpy.int32], "
-                     "names: collections.abc.Sequence[str]) -> bytes"));
+        .def("with_trees", [](const Columns& self, const Input<std::int32_t>& heads, const Input<std::int32_t>& labels,
+                              const std::vector<std::string>& names) {
+                if (heads.size() != self.word_count() || labels.size() != self.word_count())
+                    throw arbora::InputError("heads, labels: expected one per word");
+                nb::gil_scoped_release release;
+                return with_trees(self, {heads.data(), heads.size()}, labels.data(), names);
+            }, "heads"_a, "labels"_a, "names"_a,
+            nb::sig("def with_trees(self, heads: numpy.typing.NDArray[numpy.int32], labels: numpy.typing.NDArray[numpy.int32], "
+                    "names: collections.abc.Sequence[str]) -> ConllColumns"),
+            "A copy with other trees.")
+        .def_static("concat", [](const std::vector<const Columns*>& parts) {
+                for (const auto* part : parts)
+                    if (part == nullptr) throw nb::type_error("expected ConllColumns, got None");
+                nb::gil_scoped_release release;
+                return concat(parts);
+            }, "parts"_a, nb::sig("def concat(parts: collections.abc.Sequence[ConllColumns]) -> ConllColumns"),
+            "All sentences of several, in order.");
 }
 
 void bind_reader(nb::module_& m) {
@@ -131,6 +174,10 @@ void bind_reader(nb::module_& m) {
                 nb::gil_scoped_release release;
                 return self.parse(bytes, last);
             }, "text"_a, "last"_a)
+        .def("read_arrays", &read_arrays, "texts"_a, "heads"_a, "offsets"_a, "other_lines"_a,
+             nb::sig("def read_arrays(self, texts: list[list[str] | tuple[numpy.typing.NDArray[numpy.int32], list[str]] | None], "
+                     "heads: numpy.typing.NDArray[numpy.int32], offsets: numpy.typing.NDArray[numpy.int64], "
+                     "other_lines: list[typing.Any]) -> None"))
         .def("take", &Reader::take)
         .def("take_problems", [](Reader& self) {
             nb::list problems;

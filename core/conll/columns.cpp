@@ -1,10 +1,10 @@
 #include "conll/columns.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/errors.hpp"
-
-#include <charconv>
+#include "conll/tree_shape.hpp"
 
 namespace arbora::conll {
 
@@ -16,35 +16,74 @@ void append_number(std::int64_t number, std::string& out) {
     out.append(digits, end);
 }
 
-constexpr int label_column = 7;
-
-void append_head(std::int32_t head, std::string& out) {
-    if (head == no_head)
-        out += '_';
-    else
-        append_number(head, out);
-}
-
-void append_word(const Columns& columns, std::size_t word, std::int64_t id, const NewTrees* trees, std::string& out) {
+void append_word(const Columns& columns, std::size_t word, std::int64_t id, std::string& out) {
     append_number(id, out);
     std::size_t column = 0;
     for (int i = 1; i < column_count; ++i) {
         out += '\t';
-        if (i == head_column) {
-            append_head(trees == nullptr ? columns.heads[word] : trees->heads[word], out);
-            continue;
-        }
-        if (i == label_column && trees != nullptr) {
-            const std::int32_t label = trees->labels[word];
-            out += label < 0 ? std::string_view("_") : std::string_view((*trees->names)[static_cast<std::size_t>(label)]);
-        } else {
+        if (i != head_column) {
             out += columns.tables[column][static_cast<std::size_t>(columns.ids[column][word])];
+            ++column;
+        } else if (columns.heads[word] == no_head) {
+            out += '_';
+        } else {
+            append_number(columns.heads[word], out);
         }
-        ++column;
     }
 }
 
-void append(const Columns& columns, std::size_t s, const NewTrees* trees, std::string& out);
+// Replaces a column by names[ids[w]] of every word w; -1 is "_" where `optional`.
+void replace_column(Columns& columns, std::size_t column, const std::int32_t* ids, const std::vector<std::string>& names, bool optional) {
+    StringTable table;
+    std::vector<std::int32_t> numbers(names.size(), -1);
+    for (std::size_t w = 0; w < columns.word_count(); ++w) {
+        const auto id = static_cast<std::size_t>(ids[w]);  // a negative one is beyond any size
+        if (id >= names.size() && !(optional && ids[w] == -1))
+            throw InputError("ids: expected numbers below " + std::to_string(names.size()) + ", got " + std::to_string(ids[w]));
+        if (id < names.size() && numbers[id] < 0) numbers[id] = table.intern(names[id]);
+        columns.ids[column][w] = id < names.size() ? numbers[id] : 0;
+    }
+    columns.tables[column] = std::move(table);
+}
+
+// Gathers sentences of other Columns.
+class Collector {
+public:
+    Columns result;
+
+    void open(const Columns& source) {
+        source_ = &source;
+        for (std::size_t c = 0; c < numbers_.size(); ++c) numbers_[c].assign(source.tables[c].size(), -1);
+    }
+
+    void add(std::size_t s) {
+        const Columns& from = *source_;
+        const auto first = static_cast<std::size_t>(from.sentence_offsets[s]), last = static_cast<std::size_t>(from.sentence_offsets[s + 1]);
+        for (std::size_t c = 0; c < numbers_.size(); ++c)
+            for (std::size_t w = first; w < last; ++w) result.ids[c].push_back(number(c, static_cast<std::size_t>(from.ids[c][w])));
+        for (std::size_t w = first; w < last; ++w) {
+            result.heads.push_back(from.heads[w]);
+            result.lines.push_back(from.lines[w]);
+        }
+        for (auto e = static_cast<std::size_t>(from.extra_offsets[s]); e < static_cast<std::size_t>(from.extra_offsets[s + 1]); ++e)
+            result.add_extra(static_cast<ExtraKind>(from.extra_kinds[e]), from.extra_positions[e], from.extra(e));
+        result.sentence_offsets.push_back(static_cast<std::int64_t>(result.heads.size()));
+        result.extra_offsets.push_back(static_cast<std::int64_t>(result.extra_kinds.size()));
+        result.sentence_lines.push_back(from.sentence_lines[s]);
+        result.blank_lines.push_back(std::max<std::int64_t>(from.blank_lines[s], 1));
+        result.carriage_returns.push_back(from.carriage_returns[s]);
+    }
+
+private:
+    std::int32_t number(std::size_t column, std::size_t id) {
+        std::int32_t& known = numbers_[column][id];
+        if (known < 0) known = result.tables[column].intern(source_->tables[column][id]);
+        return known;
+    }
+
+    const Columns* source_ = nullptr;
+    std::array<std::vector<std::int32_t>, text_column_count> numbers_;  // of the source's strings in the result; -1: none yet
+};
 
 }  // namespace
 
@@ -72,13 +111,7 @@ void Columns::drop_unfinished() {
     extra_text.resize(extras == 0 ? 0 : static_cast<std::size_t>(extra_ends.back()));
 }
 
-void append_sentence(const Columns& columns, std::size_t s, std::string& out) { append(columns, s, nullptr, out); }
-
-void append_sentence(const Columns& columns, std::size_t s, const NewTrees& trees, std::string& out) { append(columns, s, &trees, out); }
-
-namespace {
-
-void append(const Columns& columns, std::size_t s, const NewTrees* trees, std::string& out) {
+void append_sentence(const Columns& columns, std::size_t s, std::string& out) {
     const std::string_view newline = columns.carriage_returns[s] != 0 ? "\r\n" : "\n";
     if (s == 0) {
         if (columns.byte_order_mark) out += "\xEF\xBB\xBF";
@@ -95,7 +128,7 @@ void append(const Columns& columns, std::size_t s, const NewTrees* trees, std::s
     };
     for (auto word = first; word < last; ++word) {
         append_extras_before(word - first);
-        append_word(columns, static_cast<std::size_t>(word), word - first + 1, trees, out);
+        append_word(columns, static_cast<std::size_t>(word), word - first + 1, out);
         out += newline;
     }
     append_extras_before(last - first);
@@ -104,44 +137,53 @@ void append(const Columns& columns, std::size_t s, const NewTrees* trees, std::s
     for (std::int64_t i = 0; i < columns.blank_lines[s]; ++i) out += newline;
 }
 
-}  // namespace
-
 Columns with_column(const Columns& columns, std::size_t column, const std::int32_t* ids, const std::vector<std::string>& names) {
-    StringTable table;
-    std::vector<std::int32_t> places;
-    places.reserve(names.size());
-    for (const auto& name : names) places.push_back(table.intern(name));
     Columns result = columns;
-    for (std::size_t w = 0; w < columns.word_count(); ++w) {
-        if (ids[w] < 0 || static_cast<std::size_t>(ids[w]) >= names.size())
-            throw InputError("ids: expected numbers below " + std::to_string(names.size()) + ", got " + std::to_string(ids[w]));
-        result.ids[column][w] = places[static_cast<std::size_t>(ids[w])];
-    }
-    result.tables[column] = std::move(table);
+    replace_column(result, column, ids, names, false);
     return result;
 }
 
-Columns select(const Columns& columns, const std::vector<std::int64_t>& sentences) {
-    Columns result;
-    result.tables = columns.tables;
-    for (const auto sentence : sentences) {
-        const auto s = static_cast<std::size_t>(sentence);
-        const auto first = columns.sentence_offsets[s], last = columns.sentence_offsets[s + 1];
-        const auto append = [&](auto& to, const auto& from) { to.insert(to.end(), from.begin() + first, from.begin() + last); };
-        for (std::size_t c = 0; c < result.ids.size(); ++c) append(result.ids[c], columns.ids[c]);
-        append(result.heads, columns.heads);
-        append(result.lines, columns.lines);
-        for (auto e = columns.extra_offsets[s]; e < columns.extra_offsets[s + 1]; ++e) {
-            const auto extra = static_cast<std::size_t>(e);
-            result.add_extra(static_cast<ExtraKind>(columns.extra_kinds[extra]), columns.extra_positions[extra], columns.extra(extra));
-        }
-        result.sentence_offsets.push_back(static_cast<std::int64_t>(result.heads.size()));
-        result.extra_offsets.push_back(static_cast<std::int64_t>(result.extra_kinds.size()));
-        result.sentence_lines.push_back(columns.sentence_lines[s]);
-        result.blank_lines.push_back(std::max<std::int64_t>(columns.blank_lines[s], 1));
-        result.carriage_returns.push_back(columns.carriage_returns[s]);
+Columns with_trees(const Columns& columns, std::span<const std::int32_t> heads, const std::int32_t* labels,
+                   const std::vector<std::string>& names) {
+    std::vector<std::int32_t> scratch;
+    for (std::size_t s = 0; s < columns.sentence_count(); ++s) {
+        const auto first = static_cast<std::size_t>(columns.sentence_offsets[s]), last = static_cast<std::size_t>(columns.sentence_offsets[s + 1]);
+        if (const auto fault = find_tree_fault(heads.subspan(first, last - first), Roots::multi, scratch))
+            throw InputError("heads of sentence " + std::to_string(s + 1) + ": " + fault->what + ": expected " + fault->expected + ", got " + fault->got);
     }
+    Columns result = columns;
+    result.heads.assign(heads.begin(), heads.end());
+    replace_column(result, deprel_column, labels, names, true);
+    const StringTable& table = result.tables[deprel_column];
+    for (std::size_t i = 0; i < table.size(); ++i)
+        if (!is_field(table[i])) throw InputError("names: expected texts without tab or line break, not empty; got " + quote(table[i]));
     return result;
+}
+
+Columns select(const Columns& columns, std::span<const std::int64_t> sentences) {
+    Collector collector;
+    collector.open(columns);
+    for (const auto s : sentences) collector.add(static_cast<std::size_t>(s));
+    return std::move(collector.result);
+}
+
+Columns concat(std::span<const Columns* const> parts) {
+    Collector collector;
+    Columns& result = collector.result;
+    std::int64_t last_blank_lines = 1;
+    for (const Columns* part : parts) {
+        if (part->sentence_count() == 0) continue;
+        if (result.sentence_count() == 0) {
+            result.byte_order_mark = part->byte_order_mark;
+            result.leading_blank_lines = part->leading_blank_lines;
+        }
+        collector.open(*part);
+        for (std::size_t s = 0; s < part->sentence_count(); ++s) collector.add(s);
+        result.final_newline = part->final_newline;
+        last_blank_lines = part->blank_lines.back();
+    }
+    if (result.sentence_count() > 0) result.blank_lines.back() = last_blank_lines;
+    return std::move(result);
 }
 
 }  // namespace arbora::conll

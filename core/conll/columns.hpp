@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,23 +54,24 @@ struct Columns {
     void drop_unfinished();
 };
 
-// Other trees for the words of a Columns: what a parser found.
-struct NewTrees {
-    const std::int32_t* heads = nullptr;        // one per word
-    const std::int32_t* labels = nullptr;       // one per word, into names; -1: none ("_")
-    const std::vector<std::string>* names = nullptr;
-};
+// All functions below number strings anew, in order of appearance, as the reader does.
 
 // A copy with other texts in one column: ids are places in `names`, one per word. InputError where they are not.
 Columns with_column(const Columns& columns, std::size_t column, const std::int32_t* ids, const std::vector<std::string>& names);
 
+// A copy with other trees: heads, and labels as places in `names` (-1: none), one per word. InputError for heads that are
+// no tree and for labels that no file can hold. O(words + distinct text).
+Columns with_trees(const Columns& columns, std::span<const std::int32_t> heads, const std::int32_t* labels,
+                   const std::vector<std::string>& names);
+
 // A copy of some sentences, in the order given; numbers must be those of sentences. O(words chosen + distinct text).
-Columns select(const Columns& columns, const std::vector<std::int64_t>& sentences);
+Columns select(const Columns& columns, std::span<const std::int64_t> sentences);
+
+// All sentences of several Columns, in order. Pieces of one file give the file. O(words + distinct text).
+Columns concat(std::span<const Columns* const> parts);
 
 // Appends sentence s as it stood in the file, blank lines included; the first sentence brings the byte order mark and
 // the blank lines before it. All sentences in order give back the file. O(length of the output).
 void append_sentence(const Columns& columns, std::size_t s, std::string& out);
-// The same with HEAD and DEPREL of other trees.
-void append_sentence(const Columns& columns, std::size_t s, const NewTrees& trees, std::string& out);
 
 }  // namespace arbora::conll

@@ -37,6 +37,11 @@ inline constexpr std::array<int, text_column_count> text_columns = {1, 2, 3, 4, 
 inline constexpr std::array<std::string_view, column_count> column_names = {
     "ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"};
 
+inline constexpr std::size_t deprel_column = 5;  // among the text columns
+
+// Whether a column can hold this text: not empty, without tab or line break.
+inline bool is_field(std::string_view text) { return !text.empty() && text.find_first_of("\t\n\r") == std::string_view::npos; }
+
 // HEAD of a word whose head is not given ("_").
 inline constexpr std::int32_t no_head = -1;
 

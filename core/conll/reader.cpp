@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/errors.hpp"
 #include "conll/tree_shape.hpp"
 #include "base/text.hpp"
 
@@ -41,6 +42,20 @@ std::string_view field(std::string_view row, const Tabs& tabs, int column) {
     const std::size_t begin = column == 0 ? 0 : tabs.at[static_cast<std::size_t>(column) - 1] + 1;
     const std::size_t end = column == column_count - 1 ? row.size() : tabs.at[static_cast<std::size_t>(column)];
     return row.substr(begin, end - begin);
+}
+
+// A line that is no word, and where it stands: after so many words; there comments, then empty nodes, then a range.
+struct OtherLine {
+    std::string_view text;
+    std::pair<std::int32_t, int> order;
+};
+
+OtherLine place(std::string_view text) {
+    const std::string_view id = text.substr(0, text.find('\t'));
+    const std::size_t mark = id.find_first_of("-.");
+    if (text.starts_with('#') || mark == std::string_view::npos) return {text, {0, 0}};
+    const std::int32_t number = parse_number(id.substr(0, mark));
+    return id[mark] == '-' ? OtherLine{text, {number - 1, 2}} : OtherLine{text, {number, 1}};
 }
 
 std::string_view name_of(Ending ending) { return ending == Ending::crlf ? "CR LF" : "LF"; }
@@ -244,14 +259,18 @@ bool Reader::read_word(std::string_view id, std::string_view text, const Tabs& t
     const bool given = head != "_";
     const std::int32_t number = given ? parse_number(head) : no_head;
     if (given && number < 0) return fail("head is no number", "0, the number of a word, or _", quote(head));
+    for (std::size_t i = 0; i < text_column_count; ++i)
+        columns_.ids[i].push_back(columns_.tables[i].intern(field(text, tabs, text_columns[i])));
+    add_word(number);
+    return true;
+}
+
+void Reader::add_word(std::int32_t head) {
     ++now_.words;
     now_.empties = 0;
     now_.range_open = false;
-    for (std::size_t i = 0; i < text_column_count; ++i)
-        columns_.ids[i].push_back(columns_.tables[i].intern(field(text, tabs, text_columns[i])));
-    columns_.heads.push_back(number);
+    columns_.heads.push_back(head);
     columns_.lines.push_back(line_);
-    return true;
 }
 
 bool Reader::read_range(std::string_view id, std::size_t dash, std::string_view text) {
@@ -308,6 +327,74 @@ void Reader::end_of_file() {
     fail_at(1, "no sentence", "at least one, or an empty file",
             columns_.leading_blank_lines > 0 ? std::to_string(columns_.leading_blank_lines) + " blank lines"
                                              : "a byte order mark");
+}
+
+void Reader::read_arrays(Columns given) {
+    const std::size_t words = given.word_count();
+    check_offsets(words, given.sentence_offsets);
+    check_offsets(given.extra_kinds.size(), given.extra_offsets);
+    if (given.extra_offsets.size() != given.sentence_offsets.size()) throw InputError("other lines: expected a list per sentence");
+    std::vector<bool> bad_words(words);
+    for (std::size_t c = 0; c < given.ids.size(); ++c) {
+        if (given.ids[c].size() != words)
+            throw InputError(std::string(column_names[static_cast<std::size_t>(text_columns[c])]) + ": expected one text per word");
+        std::vector<bool> bad_strings(given.tables[c].size());
+        for (std::size_t i = 0; i < bad_strings.size(); ++i) bad_strings[i] = !is_field(given.tables[c][i]);
+        if (std::find(bad_strings.begin(), bad_strings.end(), true) == bad_strings.end()) continue;
+        for (std::size_t w = 0; w < words; ++w)
+            if (bad_strings[static_cast<std::size_t>(given.ids[c][w])]) bad_words[w] = true;
+    }
+    for (std::size_t s = 0; s + 1 < given.sentence_offsets.size(); ++s)
+        if (!read_array_sentence(given, s, bad_words)) return;
+    columns_.tables = std::move(given.tables);
+    columns_.ids = std::move(given.ids);
+}
+
+bool Reader::read_array_sentence(const Columns& given, std::size_t s, const std::vector<bool>& bad_words) {
+    now_ = Sentence{};
+    now_.first_line = line_ + 1;
+    const auto first = given.sentence_offsets[s], last = given.sentence_offsets[s + 1];
+    std::vector<OtherLine> others;
+    for (auto e = given.extra_offsets[s]; e < given.extra_offsets[s + 1]; ++e) others.push_back(place(given.extra(static_cast<std::size_t>(e))));
+    std::stable_sort(others.begin(), others.end(), [](const OtherLine& a, const OtherLine& b) { return a.order < b.order; });
+    auto other = others.begin();
+    for (auto word = first; word <= last; ++word) {
+        for (; other != others.end() && (other->order.first <= word - first || word == last); ++other) {
+            ++line_;
+            if (!read_other_line(other->text)) return false;
+        }
+        if (word == last) break;
+        ++line_;
+        const auto w = static_cast<std::size_t>(word);
+        if (bad_words[w]) return check_field(given, w);
+        now_.started = true;
+        add_word(given.heads[w]);
+    }
+    if (!check_sentence()) return false;
+    end_sentence(true, 1);
+    ++line_;
+    return true;
+}
+
+bool Reader::read_other_line(std::string_view text) {
+    if (text.empty() || text.find('\n') != std::string_view::npos)
+        return fail("line break or nothing in a line", "one line", quote(text));
+    const Tabs tabs = find_tabs(text);
+    if (!check_text(text, tabs)) return false;
+    if (text[0] == '#') return read_comment(text);
+    if (!check_columns(text, tabs)) return false;
+    const std::string_view id = field(text, tabs, 0);
+    return id.find_first_of("-.") == std::string_view::npos ? bad_id(id) : read_row(text, tabs);
+}
+
+bool Reader::check_field(const Columns& given, std::size_t word) {
+    for (std::size_t c = 0; c < given.ids.size(); ++c) {
+        const std::string_view text = given.tables[c][static_cast<std::size_t>(given.ids[c][word])];
+        const std::string name(column_names[static_cast<std::size_t>(text_columns[c])]);
+        if (text.empty()) return fail("empty " + name + " column", "a value, or _ for none", "nothing");
+        if (!is_field(text)) return fail("tab or line break in the " + name + " column", "text without them", quote(text));
+    }
+    return true;
 }
 
 bool Reader::fail_at(std::int64_t line, std::string_view what, std::string expected, std::string got) {

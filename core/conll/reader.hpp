@@ -32,6 +32,11 @@ public:
     // nothing more is read; the sentences before it are in take().
     std::size_t parse(std::string_view text, bool last);
 
+    // Reads sentences given as arrays: `tables`, `ids`, `heads` and `sentence_offsets` of their words, and as extras their
+    // other lines in any order (kinds and positions are ignored). They are checked as text is; a fault has the line that
+    // it would have in a file. InputError for arrays of wrong sizes. O(words + text).
+    void read_arrays(Columns given);
+
     // Hands over what was read since the last call.
     Columns take();
 
@@ -69,6 +74,10 @@ private:
     bool read_word(std::string_view id, std::string_view text, const Tabs& tabs);
     bool read_range(std::string_view id, std::size_t dash, std::string_view text);
     bool read_empty_node(std::string_view id, std::size_t dot, std::string_view text);
+    bool read_array_sentence(const Columns& given, std::size_t s, const std::vector<bool>& bad_words);
+    bool read_other_line(std::string_view text);
+    void add_word(std::int32_t head);
+    bool check_field(const Columns& given, std::size_t word);
     bool check_ending(Ending ending);
     bool check_text(std::string_view text, const Tabs& tabs);
     bool check_columns(std::string_view text, const Tabs& tabs);

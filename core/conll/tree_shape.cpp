@@ -108,14 +108,13 @@ private:
     std::vector<std::int32_t> child_, sibling_, right_, left_;
 };
 
-void check_offsets(std::span<const std::int32_t> heads, std::span<const std::int64_t> offsets) {
-    const bool sound = !offsets.empty() && offsets.front() == 0 &&
-                       offsets.back() == static_cast<std::int64_t>(heads.size()) &&
-                       std::is_sorted(offsets.begin(), offsets.end());
-    if (!sound) throw InputError("offsets: expected numbers that rise from 0 to the number of heads");
-}
-
 }  // namespace
+
+void check_offsets(std::size_t words, std::span<const std::int64_t> offsets) {
+    const bool sound = !offsets.empty() && offsets.front() == 0 && offsets.back() == static_cast<std::int64_t>(words) &&
+                       std::is_sorted(offsets.begin(), offsets.end());
+    if (!sound) throw InputError("offsets: expected numbers that rise from 0 to the number of words");
+}
 
 std::optional<TreeFault> find_tree_fault(std::span<const std::int32_t> heads, Roots roots,
                                          std::vector<std::int32_t>& scratch) {
@@ -137,7 +136,7 @@ std::optional<TreeFault> find_tree_fault(std::span<const std::int32_t> heads, Ro
 }
 
 TreeShapes measure_trees(std::span<const std::int32_t> heads, std::span<const std::int64_t> offsets) {
-    check_offsets(heads, offsets);
+    check_offsets(heads.size(), offsets);
     const std::size_t sentences = offsets.size() - 1;
     TreeShapes shapes{std::vector<std::uint8_t>(heads.size()), std::vector<std::int32_t>(sentences, -1),
                       std::vector<std::int32_t>(sentences, -1)};

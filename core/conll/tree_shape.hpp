@@ -35,6 +35,9 @@ struct TreeShapes {
     std::vector<std::int32_t> roots;          // per sentence: words whose head is 0; -1 no tree
 };
 
+// InputError unless `offsets` rise from 0 to the number of words. O(sentences).
+void check_offsets(std::size_t words, std::span<const std::int64_t> offsets);
+
 // Shapes of all trees of a treebank, in O(words). A sentence in which a head is not given, is out of range or lies on a
 // cycle has no tree: its depth and roots are -1 and its words are not marked.
 // `offsets` has one entry per sentence and one more, rising from 0 to heads.size().

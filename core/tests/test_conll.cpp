@@ -7,6 +7,7 @@
 #include "conll/reader.hpp"
 #include "conll/tree_shape.hpp"
 #include "base/text.hpp"
+#include "refuses.hpp"
 
 namespace conll_tests {
 
@@ -96,6 +97,57 @@ TEST(conll_gives_back_every_byte) {
     CHECK(survives(""));
     CHECK(survives(lines({row("1", "0"), "", row("1", "0"), ""}), conllx));
     CHECK(survives(lines({row("1", "0"), ""}, "\r\n") + lines({row("1", "0"), ""}, "\n")));
+}
+
+TEST(conll_arrays_are_read_as_text_is) {
+    const std::string text = lines({"# text = x", row("0.1", "_"), row("1-2", "_"), row("1", "2", "A"), row("1.1", "_"), row("2", "0", "B"),
+                                    row("2.1", "_"), "", row("1", "_", "B"), ""});
+    Reader reader({}), again({});
+    reader.parse(text, true);
+    Columns columns = reader.take();
+    again.read_arrays(columns);
+    const Columns same = again.take();
+    CHECK(written(same) == text);
+    CHECK(same.lines == columns.lines && same.sentence_lines == columns.sentence_lines);
+    CHECK(same.extra_kinds == columns.extra_kinds && same.extra_positions == columns.extra_positions);
+
+    const auto fault_of = [](const Columns& given) {
+        Reader strict({});
+        strict.read_arrays(given);
+        const auto problems = strict.take_problems();
+        return problems.empty() ? "" : std::to_string(problems[0].line) + ": " + problems[0].what;
+    };
+    CHECK(fault_of(columns) == "");
+    Columns tab = columns;
+    tab.ids[0][2] = tab.tables[0].intern("a\tb");
+    CHECK(fault_of(tab) == "9: tab or line break in the FORM column");
+    Columns empty = columns;
+    empty.ids[7][1] = empty.tables[7].intern("");
+    CHECK(fault_of(empty) == "6: empty MISC column");
+    Columns cycle = columns;
+    cycle.heads = {2, 1, 0};
+    CHECK(fault_of(cycle).starts_with("4: "));
+    Columns beyond = columns;
+    beyond.heads[2] = -2;
+    CHECK(fault_of(beyond).starts_with("9: "));
+    CHECK(refuses([&] { columns.sentence_offsets.back() = 4; fault_of(columns); }));
+}
+
+TEST(conll_sentences_are_chosen_and_joined) {
+    const std::string text = "\xEF\xBB\xBF" + lines({"# a", row("1", "0", "A"), "", "", row("1", "0", "B")});
+    Reader reader({});
+    reader.parse(text, true);
+    const Columns columns = reader.take();
+    const std::vector<std::int64_t> second{1}, turned{1, 0};
+    const Columns chosen = select(columns, second);
+    CHECK(chosen.tables[0].size() == 2 && chosen.tables[0][1] == "B");
+    CHECK(written(chosen) == lines({row("1", "0", "B"), ""}));
+    CHECK(select(columns, turned).tables[0][1] == "B");
+    const Columns nothing;
+    const std::vector<const Columns*> parts{&nothing, &columns}, both{&columns, &chosen};
+    CHECK(written(concat(parts)) == text);
+    CHECK(written(concat(both)) == text + "\n" + written(chosen));
+    CHECK(concat(both).ids[0] == (std::vector<std::int32_t>{1, 2, 2}));
 }
 
 TEST(conll_faults_of_lines) {

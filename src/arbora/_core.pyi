@@ -62,7 +62,12 @@ class ConllColumns:
 
     def to_bytes(self) -> bytes: ...
 
-    def to_bytes_with(self, heads: numpy.typing.NDArray[numpy.int32], labels: numpy.typing.NDArray[numpy.int32], names: Sequence[str]) -> bytes: ...
+    def with_trees(self, heads: numpy.typing.NDArray[numpy.int32], labels: numpy.typing.NDArray[numpy.int32], names: Sequence[str]) -> ConllColumns:
+        """A copy with other trees."""
+
+    @staticmethod
+    def concat(parts: Sequence[ConllColumns]) -> ConllColumns:
+        """All sentences of several, in order."""
 
 class ConllReader:
     """Reads CoNLL-U or CoNLL-X in pieces; see arbora.data.treebank."""
@@ -70,6 +75,8 @@ class ConllReader:
     def __init__(self, *, conllx: bool, single_root: bool, lenient: bool) -> None: ...
 
     def parse(self, text: bytes, last: bool) -> int: ...
+
+    def read_arrays(self, texts: list[list[str] | tuple[numpy.typing.NDArray[numpy.int32], list[str]] | None], heads: numpy.typing.NDArray[numpy.int32], offsets: numpy.typing.NDArray[numpy.int64], other_lines: list[Any]) -> None: ...
 
     def take(self) -> ConllColumns: ...
 

@@ -6,37 +6,89 @@ Messages say what is wrong, where, what was expected, what was found, and what t
 from __future__ import annotations
 
 import difflib
+import re
+
+# A message starts with its field, after where it came from: `k must be ...`, `run.toml: order: expected ...`.
+# The core's errors are nothing but text, so it is found there.
+_FIELD = re.compile(
+    r"(?:[^\s:]+: )?(?:unknown (?P<kind>[\w ]+)(?= ')|(?P<name>[A-Za-z][\w.-]*(?:\[[\d, ]+\])?"
+    r"|(?:sentence|word) \d+(?:, word \d+)?|(?:tensor|metadata) '[^']*')"
+    r"(?=: | must | is not available | of the batch: ))"
+)
 
 
 class ArboraError(Exception):
     """Base of all errors below: catch this one to catch them all."""
 
+    def _set_field(self, what: str, field: str | None = None) -> None:
+        start = _FIELD.match(what)
+        self.field = field or (start["kind"] or start["name"] if start else None)
 
-class InputError(ArboraError, ValueError):
-    """An argument has the wrong shape, type or value."""
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (type(self), self.args, self.__dict__)
 
 
-class NoTreeError(ArboraError, ValueError):
-    """The constraints (forbidden arcs, required arcs, roots) leave no tree."""
+def _restore(kind: type[ArboraError], args: tuple[object, ...], fields: dict[str, object]) -> ArboraError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
+
+
+class _FieldError(ArboraError, ValueError):
+    def __init__(self, what: str = "", *, field: str | None = None, where: str | None = None) -> None:
+        self._set_field(what, field)
+        super().__init__(": ".join(part for part in (where, field, what) if part))
+
+
+class InputError(_FieldError):
+    """An argument or setting has the wrong shape, type or value.
+
+    `field` names it, or the sentence and word; None where no single one is wrong. `str()` starts with
+    `where` the value came from, such as a file, and the field.
+    """
+
+
+class UnknownNameError(InputError):
+    """No learner, setting or other `field` has this `name`; `suggestion` is the nearest known one."""
+
+    def __init__(self, kind: str, name: object, known: list[str], *, where: str | None = None) -> None:
+        super().__init__(unknown(kind, name, known), where=where)
+        self.name = name
+        self.suggestion = nearest(name, known)
+
+
+class NoTreeError(_FieldError):
+    """The constraints (forbidden arcs, required arcs, roots) leave no tree.
+
+    `field` names the sentence of a batch.
+    """
 
 
 class DataError(ArboraError, ValueError):
-    """A treebank is malformed; `str()` starts with `file:line:`."""
+    """A treebank is malformed; `str()` starts with `file:line:`.
+
+    `field` names the sentence and word, where the message starts with them.
+    """
 
     def __init__(self, what: str, *, source: str = "<text>", line: int | None = None) -> None:
         self.source = source
         self.line = line
         self.what = what
+        self._set_field(what)
         place = source if line is None else f"{source}:{line}"
         super().__init__(f"{place}: {what}")
 
 
 class ModelError(ArboraError, ValueError):
-    """A model cannot be read or saved; `str()` starts with the file's name."""
+    """A model cannot be read or saved; `str()` starts with the file's name.
+
+    `field` names the part of the file that is damaged, such as `tensor 'weights'`.
+    """
 
     def __init__(self, what: str, *, source: str = "<model>") -> None:
         self.source = source
         self.what = what
+        self._set_field(what)
         super().__init__(f"{source}: {what}")
 
 
@@ -50,10 +102,15 @@ class DownloadError(ArboraError):
         super().__init__("".join(c if c.isprintable() else "?" for c in what))
 
 
+def nearest(name: object, known: list[str]) -> str | None:
+    """The known name that is most like this one; None where none is like it."""
+    return next(iter(difflib.get_close_matches(str(name), known, n=1)), None)
+
+
 def unknown(kind: str, name: object, known: list[str]) -> str:
     """The message for a name that is not known: the nearest one, and all there are."""
-    near = difflib.get_close_matches(str(name), known, n=1)
-    guess = f"did you mean {near[0]!r}? " if near else ""
+    near = nearest(name, known)
+    guess = f"did you mean {near!r}? " if near else ""
     return f"unknown {kind} {name!r}; {guess}known: {', '.join(known)}"
 
 

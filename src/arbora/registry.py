@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from arbora.errors import InputError, ModelError, unknown
+from arbora.errors import InputError, ModelError, UnknownNameError
 
 if TYPE_CHECKING:
     from arbora.features import TemplateSet, TransitionTemplates
@@ -64,7 +64,7 @@ class Registry(Generic[T]):
             elif name in self._plugins:
                 found = self._load(self._plugins[name])
         if found is None:
-            raise InputError(unknown(self.kind, name, list(self)))
+            raise UnknownNameError(self.kind, name, list(self))
         return found if callable(found) else lambda: found
 
     def _load(self, point: EntryPoint) -> Any:

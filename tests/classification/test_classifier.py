@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from errors import rejects
 from scipy import sparse
 
 import arbora.learners
@@ -16,7 +17,8 @@ from arbora.classification import (
     quadratic_expansion,
     sparse_rows,
 )
-from arbora.errors import InputError, ModelError
+from arbora.classification.classifier import not_fitted
+from arbora.errors import InputError, ModelError, UnknownNameError
 from arbora.registry import learners
 from arbora.storage.model_file import write_model
 
@@ -59,7 +61,7 @@ def test_arrays_matrices_and_rows_give_the_same():
 
 
 @pytest.mark.parametrize(("name", "prior"), [(n, p) for n in ("spv", "mec") for p in ("gauss", "laplace")])
-def test_learners_with_a_prior_learn_many_classes_unless_told_otherwise(name, prior):
+def test_learners_with_a_prior_learn_many_classes_by_default(name, prior):
     """Of all classes, most are far away; a prior must not take them down with those that are near."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 20, 600)
@@ -68,11 +70,13 @@ def test_learners_with_a_prior_learn_many_classes_unless_told_otherwise(name, pr
     assert fitted.score(rows, y) > 0.85
 
 
-def test_a_prior_that_lets_nothing_be_learned_is_told():
+def test_a_prior_that_lets_nothing_be_learned_warns():
     X, y = clusters()
     for name in ("spv", "mec"):
-        with pytest.warns(UserWarning, match=rf"nothing was learned: {name} with gamma = 1e\+06 .* 0\.01"):
-            OnlineClassifier(name, parameters={"gamma": 1e6, "prior": "laplace"}).fit(X, y)
+        with pytest.warns() as warned:
+            fitted = OnlineClassifier(name, parameters={"gamma": 1e6, "prior": "laplace"}).fit(X, y)
+        assert len(warned) == 1
+        assert not fitted.weights_.any()
 
 
 def test_one_seed_gives_one_classifier():
@@ -163,7 +167,7 @@ def test_an_expansion_has_products_of_values_whatever_their_order():
     assert first == second
     assert sorted(value for _, value in first) == [2.0, 3.0, 4.0, 6.0, 8.0, 12.0]
     for bits in (3, 31):
-        with pytest.raises(InputError, match="bits: expected 4 to 30"):
+        with rejects(InputError, field="bits"):
             quadratic_expansion(rows, bits=bits)
 
 
@@ -172,13 +176,13 @@ def test_named_features():
     assert rows.shape == (3, 4096)
     assert rows.values.tolist() == [1.0, 3.0, 1.0, 1.0]
     assert rows.columns[0] == rows.columns[2]
-    with pytest.raises(InputError, match="got a single text"):
+    with rejects(InputError, field="examples"):
         hashed_rows(["word"])
-    with pytest.raises(InputError, match="names of features that are text, got 3"):
+    with rejects(InputError, field="examples"):
         hashed_rows([[3]])
-    with pytest.raises(InputError, match="expected numbers"):
+    with rejects(InputError, field="X"):
         hashed_rows([{"word": "the"}])
-    with pytest.raises(InputError, match="bits"):
+    with rejects(InputError, field="bits"):
         hashed_rows([], bits=0)
 
 
@@ -216,7 +220,7 @@ def test_one_row_is_rows_too():
     with pytest.raises(IndexError):
         rows[np.ones(3, dtype=bool)]
     for key in ((slice(3), 1), (slice(3), slice(2)), None, [[1, 2]], ()):
-        with pytest.raises(InputError, match="rows: expected a"):
+        with rejects(InputError, field="rows"):
             rows[key]
 
 
@@ -228,7 +232,7 @@ def test_rows_for_tools_that_know_only_scipys():
     assert np.array_equal(
         OnlineClassifier().fit(rows.tocsr(), y).weights_, OnlineClassifier().fit(X, y).weights_
     )
-    with pytest.raises(TypeError, match=r"shape \(200, 4\) .* give `rows\.tocsr\(\)`"):
+    with pytest.raises(TypeError):
         np.asarray(rows)
 
 
@@ -255,28 +259,25 @@ def test_saved_and_loaded(tmp_path):
         assert np.array_equal(loaded.fit(X, labels).weights_, kept.weights_)
 
 
-def test_another_file_is_not_loaded(tmp_path):
+def test_other_files_are_rejected(tmp_path):
     path = tmp_path / "other.arbora"
     path.write_bytes(b"nothing of the kind")
     with pytest.raises(ModelError):
         OnlineClassifier.load(path)
     write_model(path, {}, {"kind": "graph-parser", "settings": {"intercept": 1.0}, "classes": []})
-    with pytest.raises(
-        ModelError,
-        match=r"a classifier, as `OnlineClassifier\.save` writes it, got a parser; `arbora\.load` reads it",
-    ):
+    with rejects(ModelError, source=str(path), field=None):
         OnlineClassifier.load(path)
     settings = {"intercept": 1.0, "weights": "averaged"}
-    for metadata, message in (
-        ({"settings": {**settings, "weights": "best"}, "classes": ["a"]}, "settings: expected those of a"),
-        ({"settings": {**settings, "x": 1}, "classes": ["a"]}, "settings: expected those of a classifier"),
-        ({"settings": settings, "classes": ["a", 1]}, "classes: .* got int, str"),
-        ({"settings": settings, "classes": [["a"], ["b"]]}, "classes: expected a list of them"),
-        ({"settings": settings, "classes": []}, "classes: expected a list of them"),
-        ({"settings": settings, "classes": ["a"]}, "expected a tensor 'weights'"),
+    for metadata, field in (
+        ({"settings": {**settings, "weights": "best"}, "classes": ["a"]}, "settings"),
+        ({"settings": {**settings, "x": 1}, "classes": ["a"]}, "settings"),
+        ({"settings": settings, "classes": ["a", 1]}, "classes"),
+        ({"settings": settings, "classes": [["a"], ["b"]]}, "classes"),
+        ({"settings": settings, "classes": []}, "classes"),
+        ({"settings": settings, "classes": ["a"]}, None),
     ):
         write_model(path, {}, {"kind": "classifier", **metadata})
-        with pytest.raises(ModelError, match=message):
+        with rejects(ModelError, field=field):
             OnlineClassifier.load(path)
 
 
@@ -291,68 +292,68 @@ def test_parameters_are_named_and_changed():
     classifier = OnlineClassifier("pegasos", parameters={"lam": 0.1})
     assert repr(classifier) == "OnlineClassifier(learner='pegasos', parameters={'lam': 0.1})"
     assert classifier.set_params(epochs=7).get_params()["epochs"] == 7
-    with pytest.raises(InputError, match="unknown parameter 'epoch' of OnlineClassifier; known: learner"):
+    with rejects(UnknownNameError, field="parameter", name="epoch", suggestion="epochs"):
         classifier.set_params(epoch=3)
 
 
 def test_learners_gives_the_same_names():
     assert arbora.learners.OnlineClassifier is OnlineClassifier
     assert arbora.learners.hierarchical_costs is hierarchical_costs
-    with pytest.raises(AttributeError, match="no attribute 'OflineClassifier'"):
+    with pytest.raises(AttributeError):
         _ = arbora.learners.OflineClassifier
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "field"),
     [
-        ({"learner": "mek"}, "unknown learner 'mek'; did you mean 'mec'"),
-        ({"learner": "exponentiated_gradient"}, "needs cost_augmented, arc_marginals"),
+        ({"learner": "mek"}, "learner"),
+        ({"learner": "exponentiated_gradient"}, "learner"),
         (
             {"learner": "mec", "parameters": {"gama": 1.0}},
-            "unknown parameter of mec 'gama'; did you mean 'gamma'",
+            "parameter of mec",
         ),
-        ({"parameters": {"epochs": 1}}, "epochs is a parameter of the classifier itself"),
-        ({"weights": "lst"}, "weights: expected averaged or last, got 'lst'"),
-        ({"epochs": 0}, "epochs must be"),
-        ({"intercept": float("nan")}, "intercept: expected a finite number, got nan"),
-        ({"intercept": None}, "intercept: expected a finite number, got None"),
-        ({"cost": "flat"}, "cost: expected None, 'hierarchical' or a matrix, got 'flat'"),
-        ({"cost": np.ones((2, 2))}, r"matrix of 4 x 4.*got the shape \(2, 2\)"),
-        ({"cost": np.ones((4, 4))}, "0 on the diagonal"),
+        ({"parameters": {"epochs": 1}}, "parameters"),
+        ({"weights": "lst"}, "weights"),
+        ({"epochs": 0}, "epochs"),
+        ({"intercept": float("nan")}, "intercept"),
+        ({"intercept": None}, "intercept"),
+        ({"cost": "flat"}, "cost"),
+        ({"cost": np.ones((2, 2))}, "cost"),
+        ({"cost": np.ones((4, 4))}, "cost"),
     ],
 )
-def test_settings_that_cannot_be_are_errors(options, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_settings_are_rejected(options, field):
+    with rejects(InputError, field=field):
         OnlineClassifier(**options).fit(*clusters(count=20))
 
 
 @pytest.mark.parametrize(
-    ("X", "y", "message"),
+    ("X", "y", "field"),
     [
-        ([1.0, 2.0], [0, 1], "Reshape your data"),
-        ([[np.nan], [1.0]], [0, 1], "NaN"),
-        ([[1e300], [1.0]], [0, 1], "float32"),
-        ([[1j], [1.0]], [0, 1], "Complex"),
-        ([["a"], ["b"]], [0, 1], "expected numbers"),
-        (np.zeros((0, 3)), [], r"0 sample\(s\)"),
-        ([], [], r"0 sample\(s\)"),
-        (hashed_rows([]), [], r"0 sample\(s\).*Give some examples"),
-        (np.zeros((3, 0)), [0, 1, 0], r"0 feature\(s\).*Give some features"),
-        ([[1.0], [2.0]], [0], r"one class for each of 2 rows, got the shape \(1,\)"),
-        ([[1.0], [2.0]], [0.5, 1.5], "Unknown label type"),
-        ([[1.0], [2.0]], np.array(["a", 1], dtype=object), "all text or all whole numbers, got int, str"),
-        ([[1.0], [2.0]], ["a", 1], "all text or all whole numbers, got int, str; make them one kind"),
-        ([[1.0], [2.0]], [True, 2], "got bool, int"),
-        ([[1.0], [2.0]], ["a", None], "got NoneType, str"),
-        ([[1.0], [2.0]], [b"a", b"b"], "got bytes"),
-        ([[1.0], [2.0]], np.array([b"a", b"b"]), "got an array of"),
-        ([[1.0], [2.0]], [[1], [2, 3]], "y: expected one class after the other"),
-        ([[1.0], [2.0]], [[0, 1], [1, 0]], r"got the shape \(2, 2\)"),
-        ([[1.0], [2.0]], None, "requires y"),
+        ([1.0, 2.0], [0, 1], "X"),
+        ([[np.nan], [1.0]], [0, 1], "X"),
+        ([[1e300], [1.0]], [0, 1], "X"),
+        ([[1j], [1.0]], [0, 1], "X"),
+        ([["a"], ["b"]], [0, 1], "X"),
+        (np.zeros((0, 3)), [], "X"),
+        ([], [], "X"),
+        (hashed_rows([]), [], "X"),
+        (np.zeros((3, 0)), [0, 1, 0], "X"),
+        ([[1.0], [2.0]], [0], "y"),
+        ([[1.0], [2.0]], [0.5, 1.5], "y"),
+        ([[1.0], [2.0]], np.array(["a", 1], dtype=object), "y"),
+        ([[1.0], [2.0]], ["a", 1], "y"),
+        ([[1.0], [2.0]], [True, 2], "y"),
+        ([[1.0], [2.0]], ["a", None], "y"),
+        ([[1.0], [2.0]], [b"a", b"b"], "y"),
+        ([[1.0], [2.0]], np.array([b"a", b"b"]), "y"),
+        ([[1.0], [2.0]], [[1], [2, 3]], "y"),
+        ([[1.0], [2.0]], [[0, 1], [1, 0]], "y"),
+        ([[1.0], [2.0]], None, None),
     ],
 )
-def test_examples_that_cannot_be_are_errors(X, y, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_examples_are_rejected(X, y, field):
+    with rejects(InputError, field=field):
         OnlineClassifier().fit(X, y)
 
 
@@ -366,18 +367,19 @@ def test_classes_keep_their_kind():
 
 def test_a_column_of_classes_is_flattened_with_a_warning():
     X, y = clusters()
-    with pytest.warns(UserWarning, match="column-vector y"):
+    with pytest.warns() as warned:
         fitted = OnlineClassifier().fit(X, y[:, None])
+    assert len(warned) == 1
     assert np.array_equal(fitted.weights_, OnlineClassifier().fit(X, y).weights_)
 
 
-def test_what_was_not_learned_is_an_error():
+def test_predicting_what_was_not_learned_is_rejected():
     X, y = clusters()
     classifier = OnlineClassifier().fit(X, y)
-    with pytest.raises(InputError, match="X has 3 features, but OnlineClassifier is expecting 4"):
+    with pytest.raises(InputError):
         classifier.predict(X[:, :3])
-    with pytest.raises(InputError, match="got 'RIGHT'"):
+    with rejects(InputError, field="y"):
         classifier.mean_cost(X[:1], ["RIGHT"])
-    with pytest.raises(ValueError, match="not fitted yet"):
+    with pytest.raises(type(not_fitted(""))):
         OnlineClassifier().predict(X)
     assert not hasattr(OnlineClassifier(), "weights_")

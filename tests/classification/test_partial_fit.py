@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from errors import rejects
 
 from arbora.classification import OnlineClassifier, hashed_rows, sparse_rows
 from arbora.errors import InputError
@@ -108,42 +109,40 @@ def test_a_file_to_go_on_from(tmp_path, weights):
     went_on = loaded.partial_fit(X, y).weights_
     assert went_on == pytest.approx(classifier.partial_fit(X, y).weights_, rel=1e-5, abs=1e-6)
     plain = OnlineClassifier.load(tmp_path / "plain")
-    with pytest.raises(InputError, match="save it with `resumable=True`"):
+    with pytest.raises(InputError):
         plain.partial_fit(X, y)
-    with pytest.raises(InputError, match="save it with `resumable=True`"):
+    with pytest.raises(InputError):
         plain.save(tmp_path / "again", resumable=True)
     assert np.array_equal(plain.fit(X, y).partial_fit(X, y).classes_, CLASSES)
 
 
 @pytest.mark.parametrize("name", ["log_linear", "one_slack", "adagrad", "exponentiated_gradient"])
-def test_others_are_refused(name):
+def test_batch_learners_are_rejected(name):
     X, y = points()
-    with pytest.raises(
-        InputError, match=rf"the learner {name} does not learn .* choose one of perceptron, mira"
-    ):
+    with rejects(InputError, field="partial_fit"):
         OnlineClassifier(name).partial_fit(X, y, classes=CLASSES)
 
 
-def test_calls_that_do_not_fit_are_errors():
+def test_bad_calls_are_rejected():
     X, y = points()
-    with pytest.raises(InputError, match="classes must be passed on the first call"):
+    with rejects(InputError, field="classes"):
         OnlineClassifier().partial_fit(X, y)
-    with pytest.raises(InputError, match="expected classes that are known, 'a', 'b', got 'c'"):
+    with rejects(InputError, field="y"):
         OnlineClassifier().partial_fit(X, y, classes=["a", "b"])
-    with pytest.raises(InputError, match=r"classes: .* got int, str"):
+    with rejects(InputError, field="classes"):
         OnlineClassifier().partial_fit(X, y, classes=["a", 1])
-    with pytest.raises(InputError, match="classes: expected at least one class"):
+    with rejects(InputError, field="classes"):
         OnlineClassifier().partial_fit(X, y, classes=[])
     classifier = OnlineClassifier().partial_fit(X, y, classes=CLASSES)
     before = classifier.weights_.copy()
-    with pytest.raises(InputError, match="those of the first call, 'a', 'b', 'c', got 'a', 'b'"):
+    with rejects(InputError, field="classes"):
         classifier.partial_fit(X, y, classes=["a", "b"])
-    with pytest.raises(InputError, match="got 7"):
+    with rejects(InputError, field="y"):
         classifier.partial_fit(X[:1], [7])
-    with pytest.raises(InputError, match="X has 2 features, but OnlineClassifier is expecting 3"):
+    with pytest.raises(InputError):
         classifier.partial_fit(X[:, :2], y)
-    with pytest.raises(InputError, match=r"0 sample\(s\)"):
+    with rejects(InputError, field="X"):
         classifier.partial_fit(hashed_rows([]), [])
-    with pytest.raises(InputError, match=r"intercept: got 0\.0, but what was learned before has one"):
+    with rejects(InputError, field="intercept"):
         classifier.set_params(intercept=0.0).partial_fit(X, y)
     assert np.array_equal(classifier.weights_, before)

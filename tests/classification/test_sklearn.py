@@ -74,7 +74,7 @@ def test_hashed_rows_are_split_and_cross_validated():
 
 def test_ensembles_want_scipys_matrices():
     rows, y = named_examples()
-    with pytest.raises(TypeError, match="tocsr"):
+    with pytest.raises(TypeError):
         BaggingClassifier(OnlineClassifier(), n_estimators=2).fit(rows, y)
     bag = BaggingClassifier(OnlineClassifier(), n_estimators=2, random_state=0).fit(rows.tocsr(), y)
     assert bag.score(rows.tocsr(), y) == 1.0

@@ -3,6 +3,7 @@ import time
 
 import numpy as np
 import pytest
+from errors import rejects
 from hypothesis import given
 from hypothesis import strategies as st
 from treebanks import random_heads
@@ -63,7 +64,7 @@ def test_every_way_gives_a_projective_tree(how, single_root):
 def test_unlabelled_trees(how):
     tree = Tree(HEARING.heads)
     if how == "pseudo-projective":
-        with pytest.raises(InputError, match="expected a labelled tree"):
+        with rejects(InputError, field="pseudo-projective"):
             projectivize(tree, how)
     else:
         assert projectivize(tree, how).labels is None
@@ -181,16 +182,16 @@ def test_a_head_that_is_not_there_leaves_the_word_in_place():
 @pytest.mark.parametrize("mark", ["^", "~"])
 def test_labels_with_a_mark_are_refused(mark):
     tree = Tree(HEARING.heads, [*HEARING.labels[:-1], f"adv{mark}mod"])
-    with pytest.raises(InputError, match=r"word 8: the label .* marks lifted arcs"):
+    with rejects(InputError, field="word 8"):
         projectivize(tree, "pseudo-projective")
 
 
 def test_names_are_checked():
-    with pytest.raises(InputError, match=r"'minimum-loss'.*got 'minimal-loss'; did you mean"):
+    with rejects(InputError, field="how"):
         projectivize(HEARING, "minimal-loss")
-    with pytest.raises(InputError, match=r"'head\+path', got 'heads'; did you mean 'head'"):
+    with rejects(InputError, field="encoding"):
         projectivize(HEARING, "pseudo-projective", encoding="heads")
-    with pytest.raises(InputError, match="only 'pseudo-projective' takes one"):
+    with rejects(InputError, field="encoding"):
         projectivize(HEARING, "flatten", encoding="head")
 
 

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import conllu as conllu_package
 import pytest
+from errors import rejects
 
 from arbora.data import conllu, conllx, treebank
 from arbora.data.sentence import Sentence, Word
@@ -45,7 +46,7 @@ def test_places_of_words():
     assert bare[0].start is bare[0].end is None
     assert [word.start for word in replace(bare, spans=((3, 4), (5, 6)))] == [3, 5]
     assert replace(bare, spans=((3, 4), (5, 6))) == bare
-    with pytest.raises(InputError, match="spans: expected 2, one per word, got 1"):
+    with rejects(InputError, field="spans"):
         replace(bare, spans=((3, 4),))
     told = Sentence.from_lists(["a", "b"], misc=["SpaceAfter=No|TokenRange=0:1", "TokenRange=1:2|X=y"])
     assert [(word.start, word.end) for word in told] == [(0, 1), (1, 2)]
@@ -95,13 +96,13 @@ def test_tree_and_back(sentences):
     assert changed.deprels == sentences[3].deprels
     assert changed.comments == sentences[3].comments
     assert sentences[3].tree is tree
-    with pytest.raises(InputError, match="expected 8 words, got 1"):
+    with rejects(InputError, field="tree"):
         sentences[3].with_tree(Tree.from_heads([0]))
 
 
 def test_missing_heads_have_no_tree(sentences, small_treebank):
     assert sentences[6].heads == (-1, -1)
-    with pytest.raises(DataError, match="word 1 has no head") as caught:
+    with rejects(DataError, line=62) as caught:
         _ = sentences[6].tree
     assert caught.value.source == str(small_treebank)
     assert caught.value.line == sentences[6].origin.line
@@ -119,28 +120,28 @@ def test_plain_lists_both_ways(sentences):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "field"),
     [
-        ({"forms": []}, "at least one word"),
-        ({"forms": ["a\tb"]}, "without tab or line break"),
-        ({"forms": [""]}, "not empty"),
-        ({"forms": ["\ud800"]}, "UTF-8"),
-        ({"forms": ["a"], "upos": ["A", "B"]}, "upos: expected 1 entries, one per word, got 2"),
-        ({"forms": ["a"], "upos": []}, "upos: expected 1 entries, one per word, got 0"),
-        ({"forms": ["a"], "heads": [0, 0]}, "heads: expected 1 entries"),
-        ({"forms": ["a"], "heads": [2]}, "head of word 1: expected 0 to 1, or None, got 2"),
-        ({"forms": ["a", "b"], "heads": [2, 1]}, "cycle"),
-        ({"forms": ["a", "b", "c"], "heads": [2, 1, None]}, "cycle"),
-        ({"forms": ["a"], "comments": ["x\ny"]}, "without tab or line break"),
+        ({"forms": []}, "forms"),
+        ({"forms": ["a\tb"]}, "forms"),
+        ({"forms": [""]}, "forms"),
+        ({"forms": ["\ud800"]}, "forms"),
+        ({"forms": ["a"], "upos": ["A", "B"]}, "upos"),
+        ({"forms": ["a"], "upos": []}, "upos"),
+        ({"forms": ["a"], "heads": [0, 0]}, "heads"),
+        ({"forms": ["a"], "heads": [2]}, "heads"),
+        ({"forms": ["a", "b"], "heads": [2, 1]}, "heads"),
+        ({"forms": ["a", "b", "c"], "heads": [2, 1, None]}, "heads"),
+        ({"forms": ["a"], "comments": ["x\ny"]}, "comments"),
     ],
 )
-def test_lists_no_file_could_hold(arguments, message):
-    with pytest.raises(InputError, match=message):
+def test_malformed_lists_are_rejected(arguments, field):
+    with rejects(InputError, field=field):
         Sentence.from_lists(**arguments)
 
 
-def test_unequal_columns_are_refused():
-    with pytest.raises(InputError, match="equal lengths"):
+def test_unequal_columns_are_rejected():
+    with rejects(InputError, field="columns"):
         Sentence(("a",), (), (), (), (), (), (), (), ())
 
 
@@ -151,7 +152,7 @@ def test_the_conllu_package_both_ways(sentences):
     assert tokens.metadata["sent_id"] == "h-3"
     for sentence in sentences:
         assert Sentence.from_token_list(sentence.to_token_list()) == sentence
-    with pytest.raises(InputError, match=r"expected a conllu\.TokenList"):
+    with rejects(InputError, field="tokens"):
         Sentence.from_token_list("no tokens")
 
 
@@ -172,11 +173,11 @@ def test_formats_parse_and_render_one_sentence():
     text = "1\ta\t_\tN\tN\t_\t0\tROOT\t2\tX\n\n"
     assert conllx.render(conllx.parse(text)) == text
     assert conllu.render(conllu.parse(text)) == text
-    with pytest.raises(DataError, match="number of sentences: expected 1, got 2"):
+    with rejects(DataError, source="<text>"):
         conllu.parse(text + text)
-    with pytest.raises(DataError, match=r"<text>:1: wrong number of columns: expected 10"):
+    with rejects(DataError, line=1, source="<text>"):
         conllx.parse("1\ta\n")
-    with pytest.raises(DataError, match="second root"):
+    with rejects(DataError, line=2, source="<text>"):
         conllu.parse(text.strip() + "\n2\tb\t_\t_\t_\t_\t0\t_\t_\t_\n", roots="single")
 
 

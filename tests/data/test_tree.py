@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from errors import rejects
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,11 +68,10 @@ def test_a_tree_cannot_be_changed():
     tree = Tree(given_heads)
     given_heads[1] = 0
     assert tree.heads.tolist() == [-1, 2, 0]
-    with pytest.raises(ValueError, match="read-only"):
-        tree.heads[1] = 0
-    with pytest.raises(AttributeError, match="cannot be changed"):
+    assert not tree.heads.flags.writeable
+    with pytest.raises(AttributeError):
         tree.labels = ("a", "b")
-    with pytest.raises(AttributeError, match="cannot be changed"):
+    with pytest.raises(AttributeError):
         del tree._heads
 
 
@@ -82,45 +82,45 @@ def test_the_empty_tree():
     assert tree.depth == 0
     assert tree.is_projective()
     assert tree.nonprojective_arcs().tolist() == [False]
-    with pytest.raises(InputError, match="exactly one word with head 0, got 0"):
+    with rejects(InputError, field="heads"):
         Tree.from_heads([], roots="single")
 
 
 @pytest.mark.parametrize(
-    ("heads", "message"),
+    ("heads", "field"),
     [
-        ([2, 3, 1], "cycle .*: 1 -> 2 -> 3 -> 1"),
-        ([0, 3, 2], "cycle .*: 2 -> 3 -> 2"),
-        ([0, 2], "word 2: .* got the word itself"),
-        ([0, 3], "word 2: expected a head from 0 to 2, got 3"),
-        ([-1, 0], "word 1: expected a head from 0 to 2, got -1"),
-        ([0, 2**40], "word 2: expected a head from 0 to 2, got 1099511627776"),
-        ([0.0, 1.0], "whole numbers of shape"),
-        (["a", "b"], "whole numbers of shape"),
-        ([[0], [1, 2]], "flat list"),
+        ([2, 3, 1], "heads"),  # a cycle
+        ([0, 3, 2], "heads"),
+        ([0, 2], "word 2"),  # its own head
+        ([0, 3], "word 2"),
+        ([-1, 0], "word 1"),
+        ([0, 2**40], "word 2"),
+        ([0.0, 1.0], "heads"),
+        (["a", "b"], "heads"),
+        ([[0], [1, 2]], "heads"),
     ],
 )
-def test_what_is_not_a_tree_is_refused(heads, message):
-    with pytest.raises(InputError, match=message):
+def test_malformed_heads_are_rejected(heads, field):
+    with rejects(InputError, field=field):
         Tree.from_heads(heads)
 
 
-def test_other_bad_input_is_refused():
-    with pytest.raises(InputError, match=r"expected -1 at node 0, got \[2\].*from_heads"):
+def test_other_bad_arguments_are_rejected():
+    with rejects(InputError, field="heads"):
         Tree([2, 0, 2])
-    with pytest.raises(InputError, match="expected -1 at node 0"):
+    with rejects(InputError, field="heads"):
         Tree(np.array([], dtype=np.int32))
-    with pytest.raises(InputError, match=r"exactly one word with head 0, got 2 \(1, 2\)"):
+    with rejects(InputError, field="heads"):
         Tree.from_heads([0, 0], roots="single")
-    with pytest.raises(InputError, match="'single' or 'multi', got 'one'"):
+    with rejects(InputError, field="roots"):
         Tree.from_heads([0], roots="one")
-    with pytest.raises(InputError, match=r"one per word \(2\), got 1"):
+    with rejects(InputError, field="labels"):
         Tree.from_heads([0, 1], labels=["root"])
-    with pytest.raises(InputError, match="single string"):
+    with rejects(InputError, field="labels"):
         Tree.from_heads([0, 1], labels="ab")
-    with pytest.raises(InputError, match="word 2: expected a string as label, got None"):
+    with rejects(InputError, field="word 2"):
         Tree.from_heads([0, 1], labels=["root", None])
-    with pytest.raises(InputError, match="node from 0 to 1, got 2"):
+    with rejects(InputError, field="head"):
         Tree.from_heads([0]).children(2)
 
 

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from errors import rejects
 
 from arbora.data import treebank
 from arbora.errors import DataError, InputError
@@ -79,9 +80,8 @@ def test_columns_agree_with_sentences(small_treebank):
     lines = small_treebank.read_text(encoding="utf-8").split("\n")
     assert all(lines[at - 1].split("\t")[1] == form for at, form in zip(columns.lines, forms, strict=True))
     assert (columns.multiword_tokens, columns.empty_nodes) == (3, 5)
-    with pytest.raises(ValueError, match="read-only"):
-        columns.heads[0] = 1
-    with pytest.raises(InputError, match="expected one of form, lemma"):
+    assert not columns.heads.flags.writeable
+    with rejects(InputError, field="column"):
         columns.ids("head")
 
 
@@ -91,39 +91,30 @@ def test_arrays_outlive_their_reader(small_treebank):
 
 
 FAULTS = {
-    "columns": (
-        "1\tw\n",
-        1,
-        "wrong number of columns: expected 10 columns separated by tabs, got 2",
-    ),
-    "spaces": ("1 w _ N _ _ 0 dep _ _\n", 1, "expected 10 columns separated by tabs, got 1 in"),
-    "order": (ROW.format(1, 0) + ROW.format(3, 1), 2, 'id out of order: expected 2, .* got "3"'),
-    "range": (ROW.format("1-3", "_") + ROW.format(1, 0), 1, "at most 1, got 3"),
-    "head": (BAD, 1, "head out of range: expected a number from 0 to 1, got 7"),
-    "word": (ROW.format(1, "x"), 1, 'head is no number: expected 0, .* got "x"'),
-    "cycle": (
-        ROW.format(1, 0) + ROW.format(2, 3) + ROW.format(3, 2),
-        2,
-        "cycle of heads: expected a tree, got 2 <- 3 <- 2",
-    ),
-    "roots": (ROW.format(1, 0) + ROW.format(2, 0), 2, "second root: expected one word .* got 2"),
-    "utf8": (b"# \xff\n" + GOOD.encode(), 1, r"bad UTF-8 at byte 3 .* got \"\\xff\""),
-    "empty": (GOOD.replace("w", ""), 1, "empty FORM column: expected a value, or _ for none"),
-    "carriage": (GOOD.replace("w", "w\rw"), 1, "carriage return inside a line"),
+    "columns": ("1\tw\n", 1),
+    "spaces": ("1 w _ N _ _ 0 dep _ _\n", 1),
+    "order": (ROW.format(1, 0) + ROW.format(3, 1), 2),
+    "range": (ROW.format("1-3", "_") + ROW.format(1, 0), 1),
+    "head": (BAD, 1),
+    "word": (ROW.format(1, "x"), 1),
+    "cycle": (ROW.format(1, 0) + ROW.format(2, 3) + ROW.format(3, 2), 2),
+    "roots": (ROW.format(1, 0) + ROW.format(2, 0), 2),
+    "utf8": (b"# \xff\n" + GOOD.encode(), 1),
+    "empty": (GOOD.replace("w", ""), 1),
+    "carriage": (GOOD.replace("w", "w\rw"), 1),
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_faults_say_where_what_expected_got(name, tmp_path):
-    text, line, message = FAULTS[name]
+def test_errors_name_the_file_and_the_line(name, tmp_path):
+    text, line = FAULTS[name]
     data = text if isinstance(text, bytes) else text.encode()
     path = tmp_path / "x.conllu"
     path.write_bytes(GOOD.encode() + data)
     reader = treebank.read(path, roots="single")
     assert len(next(reader)) == 1
-    with pytest.raises(DataError, match=message) as caught:
+    with rejects(DataError, source=str(path), line=line + 2) as caught:
         next(reader)
-    assert caught.value.line == line + 2
     assert str(caught.value).startswith(f"{path}:{line + 2}: ")
 
 
@@ -154,9 +145,9 @@ def test_sources_of_every_kind(small_treebank, tmp_path):
         program = "from arbora.data import treebank; print(len(list(treebank.read('-'))))"
         result = subprocess.run([sys.executable, "-c", program], input=sent, capture_output=True)
         assert (result.stdout, result.stderr) == (b"12\n", b"")
-    with pytest.raises(InputError, match="expected a path"):
+    with rejects(InputError, field="source"):
         treebank.read(3)
-    with pytest.raises(InputError, match="expected a file object of bytes"):
+    with rejects(InputError, field="source"):
         treebank.read(NoBytes())
     with pytest.raises(FileNotFoundError):
         treebank.read(tmp_path / "none.conllu")
@@ -167,21 +158,21 @@ def test_damaged_gzip_is_a_data_error(small_treebank, tmp_path):
     for broken in (data[:200], data[:100] + b"xxxx" + data[104:]):
         path = tmp_path / "x.gz"
         path.write_bytes(broken)
-        with pytest.raises(DataError, match="damaged gzip"):
+        with rejects(DataError, source=str(path), line=None):
             list(treebank.read(path))
 
 
 def test_empty_files_are_treebanks_and_blank_ones_are_not():
     assert list(treebank.read(stream(""))) == []
     assert len(treebank.read_columns(stream(""))) == 0
-    with pytest.raises(DataError, match="no sentence"):
+    with rejects(DataError, line=1, source="<stream>"):
         list(treebank.read(stream("\n\n")))
 
 
-def test_endless_sentences_are_refused(monkeypatch):
+def test_endless_sentences_are_rejected(monkeypatch):
     monkeypatch.setattr(treebank, "PIECE", 64)
     monkeypatch.setattr(treebank, "LONGEST_SENTENCE", 1000)
-    with pytest.raises(DataError, match="sentence too long"):
+    with rejects(DataError, source="<stream>"):
         list(treebank.read(stream("x" * 5000)))
 
 
@@ -220,9 +211,9 @@ def test_converting_goes_by_the_targets_path(tmp_path, name, comments):
 def test_converting_checks_roots_and_wants_a_good_sentence(tmp_path):
     two_roots = ROW.format(1, 0) + ROW.format(2, 0) + "\n"
     out = tmp_path / "y.conllu"
-    with pytest.raises(DataError, match="second root"):
+    with rejects(DataError, line=2, source="<stream>"):
         treebank.convert(stream(two_roots), out, roots="single")
-    with pytest.raises(DataError, match="no good sentence: expected at least one to write, got 1 bad"):
+    with rejects(DataError, source="<stream>"):
         treebank.convert(stream(two_roots), out, roots="single", lenient=True)
     assert list(tmp_path.iterdir()) == []
     assert treebank.convert(stream(two_roots + GOOD), out, roots="single", lenient=True).skipped == 1
@@ -230,13 +221,13 @@ def test_converting_checks_roots_and_wants_a_good_sentence(tmp_path):
 
 
 def test_bad_options_name_what_fits():
-    with pytest.raises(InputError, match="to: expected auto, same, conllu or conllx, got 'x'"):
+    with rejects(InputError, field="to"):
         treebank.convert(stream(GOOD), io.BytesIO(), to="x")
-    with pytest.raises(InputError, match="format: expected conllu or conllx, got 'conll'"):
+    with rejects(InputError, field="format"):
         treebank.read(stream(GOOD), format="conll")
-    with pytest.raises(InputError, match="roots: expected multi or single"):
+    with rejects(InputError, field="roots"):
         treebank.read(stream(GOOD), roots="one")
-    with pytest.raises(InputError, match="layout"):
+    with rejects(InputError, field="layout"):
         treebank.write([], io.BytesIO(), layout="x")
 
 

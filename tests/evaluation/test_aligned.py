@@ -4,6 +4,7 @@ import io
 import random
 
 import pytest
+from errors import rejects
 
 import arbora
 from arbora.data.sentence import Sentence
@@ -142,23 +143,23 @@ def sentence(*forms, heads=None):
     return Sentence.from_lists(list(forms), heads=heads or range(len(forms)), deprels=["dep"] * len(forms))
 
 
-def test_what_cannot_be_aligned():
+def test_texts_that_cannot_be_aligned_are_rejected():
     one = [sentence("ab", "c")]
     assert evaluate_aligned(one, [sentence("a", "b"), sentence("c")])["tokens"].correct == 1
     assert evaluate_aligned([], [])["las"].f1 == 0
-    with pytest.raises(DataError, match=r"characters differ, spaces apart: expected 'c' .* gold, got 'd'"):
+    with rejects(DataError, source="predicted"):
         evaluate_aligned(one, [sentence("ab", "d")])
-    with pytest.raises(DataError, match="got 'the end'"):
+    with rejects(DataError, source="predicted"):
         evaluate_aligned(one, [sentence("ab")])
-    with pytest.raises(DataError, match=r"predicted: .* expected 'abc' .* got 'the end'"):
+    with rejects(DataError, source="predicted"):
         evaluate_aligned(one, [])
-    with pytest.raises(DataError, match=r"mine: word 1 .'abc'.: expected a head, got '_'"):
+    with rejects(DataError, source="mine"):
         evaluate_aligned(one, [Sentence.from_lists(["abc"])], names=("gold", "mine"))
-    with pytest.raises(DataError, match="expected characters, got spaces alone"):
+    with rejects(DataError, source="gold", field="word 1"):
         evaluate_aligned([sentence("\u00a0")], [sentence("\u00a0")])
 
 
-def test_endless_multiword_tokens():
+def test_endless_chains_of_multiword_tokens_are_rejected():
     """Tokens that overlap without an end would take hours."""
     rows = 12_000
 
@@ -174,5 +175,5 @@ def test_endless_multiword_tokens():
             lines.append(f"{number + 1}\tx\t_\t_\t_\t_\t{number}\tdep\t_\t_")
         return read(io.BytesIO("\n".join([*lines, "", ""]).encode()))
 
-    with pytest.raises(DataError, match="multiword tokens that all overlap"):
+    with rejects(DataError, source="predicted"):
         evaluate_aligned(chain(0), chain(1))

@@ -5,6 +5,7 @@ import warnings
 from dataclasses import FrozenInstanceError
 
 import pytest
+from errors import rejects
 from treebanks import random_treebank, spoil_all
 
 from arbora.data.sentence import Sentence
@@ -137,7 +138,7 @@ def test_conventions_follow_the_gold_data():
     assert evaluate(untagged, untagged).subtypes is False
     asked = evaluate(untagged, untagged, punctuation="upos")
     assert asked.nopunct.tokens == asked.tokens
-    with pytest.raises(InputError, match="'auto', 'upos' or 'form', got 'none'"):
+    with rejects(InputError, field="punctuation"):
         evaluate(GOLD, GOLD, punctuation="none")
 
 
@@ -154,8 +155,7 @@ def test_results_cannot_be_changed_and_turn_into_json():
     result = evaluate(GOLD, PREDICTED)
     with pytest.raises(FrozenInstanceError):
         result.tokens = 0
-    with pytest.raises(ValueError, match="read-only"):
-        result.all.per_sentence.heads[0] = 0
+    assert not result.all.per_sentence.heads.flags.writeable
     plain = json.loads(json.dumps(result.to_json(by=["label", "arc-length", "sentence-length"])))
     for key in ("uas", "las", "uas_nopunct", "las_nopunct", "uas_conllx", "las_conllx", "clas"):
         assert 0 <= plain[key] <= 100
@@ -165,7 +165,7 @@ def test_results_cannot_be_changed_and_turn_into_json():
     without = result.to_json(by=["label"], nopunct=True)
     assert "punct" in plain["by_label"]
     assert "punct" not in without["by_label"]
-    with pytest.raises(InputError, match="expected one of label, arc-length"):
+    with rejects(InputError, field="by"):
         result.to_json(by=["length"])
 
 
@@ -251,19 +251,19 @@ def test_the_conllx_rule_on_the_danish_test_file(real_sentences):
 
 def test_sentences_must_be_the_same():
     names = ("gold.conllu", "mine.conllu")
-    with pytest.raises(DataError, match=r"^mine\.conllu: too few .*sentence 2 as at gold\.conllu"):
+    with rejects(DataError, source="mine.conllu"):
         evaluate(GOLD, PREDICTED[:1], names=names)
-    with pytest.raises(DataError, match=r"^mine\.conllu: too many .*expected 1 as in gold\.conllu"):
+    with rejects(DataError, source="mine.conllu"):
         evaluate(GOLD[:1], PREDICTED, names=names)
     other = Sentence.from_lists(["Prices", "fell", "100", "%"], heads=[2, 0, 4, 2])
-    with pytest.raises(DataError, match=r"sentence 2, word 2: expected 'rose' .*got 'fell'"):
+    with rejects(DataError, source="mine.conllu", field="sentence 2, word 2"):
         evaluate(GOLD, [PREDICTED[0], other], names=names)
     shorter = Sentence.from_lists(["Prices", "rose"], heads=[2, 0])
-    with pytest.raises(DataError, match=r"sentence 2: expected 4 words .*got 2"):
+    with rejects(DataError, source="mine.conllu", field="sentence 2"):
         evaluate(GOLD, [PREDICTED[0], shorter], names=names)
 
 
-def test_errors_point_at_lines_where_they_are_known(tmp_path):
+def test_errors_name_the_line_where_it_is_known(tmp_path):
     def row(number, form, head=0):
         return f"{number}\t{form}\t_\t_\t_\t_\t{head}\tdep\t_\t_\n"
 
@@ -274,30 +274,24 @@ def test_errors_point_at_lines_where_they_are_known(tmp_path):
     gold.write_text(text, encoding="utf-8")
     mine = tmp_path / "mine.conllu"
 
-    def complaint(changed):
+    def place(changed):
         mine.write_text(changed, encoding="utf-8")
         with pytest.raises(DataError) as found:
             evaluate(read(gold), read(mine))
-        return str(found.value)
+        return found.value.source, found.value.line
 
-    message = complaint(text.replace("not", "nit"))
-    assert message.startswith(f"{mine}:8: sentence 2, word 3: expected 'not' as at {gold}:8, got")
-    message = complaint(text.replace(row(3, "not", 1), row(3, "not", "_")))
-    assert message.startswith(f"{mine}:8: sentence 2, word 3 ('not'): expected a head, got '_'")
-    message = complaint(text.replace(row(3, "not", 1), row(3, "not", 1) + row(4, "!", 1)))
-    assert message.startswith(f"{mine}:3: sentence 2: expected 3 words as at {gold}:3, got 4")
-    message = complaint(text + text)
-    assert message.startswith(f"{mine}:10: too many sentences: expected 2")
-    message = complaint(row(1, "Yes") + "\n")
-    assert message.startswith("predicted: too few sentences: expected sentence 2")
-    assert f"{gold}:3" in message
+    assert place(text.replace("not", "nit")) == (str(mine), 8)
+    assert place(text.replace(row(3, "not", 1), row(3, "not", "_"))) == (str(mine), 8)
+    assert place(text.replace(row(3, "not", 1), row(3, "not", 1) + row(4, "!", 1))) == (str(mine), 3)
+    assert place(text + text) == (str(mine), 10)
+    assert place(row(1, "Yes") + "\n") == ("predicted", None)
 
 
-def test_missing_heads_are_an_error_on_either_side():
+def test_missing_heads_are_rejected_on_either_side():
     bare = Sentence.from_lists(list(GOLD[0].forms), upos=list(GOLD[0].upos))
-    with pytest.raises(DataError, match=r"^predicted: sentence 1, word 1 \('The'\): .* got '_'"):
+    with rejects(DataError, source="predicted"):
         evaluate(GOLD, [bare, PREDICTED[1]])
-    with pytest.raises(DataError, match=r"^gold: sentence 1, word 1 \('The'\): expected a head"):
+    with rejects(DataError, source="gold"):
         evaluate([bare, GOLD[1]], PREDICTED)
 
 

@@ -3,6 +3,7 @@ import json
 
 import numpy as np
 import pytest
+from errors import rejects
 from scipy.stats import binomtest
 from treebanks import random_treebank, spoil_all
 
@@ -125,31 +126,31 @@ def test_outputs_are_compared_by_name():
             assert result.difference == pytest.approx(expected)
             assert result.p_value < 0.01
     assert compare(good.nopunct, bad.nopunct).tied < 60
-    with pytest.raises(InputError, match="sign, bootstrap, randomization, got 't'"):
+    with rejects(InputError, field="test"):
         compare(good.all, bad.all, test="t")
-    with pytest.raises(InputError, match="'uas' or 'las', got 'clas'"):
+    with rejects(InputError, field="metric"):
         compare(good.all, bad.all, metric="clas")
-    with pytest.raises(InputError, match="same gold data"):
+    with rejects(InputError, field="compare"):
         compare(good.all, bad.nopunct)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "field"),
     [
-        (([1, 2], [1], [3, 3]), "second: expected one count per sentence .2., got 1"),
-        (([1.5], [1], [3]), "first: expected whole numbers"),
-        (([4], [1], [3]), "first: expected counts between 0"),
-        (([0], [0], [0]), "at least one scored word"),
-        (([], [], []), "first: expected whole numbers"),
+        (([1, 2], [1], [3, 3]), "second"),
+        (([1.5], [1], [3]), "first"),
+        (([4], [1], [3]), "first"),
+        (([0], [0], [0]), "tokens"),
+        (([], [], []), "first"),
     ],
 )
-def test_bad_counts_are_refused(arguments, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_counts_are_rejected(arguments, field):
+    with rejects(InputError, field=field):
         sign_test(*arguments)
 
 
-def test_bad_options_are_refused():
-    with pytest.raises(InputError, match="samples: expected at least 1, got 0"):
+def test_bad_options_are_rejected():
+    with rejects(InputError, field="samples"):
         paired_bootstrap(FIRST, SECOND, TOKENS, samples=0)
-    with pytest.raises(InputError, match="seed: expected 0 or more, got -1"):
+    with rejects(InputError, field="seed"):
         approximate_randomization(FIRST, SECOND, TOKENS, seed=-1)

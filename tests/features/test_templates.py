@@ -1,6 +1,7 @@
-"""Template sets as text: what is compiled, and what each fault is called."""
+"""Template sets as text: what is compiled, and what is rejected."""
 
 import pytest
+from errors import rejects
 
 from arbora.errors import InputError
 from arbora.features import TemplateSet
@@ -23,23 +24,23 @@ def test_a_line_is_a_template():
 
 
 @pytest.mark.parametrize(
-    ("kinds", "message"),
+    ("kinds", "field"),
     [
-        ({"arcs": "h.tag\n\nh.form d"}, "mine: arcs, template 3: expected an atom such as .*, got 'd'"),
-        ({"arcs": "h.Tag"}, "got 'h.Tag'"),
-        ({"arcs": "h1.tag"}, "got 'h1.tag'"),
-        ({"arcs": "h.tag,d.tag"}, "got 'h.tag,d.tag'"),
-        ({"arcs": "s.tag"}, "mine: arcs, template 1: unknown role 's'.*known: h, d, b"),
-        ({"siblings": "g.tag"}, "mine: siblings, template 1: unknown role 'g'"),
-        ({"grandparents": "b.tag"}, "mine: grandparents, template 1: unknown role 'b'"),
-        ({"labels": "b.tag"}, "mine: labels, template 1: unknown role 'b'"),
-        ({"arcs": "h.forms"}, "unknown field 'forms'; did you mean 'form'"),
-        ({"arcs": "h-3.form"}, "an offset of at most 2 words, got 'h-3.form'"),
-        ({"arcs": "h+99999999999.form"}, "an offset of at most 2 words"),
+        ({"arcs": "h.tag\n\nh.form d"}, "mine: arcs, template 3"),
+        ({"arcs": "h.Tag"}, "mine: arcs, template 1"),
+        ({"arcs": "h1.tag"}, "mine: arcs, template 1"),
+        ({"arcs": "h.tag,d.tag"}, "mine: arcs, template 1"),
+        ({"arcs": "s.tag"}, "role"),
+        ({"siblings": "g.tag"}, "role"),
+        ({"grandparents": "b.tag"}, "role"),
+        ({"labels": "b.tag"}, "role"),
+        ({"arcs": "h.forms"}, "field"),
+        ({"arcs": "h-3.form"}, "mine: arcs, template 1"),
+        ({"arcs": "h+99999999999.form"}, "mine: arcs, template 1"),
     ],
 )
-def test_faults_are_named_with_their_line(kinds, message):
-    with pytest.raises(InputError, match=message):
+def test_malformed_templates_are_rejected(kinds, field):
+    with rejects(InputError, field=field):
         compiled(**kinds)
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from errors import rejects
 from hypothesis import given
 from hypothesis import strategies as st
 from inference.helpers import (
@@ -109,13 +110,13 @@ IMPOSSIBLE = {
 
 @pytest.mark.parametrize("case", IMPOSSIBLE)
 @each_family
-def test_nothing_left_is_an_error_that_says_so(case, trees, roots):
+def test_constraints_without_any_tree_are_rejected(case, trees, roots):
     forbidden, required = IMPOSSIBLE[case]
     scores = np.zeros((4, 4))
     for head, dep in forbidden:
         scores[head, dep] = -np.inf
     for query in ONE_ARRAY_QUERIES.values():
-        with pytest.raises(NoTreeError, match=r"\w+"):
+        with pytest.raises(NoTreeError):
             query(scores, trees=trees, roots=roots, required=required)
 
 
@@ -157,19 +158,19 @@ def test_required_crossing_arcs_fit_only_nonprojective_trees():
         7,
     ],
 )
-def test_malformed_requirements(required):
-    with pytest.raises(InputError, match="required"):
+def test_malformed_required_arcs_are_rejected(required):
+    with rejects(InputError, field="required"):
         inference.argmax(np.zeros((4, 4)), required=required)
 
 
-def test_one_word_with_two_required_heads():
+def test_two_required_heads_of_one_word_are_rejected():
     with pytest.raises((InputError, NoTreeError)):
         inference.argmax(np.zeros((4, 4)), required=[(0, 1), (2, 1)])
 
 
 def test_the_error_names_the_sentence_of_a_batch():
     good, bad = np.zeros((3, 3)), np.full((3, 3), -np.inf)
-    with pytest.raises(NoTreeError, match="2"):
+    with rejects(NoTreeError, field="sentence 2"):
         inference.argmax([good, good, bad])
 
 

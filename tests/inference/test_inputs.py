@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from errors import rejects
 from inference.helpers import ONE_ARRAY_QUERIES, each_family, identical, make_scores, unaligned
 
 from arbora import inference
@@ -44,20 +45,20 @@ BAD_SCORES = {
 
 @each_query
 @pytest.mark.parametrize("scores", BAD_SCORES.values(), ids=BAD_SCORES.keys())
-def test_bad_scores_are_an_input_error_with_a_message(query, scores):
+def test_bad_scores_are_rejected(query, scores):
     with pytest.raises(InputError) as caught:
         query(scores)
     assert len(str(caught.value)) > 20
 
 
-def test_messages_say_where_and_what():
-    with pytest.raises(InputError, match=r"2.*3.*nan|nan.*2.*3"):
+def test_errors_name_the_argument():
+    with rejects(InputError, field="scores"):
         inference.argmax(with_value(np.nan))
-    with pytest.raises(InputError, match=r"5.*4"):
+    with rejects(InputError, field="scores"):
         inference.argmax(np.zeros((5, 4)))
-    with pytest.raises(InputError, match=r"planar.*nonprojective|nonprojective.*planar"):
+    with rejects(InputError, field="trees"):
         inference.argmax(np.zeros((5, 5)), trees="planar")
-    with pytest.raises(InputError, match=r"two.*single|single.*two"):
+    with rejects(InputError, field="roots"):
         inference.argmax(np.zeros((5, 5)), roots="two")
 
 
@@ -75,14 +76,14 @@ def test_messages_say_where_and_what():
         {"threads": None},
     ],
 )
-def test_bad_options(query, options):
-    with pytest.raises(InputError):
+def test_bad_options_are_rejected(query, options):
+    with rejects(InputError, field=next(iter(options))):
         query(np.zeros((5, 5)), **options)
 
 
 @each_query
-def test_a_misspelt_option_is_refused(query):
-    with pytest.raises(TypeError, match="root"):
+def test_unknown_options_are_rejected(query):
+    with pytest.raises(TypeError):
         query(np.zeros((5, 5)), root="single")
 
 
@@ -166,6 +167,6 @@ def test_answers_are_fresh_arrays():
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "seed", None, 2**70])
-def test_seeds_are_counts(seed):
-    with pytest.raises(InputError, match="seed"):
+def test_bad_seeds_are_rejected(seed):
+    with rejects(InputError, field="seed"):
         inference.sample(np.zeros((3, 3)), 2, seed=seed)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 from hypothesis import given
 from hypothesis import strategies as st
 from inference.helpers import (
@@ -107,13 +108,13 @@ def test_known_heads_do_not_move():
     assert found.any()
 
 
-def test_clear_errors():
+def test_bad_arguments_are_rejected():
     scores = np.zeros((4, 4))
-    with pytest.raises(InputError, match="same shape"):
+    with rejects(InputError, field="direction"):
         inference.marginals_along(scores, np.zeros((3, 3)))
-    with pytest.raises(InputError, match="same shape"):
+    with rejects(InputError, field="direction"):
         inference.marginals_along([scores], scores)
-    with pytest.raises(InputError, match=r"direction\[2, 1\] must be a finite number, got nan"):
+    with rejects(InputError, field="direction[2, 1]"):
         inference.marginals_along(scores, np.where(np.arange(16).reshape(4, 4) == 9, np.nan, 0.0))
-    with pytest.raises(InputError, match="first-order"):
+    with rejects(InputError, field="scores"):
         inference.marginals_along(scores, scores, trees="projective", siblings=np.zeros((4, 4, 4)))

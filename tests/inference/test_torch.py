@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'arbora[torch]'")
 
@@ -202,50 +203,38 @@ def test_a_few_steps_of_learning_find_a_tree():
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "field"),
     [
-        (lambda: TreeDistribution(np.zeros((3, 3))), "expected a tensor"),
-        (lambda: TreeDistribution(torch.zeros(3, 3, dtype=torch.int64)), "floating-point"),
-        (lambda: TreeDistribution(torch.zeros(2, 3, 4)), r"expected shape .* got \(2, 3, 4\)"),
-        (lambda: TreeDistribution(torch.zeros(3)), "expected shape"),
-        (lambda: TreeDistribution(torch.zeros(2, 3, 3), lengths=[3, 1]), "expected 0 to 2 words, got 1 to 3"),
-        (
-            lambda: TreeDistribution(torch.zeros(2, 3, 3), lengths=[1]),
-            "lengths: expected whole numbers of shape",
-        ),
-        (lambda: TreeDistribution(torch.zeros(1, 3, 3), mask=torch.tensor([[False, True]])), "got a gap"),
-        (
-            lambda: TreeDistribution(torch.zeros(1, 3, 3), mask=torch.ones(1, 3, dtype=torch.bool)),
-            "mask: expected",
-        ),
-        (
-            lambda: TreeDistribution(torch.full((3, 3), torch.nan)),
-            r"expected numbers or -inf, got nan at .* \(0, 1\)",
-        ),
-        (lambda: TreeDistribution(torch.zeros(3, 3), trees="planar"), "trees must be"),
-        (
-            lambda: TreeDistribution(torch.zeros(3, 3)).log_prob(torch.zeros(2, dtype=torch.int64)),
-            "heads: expected shape",
-        ),
-        (lambda: TreeDistribution(torch.zeros(3, 3)).log_prob(torch.zeros(3)), "expected whole numbers"),
-        (lambda: TreeDistribution(torch.zeros(3, 3)).log_prob([-1, 0, 1], [0, 0, 0]), "not labelled"),
-        (lambda: TreeDistribution(torch.zeros(3, 3)).kbest(0), "k must be"),
+        (lambda: TreeDistribution(np.zeros((3, 3))), "scores"),
+        (lambda: TreeDistribution(torch.zeros(3, 3, dtype=torch.int64)), "scores"),
+        (lambda: TreeDistribution(torch.zeros(2, 3, 4)), "scores"),
+        (lambda: TreeDistribution(torch.zeros(3)), "scores"),
+        (lambda: TreeDistribution(torch.full((3, 3), torch.nan)), "scores"),
+        (lambda: TreeDistribution(torch.zeros(2, 3, 3), lengths=[3, 1]), "lengths"),
+        (lambda: TreeDistribution(torch.zeros(2, 3, 3), lengths=[1]), "lengths"),
+        (lambda: TreeDistribution(torch.zeros(1, 3, 3), mask=torch.tensor([[False, True]])), "mask"),
+        (lambda: TreeDistribution(torch.zeros(1, 3, 3), mask=torch.ones(1, 3, dtype=torch.bool)), "mask"),
+        (lambda: TreeDistribution(torch.zeros(3, 3), trees="planar"), "trees"),
+        (lambda: TreeDistribution(torch.zeros(3, 3)).log_prob(torch.zeros(2, dtype=torch.int64)), "heads"),
+        (lambda: TreeDistribution(torch.zeros(3, 3)).log_prob(torch.zeros(3)), "heads"),
+        (lambda: TreeDistribution(torch.zeros(3, 3)).log_prob([-1, 0, 1], [0, 0, 0]), "labels"),
+        (lambda: TreeDistribution(torch.zeros(3, 3)).kbest(0), "k"),
     ],
 )
-def test_clear_errors(call, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_arguments_are_rejected(call, field):
+    with rejects(InputError, field=field):
         call()
 
 
-def test_no_tree_at_all():
+def test_a_sentence_without_any_tree_is_rejected():
     scores = torch.zeros(2, 3, 3)
     scores[1, :, 1] = -torch.inf
-    with pytest.raises(NoTreeError, match="sentence 1"):
+    with rejects(NoTreeError, field="sentence 1"):
         _ = TreeDistribution(scores).log_partition
 
 
-def test_second_derivatives_of_marginals_are_refused():
+def test_second_derivatives_of_marginals_are_rejected():
     scores = make(4, 4)
     (gradient,) = torch.autograd.grad(TreeDistribution(scores).entropy, scores, create_graph=True)
-    with pytest.raises(NotImplementedError, match="third derivatives"):
+    with pytest.raises(NotImplementedError):
         torch.autograd.grad(gradient.square().sum(), scores)

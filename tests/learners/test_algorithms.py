@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 from learners_toy import ToyProblem
 
 from arbora._core import SparseVector, Weights, nearest_multipliers, solve_qp
@@ -102,26 +103,25 @@ def test_sparse_vectors():
     assert a == SparseVector(np.array([2, 7], dtype=np.uint32), np.array([2, 3], dtype=np.float32))
     assert len(a.plus(a, -1.0)) == 0
     assert (a + SparseVector([0], [1])).indices.tolist() == [0, 2, 7]
-    with pytest.raises(ValueError, match="read-only"):
-        a.values[0] = 5.0
+    assert not a.values.flags.writeable
     views = (a.indices, a.values)
     del a
     assert views[0].tolist() == [2, 7]
 
 
 @pytest.mark.parametrize(
-    ("indices", "values", "message"),
+    ("indices", "values"),
     [
-        ([1.5], [1.0], "whole numbers"),
-        ([-1], [1.0], "from 0 to 2"),
-        ([1], [1.0, 2.0], "as many values as indices"),
-        ([[1]], [1.0], "one line"),
-        ([1], ["x"], "must be one line of numbers"),
-        ([1], [float("inf")], "finite"),
+        ([1.5], [1.0]),
+        ([-1], [1.0]),
+        ([1], [1.0, 2.0]),
+        ([[1]], [1.0]),
+        ([1], ["x"]),
+        ([1], [float("inf")]),
     ],
 )
-def test_what_is_no_sparse_vector(indices, values, message):
-    with pytest.raises(InputError, match=message):
+def test_malformed_sparse_vectors_are_rejected(indices, values):
+    with pytest.raises(InputError):
         SparseVector(indices, values)
 
 
@@ -139,11 +139,11 @@ def test_weights_and_their_state():
         each.add(SparseVector([0], [1.0]), 0.1)
         each.tick()
     assert w.average().tobytes() == copy.average().tobytes()
-    with pytest.raises(InputError, match="no entry 'u'"):
+    with pytest.raises(InputError):
         Weights.from_state({"v": np.zeros(3, dtype=np.float32)})
-    with pytest.raises(InputError, match="there are only 4 weights"):
+    with rejects(InputError, field="weights"):
         w.add(SparseVector([4], [1.0]), 1.0)
-    with pytest.raises(InputError, match="averaged=True"):
+    with rejects(InputError, field="weights"):
         Weights(3, averaged=False).average()
 
 
@@ -156,5 +156,5 @@ def test_the_quadratic_programs():
     assert objective == pytest.approx(3.0)
     assert violation <= 1e-11
     assert converged
-    with pytest.raises(InputError, match="2 x 2"):
+    with pytest.raises(InputError):
         solve_qp(np.eye(3), np.ones(2), 1.0)

@@ -5,12 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from errors import rejects
 from pipeline_toys import SMALL, columns, conllu, texts, trained, without
 
 import arbora
 from arbora.data.columns import parse_sentence, parse_text
 from arbora.data.sentence import Sentence
-from arbora.errors import ArboraError, InputError
+from arbora.errors import InputError
 from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import FILLED, Pipeline
 from arbora.training import train
@@ -67,15 +68,15 @@ def test_nothing_gives_nothing(pipeline, text):
 
 
 @pytest.mark.parametrize("wrong", [None, 5, b"Ann calls", ["Ann"], Sentence.from_lists(["Ann"])])
-def test_what_is_no_text_is_told(pipeline, wrong):
-    with pytest.raises(InputError, match=r"expected a text, got .*\.parse"):
+def test_only_text_is_accepted(pipeline, wrong):
+    with pytest.raises(InputError):
         pipeline(wrong)
 
 
-def test_a_model_without_a_segmenter_says_so(bare_parser):
-    with pytest.raises(InputError, match=r"p\.arbora has no segmenter.*give it words as CoNLL-U"):
+def test_raw_text_is_rejected_without_a_segmenter(bare_parser):
+    with pytest.raises(InputError):
         bare_parser(TEXT)
-    with pytest.raises(InputError, match="no segmenter"):
+    with pytest.raises(InputError):
         bare_parser.segment("")
 
 
@@ -154,7 +155,7 @@ def test_retag_replaces_all(pipeline):
     found = pipeline.prepare(wrong, retag=True)
     for column in FILLED:
         assert texts(found, column) == texts(columns(5, 3), column)
-    with pytest.raises(InputError, match="the model has no tagger"):
+    with pytest.raises(InputError):
         replace(pipeline, tagger=None).prepare(wrong, retag=True)
 
 
@@ -199,8 +200,8 @@ def test_what_else_a_sentence_has_is_kept(pipeline):
 @pytest.mark.parametrize(
     "wrong", [None, "Ann calls", 5, WORDS, [None], [5], [["Ann", None]], [[b"Ann"]], [[""]]]
 )
-def test_what_are_no_sentences_is_told(pipeline, wrong):
-    with pytest.raises(ArboraError, match="expected"):
+def test_only_sentences_are_parsed(pipeline, wrong):
+    with pytest.raises(InputError):
         pipeline.parse(wrong)
 
 
@@ -225,7 +226,7 @@ def test_kept_heads_kbest_and_distributions(pipeline):
 
 def test_second_order_pipelines_have_no_distribution():
     found = train(columns(10), config={**SMALL, "order": 2}).pipeline
-    with pytest.raises(InputError, match="first-order"):
+    with rejects(InputError, field="distribution"):
         found.distribution(WORDS)
 
 

@@ -7,6 +7,7 @@ import pickle
 from dataclasses import replace
 
 import pytest
+from errors import rejects
 from pipeline_toys import trained
 
 import arbora
@@ -65,17 +66,17 @@ def test_what_was_made_of_a_loaded_model_is_another(loaded):
     assert again.parser is loaded.parser or heads(again) == heads(other)
 
 
-def test_a_file_that_was_replaced_is_told(pipeline, tmp_path):
+def test_a_replaced_file_is_rejected(pipeline, tmp_path):
     pipeline.save(tmp_path / "m.arbora")
     loaded = arbora.load(tmp_path / "m.arbora")
     sent = pickle.dumps(loaded)
     del loaded
     gc.collect()
     pipeline.save(tmp_path / "m.arbora", quantized=True)
-    with pytest.raises(ModelError, match=r"m\.arbora: the file is another one than when"):
+    with rejects(ModelError, source=str(tmp_path / "m.arbora")):
         pickle.loads(sent)
     (tmp_path / "m.arbora").unlink()
-    with pytest.raises(ModelError, match=r"m\.arbora: no such file"):
+    with rejects(ModelError, source=str(tmp_path / "m.arbora")):
         pickle.loads(sent)
 
 

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from errors import rejects
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from segmenter_toys import toy_columns, unspaced_columns
@@ -208,13 +209,13 @@ def test_emoji_marks_and_flags_stay_whole(toy):
 
 
 def test_a_lone_surrogate_is_told_with_its_place(toy):
-    with pytest.raises(InputError, match=r"lone surrogate U\+DC80 at character 4; decode the text anew"):
+    with rejects(InputError, field="text"):
         toy.segment("Ann \udc80")
-    with pytest.raises(InputError, match="text: expected a str, got bytes; decode bytes first"):
+    with rejects(InputError, field="text"):
         toy.segment(b"Ann")
-    with pytest.raises(InputError, match="longest_sentence: expected a number from 1, got 0"):
+    with rejects(InputError, field="longest_sentence"):
         toy.segment("Ann", longest_sentence=0)
-    with pytest.raises(InputError, match="expected UTF-8, got something else at byte 2"):
+    with rejects(InputError, field="text"):
         toy.native.segment(b"ab\xff", longest_sentence=9, lines=False, first_number=1, continues=False)
 
 
@@ -287,46 +288,45 @@ def damaged(toy, name, value):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "what"),
+    ("name", "value", "field"),
     [
-        ("format", 2, "expected version 1 of its format, got 2; upgrade Arbora"),
-        ("features", 0, "'features': expected 1, got 0"),
-        ("characters", "x", "'characters': expected a number, got x"),
-        ("bits", 13, r"expected 2\^bits"),
-        ("bits", 60, "expected 8 to 24"),
-        ("bits", True, "expected a number, got True"),
-        ("bits", float("nan"), "'bits': expected a number"),
-        ("bits", 10**400, "'bits': expected a number"),
-        ("rules", None, "'rules': expected"),
-        ("rules", [[True, [1], [[0, ""]]]], "two to sixteen pieces"),
-        ("rules", [[True, [2**40], [[0, ""], [0, ""]]]], "'rules': expected"),
-        ("rules", [[True, [1, 2], [[0, "a"]] * 3]], "cuts from left to right"),
-        ("rules", [[True, [1], [[0, "a\tb"], [0, ""]]]], "characters that words may hold"),
-        ("rules", [[True, [1], [[0, "\ud800"], [0, ""]]]], "characters that words may hold"),
-        ("rules", [], "expected numbers of rules"),
-        ("scores", [1], "'scores': expected numbers by name"),
-        ("token_answers", np.zeros(3, np.uint8), "answers: expected one for each two classes"),
-        ("gap_answers", np.full(43 * 43, 7, np.uint8), "answers: expected 0, 1 or 2"),
-        ("sentence_answers", np.zeros(3, np.int64), r"expected uint8\[any\], got int64\[3\]"),
-        ("keys", np.zeros(3, np.uint64), "expected a rule for each key"),
-        ("key_rules", np.zeros((1, 1), np.uint16), r"expected uint16\[any\]"),
-        ("token.codes", np.zeros(9, np.int8), "segmenter.token"),
+        ("format", 2, "segmenter"),
+        ("features", 0, "metadata 'features'"),
+        ("characters", "x", "metadata 'characters'"),
+        ("bits", 13, "weights"),
+        ("bits", 60, "bits"),
+        ("bits", True, "metadata 'bits'"),
+        ("bits", float("nan"), "metadata 'bits'"),
+        ("bits", 10**400, "metadata 'bits'"),
+        ("rules", None, "metadata 'rules'"),
+        ("rules", [[True, [1], [[0, ""]]]], "rules"),
+        ("rules", [[True, [2**40], [[0, ""], [0, ""]]]], "metadata 'rules'"),
+        ("rules", [[True, [1, 2], [[0, "a"]] * 3]], "rules"),
+        ("rules", [[True, [1], [[0, "a\tb"], [0, ""]]]], "rules"),
+        ("rules", [[True, [1], [[0, "\ud800"], [0, ""]]]], "rules"),
+        ("rules", [], "candidates"),
+        ("scores", [1], "metadata 'scores'"),
+        ("token_answers", np.zeros(3, np.uint8), "answers"),
+        ("gap_answers", np.full(43 * 43, 7, np.uint8), "answers"),
+        ("sentence_answers", np.zeros(3, np.int64), "tensor 'segmenter.sentence_answers'"),
+        ("keys", np.zeros(3, np.uint64), "candidates"),
+        ("key_rules", np.zeros((1, 1), np.uint16), "tensor 'segmenter.key_rules'"),
+        ("token.codes", np.zeros(9, np.int8), "tensor 'segmenter.token.scales'"),
     ],
 )
-def test_parts_that_do_not_fit_are_told(toy, name, value, what):
-    with pytest.raises(ModelError, match=what) as caught:
+def test_parts_that_do_not_fit_are_rejected(toy, name, value, field):
+    with rejects(ModelError, source="bad.arbora", field=field):
         Segmenter.from_parts(*damaged(toy, name, value), "bad.arbora")
-    assert str(caught.value).startswith("bad.arbora: ")
 
 
-def test_missing_and_unsorted_parts_are_told(toy):
+def test_missing_and_unsorted_parts_are_rejected(toy):
     tensors, metadata = toy.to_parts()
     for name in list(tensors):
         if name.endswith((".nonzero", ".shape")):
             continue
         with pytest.raises(ModelError):
             Segmenter.from_parts({k: v for k, v in tensors.items() if k != name}, metadata)
-    with pytest.raises(ModelError, match="ascending order"):
+    with rejects(ModelError, source="<model>", field="candidates"):
         Segmenter.from_parts(tensors | {"segmenter.keys": tensors["segmenter.keys"][::-1].copy()}, metadata)
 
 
@@ -348,14 +348,14 @@ def test_flipped_bytes_give_an_error_or_a_sound_segmenter(toy):
         check_sound(text, segmenter.segment(text))
 
 
-def test_an_empty_treebank_cannot_be_learned_from():
-    with pytest.raises(DataError, match="expected a treebank with words to learn from, got none"):
+def test_an_empty_treebank_is_rejected():
+    with rejects(DataError, source="<text>"):
         train_segmenter(parse_text("", "conllu"))
 
 
 @pytest.mark.parametrize("wrong", [{"epochs": 0}, {"bits": 40}, {"rate": 0.0}, {"seed": -1}])
-def test_settings_are_checked(wrong):
-    with pytest.raises(InputError, match=f"{next(iter(wrong))}: expected a number"):
+def test_bad_settings_are_rejected(wrong):
+    with rejects(InputError, field=next(iter(wrong))):
         SegmenterSettings(**wrong)
 
 

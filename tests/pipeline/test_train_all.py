@@ -325,10 +325,10 @@ def test_settings_of_one_part_leave_its_others_alone():
     assert changed.tagger.upos == usual.tagger.upos
 
 
-def test_nothing_to_learn_from_is_told():
-    with pytest.raises(InputError, match="UPOS is `_` everywhere"):
+def test_treebanks_without_the_column_are_rejected():
+    with pytest.raises(InputError):
         train_tagger(parsed(without(conllu(5), 3)))
-    with pytest.raises(InputError, match="LEMMA is `_` everywhere"):
+    with pytest.raises(InputError):
         train_lemmatizer(parsed(without(conllu(5), 2)))
     with pytest.raises(ArboraError):
         train(parsed(""), config=SMALL)

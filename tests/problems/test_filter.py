@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import treebank
 from oracle.enumerate_trees import head_matrix
 
@@ -171,33 +172,34 @@ def test_sums_do_not_depend_on_threads():
     assert np.array_equal(sums[0].difference.values, sums[1].difference.values)
 
 
-def test_what_a_filter_does_not_answer():
+def test_other_queries_are_rejected():
     made = problem()
     w = Weights(made.size)
-    questions = [
-        lambda: made.answer(0, w, Query.MARGINALS),
-        lambda: made.candidates(0, w, 2),
-        lambda: made.gradient(np.arange(1), w, Query.MARGINALS),
-        lambda: made.arc_scores(0, w),
-        lambda: made.arc_gold(0),
-        lambda: made.arc_marginals(0, np.zeros(1)),
-        lambda: made.arc_features(0, np.zeros(1)),
-    ]
-    for question in questions:
-        with pytest.raises(InputError, match="a FilterProblem answers argmax, cost_augmented"):
-            question()
-    with pytest.raises(InputError, match="the learner adagrad needs marginals"):
+    with rejects(InputError, field="marginals"):
+        made.answer(0, w, Query.MARGINALS)
+    questions = {
+        "candidates": (0, w, 2),
+        "gradient": (np.arange(1), w, Query.MARGINALS),
+        "arc_scores": (0, w),
+        "arc_gold": (0,),
+        "arc_marginals": (0, np.zeros(1)),
+        "arc_features": (0, np.zeros(1)),
+    }
+    for name, arguments in questions.items():
+        with rejects(InputError, field=name):
+            getattr(made, name)(*arguments)
+    with rejects(InputError, field="learner"):
         learners.create("adagrad").fit(made)
 
 
-def test_what_is_no_filter_problem():
+def test_bad_filter_problems_are_rejected():
     crossing = treebank(20, seed=8, nonprojective=1.0)
     with pytest.raises(InputError):
         problem(crossing)
     encoded = Names.of(COLUMNS).encode(COLUMNS)
-    with pytest.raises(InputError, match="first-order model of projective trees"):
+    with rejects(InputError, field="filter"):
         FilterProblem(pruner_scorer(PrunerSettings(bits=12)), encoded, alpha=0.5, among=9)
-    with pytest.raises(InputError, match="alpha: expected 0 to 1"):
+    with rejects(InputError, field="alpha"):
         problem(alpha=2.0)
 
 

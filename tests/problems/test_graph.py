@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from graph_toys import BITS, SHAPES, name_of, scorer, treebank
+from errors import rejects
+from graph_toys import SHAPES, name_of, scorer, treebank
 
 from arbora._core import Encoded, GraphQuestions, Pruning, SparseVector, Weights
 from arbora.data.tree import Tree
@@ -62,7 +63,7 @@ def test_every_learner_learns_every_kind_of_tree(name, options, shape, labels):
         if not learner.needs <= problem.queries:
             missing = next(iter(learner.needs - problem.queries))
             assert unanswered(missing, task, shape)
-            with pytest.raises(InputError, match=f"needs .*; missing: .*{missing}"):
+            with rejects(InputError, field="learner"):
                 learner.fit(problem)
             return
         found = learner.fit(problem)
@@ -189,12 +190,12 @@ def test_what_cannot_be_asked_is_an_error():
             problem.answer(i, w, Query.ARGMAX)
         with pytest.raises(IndexError):
             problem.total(np.array([0, i]), w, Query.ARGMAX)
-    with pytest.raises(InputError, match=f"weights: expected {1 << BITS}, got 5"):
+    with rejects(InputError, field="weights"):
         problem.answer(0, Weights(5), Query.ARGMAX)
-    with pytest.raises(InputError, match="task: expected tree, joint or labels, got trees"):
+    with rejects(InputError, field="task"):
         GraphProblem(made, encoded, "trees")
     for task in ("labels", "joint"):
-        with pytest.raises(InputError, match="labels"):
+        with rejects(InputError, field="task"):
             GraphProblem(made, encoded, task)
 
 
@@ -204,16 +205,16 @@ def test_gold_heads_that_are_none_are_errors_not_crashes():
     for bad in (-5, 10_000, 2**31 - 1, 1):
         wrong = heads.copy()
         wrong[0] = bad  # 1: itself
-        with pytest.raises(InputError, match=f"sentence 0, word 1: expected a head of 0 to .*, got {bad}"):
+        with rejects(InputError, field="sentence 0, word 1"):
             encoded.set_heads(wrong)
     heads[0] = -1
     encoded.set_heads(heads)
     problem = GraphProblem(made, encoded)
     assert problem.queries == {Query.MARGINALS, Query.COST_AUGMENTED_MARGINALS}
-    with pytest.raises(InputError, match="sentence 0, word 1: expected a head to learn from, got none"):
+    with rejects(InputError, field="sentence 0, word 1"):
         problem.answer(0, Weights(made.weight_count()), Query.ARGMAX)
     heads = np.array(COLUMNS["projective"].heads)
-    with pytest.raises(InputError, match="one per word"):
+    with rejects(InputError, field="heads"):
         encoded.set_heads(heads[:-1])
     encoded.set_heads(heads)
     assert len(GraphProblem(made, encoded)) == 15
@@ -225,9 +226,9 @@ def test_arcs_of_other_sentences_are_refused():
     other = scorer(second, order=1, labels="none")[1]
     weights = np.zeros(made.weight_count(), dtype=np.float32)
     kept = made.native.prune(encoded, weights, Pruning(keep=3, within=1e9), 1)
-    with pytest.raises(InputError, match="sentence"):
+    with rejects(InputError, field="arcs"):
         kept.restore_gold(other)
     kept.restore_gold(encoded)
-    with pytest.raises(InputError, match="sentence"):
+    with rejects(InputError, field="arcs"):
         GraphQuestions(made.native, other, "tree", kept, 1)
     assert isinstance(other, Encoded)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 
 from arbora._core import MulticlassExamples, SparseVector, Weights
 from arbora.errors import InputError
@@ -183,43 +184,43 @@ def test_rows_may_repeat_columns_in_any_order():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "field"),
     [
-        ({"right": np.full(COUNT, CLASSES, np.int32)}, "classes: expected numbers from 0 to 4, got 5"),
-        ({"right": np.zeros(3, np.int32)}, "one for each of 20 examples, got 3"),
-        ({"costs": np.ones((2, 3))}, "costs: expected a square matrix, got 6 numbers"),
-        ({"costs": np.ones((5, 5))}, "0 for the right class, got 1"),
-        ({"costs": np.eye(5) - 1.0}, "costs: expected finite numbers of at least 0"),
-        ({"threads": 0}, "threads must be a whole number"),
+        ({"right": np.full(COUNT, CLASSES, np.int32)}, "classes"),
+        ({"right": np.zeros(3, np.int32)}, "classes"),
+        ({"costs": np.ones((2, 3))}, "costs"),
+        ({"costs": np.ones((5, 5))}, "costs"),
+        ({"costs": np.eye(5) - 1.0}, "costs"),
+        ({"threads": 0}, "threads"),
     ],
 )
-def test_what_does_not_fit_is_an_error(change, message):
+def test_bad_arguments_are_rejected(change, field):
     toy = Toy()
     given = {"right": toy.right, "costs": toy.costs, **change}
-    with pytest.raises(InputError, match=message):
+    with rejects(InputError, field=field):
         MulticlassProblem(toy.examples, **given)
 
 
 @pytest.mark.parametrize(
-    ("offsets", "columns", "values", "message"),
+    ("offsets", "columns", "values", "field"),
     [
-        ([0, 2], [1], [1.0], "offsets that rise from 0"),
-        ([1, 1], [1], [1.0], "offsets that rise from 0"),
-        ([0, 1], [6], [1.0], "columns below 6, got 6 in row 0"),
-        ([0, 1], [-1], [1.0], "columns below 6, got -1"),
-        ([0, 1], [1], [np.nan], "finite"),
-        ([0, 1], [1], [1.0, 2.0], "as many values as columns"),
+        ([0, 2], [1], [1.0], "examples"),
+        ([1, 1], [1], [1.0], "examples"),
+        ([0, 1], [6], [1.0], "examples"),
+        ([0, 1], [-1], [1.0], "examples"),
+        ([0, 1], [1], [np.nan], None),  # any sparse vector
+        ([0, 1], [1], [1.0, 2.0], "examples"),
     ],
 )
-def test_malformed_rows_are_an_error(offsets, columns, values, message):
-    with pytest.raises(InputError, match=message):
+def test_malformed_rows_are_rejected(offsets, columns, values, field):
+    with rejects(InputError, field=field):
         MulticlassExamples(np.array(offsets), np.array(columns), np.array(values, np.float32), 6, 0.0)
 
 
-def test_weights_of_another_problem_are_an_error():
-    with pytest.raises(InputError, match="weights: expected 60, got 7"):
+def test_weights_of_another_problem_are_rejected():
+    with rejects(InputError, field="weights"):
         Toy().problem.answer(0, Weights(7), Query.ARGMAX)
     with pytest.raises(IndexError):
         Toy().problem.answer(COUNT, Toy().weights(), Query.ARGMAX)
-    with pytest.raises(InputError, match="gradient: expected marginals"):
+    with rejects(InputError, field="gradient"):
         Toy().problem.gradient(np.arange(2), Toy().weights(), Query.ARGMAX)

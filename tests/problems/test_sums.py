@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import BITS, treebank
 
 from arbora import inference
@@ -129,19 +130,19 @@ def test_arcs_have_scores_marginals_and_features(trees):
         assert difference.values == pytest.approx(answer.difference.values, abs=1e-5)
 
 
-def test_what_cannot_be_summed_is_an_error():
+def test_sums_without_an_algorithm_are_rejected():
     asked, _, _ = problem("nonprojective", 2, False, "tree")
     assert Query.MARGINALS not in asked.queries
-    with pytest.raises(InputError, match="second-order non-projective trees have no exact sums"):
+    with pytest.raises(InputError):
         asked.answer(0, Weights(asked.size), Query.MARGINALS)
     asked, _, _ = problem("projective", 2, True, "tree")
     assert Query.ARC_MARGINALS not in asked.queries
-    with pytest.raises(InputError, match="first-order"):
+    with rejects(InputError, field="arc_scores"):
         asked.arc_scores(0, Weights(asked.size))
     asked, _, _ = problem("projective", 1, False, "tree")
-    with pytest.raises(InputError, match="arcs, got 3"):
+    with rejects(InputError, field="scores"):
         asked.arc_marginals(0, np.zeros(3))
-    with pytest.raises(InputError, match="weights: expected"):
+    with rejects(InputError, field="weights"):
         asked.gradient(EVERYONE, Weights(5), Query.MARGINALS)
     with pytest.raises(IndexError):
         asked.gradient(np.array([99]), Weights(asked.size), Query.MARGINALS)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import treebank
 
 from arbora._core import Weights
@@ -125,7 +126,7 @@ def test_learners_train_it(name, parameters, beam):
 
 
 def test_trees_that_a_system_cannot_make_are_refused():
-    with pytest.raises(InputError, match="expected a projective tree, got crossing arcs"):
+    with rejects(InputError, field="sentence 1, word 9"):
         problem(CROSSING)
     encoded = Names.of(COLUMNS).encode(COLUMNS)
     heads = np.array(COLUMNS.heads)
@@ -136,7 +137,7 @@ def test_trees_that_a_system_cannot_make_are_refused():
         TransitionProblem(made, encoded)
     heads[3] = -1
     encoded.set_heads(heads)
-    with pytest.raises(InputError, match="expected a head to learn from"):
+    with rejects(InputError, field="sentence 0, word 4"):
         TransitionProblem(made, encoded)
 
 
@@ -180,20 +181,20 @@ def test_instances_lead_to_the_right_trees():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "field"),
     [
-        ({"system": "arc-hybrid"}, "system: expected arc-eager or arc-standard or swap"),
-        ({"beam": 0}, "beam: expected 1 to 10000, got 0"),
-        ({"update": "late"}, "update: expected early"),
-        ({"oracle": "dynamic", "system": "swap"}, "oracle: expected static or auto with the system swap"),
+        ({"system": "arc-hybrid"}, "system"),
+        ({"beam": 0}, "beam"),
+        ({"update": "late"}, "update"),
+        ({"oracle": "dynamic", "system": "swap"}, "oracle"),
     ],
 )
-def test_settings_that_do_not_fit(options, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_settings_are_rejected(options, field):
+    with rejects(InputError, field=field):
         TransitionSettings(**options)
 
 
-def test_more_labels_than_actions_have_room_for_are_refused():
+def test_too_many_labels_for_the_actions_are_rejected():
     templates = transition_features.create("nivre-v1")
-    with pytest.raises(InputError, match="label_count: expected 0 to 32767, got 32768"):
+    with rejects(InputError, field="label_count"):
         TransitionScorer(GraphSettings(labels="joint"), TransitionSettings(), templates, labels=32768)

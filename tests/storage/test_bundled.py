@@ -2,7 +2,7 @@
 
 import shutil
 
-import pytest
+from errors import rejects
 
 import arbora
 from arbora.errors import ModelError
@@ -21,19 +21,19 @@ def test_a_file_of_that_name_goes_first(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "english").write_text("no model")
     assert not is_bundled("english")
-    with pytest.raises(ModelError, match=r"english: expected a model, got a text file"):
+    with rejects(ModelError, source="english"):
         arbora.load("english")
     shutil.copy(BUNDLED["english"], "english")
     assert arbora.load("english").source == "english"
     assert arbora.load().source == str(BUNDLED["english"])
 
 
-def test_other_names_are_told(tmp_path, monkeypatch):
+def test_unknown_names_are_rejected(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ModelError, match=r"danish: no such file, and no model .* \(english\)"):
+    with rejects(ModelError, source="danish"):
         arbora.load("danish")
-    with pytest.raises(ModelError, match=r"danish.arbora: no such file; check the name"):
+    with rejects(ModelError, source="danish.arbora"):
         arbora.load("danish.arbora")
     monkeypatch.setitem(BUNDLED, "english", tmp_path / "gone.arbora")
-    with pytest.raises(ModelError, match="english: this model was not installed"):
+    with rejects(ModelError, source="english"):
         arbora.load()

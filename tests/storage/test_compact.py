@@ -3,6 +3,7 @@ import time
 
 import numpy as np
 import pytest
+from errors import rejects
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -109,8 +110,8 @@ def test_through_a_file_beside_others_and_again_the_same_bytes(tmp_path):
 
 
 @pytest.mark.parametrize("bad", [[np.nan], [np.inf], [1e300], ["a"], [None], [1j]])
-def test_weights_that_are_no_finite_numbers_are_told(bad):
-    with pytest.raises(InputError, match="weights: expected"):
+def test_weights_that_are_not_finite_numbers_are_rejected(bad):
+    with rejects(InputError, field="weights"):
         quantize(np.array(bad))
 
 
@@ -152,21 +153,23 @@ def put(place, value):
         ("nonzero", lambda array: array.reshape(2, -1)),
     ],
 )
-def test_tensors_that_do_not_fit_together_are_told(part, change):
-    with pytest.raises(ModelError, match=r"^m\.arbora: tensor 'weights\.\w+': expected .*, got .*; "):
+def test_tensors_that_do_not_fit_together_are_rejected(part, change):
+    with rejects(ModelError, source="m.arbora") as caught:
         dequantize(damage(part, change), source="m.arbora")
+    assert caught.value.field.startswith("tensor 'weights.")
 
 
 @pytest.mark.parametrize("part", ["shape", "levels", "codes", "scales", "nonzero"])
-def test_a_missing_tensor_is_told(part):
+def test_a_missing_tensor_is_rejected(part):
     tensors = quantize(weights_of(1003, 0.3))
     del tensors[f"weights.{part}"]
-    with pytest.raises(ModelError, match=r"expected"):
+    with pytest.raises(ModelError) as caught:
         dequantize(tensors)
+    assert caught.value.field.startswith("tensor 'weights.")
 
 
-def test_a_bit_beyond_the_last_weight_is_told():
+def test_a_bit_beyond_the_last_weight_is_rejected():
     tensors = quantize(np.array([0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2], np.float32))
     tensors["weights.nonzero"] = np.array([0b10, 0b1000], np.uint8)
-    with pytest.raises(ModelError, match="bits below 11"):
+    with rejects(ModelError, source="<model>", field="tensor 'weights.nonzero'"):
         dequantize(tensors)

@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from errors import rejects
 
 from arbora.errors import ModelError
 from arbora.storage import model_file
@@ -56,78 +57,76 @@ def nested(depth):
 
 
 HOSTILE = {
-    "header longer than the file": (struct.pack("<Q", 5000) + packed(GOOD)[8:], "cut off"),
-    "header beyond all bounds": (struct.pack("<Q", 2**64 - 1) + packed(GOOD)[8:], "at most 100000000"),
-    "header shorter than it is": (struct.pack("<Q", 20) + packed(GOOD)[8:], "JSON"),
-    "data cut off": (packed(GOOD, DATA[:-1]), "got 135: the file is cut off"),
-    "data too long": (packed(GOOD, DATA + b"x"), "expected 136 bytes of tensors, got 137"),
-    "not UTF-8": (packed(b'{"\xff":1}'), "utf-8"),
-    "not JSON": (packed("{'x': 1}"), "JSON"),
-    "nested": (packed('{"__metadata__":' + nested(100_000) + "}"), "deep"),
-    "a constant": (packed('{"x":NaN}'), "NaN"),
-    "many digits": (packed('{"x":' + "9" * 10_000 + "}"), "JSON"),
-    "half a pair": (packed(GOOD, document='{"format":1,"x":"\\ud800"}'), "surrogates"),
-    "a name twice": (packed('{"x":1,"x":2}'), "'x' stands there twice"),
-    "no metadata": (packed(GOOD, metadata=False), "without 'arbora'"),
-    "metadata is a list": (packed('{"__metadata__":[]}'), "without 'arbora'"),
-    "document is a list": (packed(GOOD, document="[]"), "JSON object"),
-    "document is no JSON": (packed(GOOD, document="{"), "arbora: expected JSON"),
-    "document nested": (packed(GOOD, document='{"a":' + nested(100_000) + "}"), "deep"),
-    "no format": (packed(GOOD, document={}), "format: expected 1, got None"),
+    "header longer than the file": (struct.pack("<Q", 5000) + packed(GOOD)[8:], "header"),
+    "header beyond all bounds": (struct.pack("<Q", 2**64 - 1) + packed(GOOD)[8:], "header"),
+    "header shorter than it is": (struct.pack("<Q", 20) + packed(GOOD)[8:], "header"),
+    "data cut off": (packed(GOOD, DATA[:-1]), "tensor 'y'"),
+    "data too long": (packed(GOOD, DATA + b"x"), None),
+    "not UTF-8": (packed(b'{"\xff":1}'), "header"),
+    "not JSON": (packed("{'x': 1}"), "header"),
+    "nested": (packed('{"__metadata__":' + nested(100_000) + "}"), "header"),
+    "a constant": (packed('{"x":NaN}'), "header"),
+    "many digits": (packed('{"x":' + "9" * 10_000 + "}"), "header"),
+    "half a pair": (packed(GOOD, document='{"format":1,"x":"\\ud800"}'), "arbora"),
+    "a name twice": (packed('{"x":1,"x":2}'), "header"),
+    "no metadata": (packed(GOOD, metadata=False), None),
+    "metadata is a list": (packed('{"__metadata__":[]}'), None),
+    "document is a list": (packed(GOOD, document="[]"), "arbora"),
+    "document is no JSON": (packed(GOOD, document="{"), "arbora"),
+    "document nested": (packed(GOOD, document='{"a":' + nested(100_000) + "}"), "arbora"),
+    "no format": (packed(GOOD, document={}), "format"),
     "format true": (packed(GOOD, document=DOCUMENT | {"format": True}), "format"),
-    "format 0": (packed(GOOD, document=DOCUMENT | {"format": 0}), "format: expected 1, got 0"),
+    "format 0": (packed(GOOD, document=DOCUMENT | {"format": 0}), "format"),
     "metadata missing": (packed(GOOD, document={**DOCUMENT, "metadata": 3}), "arbora.metadata"),
-    "no checksum": (packed('{"__metadata__":{"arbora":' + json.dumps(json.dumps(DOCUMENT)) + "}}"), "crc32"),
-    "overlap": (packed({"x": f32(0, 128), "y": f32(124, 136)}), "overlaps"),
-    "the same place twice": (packed({"x": f32(0, 136), "y": f32(0, 136)}), "overlaps"),
-    "a hole": (packed({"x": f32(0, 128), "y": f32(132, 136)}), "hole"),
-    "beyond the end": (packed({"x": f32(0, 140)}), "at least 140"),
-    "descending": (packed({"x": entry("F32", [0], [4, 0])}), "ascending"),
-    "negative": (packed({"x": entry("F32", [1], [-4, 0])}), "data_offsets"),
-    "offsets beyond 64 bits": (packed({"x": f32(0, 2**70, 2**68)}), "fits into memory"),
-    "three offsets": (packed({"x": entry("F32", [1], [0, 1, 4])}), "data_offsets"),
-    "fractions": (packed({"x": entry("F32", [1], [0.0, 4])}), "data_offsets"),
-    "a truth for a length": (packed({"x": entry("F32", [True], [0, 4])}), "shape"),
-    "a shape of another size": (packed({"x": f32(0, 136, 3, 5)}), "60 bytes for its shape, got 136"),
-    "a shape that wraps round": (packed({"x": f32(0, 136, 2**62 + 34)}), "fits into memory"),
-    "a shape of nothing, but huge": (packed({"w": f32(0, 0, 0, 2**62)} | GOOD), "fits into memory"),
-    "too many axes": (packed({"x": f32(0, 136, *[1] * 64)}), "at most 32"),
-    "unknown dtype": (packed({"x": entry("Q4", [], [0, 0])}), "dtype: .* got Q4"),
-    "object dtype": (packed({"x": entry(["O"], [], [0, 0])}), "dtype"),
-    "more in the entry": (packed({"x": f32(0, 136) | {"more": 1}}), "entry"),
-    "entry is a list": (packed({"x": json.loads(nested(300))}), "entry"),
+    "no checksum": (packed('{"__metadata__":{"arbora":' + json.dumps(json.dumps(DOCUMENT)) + "}}"), "header"),
+    "overlap": (packed({"x": f32(0, 128), "y": f32(124, 136)}), "tensor 'y'"),
+    "the same place twice": (packed({"x": f32(0, 136), "y": f32(0, 136)}), "tensor 'y'"),
+    "a hole": (packed({"x": f32(0, 128), "y": f32(132, 136)}), "tensor 'y'"),
+    "beyond the end": (packed({"x": f32(0, 140)}), "tensor 'x'"),
+    "descending": (packed({"x": entry("F32", [0], [4, 0])}), "tensor 'x'"),
+    "negative": (packed({"x": entry("F32", [1], [-4, 0])}), "tensor 'x'"),
+    "offsets beyond 64 bits": (packed({"x": f32(0, 2**70, 2**68)}), "tensor 'x'"),
+    "three offsets": (packed({"x": entry("F32", [1], [0, 1, 4])}), "tensor 'x'"),
+    "fractions": (packed({"x": entry("F32", [1], [0.0, 4])}), "tensor 'x'"),
+    "a truth for a length": (packed({"x": entry("F32", [True], [0, 4])}), "tensor 'x'"),
+    "a shape of another size": (packed({"x": f32(0, 136, 3, 5)}), "tensor 'x'"),
+    "a shape that wraps round": (packed({"x": f32(0, 136, 2**62 + 34)}), "tensor 'x'"),
+    "a shape of nothing, but huge": (packed({"w": f32(0, 0, 0, 2**62)} | GOOD), "tensor 'w'"),
+    "too many axes": (packed({"x": f32(0, 136, *[1] * 64)}), "tensor 'x'"),
+    "unknown dtype": (packed({"x": entry("Q4", [], [0, 0])}), "tensor 'x'"),
+    "object dtype": (packed({"x": entry(["O"], [], [0, 0])}), "tensor 'x'"),
+    "more in the entry": (packed({"x": f32(0, 136) | {"more": 1}}), "tensor 'x'"),
+    "entry is a list": (packed({"x": json.loads(nested(300))}), "tensor 'x'"),
     "between items": (packed({"w": entry("U8", [1], [0, 1]), "x": f32(1, 133),
-                              "z": entry("U8", [3], [133, 136])}), "multiple of 4"),
+                              "z": entry("U8", [3], [133, 136])}), "tensor 'x'"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_files_are_told(tmp_path, name):
-    data, expected = HOSTILE[name]
+def test_hostile_files_are_rejected(tmp_path, name):
+    data, field = HOSTILE[name]
     path = tmp_path / "model.arbora"
     path.write_bytes(data)
-    with pytest.raises(ModelError, match=expected) as caught:
+    with rejects(ModelError, source=str(path), field=field) as caught:
         read_model(path)
-    assert str(caught.value).startswith(f"{path}: ")
-    assert "; " in str(caught.value)  # what to do next
     assert len(str(caught.value)) < len(str(path)) + 500
 
 
-def test_a_newer_format_is_told_before_all_that_it_may_have_changed(tmp_path):
+def test_a_newer_format_is_rejected_before_anything_it_may_have_changed(tmp_path):
     document = {"arbora_version": "3.0", "format": 2, "tensors": "elsewhere"}
     (tmp_path / "model").write_bytes(packed({"x": {"dtype": "F4"}}, document=document))
-    with pytest.raises(ModelError, match=r"newer version of Arbora \(3\.0, format 2\).*upgrade"):
+    with rejects(ModelError, source=str(tmp_path / "model"), field=None):
         read_model(tmp_path / "model")
 
 
-def test_damaged_data_is_seen_when_asked_for(tmp_path):
+def test_damaged_data_is_rejected_on_request(tmp_path):
     path = tmp_path / "model"
     write_model(path, TENSORS, {})
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
     read_model(path)
-    with pytest.raises(ModelError, match="checksum"):
+    with rejects(ModelError, field="data"):
         read_model(path, verify=True)
 
 
@@ -161,19 +160,19 @@ def read_bytes(monkeypatch):
     return read
 
 
-def test_any_mutation_is_told_or_read_right(tmp_path, read_bytes):
+def test_any_mutation_is_rejected_or_read_right(tmp_path, read_bytes):
     path = tmp_path / "model"
     write_model(path, TENSORS, {"labels": ["a", "b"], "n": 3})
     original = path.read_bytes()
     header = 8 + int.from_bytes(original[:8], "little")
     random = Random(7)
-    told = 0
+    rejected = 0
     for _ in range(3000):
         data = mutated(random, original)
         try:
             found = read_bytes(data)
         except ModelError:
-            told += 1
+            rejected += 1
             continue
         # The checksum guards the header, so what is read is what was written, but for the data's bytes.
         assert data[:header] == original[:header]
@@ -184,7 +183,7 @@ def test_any_mutation_is_told_or_read_right(tmp_path, read_bytes):
         with_data = b"".join(found.tensors[name].tobytes() for name in TENSORS)
         same = with_data == b"".join(array.tobytes() for array in TENSORS.values())
         assert same or data[header:] != original[header:]
-    assert 2000 < told < 3000
+    assert 2000 < rejected < 3000
 
 
 def test_a_header_with_a_right_checksum_is_still_not_trusted(read_bytes):
@@ -192,7 +191,7 @@ def test_a_header_with_a_right_checksum_is_still_not_trusted(read_bytes):
     random = Random(8)
     entries = packed(GOOD)[8 : -len(DATA)]
     blank = entries.replace(entries[entries.index(b'crc32":"') + 8 :][:8], b"0" * 8)
-    told = 0
+    rejected = 0
     for _ in range(2000):
         header = bytearray(blank)
         for place in random.choices(range(len(header)), k=random.randint(1, 2)):
@@ -201,5 +200,5 @@ def test_a_header_with_a_right_checksum_is_still_not_trusted(read_bytes):
             for array in read_bytes(packed(bytes(header))).tensors.values():
                 array.sum()
         except ModelError:
-            told += 1
-    assert told > 1000
+            rejected += 1
+    assert rejected > 1000

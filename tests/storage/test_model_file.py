@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import safetensors
 import safetensors.numpy
+from errors import rejects
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,8 +58,6 @@ def test_arrays_are_read_only_views_that_outlive_the_name(model):
     for array in tensors.values():
         assert not array.flags.writeable
         assert not array.flags.owndata
-    with pytest.raises(ValueError, match="read-only"):
-        tensors["table"][0, 0] = 1
     np.testing.assert_array_equal(tensors["table"], some_tensors()["table"])
 
 
@@ -120,33 +119,33 @@ def test_reading_allocates_next_to_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("tensors", "metadata", "named"),
+    ("tensors", "metadata", "field"),
     [
-        ({"": np.zeros(2)}, {}, "names"),
-        ({"__metadata__": np.zeros(2)}, {}, "names"),
-        ({"arbora.padding.1": np.zeros(2)}, {}, "names"),
-        ({"x": np.array(["a"])}, {}, "'x'"),
-        ({"x": np.array([None])}, {}, "'x'"),
-        ({"x": np.zeros(2, bool)}, {}, "'x'"),
-        ({"x": np.zeros(2, complex)}, {}, "'x'"),
-        ({}, {"a": {"b": [1.0, float("nan")]}}, r"metadata\.a\.b\[1\].*nan"),
-        ({}, {"a": float("inf")}, r"metadata\.a"),
-        ({}, {"a": np.zeros(2)}, r"metadata\.a.*ndarray"),
-        ({}, {1: 2}, "names that are strings, got 1"),
-        ({}, {"a": "\ud800"}, "Unicode"),
-        ({}, {"a": object()}, "object"),
+        ({"": np.zeros(2)}, {}, "tensors"),
+        ({"__metadata__": np.zeros(2)}, {}, "tensors"),
+        ({"arbora.padding.1": np.zeros(2)}, {}, "tensors"),
+        ({"x": np.array(["a"])}, {}, "tensor 'x'"),
+        ({"x": np.array([None])}, {}, "tensor 'x'"),
+        ({"x": np.zeros(2, bool)}, {}, "tensor 'x'"),
+        ({"x": np.zeros(2, complex)}, {}, "tensor 'x'"),
+        ({}, {"a": {"b": [1.0, float("nan")]}}, "metadata.a.b[1]"),
+        ({}, {"a": float("inf")}, "metadata.a"),
+        ({}, {"a": np.zeros(2)}, "metadata.a"),
+        ({}, {1: 2}, "metadata"),
+        ({}, {"a": "\ud800"}, "metadata.a"),
+        ({}, {"a": object()}, "metadata.a"),
     ],
 )
-def test_what_cannot_be_stored_is_told_before_a_file_is_made(tmp_path, tensors, metadata, named):
-    with pytest.raises(InputError, match=named):
+def test_bad_contents_are_rejected_before_a_file_is_made(tmp_path, tensors, metadata, field):
+    with rejects(InputError, field=field):
         write_model(tmp_path / "model", tensors, metadata)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_metadata_that_holds_itself_is_told(tmp_path):
+def test_metadata_that_holds_itself_is_rejected(tmp_path):
     endless: list[object] = []
     endless.append(endless)
-    with pytest.raises(InputError, match="levels"):
+    with rejects(InputError, field="metadata"):
         write_model(tmp_path / "model", {}, {"a": endless})
 
 
@@ -154,55 +153,53 @@ def test_entries_and_tensors_are_asked_for_with_their_types(model):
     found = read_model(model)
     assert found.entry("config", dict)["seed"] == 1
     assert found.entry("yes", bool) is True
-    with pytest.raises(ModelError, match=r"model\.arbora.*'yes' of type int, got bool"):
+    with rejects(ModelError, field="metadata"):
         found.entry("yes", int)
-    with pytest.raises(ModelError, match="'more' of type str, got none"):
+    with rejects(ModelError, field="metadata"):
         found.entry("more", str)
     assert found.tensor("table", np.float32, (64, None)).shape == (64, 100)
     for dtype, shape in ((np.float64, (64, 100)), (np.float32, (64, 99)), (np.float32, (6400,))):
-        with pytest.raises(ModelError, match=r"'table': expected .*, got float32\[64, 100\]"):
+        with rejects(ModelError, field="tensor 'table'"):
             found.tensor("table", dtype, shape)
-    with pytest.raises(ModelError, match=r"'w', float32\[any\], got none"):
+    with rejects(ModelError, source=str(model)):
         found.tensor("w", np.float32, (None,))
 
 
 # ---------------------------------------------------------------- what is no model
 
 
-def test_other_files_are_told_by_their_kind(tmp_path, small_treebank):
+def test_other_files_are_rejected(tmp_path, small_treebank):
     np.savez(tmp_path / "a.npz", x=np.zeros(3))
     safetensors.numpy.save_file({"x": np.zeros(3)}, tmp_path / "a.safetensors")
     kinds = {
-        "empty": (b"", "empty"),
-        "short": (b"\x00\x01", "another kind"),
-        "zeros": (bytes(100), "another kind"),
-        "treebank": (small_treebank.read_bytes(), "text file"),
-        "pickle": (pickle.dumps({"w": [1.0] * 100}), "pickle"),
-        "gzip": (b"\x1f\x8b" + bytes(100), "gzip"),
-        "npz": ((tmp_path / "a.npz").read_bytes(), "zip"),
-        "other": ((tmp_path / "a.safetensors").read_bytes(), "safetensors file without 'arbora'"),
+        "empty": b"",
+        "short": b"\x00\x01",
+        "zeros": bytes(100),
+        "treebank": small_treebank.read_bytes(),
+        "pickle": pickle.dumps({"w": [1.0] * 100}),
+        "gzip": b"\x1f\x8b" + bytes(100),
+        "npz": (tmp_path / "a.npz").read_bytes(),
+        "other": (tmp_path / "a.safetensors").read_bytes(),
     }
-    for name, (data, expected) in kinds.items():
+    for name, data in kinds.items():
         path = tmp_path / name
         path.write_bytes(data)
-        with pytest.raises(ModelError, match=expected) as caught:
+        with rejects(ModelError, source=str(path), field=None):
             read_model(path)
-        assert str(caught.value).startswith(f"{path}: expected a model")
-        assert caught.value.source == str(path)
 
 
-def test_what_is_no_plain_file_is_told(tmp_path):
-    with pytest.raises(ModelError, match="got a directory"):
+def test_paths_that_are_not_plain_files_are_rejected(tmp_path):
+    with rejects(ModelError, source=str(tmp_path)):
         read_model(tmp_path)
-    with pytest.raises(ModelError, match="no such file"):
+    with rejects(ModelError, source=str(tmp_path / "none")):
         read_model(tmp_path / "none")
-    with pytest.raises(ModelError, match="cannot be opened"):
+    with pytest.raises(ModelError):
         read_model("a\0b")
-    with pytest.raises(ModelError, match="could not be saved"):
+    with pytest.raises(ModelError):
         write_model("a\0b", {}, {})
     os.mkfifo(tmp_path / "pipe")
     for special in (tmp_path / "pipe", "/dev/null"):
-        with pytest.raises(ModelError, match="plain file"):
+        with rejects(ModelError, source=str(special)):
             read_model(special)
     write_model("/dev/null", some_tensors(), METADATA)  # a dry run is nobody's mistake
 
@@ -246,7 +243,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(model, monkeypatch, st
         monkeypatch.setattr(os, "fsync", full)
     else:
         monkeypatch.setattr(type(model), "replace", full)
-    with pytest.raises(ModelError, match=r"could not be saved \(No space left .*make room for [\d,]+ bytes"):
+    with rejects(ModelError, source=str(model)):
         write_model(model, some_tensors(), {})
     monkeypatch.undo()
     assert model.read_bytes() == before
@@ -275,17 +272,17 @@ except ModelError as error:
     assert left_in(model.parent) == ["model.arbora"]
 
 
-def test_a_folder_that_is_not_there_or_is_the_target_is_told(tmp_path):
-    with pytest.raises(ModelError, match="No such file or directory"):
+def test_saving_to_a_folder_or_into_a_missing_one_is_rejected(tmp_path):
+    with rejects(ModelError, source=str(tmp_path / "none" / "model")):
         write_model(tmp_path / "none" / "model", {}, {})
-    with pytest.raises(ModelError, match="Is a directory"):
+    with rejects(ModelError, source=str(tmp_path)):
         write_model(tmp_path, {}, {})
 
 
-def test_what_cannot_be_read_back_does_not_replace(model, monkeypatch):
+def test_a_file_that_cannot_be_read_back_does_not_replace_the_old_one(model, monkeypatch):
     before = model.read_bytes()
     monkeypatch.setattr("arbora.storage.model_file.header_of", lambda *_: b"\x02" + bytes(7) + b"{}")
-    with pytest.raises(ModelError, match="cannot be read back"):
+    with rejects(ModelError, source=str(model)):
         write_model(model, some_tensors(), {})
     assert model.read_bytes() == before
     assert left_in(model.parent) == ["model.arbora"]

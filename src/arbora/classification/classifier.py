@@ -22,7 +22,7 @@ from arbora.classification.classes import as_classes, classes_of, numbers_of, sh
 from arbora.classification.costs import cost_matrix
 from arbora.classification.course import OTHER, Course, Which
 from arbora.classification.rows import SparseRows, sparse_rows
-from arbora.errors import InputError
+from arbora.errors import InputError, UnknownNameError
 from arbora.interfaces import Epoch, Learner
 from arbora.learners._candidates import CandidateTrainer
 from arbora.learners._online import OnlineTrainer
@@ -287,8 +287,7 @@ class OnlineClassifier:
         """Change some of the constructor's arguments; InputError where there is none of the name."""
         for name, value in params.items():
             if name not in self._parameter_names():
-                known = ", ".join(self._parameter_names())
-                raise InputError(f"unknown parameter {name!r} of {type(self).__name__}; known: {known}")
+                raise UnknownNameError("parameter", name, list(self._parameter_names()))
             setattr(self, name, value)
         return self
 

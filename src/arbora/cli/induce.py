@@ -28,7 +28,6 @@ from arbora.cli.train import STOPPED, OnlyChoice, model_name
 from arbora.cli.treebanks import read_treebanks
 from arbora.data.columns import Columns, columns_of
 from arbora.data.plain_text import split_plainly
-from arbora.data.sentence import Sentence
 from arbora.data.treebank import FormatOrAuto
 from arbora.errors import DataError, InputError, unknown
 from arbora.induction.induce import NO_RULES, InduceConfig, InducedModel, induce
@@ -208,10 +207,11 @@ def _read(names: list[str], format: InputFormat, *, lenient: bool) -> Columns:  
     texts = [format is InputFormat.TEXT or name.lower().endswith(TEXT) for name in names]
     if not any(texts):
         return read(names)
-    sentences: list[Sentence] = []
-    for name, is_text in zip(names, texts, strict=True):
-        sentences += split_plainly(_text(name)) if is_text else read([name]).sentences()
-    return columns_of(sentences, " + ".join(names))
+    parts = [
+        columns_of(split_plainly(_text(name))) if is_text else read([name])
+        for name, is_text in zip(names, texts, strict=True)
+    ]
+    return Columns.concat(parts, " + ".join(names))
 
 
 def _text(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from arbora.cli.probabilities import Wanted, find_parsed, tree_arrays
-from arbora.data.columns import Columns, Format, parse_text
+from arbora.data.columns import Columns, Format
 from arbora.integrations.table import as_conllu, parquet_writer, pieces
 from arbora.parsing.parser import Parser
 
@@ -29,7 +29,6 @@ def table_sink(
                     writer.write(piece, probabilities)
             else:
                 heads, labels = tree_arrays(source, given, wanted)
-                text = given.to_bytes_with(heads, labels, source.names.labels).decode()
-                writer.write(parse_text(text, "conllu"))
+                writer.write(given.with_trees(heads, labels, source.names.labels))
 
         yield put

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 
 import numpy as np
 
 from arbora.cli.files import counted, say, say_skipped
-from arbora.data.columns import Columns, columns_of
+from arbora.data.columns import Columns
 from arbora.data.treebank import ColumnReader, FormatOrAuto
 from arbora.training.annotation import check_treebank, is_complete
 
@@ -34,8 +33,7 @@ def read_treebanks(
     for part in parts:  # while lines still have their numbers
         if checked:
             check_treebank(part, labelled=labelled, partial=partial)
-    sentences = chain.from_iterable(part.sentences() for part in parts)
-    return columns_of(sentences, " + ".join(part.source for part in parts))
+    return Columns.concat(parts, " + ".join(part.source for part in parts))
 
 
 def _read(
@@ -53,7 +51,6 @@ def _read(
     if incomplete:
         what = "heads or labels" if labelled else "heads"
         say(f"warning: {columns.source}: {what} are missing in {counted(incomplete, 'sentence')}")
-        kept = (sentence for sentence, whole in zip(columns.sentences(), complete, strict=True) if whole)
-        columns = columns_of(kept, columns.source)
+        columns = columns.select(np.flatnonzero(complete))
     say_skipped(reader.skipped + incomplete, reader.source)
     return columns

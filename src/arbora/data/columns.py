@@ -1,167 +1,179 @@
 """A treebank as flat arrays: compact, fast to count over, and lossless.
 
-Words of all sentences stand one after another; sentence s owns words offsets[s] .. offsets[s+1].
-Each text column is an int32 array of numbers into its own list of distinct strings, in which
-number 0 is always `_`.
+The words of all sentences follow each other; sentence s has words offsets[s] to offsets[s+1]. Each text
+column is an int32 array of ids into its own list of distinct strings, in which id 0 is always `_`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
 from arbora import _core
-from arbora.data.sentence import EmptyNode, MultiwordToken, Origin, Sentence
+from arbora.data.sentence import NO_HEAD, EmptyNode, MultiwordToken, Origin, Sentence
 from arbora.errors import DataError, InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
+
+    from arbora.types import Ints, Longs
 
 Format = Literal["conllu", "conllx"]
 Roots = Literal["multi", "single"]
 TextColumn = Literal["form", "lemma", "upos", "xpos", "feats", "deprel", "deps", "misc"]
 
 TEXT_COLUMNS: Final[tuple[TextColumn, ...]] = get_args(TextColumn)
+Texts: TypeAlias = "Sequence[str] | tuple[NDArray[Any], Sequence[str]]"
+"""A column of words: strings, or ids and the strings that they number."""
 COMMENT, MULTIWORD, EMPTY = range(3)
+HEAD_PLACE = 5
+"""Place of HEAD among the columns of a sentence."""
 
 
 class Columns:
     """Read-only arrays over W words in S sentences, shared with the native reader (no copy)."""
 
-    __slots__ = ("_native", "source")
+    __slots__ = ("native", "source")
 
     def __init__(self, native: _core.ConllColumns, source: str = "<text>") -> None:
-        self._native = native
+        self.native = native
         self.source = source
 
+    @classmethod
+    def from_arrays(
+        cls,
+        offsets: ArrayLike,
+        texts: Mapping[TextColumn, Texts],
+        *,
+        heads: ArrayLike | None = None,
+        other_lines: Sequence[Sequence[str]] | None = None,
+        source: str = "<arrays>",
+    ) -> Columns:
+        """Build columns from flat arrays of S sentences with W words. O(W + text).
+
+        `offsets`: shape (S+1,), the start of each sentence, and W. `texts`: each column as W strings, or as
+        ids of shape (W,) and the strings that they number; a missing column is `_`. `heads`: shape (W,), -1
+        for unknown. `other_lines`: the comments, multiword tokens and empty nodes of each sentence, as lines
+        of CoNLL-U in any order.
+
+        The content is checked like that of a file: DataError gives the line that it would have in one.
+        """
+        starts = np.ascontiguousarray(offsets, dtype=np.int64)
+        words = max(0, int(starts[-1])) if starts.size else 0
+        for column in texts:
+            _index(column)
+        given = [_native_texts(texts[column]) if column in texts else None for column in TEXT_COLUMNS]
+        lines = [()] * (starts.size - 1) if other_lines is None else list(other_lines)
+        reader = native_reader("conllu", "multi", lenient=False)
+        reader.read_arrays(given, _native_heads(heads, words, source), starts, lines)
+        return _taken(reader, source)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Columns], source: str | None = None) -> Columns:
+        """Join the sentences of several Columns; pieces of a file give the file. O(words + distinct text)."""
+        name = " + ".join(dict.fromkeys(part.source for part in parts)) if source is None else source
+        return cls(_core.ConllColumns.concat([part.native for part in parts]), name)
+
     def __len__(self) -> int:
-        return int(self._native.sentence_offsets.size) - 1
+        return int(self.native.sentence_offsets.size) - 1
 
     @property
     def words(self) -> int:
         """W, the number of words."""
-        return int(self._native.heads.size)
+        return int(self.native.heads.size)
 
     @property
-    def offsets(self) -> NDArray[np.int64]:
-        """Shape (S+1,): where each sentence starts, and W."""
-        return self._native.sentence_offsets
+    def offsets(self) -> Longs:
+        """Shape (S+1,): start of each sentence, and W."""
+        return self.native.sentence_offsets
 
     @property
-    def heads(self) -> NDArray[np.int32]:
-        """Shape (W,): heads within the sentence; 0 root, -1 not given."""
-        return self._native.heads
+    def heads(self) -> Ints:
+        """Shape (W,): heads within the sentence; 0 root, -1 unknown."""
+        return self.native.heads
 
     @property
-    def lines(self) -> NDArray[np.int64]:
+    def lines(self) -> Longs:
         """Shape (W,): line of each word in the file, from 1."""
-        return self._native.lines
+        return self.native.lines
 
     @property
     def multiword_tokens(self) -> int:
-        """Number of multiword tokens."""
-        return int(np.count_nonzero(self._native.extra_kinds == MULTIWORD))
+        return int(np.count_nonzero(self.native.extra_kinds == MULTIWORD))
 
     @property
     def empty_nodes(self) -> int:
-        """Number of empty nodes."""
-        return int(np.count_nonzero(self._native.extra_kinds == EMPTY))
+        return int(np.count_nonzero(self.native.extra_kinds == EMPTY))
 
-    def ids(self, column: TextColumn) -> NDArray[np.int32]:
-        """Shape (W,): number of each word's entry in `strings(column)`."""
-        return self._native.ids(_index(column))
+    def ids(self, column: TextColumn) -> Ints:
+        """Shape (W,): place of each word's text in `strings(column)`."""
+        return self.native.ids(_index(column))
 
     def strings(self, column: TextColumn) -> list[str]:
-        """Distinct entries of a column in order of appearance; entry 0 is `_`."""
-        return self._native.strings(_index(column))
+        """Distinct texts of a column in order of appearance; text 0 is `_`."""
+        return self.native.strings(_index(column))
 
-    @property
-    def native(self) -> _core.ConllColumns:
-        """The core's own object."""
-        return self._native
-
-    def with_column(self, column: TextColumn, ids: NDArray[np.int32], names: Sequence[str]) -> Columns:
-        """A copy with other texts in one column: `ids`, shape (W,), are places in `names`. O(W)."""
-        return Columns(self._native.with_column(_index(column), ids, names), self.source)
-
-    def select(self, sentences: NDArray[np.int64]) -> Columns:
-        """A copy of some sentences, by their numbers, in this order. O(words chosen + distinct text)."""
-        return Columns(self._native.select(np.ascontiguousarray(sentences, dtype=np.int64)), self.source)
-
-    def to_bytes(self) -> bytes:
-        """The bytes these sentences were read from."""
-        return self._native.to_bytes()
-
-    def to_bytes_with(
-        self, heads: NDArray[np.int32], labels: NDArray[np.int32], names: Sequence[str]
-    ) -> bytes:
-        """The same bytes with other trees: HEAD and DEPREL of every word, shape (W,) each.
-
-        `labels` are places in `names`; -1 is written as `_`.
-        """
-        return self._native.to_bytes_with(heads, labels, names)
-
-    def sentences(self) -> Iterator[Sentence]:
-        """Each sentence as an object; equal strings are shared. O(W) for all."""
-        forms, lemmas, upos, xpos, feats, deprels, deps, misc = map(self._texts, TEXT_COLUMNS)
-        heads = self.heads.tolist()
-        extras, origins = _Extras(self._native), self._origins()
-        offsets = self.offsets.tolist()
-        for s, (first, last) in enumerate(pairwise(offsets)):
-            yield Sentence(
-                tuple(forms[first:last]),
-                tuple(lemmas[first:last]),
-                tuple(upos[first:last]),
-                tuple(xpos[first:last]),
-                tuple(feats[first:last]),
-                tuple(heads[first:last]),
-                tuple(deprels[first:last]),
-                tuple(deps[first:last]),
-                tuple(misc[first:last]),
-                *extras.of_sentence(s),
-                next(origins),
-            )
-
-    def _texts(self, column: TextColumn) -> list[str]:
+    def texts(self, column: TextColumn) -> list[str]:
+        """The text of every word in a column."""
         return list(map(self.strings(column).__getitem__, self.ids(column).tolist()))
 
+    def with_column(self, column: TextColumn, ids: Ints, names: Sequence[str]) -> Columns:
+        """Return a copy with other texts in a column: `ids`, shape (W,), are places in `names`. O(W)."""
+        return Columns(self.native.with_column(_index(column), ids, names), self.source)
+
+    def select(self, sentences: Longs) -> Columns:
+        """Return a copy of the sentences with these numbers, in this order. O(words + distinct text)."""
+        return Columns(self.native.select(np.ascontiguousarray(sentences, dtype=np.int64)), self.source)
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes that these sentences were read from."""
+        return self.native.to_bytes()
+
+    def with_trees(self, heads: Ints, labels: Ints, names: Sequence[str]) -> Columns:
+        """Return a copy with the HEAD and DEPREL of other trees, shape (W,) each.
+
+        `labels` are places in `names`; -1 is `_`. InputError if the heads are no trees. O(W).
+        """
+        return Columns(self.native.with_trees(heads, labels, names), self.source)
+
+    def to_bytes_with(self, heads: Ints, labels: Ints, names: Sequence[str]) -> bytes:
+        """Return the same bytes with other trees; see `with_trees`."""
+        return self.with_trees(heads, labels, names).to_bytes()
+
+    def sentences(self) -> Iterator[Sentence]:
+        """Yield each sentence as an object; equal strings are shared. O(W) for all."""
+        columns: list[list[Any]] = [self.texts(column) for column in TEXT_COLUMNS]
+        columns.insert(HEAD_PLACE, self.heads.tolist())
+        others = zip(self._extras(), self._origins(), strict=True)
+        for (first, last), (extras, origin) in zip(pairwise(self.offsets.tolist()), others, strict=True):
+            fields: list[Any] = [tuple(column[first:last]) for column in columns]
+            yield Sentence(*(*fields, *extras, origin))
+
     def _origins(self) -> Iterator[Origin]:
-        native = self._native
-        lines = native.sentence_lines.tolist()
-        newlines = ["\r\n" if flag else "\n" for flag in native.carriage_returns.tolist()]
-        blank_lines = native.blank_lines.tolist()
-        for s, line in enumerate(lines):
+        native = self.native
+        arrays = native.sentence_lines, native.carriage_returns, native.blank_lines
+        rows = zip(*(array.tolist() for array in arrays), strict=True)
+        for s, (line, carriage_return, blank_lines) in enumerate(rows):
             before = native.leading_blank_lines if s == 0 else 0
-            final_newline = native.final_newline or s + 1 < len(lines)
-            mark = native.byte_order_mark and s == 0
-            layout = (newlines[s], before, blank_lines[s], final_newline, mark)
-            yield Origin(self.source, line, *layout)
+            final_newline = native.final_newline or s + 1 < len(self)
+            layout = ("\r\n" if carriage_return else "\n", before, blank_lines, final_newline)
+            yield Origin(self.source, line, *layout, native.byte_order_mark and s == 0)
 
-
-class _Extras:
-    """Comments, multiword tokens and empty nodes, by sentence."""
-
-    def __init__(self, native: _core.ConllColumns) -> None:
-        self._offsets = native.extra_offsets.tolist()
-        self._kinds = native.extra_kinds.tolist()
-        self._texts = native.extra_texts()
-
-    def of_sentence(
-        self, s: int
-    ) -> tuple[tuple[str, ...], tuple[MultiwordToken, ...], tuple[EmptyNode, ...]]:
-        first, last = self._offsets[s], self._offsets[s + 1]
-        kinds, texts = self._kinds[first:last], self._texts[first:last]
-        if not any(kinds):
-            return tuple(texts), (), ()
-        pairs = list(zip(kinds, texts, strict=True))
-        return (
-            tuple(text for kind, text in pairs if kind == COMMENT),
-            tuple(_multiword_token(text) for kind, text in pairs if kind == MULTIWORD),
-            tuple(_empty_node(text) for kind, text in pairs if kind == EMPTY),
-        )
+    def _extras(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the comments, multiword tokens and empty nodes of each sentence."""
+        all_kinds, all_texts = self.native.extra_kinds.tolist(), self.native.extra_texts()
+        for first, last in pairwise(self.native.extra_offsets.tolist()):
+            kinds, texts = all_kinds[first:last], all_texts[first:last]
+            if not any(kinds):
+                yield tuple(texts), (), ()
+                continue
+            by_kind: tuple[list[Any], ...] = ([], [], [])
+            for kind, text in zip(kinds, texts, strict=True):
+                by_kind[kind].append(_EXTRA[kind](text))
+            yield tuple(map(tuple, by_kind))
 
 
 def _multiword_token(line: str) -> MultiwordToken:
@@ -176,6 +188,9 @@ def _empty_node(line: str) -> EmptyNode:
     return EmptyNode(int(word), int(index), tuple(fields))
 
 
+_EXTRA: Final[tuple[Callable[[str], Any], ...]] = (str, _multiword_token, _empty_node)
+
+
 def _index(column: TextColumn) -> int:
     if column not in TEXT_COLUMNS:
         raise InputError(f"column: expected one of {', '.join(TEXT_COLUMNS)}, got {column!r}")
@@ -183,7 +198,7 @@ def _index(column: TextColumn) -> int:
 
 
 def native_reader(format: Format, roots: Roots, *, lenient: bool) -> _core.ConllReader:  # noqa: A002
-    """A reader of the core for checked options."""
+    """Make a native reader; InputError for unknown options."""
     for name, value, kind in (("format", format, Format), ("roots", roots, Roots)):
         if value not in get_args(kind):
             raise InputError(f"{name}: expected {' or '.join(get_args(kind))}, got {value!r}")
@@ -191,26 +206,46 @@ def native_reader(format: Format, roots: Roots, *, lenient: bool) -> _core.Conll
 
 
 def data_error(problem: tuple[int, str, str, str], source: str) -> DataError:
-    """The error for a problem of the core: `source:line: what: expected ..., got ...`."""
+    """Make the error for a problem of the core: `source:line: what: expected ..., got ...`."""
     line, what, expected, got = problem
     return DataError(f"{what}: expected {expected}, got {got}", source=source, line=line)
 
 
 def parse_text(text: str, format: Format, roots: Roots = "multi") -> Columns:  # noqa: A002
-    """Columns of a whole text; DataError at its first fault. O(length)."""
+    """Parse a whole text; DataError at its first fault. O(length)."""
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
         raise InputError(f"text: expected text that UTF-8 can hold, got {error}") from None
     reader = native_reader(format, roots, lenient=False)
     reader.parse(data, last=True)
+    return _taken(reader, "<text>")
+
+
+def _taken(reader: _core.ConllReader, source: str) -> Columns:
     for problem in reader.take_problems():
-        raise data_error(problem, "<text>")
-    return Columns(reader.take())
+        raise data_error(problem, source)
+    return Columns(reader.take(), source)
+
+
+def _native_texts(texts: Texts) -> list[str] | tuple[Ints, list[str]]:
+    if isinstance(texts, tuple) and len(texts) == 2 and isinstance(texts[0], np.ndarray):
+        return np.ascontiguousarray(texts[0], dtype=np.int32), list(texts[1])
+    return cast("list[str]", texts if isinstance(texts, list) else list(texts))
+
+
+def _native_heads(heads: ArrayLike | None, words: int, source: str) -> Ints:
+    if heads is None:
+        return np.full(words, NO_HEAD, dtype=np.int32)
+    numbers = np.asarray(heads)
+    if numbers.dtype.kind not in "iu" and numbers.size:
+        raise DataError("heads: expected integers, -1 for unknown", source=source)
+    clipped: Ints = np.clip(numbers, -2, np.iinfo(np.int32).max).astype(np.int32)
+    return clipped
 
 
 def parse_sentence(text: str, format: Format, roots: Roots = "multi") -> Sentence:  # noqa: A002
-    """The one sentence of a text; DataError if it holds none or several."""
+    """Parse a text of one sentence; DataError if it holds none or several."""
     columns = parse_text(text, format, roots)
     if len(columns) != 1:
         raise DataError(f"number of sentences: expected 1, got {len(columns)}")
@@ -218,10 +253,14 @@ def parse_sentence(text: str, format: Format, roots: Roots = "multi") -> Sentenc
 
 
 def columns_of(sentences: Iterable[Sentence], source: str = "<sentences>") -> Columns:
-    """Sentences as arrays; `source` is what messages call them. O(length)."""
-    lines: list[str] = []
-    for s in sentences:
-        lines += (*s.lines(), "")
-    columns = parse_text("\n".join([*lines, ""]), "conllu")
-    columns.source = source
-    return columns
+    """Return sentences as arrays; error messages call them `source`. O(length)."""
+    columns: tuple[list[Any], ...] = tuple([] for _ in range(len(TEXT_COLUMNS) + 1))
+    offsets, other_lines = [0], []
+    for sentence in sentences:
+        for whole, own in zip(columns, sentence.columns(), strict=True):
+            whole += own
+        offsets.append(len(columns[0]))
+        other_lines.append(sentence.other_lines())
+    heads = columns[HEAD_PLACE]
+    texts = dict(zip(TEXT_COLUMNS, columns[:HEAD_PLACE] + columns[HEAD_PLACE + 1 :], strict=True))
+    return Columns.from_arrays(offsets, texts, heads=heads, other_lines=other_lines, source=source)

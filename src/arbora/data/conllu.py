@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from arbora.data.columns import Roots, parse_sentence
+import numpy as np
+
+from arbora.data.columns import Columns, Roots, parse_sentence
 
 if TYPE_CHECKING:
     from arbora.data.sentence import Sentence
@@ -29,6 +31,17 @@ def from_conllx(sentence: Sentence) -> Sentence:
     """
     misc = tuple(map(_projective_to_misc, sentence.deps, sentence.misc))
     return replace(sentence, deps=("_",) * len(sentence), misc=misc)
+
+
+def columns_from_conllx(columns: Columns) -> Columns:
+    """Return what `from_conllx` gives, for columns. O(W)."""
+    deps, misc = columns.strings("deps"), columns.strings("misc")
+    both = np.stack([columns.ids("deps"), columns.ids("misc")])
+    pairs, ids = np.unique(both, axis=1, return_inverse=True)
+    names = [_projective_to_misc(deps[phead], misc[pdeprel]) for phead, pdeprel in pairs.T.tolist()]
+    nothing = np.zeros(columns.words, dtype=np.int32)
+    with_misc = columns.with_column("misc", ids.reshape(-1).astype(np.int32), names)
+    return with_misc.with_column("deps", nothing, ["_"])
 
 
 def _projective_to_misc(phead: str, pdeprel: str) -> str:

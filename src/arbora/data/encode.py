@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._core import Encoded
 from arbora.data.batch import Batch
 from arbora.data.columns import Columns, TextColumn
+from arbora.types import Ints
 
 NOTHING = "_"
 InputColumn: TypeAlias = Literal["lemma", "upos", "xpos", "feats"]
@@ -59,7 +59,7 @@ class Names:
         """Sentences as a parser sees them."""
         return Batch(columns, self, threads)
 
-    def label_numbers(self, columns: Columns) -> NDArray[np.int32]:
+    def label_numbers(self, columns: Columns) -> Ints:
         """The label of every word as its number; -1 where it is not known. Shape (W,)."""
         return numbers_of(columns.strings("deprel"), self.labels)[columns.ids("deprel")]
 
@@ -69,7 +69,7 @@ def filled(columns: Columns, column: TextColumn) -> int:
     return int(np.count_nonzero(columns.ids(column)))
 
 
-def numbers_of(strings: Sequence[str], names: Sequence[str]) -> NDArray[np.int32]:
+def numbers_of(strings: Sequence[str], names: Sequence[str]) -> Ints:
     """The place of each string among the names, -1 where it is not one of them."""
     places = {name: place for place, name in enumerate(names)}
     return np.array([places.get(text, -1) for text in strings], dtype=np.int32)

@@ -38,15 +38,14 @@ from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._core import measure_trees
 from arbora.data.columns import Columns
 from arbora.data.tree import subtree_masks, top_down, words_between
-from arbora.errors import InputError, unknown
+from arbora.errors import InputError, UnknownNameError
+from arbora.types import Doubles, Ints, Longs
 
 Encoding: TypeAlias = Literal["head", "path", "head+path"]
-Ints: TypeAlias = NDArray[np.int32]
 
 LIFTED = ("^", "↑", "⇑", "⟰")
 """Marks of lifted words, the first that no label contains is taken."""
@@ -79,7 +78,7 @@ class PseudoProjective:
 
     def __post_init__(self) -> None:
         if self.encoding not in get_args(Encoding):
-            raise InputError(unknown("encoding", self.encoding, list(get_args(Encoding))))
+            raise UnknownNameError("encoding", self.encoding, list(get_args(Encoding)))
         if not self.lifted or not self.on_path or self.lifted in self.on_path or self.on_path in self.lifted:
             raise InputError(
                 f"marks: expected two that differ, got {self.lifted!r} for lifted words and "
@@ -187,7 +186,7 @@ class Restorer:
         self._is_lifted = np.array([mark.target is not None for mark in marks], dtype=np.bool_)
 
     def restore(
-        self, heads: Ints, labels: Ints, lengths: NDArray[np.int64], fixed: Ints | None = None
+        self, heads: Ints, labels: Ints, lengths: Longs, fixed: Ints | None = None
     ) -> tuple[Ints, Ints]:
         """Trees in a row with lifted words back in place and labels without marks.
 
@@ -216,7 +215,7 @@ class Restorer:
         """Labels without their marks; -1 stays."""
         return np.where(labels < 0, labels, self.plain[labels]).astype(np.int32)
 
-    def merged(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def merged(self, table: Doubles) -> Doubles:
         """P(label), shape (W, labels), with that of marked labels added to the plain ones."""
         order = self._order
         starts = np.flatnonzero(np.diff(self.plain[order], prepend=-1))
@@ -225,7 +224,7 @@ class Restorer:
         return result
 
     @cached_property
-    def _order(self) -> NDArray[np.int64]:
+    def _order(self) -> Longs:
         return np.argsort(self.plain, kind="stable")
 
 

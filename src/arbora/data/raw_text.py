@@ -18,6 +18,7 @@ import numpy as np
 
 from arbora.data.columns import COMMENT, MULTIWORD, Columns
 from arbora.errors import InputError
+from arbora.types import Bools, Longs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,11 +40,11 @@ class Tokens:
     """The surface tokens of a treebank: what is written, without multiword tokens' words."""
 
     forms: list[str]
-    spaces: NDArray[np.bool_]
+    spaces: Bools
     """Shape (T,): whether a space follows."""
-    offsets: NDArray[np.int64]
+    offsets: Longs
     """Shape (S+1,): where each sentence's tokens start, and T."""
-    paragraphs: NDArray[np.bool_]
+    paragraphs: Bools
     """Shape (S,): whether a paragraph begins with the sentence."""
     words: dict[int, list[str]]
     """Of multiword tokens: the words."""
@@ -54,8 +55,8 @@ class RawText:
     """Running text; token t is `text[starts[t]:ends[t]]`."""
 
     text: str
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    starts: Longs
+    ends: Longs
     last: NDArray[np.uint8]
     """Shape (T,): 1 where a sentence ends."""
     tokens: Tokens

@@ -1,6 +1,6 @@
 """One annotated sentence: a small immutable value that gives back the lines it was read from.
 
-Words are kept by column, as tuples of strings exactly as in the file; `_` means "not given".
+Words are kept by column, as tuples of strings exactly as in the file; `_` means unknown.
 In CoNLL-X, CPOSTAG is `upos`, POSTAG is `xpos`, PHEAD and PDEPREL are `deps` and `misc`.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from arbora.data.tree import Tree
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
 
 NO_HEAD = -1
 Span: TypeAlias = tuple[int, int]
-"""Where something begins and ends in a text, in characters."""
+"""Start and end in a text, in characters."""
 TOKEN_RANGE = re.compile(r"(?:^|\|)TokenRange=([0-9]{1,18}):([0-9]{1,18})(?=\||$)")
-"""What MISC may say about where a word stands."""
+"""The span of a word, in MISC."""
 
 
 def split_features(feats: str) -> dict[str, str]:
-    """FEATS as a dictionary; a feature without `=` maps to the empty string."""
+    """Return FEATS as a dictionary; a feature without `=` maps to the empty string."""
     if feats == "_":
         return {}
     pairs = (part.partition("=") for part in feats.split("|"))
@@ -35,7 +34,10 @@ def split_features(feats: str) -> dict[str, str]:
 
 
 class Word(NamedTuple):
-    """One syntactic word: its line, with ID and HEAD as numbers (head -1: not given)."""
+    """One syntactic word: its line, with ID and HEAD as numbers (head -1: unknown).
+
+    `start` and `end` are its span in the text, in characters; None if unknown.
+    """
 
     id: int
     form: str
@@ -48,9 +50,7 @@ class Word(NamedTuple):
     deps: str
     misc: str
     start: int | None = None
-    """Where it begins in the text that it was found in, in characters; None where that is not known."""
     end: int | None = None
-    """Where it ends."""
 
     @property
     def features(self) -> dict[str, str]:
@@ -72,12 +72,10 @@ class MultiwordToken(NamedTuple):
 
     @property
     def form(self) -> str:
-        """The surface form."""
         return self.fields[0]
 
     @property
     def misc(self) -> str:
-        """The MISC column."""
         return self.fields[8]
 
 
@@ -95,17 +93,15 @@ class EmptyNode(NamedTuple):
 
     @property
     def form(self) -> str:
-        """The form that was left out, or `_`."""
         return self.fields[0]
 
     @property
     def deps(self) -> str:
-        """The enhanced dependencies: the only ones it has."""
         return self.fields[7]
 
 
 class Origin(NamedTuple):
-    """Where a sentence stood and how it was laid out. Not part of its value: `==` ignores it."""
+    """The place and layout of a sentence in its file; `==` of sentences ignores it."""
 
     source: str = "<text>"
     line: int | None = None
@@ -123,8 +119,9 @@ STANDARD = Origin()
 class Sentence:
     """n words by column, with the comments, multiword tokens and empty nodes around them.
 
-    Each column is a tuple of length n. `heads[i]` is the head of word i + 1: 0 is the root, -1 is
-    "not given". Iterating gives `Word`s; `sentence[0]` is the first.
+    Each column is a tuple of length n. `heads[i]` is the head of word i + 1; 0 is the root, -1 is unknown.
+    Iterating gives `Word`s; `sentence[0]` is the first. `spans` are those of the words in their text; None:
+    they are read from `TokenRange` in MISC.
     """
 
     forms: tuple[str, ...]
@@ -141,17 +138,17 @@ class Sentence:
     empty_nodes: tuple[EmptyNode, ...] = ()
     origin: Origin = field(default=STANDARD, compare=False, repr=False)
     spans: tuple[Span, ...] | None = field(default=None, compare=False, repr=False)
-    """Where words stand in the text that they were found in; None: only MISC may say it (`TokenRange`)."""
     _tree: Tree | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        lengths = list(map(len, self._columns()))
+        lengths = list(map(len, self.columns()))
         if lengths.count(lengths[0]) != len(lengths):
-            raise InputError(f"columns of a sentence: expected equal lengths, got {lengths}")
+            raise InputError(f"expected equal lengths, got {lengths}", field="columns")
         if self.spans is not None and len(self.spans) != lengths[0]:
             raise InputError(f"spans: expected {lengths[0]}, one per word, got {len(self.spans)}")
 
-    def _columns(self) -> tuple[tuple[str, ...] | tuple[int, ...], ...]:
+    def columns(self) -> tuple[tuple[Any, ...], ...]:
+        """Return the nine columns after ID, in the order of a file."""
         texts = (self.forms, self.lemmas, self.upos, self.xpos, self.feats)
         return (*texts, self.heads, self.deprels, self.deps, self.misc)
 
@@ -170,75 +167,59 @@ class Sentence:
         misc: Sequence[str | None] | None = None,
         comments: Sequence[str] = (),
     ) -> Sentence:
-        """Sentence from plain lists, one entry per word; None (an entry or a list) is `_`.
+        """Make a sentence from plain lists, one entry per word; None (an entry or a list) is `_`.
 
-        Raises InputError for what no CoNLL file can hold: no words, empty or broken texts, heads
-        that are no tree. O(n).
+        InputError for what no CoNLL file can hold: no words, broken texts, heads that are no tree. O(n).
         """
         n = len(forms)
-
-        def column(name: str, values: Sequence[str | None] | None) -> tuple[str, ...]:
-            given = repeat(None, n) if values is None else values
-            texts = tuple("_" if value is None else value for value in given)
-            _check_texts(name, texts, n)
-            return texts
-
-        sentence = cls(
-            forms=column("forms", forms),
-            lemmas=column("lemmas", lemmas),
-            upos=column("upos", upos),
-            xpos=column("xpos", xpos),
-            feats=column("feats", feats),
-            heads=_checked_heads(heads, n),
-            deprels=column("deprels", deprels),
-            deps=column("deps", deps),
-            misc=column("misc", misc),
-            comments=tuple(c if c.startswith("#") else f"# {c}" for c in comments),
-        )
-        _check_texts("comments", sentence.comments, len(comments))
+        given: dict[str, Sequence[str | None] | None] = {"forms": forms, "lemmas": lemmas, "upos": upos}
+        given |= {"xpos": xpos, "feats": feats, "deprels": deprels, "deps": deps, "misc": misc}
+        texts: dict[str, Any] = {name: _checked_texts(name, each, n) for name, each in given.items()}
+        marked = [comment if comment.startswith("#") else f"# {comment}" for comment in comments]
+        lines = _checked_texts("comments", marked, len(marked))
         if n == 0:
             raise InputError("forms: expected at least one word, got none")
-        return sentence
+        return cls(heads=_checked_heads(heads, n), comments=lines, **texts)
 
     def to_lists(self) -> dict[str, list[Any]]:
-        """The columns as plain lists under the names `from_lists` takes."""
+        """Return the columns as plain lists under the names `from_lists` takes."""
         names = ("forms", "lemmas", "upos", "xpos", "feats", "heads", "deprels", "deps", "misc")
         return {name: list(getattr(self, name)) for name in (*names, "comments")}
 
     @classmethod
     def from_token_list(cls, tokens: conllu.TokenList) -> Sentence:
-        """Sentence from a `TokenList` of the `conllu` package."""
+        """Convert a `TokenList` of the `conllu` package."""
         from arbora.data import interchange
 
         return interchange.from_token_list(tokens)
 
     def to_token_list(self) -> conllu.TokenList:
-        """This sentence as a `TokenList` of the `conllu` package."""
+        """Convert to a `TokenList` of the `conllu` package."""
         from arbora.data import interchange
 
         return interchange.to_token_list(self)
 
     @classmethod
     def from_pyconll(cls, sentence: PyconllSentence) -> Sentence:
-        """Sentence from one of the `pyconll` package."""
+        """Convert a sentence of the `pyconll` package."""
         from arbora.data import interchange
 
         return interchange.from_pyconll(sentence)
 
     def to_pyconll(self) -> PyconllSentence:
-        """This sentence as one of the `pyconll` package."""
+        """Convert to a sentence of the `pyconll` package."""
         from arbora.data import interchange
 
         return interchange.to_pyconll(self)
 
     def to_displacy(self, *, lemmas: bool = False) -> dict[str, list[dict[str, Any]]]:
-        """A dictionary for `spacy.displacy.render(..., manual=True)`; DataError if a word has no head."""
+        """Convert for `spacy.displacy.render(..., manual=True)`; DataError if a head is unknown."""
         from arbora.data import interchange
 
         return interchange.to_displacy(self, lemmas=lemmas)
 
     def to_json(self) -> dict[str, Any]:
-        """One object of plain values, as `arbora parse --format json` writes it; `_` is left out."""
+        """Convert to plain values, as `arbora parse --format json` writes them; `_` is left out."""
         from arbora.data import interchange
 
         return interchange.to_json(self)
@@ -248,17 +229,17 @@ class Sentence:
 
     def __iter__(self) -> Iterator[Word]:
         spans = self.spans if self.spans is not None else map(span_in, self.misc)
-        rows = zip(range(1, len(self) + 1), *self._columns(), spans, strict=True)
+        rows = zip(range(1, len(self) + 1), *self.columns(), spans, strict=True)
         return (Word._make((*row, *span)) for *row, span in rows)
 
     def __getitem__(self, index: int) -> Word:
         position = range(len(self))[index]
         span = self.spans[position] if self.spans is not None else span_in(self.misc[position])
-        return Word._make((position + 1, *(column[position] for column in self._columns()), *span))
+        return Word._make((position + 1, *(column[position] for column in self.columns()), *span))
 
     @property
     def tree(self) -> Tree:
-        """Heads and deprels as a Tree, built once. DataError if a head is not given."""
+        """Heads and labels as a Tree, built once. DataError if a head is unknown."""
         if self._tree is None:
             if NO_HEAD in self.heads:
                 word = self.heads.index(NO_HEAD) + 1
@@ -272,7 +253,7 @@ class Sentence:
         return self._tree
 
     def with_tree(self, tree: Tree) -> Sentence:
-        """Copy with the heads, and the labels if there are any, of `tree`; all else stays."""
+        """Return a copy with the heads and, if it has some, the labels of `tree`."""
         if len(tree) != len(self):
             raise InputError(f"tree: expected {len(self)} words, got {len(tree)}")
         labels = self.deprels if tree.labels is None else tree.labels
@@ -301,23 +282,28 @@ class Sentence:
             parts.append(form if "SpaceAfter=No" in misc.split("|") else form + " ")
         return "".join(parts).rstrip(" ")
 
+    def other_lines(self) -> list[str]:
+        """Return the lines that are not words: comments, empty nodes, multiword tokens."""
+        nodes = ["\t".join((node.id, *node.fields)) for node in self.empty_nodes]
+        tokens = ["\t".join((token.id, *token.fields)) for token in self.multiword_tokens]
+        return [*self.comments, *nodes, *tokens]
+
     def lines(self) -> list[str]:
-        """The lines of the file, without line endings or the blank line after them. O(length)."""
+        """Return the lines of the file, without line endings or the blank line after them. O(length)."""
         heads = ("_" if head == NO_HEAD else str(head) for head in self.heads)
-        texts = (self.forms, self.lemmas, self.upos, self.xpos, self.feats)
-        ids = map(str, range(1, len(self) + 1))
-        rows = zip(ids, *texts, heads, self.deprels, self.deps, self.misc, strict=True)
+        before_head, after_head = self.columns()[:5], self.columns()[6:]
+        rows = zip(map(str, range(1, len(self) + 1)), *before_head, heads, *after_head, strict=True)
         words = map("\t".join, rows)
         if not self.multiword_tokens and not self.empty_nodes:
             return [*self.comments, *words]
         return [*self.comments, *self._with_extras(words)]
 
     def _with_extras(self, words: Iterable[str]) -> Iterator[str]:
+        places = [node.word + 1 for node in self.empty_nodes]
+        places += [token.first for token in self.multiword_tokens]
         before: dict[int, list[str]] = {}
-        for node in self.empty_nodes:
-            before.setdefault(node.word + 1, []).append("\t".join((node.id, *node.fields)))
-        for token in self.multiword_tokens:
-            before.setdefault(token.first, []).append("\t".join((token.id, *token.fields)))
+        for place, line in zip(places, self.other_lines()[len(self.comments) :], strict=True):
+            before.setdefault(place, []).append(line)
         for number, line in enumerate(words, start=1):
             yield from before.get(number, ())
             yield line
@@ -329,12 +315,13 @@ class Sentence:
 
 
 def span_in(misc: str) -> Span | tuple[None, None]:
-    """What `TokenRange` in MISC says."""
-    found = TOKEN_RANGE.search(misc) if "TokenRange=" in misc else None
-    return (None, None) if found is None else (int(found[1]), int(found[2]))
+    """Return the span that MISC gives as `TokenRange`."""
+    match = TOKEN_RANGE.search(misc) if "TokenRange=" in misc else None
+    return (None, None) if match is None else (int(match[1]), int(match[2]))
 
 
-def _check_texts(name: str, texts: tuple[str, ...], n: int) -> None:
+def _checked_texts(name: str, values: Sequence[str | None] | None, n: int) -> tuple[str, ...]:
+    texts = ("_",) * n if values is None else tuple("_" if value is None else value for value in values)
     if len(texts) != n:
         raise InputError(f"{name}: expected {n} entries, one per word, got {len(texts)}")
     joined = "".join(texts)
@@ -342,10 +329,10 @@ def _check_texts(name: str, texts: tuple[str, ...], n: int) -> None:
         joined.encode()
     except UnicodeEncodeError as error:
         raise InputError(f"{name}: expected text that UTF-8 can hold, got {error}") from None
-    if all(texts) and not any(mark in joined for mark in "\t\n\r"):
-        return
-    bad = next(text for text in texts if not text or any(mark in text for mark in "\t\n\r"))
-    raise InputError(f"{name}: expected texts without tab or line break, not empty; got {bad!r}")
+    if not all(texts) or any(mark in joined for mark in "\t\n\r"):
+        bad = next(text for text in texts if not text or any(mark in text for mark in "\t\n\r"))
+        raise InputError(f"{name}: expected texts without tab or line break, not empty; got {bad!r}")
+    return texts
 
 
 def _checked_heads(heads: Sequence[int | None] | None, n: int) -> tuple[int, ...]:
@@ -356,7 +343,9 @@ def _checked_heads(heads: Sequence[int | None] | None, n: int) -> tuple[int, ...
         raise InputError(f"heads: expected {n} entries, one per word, got {len(known)}")
     for word, head in enumerate(known, start=1):
         if not NO_HEAD <= head <= n:
-            raise InputError(f"head of word {word}: expected 0 to {n}, or None, got {head}")
-    # Words whose head is not given hang on the root here: a cycle among the others still shows.
+            raise InputError(
+                f"expected heads of 0 to {n}, or None, got {head} for word {word}", field="heads"
+            )
+    # Words with unknown heads depend on the root here: a cycle among the others is still found.
     Tree.from_heads([max(head, 0) for head in known])
     return known

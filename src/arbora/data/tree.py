@@ -1,48 +1,43 @@
-"""A dependency tree over the words of one sentence: small, immutable, checked when it is made.
+"""A dependency tree over the words of one sentence: immutable, and checked when it is made.
 
-Conventions: node 0 is the root symbol, words are 1..n, `heads` has shape (n+1,) and
-`heads[0] == -1`. Several words may hang from node 0 unless `roots="single"` asks for one.
+Node 0 is the root, words are 1..n, `heads` has shape (n+1,) and `heads[0] == -1`. Several words may depend on
+node 0 unless `roots="single"`.
 
-An arc (h, d) is non-projective when some word strictly between h and d is not a descendant of h;
-a tree is projective when no arc is. That is the same as: every subtree covers an unbroken span of
-words, which is what `is_projective` tests in O(n). Finding *which* arcs are at fault uses one
-bit set of descendants per node (`subtree_masks`), so n arcs cost O(n²/w) for a word of w bits.
+An arc (h, d) is non-projective if some word strictly between h and d is not a descendant of h; a tree is
+projective if none of its arcs is non-projective.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from arbora._core import measure_trees
 from arbora.errors import InputError
+from arbora.types import Bools, Ints
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 Roots = Literal["single", "multi"]
-IntArray = npt.NDArray[np.int32]
-BoolArray = npt.NDArray[np.bool_]
 
 
 class Tree:
     """An immutable dependency tree, labelled or not.
 
-    `heads` is a read-only int32 array of shape (n+1,) with `heads[0] == -1`; `labels` is a tuple
-    of n strings (the label of word i stands at i-1) or None. Construction is O(n) and raises
-    `InputError` unless the heads form a tree; plain lists go through `Tree.from_heads`.
+    Construction is O(n) and raises `InputError` unless the heads, shape (n+1,), form a tree. For one head per
+    word, use `Tree.from_heads`.
     """
 
     __slots__ = ("_heads", "_labels")
 
-    _heads: IntArray
+    _heads: Ints
     _labels: tuple[str, ...] | None
 
     def __init__(
-        self,
-        heads: npt.ArrayLike,
-        labels: Iterable[str] | None = None,
-        *,
-        roots: Roots = "multi",
+        self, heads: ArrayLike, labels: Iterable[str] | None = None, *, roots: Roots = "multi"
     ) -> None:
         array = _as_heads(heads, roots)
         object.__setattr__(self, "_heads", array)
@@ -50,38 +45,30 @@ class Tree:
 
     @classmethod
     def from_heads(
-        cls,
-        heads: Sequence[int],
-        labels: Iterable[str] | None = None,
-        *,
-        roots: Roots = "multi",
+        cls, heads: Sequence[int], labels: Iterable[str] | None = None, *, roots: Roots = "multi"
     ) -> Tree:
         """Make a tree from one head per word (0 = root), without an entry for node 0."""
         return cls([-1, *heads], labels, roots=roots)
 
     @property
-    def heads(self) -> IntArray:
+    def heads(self) -> Ints:
         """Head of every node, shape (n+1,), read-only; `heads[0] == -1`."""
         return self._heads
 
     @property
     def labels(self) -> tuple[str, ...] | None:
-        """Label of word i at i-1, or None when the tree is unlabelled."""
+        """Label of word i at i-1, or None if the tree is unlabelled."""
         return self._labels
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """The words that hang from node 0, left to right."""
+        """The dependents of node 0, left to right."""
         return self.children(0)
 
     @property
     def depth(self) -> int:
-        """Number of arcs on the longest path down from node 0; O(n)."""
-        heads = self._heads.tolist()
-        depths = [0] * len(heads)
-        for node in top_down(heads)[1:]:
-            depths[node] = depths[heads[node]] + 1
-        return max(depths)
+        """Number of arcs on the longest path from node 0; O(n)."""
+        return max(0, int(self._measures()[1][0]))
 
     def children(self, head: int) -> tuple[int, ...]:
         """The dependents of `head`, left to right; O(n)."""
@@ -90,29 +77,15 @@ class Tree:
         return tuple(np.flatnonzero(self._heads == head).tolist())
 
     def is_projective(self) -> bool:
-        """Whether no arc is non-projective; O(n) time and space."""
-        heads = self._heads.tolist()
-        first = list(range(len(heads)))
-        last = list(range(len(heads)))
-        size = [1] * len(heads)
-        # Children before heads; node 0 covers everything, so it needs no test.
-        for node in reversed(top_down(heads)[1:]):
-            if last[node] - first[node] + 1 != size[node]:
-                return False
-            head = heads[node]
-            size[head] += size[node]
-            first[head] = min(first[head], first[node])
-            last[head] = max(last[head], last[node])
-        return True
+        """Return whether no arc is non-projective; O(n)."""
+        return not self._measures()[0].any()
 
-    def nonprojective_arcs(self) -> BoolArray:
-        """True at every word whose arc from its head is non-projective; shape (n+1,), O(n²/w)."""
-        heads = self._heads.tolist()
-        masks = subtree_masks(heads)
-        found = [False] * len(heads)
-        for dep in range(1, len(heads)):
-            found[dep] = bool(words_between(heads[dep], dep) & ~masks[heads[dep]])
-        return np.array(found, dtype=np.bool_)
+    def nonprojective_arcs(self) -> Bools:
+        """Mark the words whose arc from their head is non-projective; shape (n+1,), O(n)."""
+        return np.concatenate([[False], self._measures()[0].astype(np.bool_)])
+
+    def _measures(self) -> tuple[NDArray[np.uint8], Ints, Ints]:
+        return measure_trees(self._heads[1:], np.array([0, len(self)]))
 
     def __len__(self) -> int:
         return len(self._heads) - 1
@@ -130,39 +103,81 @@ class Tree:
         return f"Tree.from_heads({self._heads[1:].tolist()!r}{labels})"
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Tree cannot be changed: make a new one instead of setting {name}")
+        raise AttributeError(f"a Tree is immutable: make a new one instead of setting {name}")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Tree cannot be changed: make a new one instead of deleting {name}")
+        raise AttributeError(f"a Tree is immutable: make a new one instead of deleting {name}")
 
     def __reduce__(self) -> tuple[type[Tree], tuple[list[int], tuple[str, ...] | None]]:
-        # The default would set slots one by one, which an immutable object refuses.
+        # The default sets slots one by one, which an immutable object rejects.
         return type(self), (self._heads.tolist(), self._labels)
 
 
-def check_heads(heads: Sequence[int], *, roots: Roots = "multi") -> None:
-    """Raise `InputError` unless `heads` (n+1 entries, `heads[0] == -1`) is a tree; O(n)."""
+def top_down(heads: Sequence[int]) -> list[int]:
+    """List all nodes breadth first, left to right, from node 0; O(n)."""
+    children: list[list[int]] = [[] for _ in heads]
+    for dep in range(1, len(heads)):
+        children[heads[dep]].append(dep)
+    order = [0]
+    for node in order:
+        order.extend(children[node])
+    return order
+
+
+def subtree_masks(heads: Sequence[int]) -> list[int]:
+    """Return a bit set per node, of itself and its descendants; O(n²/w) for machine words of w bits."""
+    masks = [1 << node for node in range(len(heads))]
+    for node in reversed(top_down(heads)[1:]):
+        masks[heads[node]] |= masks[node]
+    return masks
+
+
+def words_between(one: int, other: int) -> int:
+    """Return the bit set of the words strictly between two nodes."""
+    low, high = min(one, other), max(one, other)
+    return (1 << high) - (1 << (low + 1))
+
+
+def _as_heads(heads: ArrayLike, roots: Roots) -> Ints:
     if roots not in ("single", "multi"):
         raise InputError(f"roots: expected 'single' or 'multi', got {roots!r}")
+    try:
+        given = np.asarray(heads)
+    except ValueError as error:
+        raise InputError(f"heads: expected a flat list of integers ({error})") from None
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+        raise InputError(
+            f"heads: expected integers of shape (n+1,), got shape {given.shape} of type {given.dtype}"
+        )
+    if len(given) == 0 or given[0] != -1:
+        raise InputError(
+            f"heads: expected -1 at node 0, got {given[:1].tolist()}; "
+            "for a list with one head per word, use Tree.from_heads"
+        )
+    # Checked before the conversion, in which large numbers would wrap around.
+    _check_heads(given.tolist(), roots)
+    array = np.array(given, dtype=np.int32)
+    array.flags.writeable = False
+    return array
+
+
+def _check_heads(heads: Sequence[int], roots: Roots) -> None:
     n = len(heads) - 1
-    for word in range(1, n + 1):
-        if not 0 <= heads[word] <= n:
-            raise InputError(f"word {word}: expected a head from 0 to {n}, got {heads[word]}")
-        if heads[word] == word:
+    for word, head in enumerate(heads[1:], start=1):
+        if not 0 <= head <= n:
+            raise InputError(f"word {word}: expected a head from 0 to {n}, got {head}")
+        if head == word:
             raise InputError(f"word {word}: expected another word or 0 as head, got the word itself")
-    cycle = find_cycle(heads)
-    if cycle:
-        path = " -> ".join(map(str, [*cycle, cycle[0]]))
-        raise InputError(f"heads: expected a tree, got a cycle (each word's head follows it): {path}")
-    if roots == "single":
-        root_words = [word for word in range(1, n + 1) if heads[word] == 0]
-        if len(root_words) != 1:
-            shown = ", ".join(map(str, root_words)) or "none"
-            raise InputError(f"heads: expected exactly one word with head 0, got {len(root_words)} ({shown})")
+    if cycle := _find_cycle(heads):
+        raise InputError(f"heads: these heads form a cycle: {' -> '.join(map(str, [*cycle, cycle[0]]))}")
+    words = [word for word, head in enumerate(heads) if head == 0]
+    if roots == "single" and len(words) != 1:
+        shown = ", ".join(map(str, words)) or "none"
+        raise InputError(f"heads: expected exactly one word with head 0, got {len(words)} ({shown})")
 
 
-def find_cycle(heads: Sequence[int]) -> list[int]:
-    """The words of one cycle, each followed by its head, or an empty list; O(n)."""
+def _find_cycle(heads: Sequence[int]) -> list[int]:
+    """Return the words of one cycle, each followed by its head, or an empty list; O(n)."""
     # 0 = not seen; a word carries the number of the walk that first reached it.
     walk_of = [0] * len(heads)
     for start in range(1, len(heads)):
@@ -176,52 +191,6 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
                 cycle.append(heads[cycle[-1]])
             return cycle
     return []
-
-
-def top_down(heads: Sequence[int]) -> list[int]:
-    """All nodes, 0 first, every head before its dependents, breadth first, left to right; O(n)."""
-    children: list[list[int]] = [[] for _ in heads]
-    for dep in range(1, len(heads)):
-        children[heads[dep]].append(dep)
-    order = [0]
-    for node in order:
-        order.extend(children[node])
-    return order
-
-
-def subtree_masks(heads: Sequence[int]) -> list[int]:
-    """One bit set per node: bit i is set when node i is the node itself or below it; O(n²/w)."""
-    masks = [1 << node for node in range(len(heads))]
-    for node in reversed(top_down(heads)[1:]):
-        masks[heads[node]] |= masks[node]
-    return masks
-
-
-def words_between(one: int, other: int) -> int:
-    """Bit set of the words strictly between two nodes."""
-    low, high = min(one, other), max(one, other)
-    return (1 << high) - (1 << (low + 1))
-
-
-def _as_heads(heads: npt.ArrayLike, roots: Roots) -> IntArray:
-    try:
-        given = np.asarray(heads)
-    except ValueError as error:
-        raise InputError(f"heads: expected a flat list of whole numbers ({error})") from None
-    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
-        raise InputError(
-            f"heads: expected whole numbers of shape (n+1,), got shape {given.shape} of type {given.dtype}"
-        )
-    if len(given) == 0 or given[0] != -1:
-        raise InputError(
-            f"heads: expected -1 at node 0, got {given[:1].tolist()}; "
-            "a list with one head per word goes through Tree.from_heads"
-        )
-    # Checked before the conversion, which would wrap numbers that int32 cannot hold.
-    check_heads(given.tolist(), roots=roots)
-    array = np.array(given, dtype=np.int32)
-    array.flags.writeable = False
-    return array
 
 
 def _as_labels(labels: Iterable[str] | None, n: int) -> tuple[str, ...] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, TypeVar, cast
 
@@ -29,6 +29,8 @@ NO_TREEBANK = (
     "no line has ten columns separated by tabs: this does not look like CoNLL-U or CoNLL-X, "
     "is it the right file?"
 )
+
+TREEBANK_KINDS = "a path, sentences, or a list of these"
 
 FormatOrAuto = Literal["auto", "conllu", "conllx"]
 FORMAT_OF_ENDING: dict[str, Format] = {".conllu": "conllu", ".conllx": "conllx", ".conll": "conllx"}
@@ -201,43 +203,50 @@ def read_columns(
 
 
 def gather(given: Treebank, check: Callable[[Columns], None], what: str = "treebank") -> Columns:
-    """A treebank however it is given: a path or stream, sentences, Columns, or a list of these, read as one.
+    """Read a treebank given as a path, a stream, sentences, Columns, or a list of these.
 
-    `check` is called with each part that is read, while its lines still have their numbers. DataError where a
-    file cannot be read.
+    Each part of a list that has lines of its own is passed to `check`. DataError if a file cannot be read.
     """
     if isinstance(given, Columns):
         return given
-    if isinstance(given, str | os.PathLike) or hasattr(given, "read"):
+    if _is_file(given):
         source = cast("Source", given)
         try:
             return read_columns(source)
         except OSError as error:
             why = f"{error.strerror or error}; check the name".lower()
             raise DataError(why, source=name_of(source)) from None
-    expected = "a path, sentences, or a list of these"
     if not isinstance(given, Iterable):
-        raise InputError(f"{what}: expected {expected}, got {type(given).__name__}")
-    parts: list[Sentence | Columns] = []
-    for part in given:
-        if isinstance(part, Sentence | Columns):
-            parts.append(part)
-        elif isinstance(part, str | os.PathLike) or hasattr(part, "read"):
-            parts.append(gather(part, check, what))
-        elif isinstance(part, Sequence) and all(isinstance(each, Sentence) for each in part):
-            parts.extend(cast("Sequence[Sentence]", part))
+        raise InputError(f"{what}: expected {TREEBANK_KINDS}, got {type(given).__name__}")
+    parts: list[Columns] = []
+    named: list[Columns] = []
+    for loose, group in groupby(given, lambda part: _holds_sentences(part, what)):
+        if loose:
+            sentences = ([part] if isinstance(part, Sentence) else part for part in group)
+            parts.append(columns_of(chain.from_iterable(cast("Iterable[Iterable[Sentence]]", sentences))))
         else:
-            raise InputError(f"{what}: expected {expected}, got a list of {type(part).__name__}")
-    if len(parts) == 1 and isinstance(parts[0], Columns):
+            read = [gather(cast("Columns | Source", part), check, what) for part in group]
+            named += read
+            parts += read
+    if len(parts) == 1:
         return parts[0]
-    names = [part.source for part in parts if isinstance(part, Columns)]
-    for part in parts:
-        if isinstance(part, Columns):
-            check(part)
-    sentences = chain.from_iterable(
-        [part] if isinstance(part, Sentence) else part.sentences() for part in parts
-    )
-    return columns_of(sentences, " + ".join(names) or "<sentences>")
+    for part in named:
+        check(part)
+    return Columns.concat(parts, " + ".join(part.source for part in named) or "<sentences>")
+
+
+def _is_file(given: object) -> bool:
+    return isinstance(given, str | os.PathLike) or hasattr(given, "read")
+
+
+def _holds_sentences(part: object, what: str) -> bool:
+    if isinstance(part, Columns) or _is_file(part):
+        return False
+    if isinstance(part, Sentence) or (
+        isinstance(part, Sequence) and all(isinstance(each, Sentence) for each in part)
+    ):
+        return True
+    raise InputError(f"{what}: expected {TREEBANK_KINDS}, got a list of {type(part).__name__}")
 
 
 def write(
@@ -311,7 +320,7 @@ def convert(
         to = format_by_name(reader.columns, target)
     if to == "same":
         with open_output(target) as stream:
-            for columns in _unless_all_bad(reader.columns, reader):
+            for columns in unless_all_bad(reader.columns, reader.columns):
                 stream.write(columns.to_bytes())
         return reader
     change: dict[tuple[str, str], Callable[[Sentence], Sentence]] = {
@@ -319,7 +328,7 @@ def convert(
         ("conllu", "conllx"): conllx.from_conllu,
     }
     step = change.get((reader.format, to))
-    sentences = _unless_all_bad(reader, reader)
+    sentences = unless_all_bad(reader, reader.columns)
     write(map(step, sentences) if step else sentences, target, layout="standard")
     return reader
 
@@ -343,8 +352,8 @@ def format_by_name(reader: HasFormat, target: Source) -> Literal["same", "conllu
     return "same" if copied or wanted == reader.format else wanted
 
 
-def _unless_all_bad(parts: Iterable[Part], reader: SentenceReader) -> Iterator[Part]:
-    """`parts`; DataError at their end if there were none since all that was read was skipped."""
+def unless_all_bad(parts: Iterable[Part], reader: ColumnReader) -> Iterator[Part]:
+    """Yield `parts`; DataError if there are none because the reader skipped every sentence."""
     some = False
     for part in parts:
         some = True
@@ -352,7 +361,7 @@ def _unless_all_bad(parts: Iterable[Part], reader: SentenceReader) -> Iterator[P
     if reader.skipped and not some:
         raise DataError(
             f"no good sentence: expected at least one to write, got {reader.skipped} bad",
-            source=reader.columns.source,
+            source=reader.source,
         )
 
 

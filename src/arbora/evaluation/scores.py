@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from arbora.errors import InputError
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from arbora.types import Longs
 
 PunctuationRule = Literal["upos", "form"]
 Breakdown = Literal["label", "arc-length", "sentence-length"]
@@ -112,9 +109,9 @@ class Attachment(_Attached):
 class PerSentence:
     """Counts of scored words per sentence, each of shape (sentences,): what significance needs."""
 
-    tokens: npt.NDArray[np.int64]
-    heads: npt.NDArray[np.int64]
-    arcs: npt.NDArray[np.int64]
+    tokens: Longs
+    heads: Longs
+    arcs: Longs
 
     def __post_init__(self) -> None:
         for counts in (self.tokens, self.heads, self.arcs):

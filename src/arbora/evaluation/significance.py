@@ -28,11 +28,11 @@ import numpy as np
 import numpy.typing as npt
 
 from arbora.errors import InputError
+from arbora.types import Longs
 
 if TYPE_CHECKING:
     from arbora.evaluation.scores import Scores
 
-Counts = npt.NDArray[np.int64]
 Metric = Literal["uas", "las"]
 
 # Entries drawn at a time: a few tens of megabytes.
@@ -178,8 +178,8 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class _Data:
-    gains: Counts  # correct words of the first minus those of the second, per sentence
-    tokens: Counts
+    gains: Longs  # correct words of the first minus those of the second, per sentence
+    tokens: Longs
 
     @classmethod
     def check(cls, first: npt.ArrayLike, second: npt.ArrayLike, tokens: npt.ArrayLike) -> _Data:

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from arbora.errors import InputError, unknown
+from arbora.errors import InputError, UnknownNameError
 
 Atom: TypeAlias = tuple[int, int, int]
 Template: TypeAlias = list[Atom]
@@ -84,7 +84,7 @@ class ContextGroup:
         name = atom.rpartition(".")[2]
         if name in known and (atom[0] not in known[name] or offset):
             one_of = ", ".join(f"{role}.{name}" for role in known[name]) or "none"
-            raise InputError(f"{where}: expected a {name} of these: {one_of}; got {atom!r}")
+            raise InputError(f"expected a {name} of these: {one_of}; got {atom!r}", field=where)
         return roles.index(atom[0]), offset, field
 
 
@@ -147,7 +147,7 @@ class TemplateSet:
         names = [group.name for group in self.contexts]
         for name in without:
             if name not in names:
-                raise InputError(f"{self.name}: {unknown('group of features', name, names)}")
+                raise UnknownNameError("group of features", name, names, where=self.name)
         wanted = [group for group in self.contexts if group.order <= order and group.name not in without]
         return {
             kind: [t for group in wanted if group.kind == kind for t in group.compiled(labelled=labelled)]
@@ -171,12 +171,12 @@ def compile_templates(
 def _compile_atom(atom: str, roles: str, where: str, fields: Mapping[str, int] = FIELDS) -> Atom:
     match = _ATOM.fullmatch(atom)
     if match is None:
-        raise InputError(f"{where}: expected an atom such as h.form or d-1.tag, got {atom!r}")
+        raise InputError(f"expected an atom such as h.form or d-1.tag, got {atom!r}", field=where)
     role, offset, field = match[1], int(match[2] or 0), match[3]
     if role not in roles:
-        raise InputError(f"{where}: {unknown('role', role, list(roles))}")
+        raise UnknownNameError("role", role, list(roles), where=where)
     if field not in fields:
-        raise InputError(f"{where}: {unknown('field', field, list(fields))}")
+        raise UnknownNameError("field", field, list(fields), where=where)
     if abs(offset) > LARGEST_OFFSET:
-        raise InputError(f"{where}: expected an offset of at most {LARGEST_OFFSET} words, got {atom!r}")
+        raise InputError(f"expected an offset of at most {LARGEST_OFFSET} words, got {atom!r}", field=where)
     return ROLES.get(role, -1), offset, fields[field]

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from arbora.errors import InputError, unknown
+from arbora.errors import InputError, UnknownNameError
 from arbora.features._templates import FIELDS, LARGEST_OFFSET, Atom, Template
 
 STACK_AND_BUFFER = ("l", "r", "u", "n", "m")
@@ -118,14 +118,14 @@ def _compile(
 def _atom(atom: str, roles: tuple[str, ...], fields: tuple[str, ...], where: str) -> Atom:
     match = _ATOM.fullmatch(atom)
     if match is None:
-        raise InputError(f"{where}: expected an atom such as l.form or n+1.tag, got {atom!r}")
+        raise InputError(f"expected an atom such as l.form or n+1.tag, got {atom!r}", field=where)
     role, offset, field = match[1], int(match[2] or 0), match[3]
     if role not in roles:
-        raise InputError(f"{where}: {unknown('role', role, list(roles))}")
+        raise UnknownNameError("role", role, list(roles), where=where)
     if field not in fields:
-        raise InputError(f"{where}: {unknown('field', field, list(fields))}")
+        raise UnknownNameError("field", field, list(fields), where=where)
     if abs(offset) > LARGEST_OFFSET:
-        raise InputError(f"{where}: expected an offset of at most {LARGEST_OFFSET} words, got {atom!r}")
+        raise InputError(f"expected an offset of at most {LARGEST_OFFSET} words, got {atom!r}", field=where)
     if field in EXTRA_FIELDS:
         _check_extra(atom, role, field, offset, where)
     return ROLES[role], offset, ALL_FIELDS[field]
@@ -140,4 +140,4 @@ def _check_extra(atom: str, role: str, field: str, offset: int, where: str) -> N
     else:
         fits = role in COUNTED
     if not fits or offset:
-        raise InputError(f"{where}: {role} has no {field} there, got {atom!r}")
+        raise InputError(f"{role} has no {field} there, got {atom!r}", field=where)

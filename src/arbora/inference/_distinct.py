@@ -18,7 +18,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from arbora.errors import NoTreeError
-from arbora.inference._parts import Array, Parts
+from arbora.inference._parts import Parts
+from arbora.types import Doubles
 
 Choice = tuple[int, int]  # (head, label), label 0 where unlabelled
 Tree = tuple[Choice, ...]
@@ -111,7 +112,7 @@ class DistinctTrees:
 
     def _restricted(self, prefix: Tree) -> Parts:
         """Scores under which exactly the trees of this branching are allowed."""
-        arcs: Array = self._parts.arcs[0].copy()
+        arcs: Doubles = self._parts.arcs[0].copy()
         labelled = arcs.ndim == 3
         for dep, (head, label) in enumerate(prefix, start=1):
             place = (head, dep, label) if labelled else (head, dep)

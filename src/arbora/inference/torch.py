@@ -19,11 +19,10 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora import _core, inference
 from arbora.errors import InputError, require_threads
-from arbora.inference._parts import Array
+from arbora.types import Doubles, Longs
 
 try:
     import torch
@@ -59,12 +58,12 @@ class _Family(NamedTuple):
     roots: Roots
     threads: int
 
-    def split(self, tensor: Tensor) -> list[Array]:
+    def split(self, tensor: Tensor) -> list[Doubles]:
         """One array for each sentence, cut to its own size."""
         array = tensor.detach().cpu().numpy()
         return [np.ascontiguousarray(each[:m, :m]) for each, m in zip(array, self.nodes, strict=True)]
 
-    def join(self, arrays: list[Array], like: Tensor) -> Tensor:
+    def join(self, arrays: list[Doubles], like: Tensor) -> Tensor:
         """The reverse; 0 past a sentence's end."""
         padded = np.zeros(like.shape)
         for target, array, m in zip(padded, arrays, self.nodes, strict=True):
@@ -259,7 +258,7 @@ class TreeDistribution:
         """
         trees = self._whole(heads, "heads")
         if labels is not None and not self.labelled:
-            raise InputError("labels were given, but the scores are not labelled; labelled=True")
+            raise InputError("expected none without labelled=True", field="labels")
         sizes = torch.tensor(self._family.nodes, device=trees.device)[:, None]
         inside = torch.arange(trees.shape[1], device=trees.device) < sizes
         inside[:, 0] = False
@@ -313,7 +312,7 @@ class TreeDistribution:
         found = inference.minimum_risk(self._lists(), **self._family.options)
         return self._drawn([[best] for best in found], None)
 
-    def _lists(self) -> list[Array]:
+    def _lists(self) -> list[Doubles]:
         return self._family.split(self._exact)
 
     def _drawn(self, found: list[list[inference.Best]], k: int | None) -> Drawn:
@@ -344,7 +343,7 @@ class TreeDistribution:
             own = torch.gather(own, 3, labels.clamp(min=0)[..., None])[..., 0]
         return torch.where(heads >= 0, own, 0.0).sum(dim=-1)
 
-    def _native_best(self) -> NDArray[np.int64]:
+    def _native_best(self) -> Longs:
         heads = np.full(self._arcs.shape[:2], -1, dtype=np.int64)
         found = inference.argmax(self._family.split(self._arcs), **self._family.options)
         for row, best in zip(heads, found, strict=True):
@@ -395,7 +394,7 @@ def _usable(nodes: list[int], most: int) -> Tensor:
     return inside[:, :, None] & (inside & (places > 0))[:, None, :] & (places[:, None] != places)
 
 
-def _lengths(lengths: Any, mask: Tensor | None, batch: tuple[int, ...], most: int) -> NDArray[np.int64]:
+def _lengths(lengths: Any, mask: Tensor | None, batch: tuple[int, ...], most: int) -> Longs:
     """The number of words of each sentence."""
     if lengths is not None and mask is not None:
         raise InputError("lengths, mask: expected one of them, got both")

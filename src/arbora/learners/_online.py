@@ -325,9 +325,10 @@ def require_answers(learner: Learner, problem: Problem) -> None:
             return ", ".join(query.value for query in Query if query in queries) or "nothing"
 
         raise InputError(
-            f"the learner {learner.name} needs {names(learner.needs)}, but the problem answers "
+            f"{learner.name} needs {names(learner.needs)}, but the problem answers "
             f"{names(problem.queries)}; missing: {names(missing)}. Choose another learner or other trees "
-            f"(`arbora list learners` says what each needs)"
+            f"(`arbora list learners` says what each needs)",
+            field="learner",
         )
 
 

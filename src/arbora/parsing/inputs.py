@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from arbora.data.columns import Columns, parse_text
+from arbora.data.columns import Columns, TextColumn
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError
 from arbora.parsing.parsed import Parsed
@@ -35,10 +35,11 @@ def as_sentence(given: Sentence | Sequence[str]) -> Sentence:
 
 
 def columns_of_input(sentences: Sequence[Sentence]) -> Columns:
-    """One batch of the columns that a parser reads."""
-    lines: list[str] = []
-    for s in sentences:
-        rows = zip(s.forms, s.lemmas, s.upos, s.xpos, s.feats, strict=True)
-        lines += ("\t".join((str(i), *row, "_\t_\t_\t_")) for i, row in enumerate(rows, start=1))
-        lines.append("")
-    return parse_text("\n".join(lines) + "\n", "conllu")
+    """Return the columns that a parser reads, as one batch."""
+    texts: dict[TextColumn, list[str]] = {"form": [], "lemma": [], "upos": [], "xpos": [], "feats": []}
+    offsets = [0]
+    for sentence in sentences:
+        for whole, own in zip(texts.values(), sentence.columns(), strict=False):
+            whole += own
+        offsets.append(len(texts["form"]))
+    return Columns.from_arrays(offsets, texts, source="<text>")

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arbora.errors import InputError, ModelError
+from arbora.types import Floats, Longs
 
 BLOCK = 256
 MU = 100.0
@@ -72,7 +73,7 @@ def is_quantized(tensors: Mapping[str, NDArray[Any]], name: str = "weights") -> 
 
 def dequantize(
     tensors: Mapping[str, NDArray[Any]], name: str = "weights", *, source: str = "<model>"
-) -> NDArray[np.float32]:
+) -> Floats:
     """The weights again, a new float32 array of the shape that they had; O(size).
 
     Tensors under other names are ignored. ModelError, which calls the file `source`, where those of this
@@ -85,7 +86,7 @@ def dequantize(
         if "nonzero" not in parts:
             _expect(len(parts["codes"]) == math.prod(shape), "codes", math.prod(shape), len(parts["codes"]))
             return _decode(parts["codes"], parts["scales"], parts["levels"]).reshape(shape)
-        weights: NDArray[np.float32] = np.zeros(shape, np.float32)
+        weights: Floats = np.zeros(shape, np.float32)
         flat = weights.reshape(-1)
         flat[_places(parts, len(flat))] = _decode(parts["codes"], parts["scales"], parts["levels"])
         return weights
@@ -94,14 +95,12 @@ def dequantize(
         raise ModelError(what, source=source) from None
 
 
-def _levels() -> NDArray[np.float32]:
+def _levels() -> Floats:
     exact = [math.expm1(q * math.log1p(MU) / TOP) / MU for q in range(TOP + 1)]
     return np.array(exact, np.float32)
 
 
-def _encode(
-    values: NDArray[np.float32], levels: NDArray[np.float32]
-) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def _encode(values: Floats, levels: Floats) -> tuple[NDArray[np.int8], Floats]:
     """Codes [size] and scales [blocks]."""
     blocks = np.zeros((math.ceil(values.size / BLOCK), BLOCK), np.float32)
     blocks.reshape(-1)[: values.size] = values
@@ -115,13 +114,11 @@ def _encode(
     return codes, scales
 
 
-def _decode(
-    codes: NDArray[np.int8], scales: NDArray[np.float32], levels: NDArray[np.float32]
-) -> NDArray[np.float32]:
+def _decode(codes: NDArray[np.int8], scales: Floats, levels: Floats) -> Floats:
     """Values [size]."""
     # Indexed by a code's bits: 0 .. 127, then -128 (never written) .. -1.
     table = np.concatenate([levels, levels[:1], -levels[:0:-1]])
-    values: NDArray[np.float32] = table.take(codes.view(np.uint8))
+    values: Floats = table.take(codes.view(np.uint8))
     whole = codes.size // BLOCK * BLOCK
     values[:whole].reshape(-1, BLOCK)[...] *= scales[: whole // BLOCK, None]
     values[whole:] *= scales[whole // BLOCK :]
@@ -168,7 +165,7 @@ def _check_values(parts: Mapping[str, NDArray[Any]]) -> None:
     _expect(lowest >= -TOP, "codes", f"numbers from {-TOP}", lowest)
 
 
-def _places(parts: Mapping[str, NDArray[Any]], size: int) -> NDArray[np.int64]:
+def _places(parts: Mapping[str, NDArray[Any]], size: int) -> Longs:
     """Which weights are not zero: as many as there are codes, ascending."""
     bitmap = parts["nonzero"]
     _expect(len(bitmap) == math.ceil(size / 8), "nonzero", f"{math.ceil(size / 8)} bytes", len(bitmap))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from arbora.errors import InputError, unknown
+from arbora.errors import InputError, UnknownNameError
 from arbora.registry import learners
 from arbora.settings import merge, to_dict
 from arbora.training.config import TrainConfig
@@ -28,12 +28,12 @@ def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p
     for name, text in fields.items():
         if name not in known and name not in {other.rpartition(".")[2] for other in known}:
             which = f"{option} {name}={text}: with the learner {config.learner_name}"
-            raise InputError(f"{which}: {unknown('setting', name, known)}")
+            raise UnknownNameError("setting", name, known, where=which)
     config = merge(config, fields, option=option)
     try:
         values = factory.parse({name: text for name, text in named.items() if name in parameters})
     except InputError as error:
-        raise InputError(f"{option}: {error}") from None
+        raise InputError(str(error), where=option) from None
     kept = {
         name: value for name, value in config.parameters.items() if name != "seed" or "seed" not in fields
     }

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from arbora.data.columns import Columns, columns_of
+from arbora.data.columns import Columns
 from arbora.data.treebank import Treebank, gather
 from arbora.errors import DataError, InputError, require_threads
 from arbora.formatting import show_scores
@@ -172,15 +172,16 @@ def fold_pairs(columns: Columns, folds: int, seed: int = 0) -> Iterator[Pair]:
         raise InputError(
             f"folds: expected 2 to {len(columns)}, the number of sentences in {columns.source}, got {folds}"
         )
-    sentences = list(columns.sentences())
     # By sorting raw numbers, which numpy promises for all its versions.
-    order = np.argsort(np.random.PCG64(seed).random_raw(len(sentences)), kind="stable")
-    part_of = {int(place): rank % folds for rank, place in enumerate(order)}
+    order = np.argsort(np.random.PCG64(seed).random_raw(len(columns)), kind="stable")
+    part = np.empty(len(columns), dtype=np.int64)
+    part[order] = np.arange(len(columns)) % folds
     for fold in range(folds):
-        names = f"{columns.source} without fold {fold + 1}", f"{columns.source}, fold {fold + 1}"
-        rest = (sentence for i, sentence in enumerate(sentences) if part_of[i] != fold)
-        held = (sentence for i, sentence in enumerate(sentences) if part_of[i] == fold)
-        yield columns_of(rest, names[0]), columns_of(held, names[1])
+        rest = columns.select(np.flatnonzero(part != fold))
+        held = columns.select(np.flatnonzero(part == fold))
+        rest.source = f"{columns.source} without fold {fold + 1}"
+        held.source = f"{columns.source}, fold {fold + 1}"
+        yield rest, held
 
 
 def _trial(
