@@ -13,6 +13,7 @@ ORDER = [
     "_core",
     "__init__",
     "errors",
+    "types",
     "formatting",
     "settings",
     "interfaces",

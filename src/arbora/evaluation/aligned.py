@@ -61,7 +61,6 @@ class AlignedAgreement(Agreement):
         return None if self.aligned is None else percentage(self.correct, self.aligned)
 
     def to_json(self) -> dict[str, float]:
-        """Counts and measures by name."""
         told = Agreement.to_json(self)
         exact = self.aligned_accuracy
         if self.aligned is None or exact is None:
@@ -220,7 +219,6 @@ def _without_spaces(form: str) -> str:
 
 
 def _check_characters(one: _Side, other: _Side) -> None:
-    """DataError that shows where the characters of the two sides part."""
     gold, predicted = "".join(one.texts), "".join(other.texts)
     if gold == predicted:
         return
@@ -249,7 +247,6 @@ def _spans(gold: list[Span], predicted: list[Span]) -> AlignedAgreement:
 
 
 def _align(one: _Side, other: _Side) -> Iterator[tuple[int, int]]:
-    """Pairs of gold and predicted words, in order."""
     g = p = 0
     while g < len(one.forms) and p < len(other.forms):
         if one.multiword[g] or other.multiword[p]:

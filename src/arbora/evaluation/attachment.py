@@ -32,10 +32,10 @@ from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from arbora.errors import DataError, InputError
 from arbora.evaluation.scores import Agreement, Attachment, Evaluation, PerSentence, PunctuationRule, Scores
+from arbora.types import Bools, Longs
 
 if TYPE_CHECKING:
     from arbora.data.sentence import Sentence
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 __all__ = ["Evaluation", "evaluate", "is_punctuation"]
 
 Punctuation = Literal["auto", "upos", "form"]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 # CONJ is what UD 1 called CCONJ.
 UD_TAGS = frozenset({
@@ -107,8 +105,6 @@ def is_punctuation(form: str) -> bool:
 
 
 class _Numbering(dict[str, int]):
-    """Numbers strings in the order of their first use."""
-
     def __missing__(self, key: str) -> int:
         self[key] = number = len(self)
         return number
@@ -124,11 +120,11 @@ class _PunctuationCache(dict[str, bool]):
 class _Words:
     """All words of both sides, end to end; every array has one entry per word but `lengths`."""
 
-    lengths: Ints  # words per sentence
-    gold_heads: Ints
-    predicted_heads: Ints
-    gold_labels: Ints  # numbers of `labels`
-    predicted_labels: Ints
+    lengths: Longs  # words per sentence
+    gold_heads: Longs
+    predicted_heads: Longs
+    gold_labels: Longs  # numbers of `labels`
+    predicted_labels: Longs
     tagged_punctuation: Bools
     written_punctuation: Bools
     labels: tuple[str, ...]
@@ -170,7 +166,7 @@ class _Words:
         )
 
 
-def _ints(values: array[int]) -> Ints:
+def _ints(values: array[int]) -> Longs:
     return np.array(values, dtype=np.int64)
 
 
@@ -203,7 +199,6 @@ def pairs(
 
 
 def _difference(gold: Sentence, predicted: Sentence, number: int, names: tuple[str, str]) -> DataError:
-    """The error for two sentences with different words."""
     for word, (one, other) in enumerate(zip(gold.forms, predicted.forms, strict=False), start=1):
         if one != other:
             what = f"expected {one!r} as at {place_of(gold, names[0], word)}, got {other!r}"
@@ -238,7 +233,6 @@ def _where(sentence: Sentence, name: str, word: int | None) -> tuple[str, int | 
 
 
 def _score(words: _Words, scored: Bools, *, subtypes: bool) -> Scores:
-    """All measures over the words where `scored`."""
     sentence_of = np.repeat(np.arange(len(words.lengths)), words.lengths)
     names, number_of = _label_names(words.labels, subtypes=subtypes)
     gold_labels, predicted_labels = number_of[words.gold_labels], number_of[words.predicted_labels]
@@ -247,7 +241,7 @@ def _score(words: _Words, scored: Bools, *, subtypes: bool) -> Scores:
     arc_right = head_right & label_right
     root_wrong = scored & ((words.gold_heads == 0) != (words.predicted_heads == 0))
 
-    def per_sentence(which: Bools) -> Ints:
+    def per_sentence(which: Bools) -> Longs:
         return np.bincount(sentence_of[which], minlength=len(words.lengths))
 
     counts = PerSentence(
@@ -280,7 +274,7 @@ def _universal(label: str) -> str:
     return label.partition(":")[0]
 
 
-def _label_names(labels: tuple[str, ...], *, subtypes: bool) -> tuple[list[str], Ints]:
+def _label_names(labels: tuple[str, ...], *, subtypes: bool) -> tuple[list[str], Longs]:
     """The labels that are told apart, sorted, and the number of each label among them."""
     shown = [label if subtypes else _universal(label) for label in labels]
     names = sorted(set(shown))
@@ -289,7 +283,7 @@ def _label_names(labels: tuple[str, ...], *, subtypes: bool) -> tuple[list[str],
 
 
 def _agreements(
-    names: list[str], gold: Ints, predicted: Ints, scored: Bools, right: Bools
+    names: list[str], gold: Longs, predicted: Longs, scored: Bools, right: Bools
 ) -> Mapping[str, Agreement]:
     """Per group: how many words are in it by gold, by prediction, and are right; empty ones out."""
     of_gold = np.bincount(gold[scored], minlength=len(names)).tolist()
@@ -307,7 +301,7 @@ def _by_arc_length(words: _Words, scored: Bools, right: Bools) -> Mapping[str, A
     starts = np.cumsum(words.lengths) - words.lengths
     places = np.arange(1, len(words.gold_heads) + 1) - np.repeat(starts, words.lengths)
 
-    def group(heads: Ints) -> Ints:
+    def group(heads: Longs) -> Longs:
         groups = np.searchsorted(ARC_LENGTHS, np.abs(heads - places), side="right")
         return np.where(heads == 0, 0, groups)
 
@@ -315,7 +309,7 @@ def _by_arc_length(words: _Words, scored: Bools, right: Bools) -> Mapping[str, A
     return _agreements(names, group(words.gold_heads), group(words.predicted_heads), scored, right)
 
 
-def _by_sentence_length(lengths: Ints, counts: PerSentence) -> Mapping[str, Attachment]:
+def _by_sentence_length(lengths: Longs, counts: PerSentence) -> Mapping[str, Attachment]:
     """Attachment by number of words in the sentence, unscored ones included."""
     group = np.searchsorted(SENTENCE_LENGTHS, lengths, side="right") - 1
     result = {}

@@ -19,20 +19,17 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.errors import DataError, InputError
 from arbora.evaluation.attachment import error_at, evaluate, pairs
 from arbora.parsing.parsed import HEAD, LABEL
+from arbora.types import Bools, Doubles
 
 if TYPE_CHECKING:
     from arbora.data.sentence import Sentence
 
 BINS = 15
 SHARES = (100, 95, 90, 80, 70, 60, 50, 40, 30, 20, 10)
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +70,10 @@ class Calibration:
     kept: tuple[Kept, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         return asdict(self)
 
 
-def measure(probabilities: Floats | list[float], right: Bools | list[bool]) -> Calibration:
+def measure(probabilities: Doubles | list[float], right: Bools | list[bool]) -> Calibration:
     """All measures of predictions; see the top of this file. O(n log n).
 
     >>> found = measure([0.9, 0.9, 0.6, 0.6], [True, True, True, False])
@@ -103,7 +99,7 @@ def measure(probabilities: Floats | list[float], right: Bools | list[bool]) -> C
     )
 
 
-def _bins(p: Floats, r: Bools) -> Iterable[Bin]:
+def _bins(p: Doubles, r: Bools) -> Iterable[Bin]:
     places = np.minimum((p * BINS).astype(np.int64), BINS - 1)
     counts = np.bincount(places, minlength=BINS)
     sums, hits = (np.bincount(places, weights=each, minlength=BINS) for each in (p, r))
@@ -112,7 +108,7 @@ def _bins(p: Floats, r: Bools) -> Iterable[Bin]:
         yield Bin(i / BINS, (i + 1) / BINS, count, float(sums[i] / of), float(hits[i] / of))
 
 
-def _most_certain(p: Floats, r: Bools) -> Iterable[Kept]:
+def _most_certain(p: Doubles, r: Bools) -> Iterable[Kept]:
     # Equal probabilities share their accuracy, so that their order in the file does not matter.
     _, which, counts = np.unique(p, return_inverse=True, return_counts=True)
     shares = np.bincount(which, weights=r) / counts

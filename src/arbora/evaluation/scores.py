@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from arbora.errors import InputError
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from arbora.types import Longs
 
 PunctuationRule = Literal["upos", "form"]
 Breakdown = Literal["label", "arc-length", "sentence-length"]
@@ -49,7 +46,6 @@ class Agreement:
         return percentage(2 * self.correct, self.gold + self.predicted)
 
     def to_json(self) -> dict[str, float]:
-        """Counts and measures by name."""
         return {
             "gold": self.gold,
             "predicted": self.predicted,
@@ -98,7 +94,6 @@ class Attachment(_Attached):
     exact: int
 
     def to_json(self) -> dict[str, float]:
-        """Counts and measures by name."""
         return {
             "sentences": self.sentences,
             "tokens": self.tokens,
@@ -112,9 +107,9 @@ class Attachment(_Attached):
 class PerSentence:
     """Counts of scored words per sentence, each of shape (sentences,): what significance needs."""
 
-    tokens: npt.NDArray[np.int64]
-    heads: npt.NDArray[np.int64]
-    arcs: npt.NDArray[np.int64]
+    tokens: Longs
+    heads: Longs
+    arcs: Longs
 
     def __post_init__(self) -> None:
         for counts in (self.tokens, self.heads, self.arcs):
@@ -203,12 +198,10 @@ class Evaluation:
 
     @property
     def uas(self) -> float:
-        """Unlabelled attachment over all words."""
         return self.all.uas
 
     @property
     def las(self) -> float:
-        """Labelled attachment over all words."""
         return self.all.las
 
     def to_json(self, by: Iterable[Breakdown] = (), *, nopunct: bool = False) -> dict[str, object]:

@@ -28,11 +28,11 @@ import numpy as np
 import numpy.typing as npt
 
 from arbora.errors import InputError
+from arbora.types import Longs
 
 if TYPE_CHECKING:
     from arbora.evaluation.scores import Scores
 
-Counts = npt.NDArray[np.int64]
 Metric = Literal["uas", "las"]
 
 # Entries drawn at a time: a few tens of megabytes.
@@ -55,7 +55,6 @@ class Comparison:
     interval: tuple[float, float] | None = None
 
     def to_json(self) -> dict[str, object]:
-        """The fields by name, without those that the test does not have."""
         result: dict[str, object] = {
             "test": self.test,
             "difference": self.difference,
@@ -178,8 +177,8 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class _Data:
-    gains: Counts  # correct words of the first minus those of the second, per sentence
-    tokens: Counts
+    gains: Longs  # correct words of the first minus those of the second, per sentence
+    tokens: Longs
 
     @classmethod
     def check(cls, first: npt.ArrayLike, second: npt.ArrayLike, tokens: npt.ArrayLike) -> _Data:
@@ -234,7 +233,6 @@ class _Data:
 def _sampled(
     first: npt.ArrayLike, second: npt.ArrayLike, tokens: npt.ArrayLike, samples: int, seed: int
 ) -> tuple[_Data, np.random.Generator]:
-    """What the sampled tests start from: their arguments checked, and the seed's random numbers."""
     data = _Data.check(first, second, tokens)
     if samples < 1:
         raise InputError(f"samples: expected at least 1, got {samples}")
@@ -244,7 +242,6 @@ def _sampled(
 
 
 def _share(extreme: int, samples: int) -> float:
-    """The p-value of `extreme` of the samples, with the observed data as one more."""
     return (extreme + 1) / (samples + 1)
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from arbora.induction.interfaces import Induced, Round, Watch
-from arbora.induction.valence_counts import Counts, Floats, Sentences
+from arbora.induction.valence_counts import Counts, Sentences
 from arbora.induction.valence_model import ValenceModel
 from arbora.interfaces import StopTraining
+from arbora.types import Doubles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +21,7 @@ class Climb:
     rounds: int
     tolerance: float
     """It ends where the objective changes by less."""
-    bonus: Floats | None = None
+    bonus: Doubles | None = None
     """What arcs add to a tree's score: see `Sentences.counts`."""
     threads: int = 1
     watch: Watch | None = None

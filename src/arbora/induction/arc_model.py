@@ -6,7 +6,7 @@ score(i → j) = Σ weights of the arc's features + pairs[tag i, tag j]
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,7 @@ from arbora.induction.features import ROOT, SYMBOLS, UNKNOWN, ArcFeatures
 from arbora.induction.interfaces import Parts
 from arbora.interfaces import PartKind, Roots, Trees
 from arbora.storage.model_file import ModelFile
-
-Ints: TypeAlias = NDArray[np.int32]
-Floats: TypeAlias = NDArray[np.float64]
+from arbora.types import Doubles, Ints, Longs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,9 +26,9 @@ class ArcModel:
     kind: ClassVar[str] = "arcs"
 
     tags: tuple[str, ...]
-    weights: Floats
+    weights: Doubles
     """Of `ArcFeatures`, (size,)."""
-    pairs: Floats
+    pairs: Doubles
     """[head, dependent]: symbols of `ArcFeatures` but the last, (tags + 2, tags + 1); -inf forbids."""
     trees: Trees = "projective"
     roots: Roots = "single"
@@ -40,17 +38,14 @@ class ArcModel:
 
     @property
     def features(self) -> ArcFeatures:
-        """Where weights stand."""
-        features: ArcFeatures = self._features  # type: ignore[attr-defined]
-        return features
+        return self._features  # type: ignore[attr-defined]
 
-    def scores(self, tags: Ints) -> dict[PartKind, Floats]:
+    def scores(self, tags: Ints) -> dict[PartKind, Doubles]:
         """Of m sentences of n words, (m, n): arcs, (m, n+1, n+1). O(m n²)."""
-        found: Floats = self.weights[self.features.places(tags)].sum(axis=-1)
+        found: Doubles = self.weights[self.features.places(tags)].sum(axis=-1)
         return {PartKind.ARC: found + pair_scores(self.pairs, self.features.nodes(tags))}
 
     def to_parts(self) -> Parts:
-        """Only weights that are not 0."""
         places = np.flatnonzero(self.weights)
         tensors: dict[str, NDArray[Any]] = {
             "places": places,
@@ -73,21 +68,20 @@ class ArcModel:
         return cls(tags=tags, weights=weights, pairs=pairs, trees=trees, roots=roots)
 
 
-def pair_scores(pairs: Floats, nodes: NDArray[np.int64]) -> Floats:
+def pair_scores(pairs: Doubles, nodes: Longs) -> Doubles:
     """pairs[head, dependent] of all arcs; `nodes`: symbols of nodes -1 to n+1, (m, n+3). (m, n+1, n+1)."""
     here = nodes[:, 1:-1]
     # No word has the root's symbol: column 0 means nothing, so any number will do there.
     dependents = np.minimum(here, pairs.shape[1] - 1)
-    found: Floats = pairs[here[:, :, None], dependents[:, None, :]]
-    return found
+    return pairs[here[:, :, None], dependents[:, None, :]]
 
 
-def no_pairs(tags: int) -> Floats:
+def no_pairs(tags: int) -> Doubles:
     """A table of pairs that says nothing: zeros."""
     return np.zeros((tags + SYMBOLS - 1, tags + UNKNOWN + 1))
 
 
-def pair_table(words: Floats, roots: Floats) -> Floats:
+def pair_table(words: Doubles, roots: Doubles) -> Doubles:
     """A table of pairs from those of known tags, (tags, tags), and of the root with them, (tags,).
 
     Tags that are not known get the mean over known ones (of what is finite).

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from arbora.induction.arc_model import Ints, pair_scores
+from arbora.induction.arc_model import pair_scores
 from arbora.induction.corpus import Group, TagCorpus, by_length
 from arbora.induction.features import ArcFeatures
 from arbora.induction.trees import pieces
-
-Floats: TypeAlias = NDArray[np.float64]
-Places: TypeAlias = NDArray[np.int32]
+from arbora.types import Bools, Doubles, Ints, Longs
 
 
 class CorpusArcs:
@@ -39,16 +35,15 @@ class CorpusArcs:
 
     @property
     def size(self) -> int:
-        """How many features there are."""
         return len(self.used)
 
-    def full(self, weights: Floats) -> Floats:
+    def full(self, weights: Doubles) -> Doubles:
         """Weights of the corpus' features as those of all features; others are 0."""
         found = np.zeros(self.features.size)
         found[self.used] = weights
         return found
 
-    def sets(self, chosen: NDArray[np.int64] | None = None) -> Iterator[ArcSet]:
+    def sets(self, chosen: Longs | None = None) -> Iterator[ArcSet]:
         """Some sentences (all), by length, shortest first; long groups in pieces."""
         if chosen is None:
             groups = self.corpus.groups()
@@ -67,14 +62,13 @@ class CorpusArcs:
 class ArcSet:
     """All arcs of m sentences of n words."""
 
-    places: Places
+    places: Ints
     """The numbers of each arc's features, (m, n+1, n+1, 7)."""
-    nodes: NDArray[np.int64]
+    nodes: Longs
     """The symbols of nodes -1 to n+1, (m, n+3)."""
 
     @property
     def length(self) -> int:
-        """The number of words, n."""
         return int(self.places.shape[1]) - 1
 
     @property
@@ -83,21 +77,19 @@ class ArcSet:
         m, size, _, _ = self.places.shape
         return m, size, size
 
-    def scores(self, weights: Floats) -> Floats:
-        """Sums of weights, (m, n+1, n+1)."""
-        found: Floats = weights[self.places].sum(axis=-1)
-        return found
+    def scores(self, weights: Doubles) -> Doubles:
+        return weights[self.places].sum(axis=-1)
 
-    def pairs(self, table: Floats) -> Floats:
+    def pairs(self, table: Doubles) -> Doubles:
         """table[head, dependent] of each arc, (m, n+1, n+1); as in `ArcModel.pairs`."""
         return pair_scores(table, self.nodes)
 
-    def add_features(self, coefficients: Floats, total: Floats) -> None:
+    def add_features(self, coefficients: Doubles, total: Doubles) -> None:
         """total += Σ coefficient · features over arcs: the adjoint of `scores`."""
         repeated = np.repeat(coefficients.reshape(-1), self.places.shape[-1])
         total += np.bincount(self.places.reshape(-1), weights=repeated, minlength=len(total))
 
-    def add_pairs(self, coefficients: Floats, total: Floats) -> None:
+    def add_pairs(self, coefficients: Doubles, total: Doubles) -> None:
         """total[head, dependent] += coefficients of arcs of these tags, (symbols, symbols)."""
         here = self.nodes[:, 1:-1]
         size = len(total)
@@ -107,14 +99,14 @@ class ArcSet:
         ).reshape(size, size)
 
 
-def is_arc(n: int) -> NDArray[np.bool_]:
+def is_arc(n: int) -> Bools:
     """Which entries of (n+1, n+1) are arcs: not the root's column, not the diagonal."""
     found = ~np.eye(n + 1, dtype=bool)
     found[:, 0] = False
     return found
 
 
-def as_arcs(heads: Ints) -> Floats:
+def as_arcs(heads: Ints) -> Doubles:
     """Trees as numbers of arcs: 1 for each of a tree's, (m, n+1, n+1); heads (m, n+1)."""
     m, size = heads.shape
     found = np.zeros((m, size, size))

@@ -16,10 +16,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora import inference
 from arbora.errors import InputError
@@ -31,9 +30,7 @@ from arbora.induction.interfaces import Induced, Round, Watch
 from arbora.induction.rules import Rules
 from arbora.interfaces import Roots, StopTraining, Trees
 from arbora.learners._parameters import Configured
-
-Ints: TypeAlias = NDArray[np.int32]
-Floats: TypeAlias = NDArray[np.float64]
+from arbora.types import Doubles, Ints
 
 FOLLOWED = 16.0
 """What an arc that follows a rule gains in nearest-rule: more than the longest of arcs loses."""
@@ -41,8 +38,6 @@ FOLLOWED = 16.0
 
 @dataclass(frozen=True, kw_only=True)
 class _Baseline(Configured, ABC):
-    """One round, in which nothing happens."""
-
     paper: ClassVar[str] = "klein-2004"
 
     def fit(
@@ -78,7 +73,6 @@ class LeftBranching(_Baseline):
     name: ClassVar[str] = "left-branching"
 
     def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel:
-        """Whatever the tags, rules and seed."""
         del rules, seed
         return ArcModel(tags=tags, weights=_neighbours(len(tags), leftward=True), pairs=no_pairs(len(tags)))
 
@@ -90,7 +84,6 @@ class RightBranching(_Baseline):
     name: ClassVar[str] = "right-branching"
 
     def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel:
-        """Whatever the tags, rules and seed."""
         del rules, seed
         return ArcModel(tags=tags, weights=_neighbours(len(tags), leftward=False), pairs=no_pairs(len(tags)))
 
@@ -102,7 +95,6 @@ class NearestRule(_Baseline):
     name: ClassVar[str] = "nearest-rule"
 
     def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel:
-        """The same for all seeds; InputError without rules."""
         del seed
         if rules is None:
             raise InputError("nearest-rule: expected rules, got none; give some, or choose another baseline")
@@ -120,7 +112,6 @@ class RandomWeights(_Baseline):
     name: ClassVar[str] = "random"
 
     def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel:
-        """By the seed."""
         del rules
         size = ArcFeatures(len(tags)).size
         return ArcModel(
@@ -137,13 +128,13 @@ def random_heads(
     return [one.heads[1:] for [one] in drawn]
 
 
-def _heads(weights: Floats, tags: int) -> Floats:
+def _heads(weights: Doubles, tags: int) -> Doubles:
     """The weights of the first template, a view: [head's symbol, distance, direction]."""
     symbols = ArcFeatures(tags).symbols
     return weights[: symbols * DISTANCES * 2].reshape(symbols, DISTANCES, 2)
 
 
-def _neighbours(tags: int, *, leftward: bool) -> Floats:
+def _neighbours(tags: int, *, leftward: bool) -> Doubles:
     """Weights that give 1 to arcs between neighbours in one direction whose head is a word."""
     weights = np.zeros(ArcFeatures(tags).size)
     _heads(weights, tags)[: tags + 1, 0, int(leftward)] = 1.0

@@ -30,10 +30,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.errors import InputError
 from arbora.induction.arc_model import ArcModel, no_pairs, pair_scores, pair_table
@@ -44,11 +43,7 @@ from arbora.induction.rules import ROOT, Rules
 from arbora.induction.trees import best_heads, part_marginals, pieces
 from arbora.interfaces import PartKind, StopTraining, Trees
 from arbora.learners._parameters import Configured, parameter
-
-Ints: TypeAlias = NDArray[np.int32]
-Places: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
+from arbora.types import Bools, Doubles, Ints, Longs
 
 ROWS_AT_ONCE = 20_000
 """Of the features of arcs, when their products are counted: 8 MB."""
@@ -114,9 +109,9 @@ class ConvexMst(Configured):
 class State:
     """A mixture of trees, and the regression on it."""
 
-    y: Floats
-    weights: Floats
-    predicted: Floats
+    y: Doubles
+    weights: Doubles
+    predicted: Doubles
     """X w"""
     value: float
     """f"""
@@ -157,19 +152,15 @@ class Clustering:
 
     @property
     def size(self) -> int:
-        """The number of arcs."""
         return len(self._rows)
 
-    def at(self, y: Floats) -> State:
-        """The state at a mixture of trees."""
+    def at(self, y: Doubles) -> State:
         weights = self.regress(y)
         predicted = self.predict(weights)
         return State(y, weights, predicted, self._value(y, predicted))
 
-    def gradient(self, state: State) -> Floats:
-        """Of f, by y."""
-        found: Floats = (state.y - state.predicted - self._wanted) / self.words
-        return found
+    def gradient(self, state: State) -> Doubles:
+        return (state.y - state.predicted - self._wanted) / self.words
 
     def step(self, state: State) -> Step:
         """To the best trees by the gradient, as far as f falls."""
@@ -185,37 +176,30 @@ class Clustering:
         return Step(State(y, weights, predicted, self._value(y, predicted)), gap, size)
 
     def model(self, state: State) -> ArcModel:
-        """What parses as the state says."""
         weights = np.zeros(self._features.size)
         weights[self._kept] = state.weights
         return ArcModel(tags=self.tags, weights=weights, pairs=self._pairs, trees=self.trees)
 
-    def predict(self, weights: Floats) -> Floats:
-        """X w."""
-        found: Floats = np.append(weights, 0.0)[self._rows].sum(axis=1)
-        return found
+    def predict(self, weights: Doubles) -> Doubles:
+        return np.append(weights, 0.0)[self._rows].sum(axis=1)
 
-    def regress(self, y: Floats) -> Floats:
-        """The best w for y."""
+    def regress(self, y: Doubles) -> Doubles:
         chosen = np.flatnonzero(y)
         features = self._rows[chosen]
         sums = np.bincount(
             features.ravel(), weights=np.repeat(y[chosen], TEMPLATES), minlength=len(self._kept) + 1
         )
-        found: Floats = self._inverse @ sums[:-1]
-        return found
+        return self._inverse @ sums[:-1]
 
-    def gram(self) -> Floats:
-        """X'X."""
+    def gram(self) -> Doubles:
         d = len(self._kept) + 1
         counts = np.zeros(d * d, dtype=np.int64)
         for at in range(0, self.size, ROWS_AT_ONCE):
             rows = self._rows[at : at + ROWS_AT_ONCE].astype(np.int64)
             counts += np.bincount((rows[:, :, None] * d + rows[:, None, :]).ravel(), minlength=d * d)
-        found: Floats = counts.reshape(d, d)[:-1, :-1].astype(np.float64)
-        return found
+        return counts.reshape(d, d)[:-1, :-1].astype(np.float64)
 
-    def middle(self) -> Floats:
+    def middle(self) -> Doubles:
         """The mean of all trees of each sentence."""
         means = []
         for group in self._groups:
@@ -226,11 +210,10 @@ class Clustering:
             means.append(np.tile(mean[PartKind.ARC][0][_arcs(n)], len(group.tags)))
         return np.concatenate(means)
 
-    def random_trees(self, seed: int) -> Places:
-        """The arcs of the best trees of random scores."""
+    def random_trees(self, seed: int) -> Longs:
         return self.best_trees(np.random.default_rng(seed).normal(size=self.size))
 
-    def best_trees(self, values: Floats) -> Places:
+    def best_trees(self, values: Doubles) -> Longs:
         """The arcs of the best trees, by one value per arc; as many as words."""
         found = []
         for group, part in self._parts(values):
@@ -246,24 +229,23 @@ class Clustering:
             found.append(part.start + np.arange(m)[:, None] * (n * n) + place[heads, np.arange(1, n + 1)])
         return np.concatenate([each.ravel() for each in found])
 
-    def indicator(self, arcs: Places) -> Floats:
-        """1 where there is an arc."""
+    def indicator(self, arcs: Longs) -> Doubles:
         found = np.zeros(self.size)
         found[arcs] = 1.0
         return found
 
-    def _value(self, y: Floats, predicted: Floats) -> float:
+    def _value(self, y: Doubles, predicted: Doubles) -> float:
         # At the best w: ½|y - Xw|² + Nλ/2 |w|² = ½ y'(y - Xw).
         return float(y @ (y - predicted) / 2 - self._wanted @ y) / self.words
 
-    def _parts(self, values: Floats) -> Iterator[tuple[Group, _Part]]:
+    def _parts(self, values: Doubles) -> Iterator[tuple[Group, _Part]]:
         start = 0
         for group in self._groups:
             size = len(group.tags) * group.length**2
             yield group, _Part(start, values[start : start + size])
             start += size
 
-    def _most_frequent(self, most: int) -> Places:
+    def _most_frequent(self, most: int) -> Longs:
         """Places of the most frequent features, in order; of those that are equally so, the first."""
         counts = np.zeros(self._features.size, dtype=np.int64)
         for rows in self._all_rows():
@@ -277,7 +259,7 @@ class Clustering:
         numbers[self._kept] = np.arange(len(self._kept), dtype=np.int32)
         return np.concatenate([numbers[rows] for rows in self._all_rows()])
 
-    def _all_rows(self) -> Iterator[Places]:
+    def _all_rows(self) -> Iterator[Longs]:
         for group in self._groups:
             yield self._features.places(group.tags)[:, _arcs(group.length)].reshape(-1, TEMPLATES)
 
@@ -285,10 +267,10 @@ class Clustering:
 @dataclass(frozen=True, eq=False)
 class _Part:
     start: int
-    values: Floats
+    values: Doubles
 
 
-def rule_pairs(rules: Rules | None, tags: tuple[str, ...]) -> Floats:
+def rule_pairs(rules: Rules | None, tags: tuple[str, ...]) -> Doubles:
     """A table of pairs for `ArcModel`: 1 where a rule has the pair, 0 elsewhere."""
     if rules is None:
         return no_pairs(len(tags))

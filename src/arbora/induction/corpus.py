@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
 from arbora.evaluation.attachment import is_punctuation
-
-Ints: TypeAlias = NDArray[np.int32]
-Bools: TypeAlias = NDArray[np.bool_]
+from arbora.types import Bools, Ints, Longs
 
 PUNCTUATION = "PUNCT"
 
@@ -29,12 +25,11 @@ class Group:
 
     tags: Ints
     """(sentences, n)"""
-    places: NDArray[np.int64]
+    places: Longs
     """Where they stand in the corpus, (sentences,)."""
 
     @property
     def length(self) -> int:
-        """The number of words, n."""
         return int(self.tags.shape[1])
 
     def pieces(self, most: int) -> Iterator[Group]:
@@ -56,7 +51,6 @@ class TagCorpus:
 
     @property
     def words(self) -> int:
-        """How many there are."""
         return sum(map(len, self.sentences))
 
     def groups(self) -> list[Group]:
@@ -94,8 +88,7 @@ def is_word(columns: Columns) -> Bools:
     """Which words are not punctuation, (W,)."""
     forms = np.array([is_punctuation(form) for form in columns.strings("form")], dtype=bool)
     tags = np.array([tag == PUNCTUATION for tag in columns.strings("upos")], dtype=bool)
-    found: Bools = ~(forms[columns.ids("form")] | tags[columns.ids("upos")])
-    return found
+    return ~(forms[columns.ids("form")] | tags[columns.ids("upos")])
 
 
 def heads_of_words(heads: Sequence[int], kept: Sequence[bool]) -> list[int]:

@@ -39,7 +39,6 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.errors import InputError
 from arbora.induction import rules as rules_
@@ -54,8 +53,7 @@ from arbora.induction.rules import Rules
 from arbora.induction.trees import best_heads, log_sums, part_marginals
 from arbora.interfaces import PartKind, Roots, StopTraining, Trees
 from arbora.learners._parameters import Configured, parameter
-
-Floats: TypeAlias = NDArray[np.float64]
+from arbora.types import Doubles, Longs
 
 NOISE = 0.2
 """Of restarts: the standard deviation of the log of what counts at the start are multiplied by."""
@@ -138,7 +136,7 @@ class Run:
     ) -> None:
         self.options = options
         self.arcs = CorpusArcs(corpus)
-        self.decoder: Floats = np.full((self.arcs.tags + 1, self.arcs.tags), 1.0 / self.arcs.tags)
+        self.decoder: Doubles = np.full((self.arcs.tags + 1, self.arcs.tags), 1.0 / self.arcs.tags)
         """θ, [head, dependent]; the last row is the root's."""
         self._steps = ProximalAdagrad(self.arcs.size, options.rate)
         self._prior = np.zeros_like(self.decoder)
@@ -151,12 +149,10 @@ class Run:
         self._threads = threads
 
     @property
-    def weights(self) -> Floats:
-        """w, of the features of `arcs`."""
+    def weights(self) -> Doubles:
         return self._steps.weights
 
     def model(self) -> ArcModel:
-        """What is learned so far."""
         return ArcModel(
             tags=self.arcs.corpus.tags,
             weights=self.arcs.full(self.weights),
@@ -165,13 +161,12 @@ class Run:
             roots=ROOTS,
         )
 
-    def pairs(self) -> Floats:
+    def pairs(self) -> Doubles:
         """log θ + α [rule], for `ArcModel`."""
         table = np.log(self.decoder) + self._prior
         return pair_table(table[:-1], table[-1])
 
     def initialize(self) -> None:
-        """Start where near words are heads."""
         counts = self._no_counts()
         for each in self.arcs.sets():
             each.add_pairs(np.broadcast_to(near_arcs(each.length), each.shape), counts)
@@ -183,19 +178,16 @@ class Run:
             self._pass(lambda each, encoder: near_arcs(each.length))
 
     def improve_encoder(self) -> None:
-        """A pass of steps over all batches."""
         pairs = self.pairs()
         self._pass(lambda each, encoder: self._found(encoder + each.pairs(pairs)))
 
     def improve_decoder(self) -> None:
-        """An EM step."""
         counts, pairs = self._no_counts(), self.pairs()
         for each in self.arcs.sets():
             each.add_pairs(self._found(each.scores(self.weights) + each.pairs(pairs)), counts)
         self._estimate(self._of_words(counts))
 
     def objective(self) -> float:
-        """What is made large, per word."""
         total = sum(self.log_likelihood(each) for each in self.arcs.sets())
         penalty = self.options.l1 * len(self.arcs.corpus) / self.options.batch * np.abs(self.weights).sum()
         return float((total - penalty) / self.arcs.corpus.words)
@@ -210,7 +202,7 @@ class Run:
             top = self._log_sums(joint).sum()
         return float(top - self._log_sums(encoder).sum())
 
-    def gradient(self, chosen: NDArray[np.int64] | None = None) -> Floats:
+    def gradient(self, chosen: Longs | None = None) -> Doubles:
         """Of Σ L(x) over some sentences (all) with respect to w."""
         pairs = self.pairs()
         return self._gradient(chosen, lambda each, encoder: self._found(encoder + each.pairs(pairs)))
@@ -224,7 +216,7 @@ class Run:
             penalty = self.options.l1 * len(chosen) / self.options.batch
             self._steps.step(self._gradient(chosen, target), penalty)
 
-    def _gradient(self, chosen: NDArray[np.int64] | None, target: Target) -> Floats:
+    def _gradient(self, chosen: Longs | None, target: Target) -> Doubles:
         """Features of the arcs that are wanted less those that the encoder expects."""
         found = np.zeros(self.arcs.size)
         for each in self.arcs.sets(chosen):
@@ -232,35 +224,33 @@ class Run:
             each.add_features(target(each, encoder) - self._marginals(encoder), found)
         return found
 
-    def _found(self, joint: Floats) -> Floats:
+    def _found(self, joint: Doubles) -> Doubles:
         """Arcs of the best trees, or those expected, by scores of encoder, decoder and rules together."""
         return self._best(joint) if self.options.objective == "viterbi" else self._marginals(joint)
 
-    def _best(self, scores: Floats) -> Floats:
+    def _best(self, scores: Doubles) -> Doubles:
         heads = best_heads({PartKind.ARC: scores}, trees=self._trees, roots=ROOTS, threads=self._threads)
         return as_arcs(heads)
 
-    def _marginals(self, scores: Floats) -> Floats:
+    def _marginals(self, scores: Doubles) -> Doubles:
         parts = {PartKind.ARC: scores}
         return part_marginals(parts, trees=self._trees, roots=ROOTS, threads=self._threads)[PartKind.ARC]
 
-    def _log_sums(self, scores: Floats) -> Floats:
+    def _log_sums(self, scores: Doubles) -> Doubles:
         return log_sums({PartKind.ARC: scores}, trees=self._trees, roots=ROOTS, threads=self._threads)
 
-    def _no_counts(self) -> Floats:
+    def _no_counts(self) -> Doubles:
         return np.zeros((self.arcs.features.symbols, self.arcs.features.symbols))
 
-    def _of_words(self, counts: Floats) -> Floats:
+    def _of_words(self, counts: Doubles) -> Doubles:
         """The rows of tags and of the root, the columns of tags: as `decoder`."""
         tags = self.arcs.tags
-        found: Floats = counts[[*range(tags), tags + ROOT], :tags]
-        return found
+        return counts[[*range(tags), tags + ROOT], :tags]
 
-    def _estimate(self, counts: Floats) -> None:
-        """The decoder of smoothed counts."""
+    def _estimate(self, counts: Doubles) -> None:
         smoothed = counts + self.options.smoothing
         self.decoder = smoothed / smoothed.sum(axis=1, keepdims=True)
 
 
-Target: TypeAlias = Callable[[ArcSet, Floats], Floats]
+Target: TypeAlias = Callable[[ArcSet, Doubles], Doubles]
 """From sentences and the encoder's scores of their arcs to how often each arc is wanted, (m, n+1, n+1)."""

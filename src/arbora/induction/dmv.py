@@ -28,9 +28,10 @@ from arbora.induction.corpus import TagCorpus
 from arbora.induction.harmonic import STARTS, harmonic_counts
 from arbora.induction.interfaces import Induced, Watch
 from arbora.induction.rules import Rules
-from arbora.induction.valence_counts import Counts, Floats, Sentences, bonus_of
+from arbora.induction.valence_counts import Counts, Sentences, bonus_of
 from arbora.induction.valence_model import NONE_YET, ValenceModel
 from arbora.learners._parameters import Configured, parameter
+from arbora.types import Doubles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +77,6 @@ class Dmv(Configured):
         return climb.run(sentences, start, lambda counts: self.estimate(counts, corpus.tags), self.penalty)
 
     def estimate(self, counts: Counts, tags: tuple[str, ...]) -> ValenceModel:
-        """The model under which the counts, with smoothing, are most likely."""
         child = counts.child
         if self.child_valence == "no":
             child = np.broadcast_to(child.sum(axis=2, keepdims=True), child.shape)
@@ -96,7 +96,5 @@ class Dmv(Configured):
         return -self.smoothing * float(model.root.sum() + child.sum() + model.stop.sum() + model.go_on.sum())
 
 
-def _log_shares(counts: Floats) -> Floats:
-    """Logs of counts divided by their sum over the last axis."""
-    found: Floats = np.log(counts) - np.log(counts.sum(axis=-1, keepdims=True))
-    return found
+def _log_shares(counts: Doubles) -> Doubles:
+    return np.log(counts) - np.log(counts.sum(axis=-1, keepdims=True))

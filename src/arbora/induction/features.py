@@ -14,13 +14,10 @@ tag that is not known, the root, and what lies beyond either end.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints: TypeAlias = NDArray[np.int32]
-Places: TypeAlias = NDArray[np.int64]
+from arbora.types import Ints, Longs
 
 TEMPLATES = 7
 DISTANCES = 7
@@ -41,7 +38,7 @@ class ArcFeatures:
         self.size = sum(per_template) * 2 * DISTANCES
         """The length of a weight vector."""
 
-    def nodes(self, tags: Ints) -> Places:
+    def nodes(self, tags: Ints) -> Longs:
         """The symbols of m sentences of n words, (m, n): of nodes -1 to n+1, (m, n+3)."""
         m, n = tags.shape
         found = np.full((m, n + 3), self.tags + OUTSIDE, dtype=np.int64)
@@ -49,7 +46,7 @@ class ArcFeatures:
         found[:, 2:-1] = tags
         return found
 
-    def places(self, tags: Ints) -> Places:
+    def places(self, tags: Ints) -> Longs:
         """The features of all arcs of m sentences of n words: (m, n+1, n+1, 7), [head, dependent].
 
         Column 0 and the diagonal hold places, too, which mean nothing. O(m n²).
@@ -69,15 +66,13 @@ class ArcFeatures:
             pair * s + after[:, None, :],
         ]
         stretches = _stretches(tags.shape[1])[None, :, :, None]
-        found: Places = (np.stack(combined, axis=-1) + self._starts) * (2 * DISTANCES) + stretches
-        return found
+        return (np.stack(combined, axis=-1) + self._starts) * (2 * DISTANCES) + stretches
 
 
 @lru_cache(maxsize=64)
-def _stretches(n: int) -> Places:
+def _stretches(n: int) -> Longs:
     """Distance and direction of all arcs among n words as one number, (n+1, n+1)."""
     offsets = np.arange(n + 1)[None, :] - np.arange(n + 1)[:, None]
     distances = np.abs(offsets)
     bins = np.where(distances <= 5, np.maximum(distances, 1) - 1, np.where(distances <= 10, 5, 6))
-    found: Places = (bins * 2 + (offsets < 0)).astype(np.int64)
-    return found
+    return (bins * 2 + (offsets < 0)).astype(np.int64)

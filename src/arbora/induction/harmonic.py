@@ -8,15 +8,13 @@ the demand for a tree, words choose their heads one by one (`near_arcs`).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora import inference
 from arbora.induction.valence_counts import Counts, Sentences
-
-Floats: TypeAlias = NDArray[np.float64]
+from arbora.types import Doubles
 
 STARTS = ("even", "harmonic")
 """Whether heads first stop as often as they go on, or as they do in harmonic trees."""
@@ -24,19 +22,19 @@ SURENESS = 4.0
 """Of noisy counts: each is multiplied by a gamma variable of mean 1 and variance 1/4."""
 
 
-def harmonic_scores(n: int, constant: float) -> Floats:
+def harmonic_scores(n: int, constant: float) -> Doubles:
     """Scores of arcs of n words, (n+1, n+1), that give projective trees with one root the above."""
     nodes = np.arange(n + 1)
     distances = np.maximum(np.abs(nodes[:, None] - nodes[None, :]), 1).astype(np.float64)
-    scores: Floats = -np.log(distances + constant)
+    scores: Doubles = -np.log(distances + constant)
     scores[0] = 0.0
-    roots: Floats = inference.marginals([scores], trees="projective", roots="single")[0][0, 1:]
+    roots: Doubles = inference.marginals([scores], trees="projective", roots="single")[0][0, 1:]
     scores[0, 1:] = -np.log(roots)
     return scores
 
 
 @lru_cache(maxsize=256)
-def harmonic_arcs(n: int, constant: float) -> tuple[Floats, Floats]:
+def harmonic_arcs(n: int, constant: float) -> tuple[Doubles, Doubles]:
     """How often each arc is expected, and as one to a side's nearest dependent: (n+1, n+1) each.
 
     Not to be written to. O(n³).
@@ -73,13 +71,13 @@ def harmonic_counts(sentences: Sentences, constant: float, even_stops: bool, see
 
 
 @lru_cache(maxsize=256)
-def near_arcs(n: int) -> Floats:
+def near_arcs(n: int) -> Doubles:
     """How often each arc is expected where only the length is known, (n+1, n+1).
 
     Each word is the root with probability 1/n; else its head is another word in proportion to 1/distance.
     """
     nodes = np.arange(n + 1)
-    found: Floats = 1.0 / np.maximum(1, np.abs(nodes[:, None] - nodes[None, :]))
+    found: Doubles = 1.0 / np.maximum(1, np.abs(nodes[:, None] - nodes[None, :]))
     np.fill_diagonal(found, 0.0)
     found[0] = 0.0
     found[:, 0] = 0.0

@@ -12,10 +12,9 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.data.columns import Columns
 from arbora.data.encode import filled, numbers_of
@@ -36,8 +35,6 @@ from arbora.registry import inducers
 from arbora.settings import from_dict, to_dict
 from arbora.training._parser import TrainConfig
 from arbora.training.train import Tools
-
-Ints: TypeAlias = NDArray[np.int32]
 
 logger = logging.getLogger("arbora")
 
@@ -95,11 +92,9 @@ class InduceConfig:
             raise InputError(f"only: expected all or parser, got {self.only!r}")
 
     def make_inducer(self) -> Inducer:
-        """The model's learner with its parameters."""
         return inducers.create(self.model, **self.parameters)
 
     def read_rules(self) -> Rules | None:
-        """The rules by name or from their file."""
         if self.rules == NO_RULES:
             return None
         return RULES[self.rules] if self.rules in RULES else Rules.read(self.rules)
@@ -133,11 +128,9 @@ class InducedModel:
 
     @property
     def best(self) -> Start:
-        """The start that was chosen."""
         return self.starts[self.chosen]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model file."""
         self.pipeline.save(path)
 
 
@@ -251,7 +244,6 @@ class Runs:
         self._model: TagModel | None = None
 
     def all(self, seeds: Sequence[int]) -> list[Start]:
-        """What came of each seed."""
         found: list[Start] = []
         for seed in seeds:
             try:
@@ -329,7 +321,6 @@ def _tell_of_rules(rules: Rules, corpus: TagCorpus, observer: Observer) -> None:
 
 
 def _rules_of_tags(rules: Rules | None, observer: Observer) -> Rules | None:
-    """Rules about tags say nothing of classes."""
     if rules is not None:
         observer.note("rules about tags are not used, since classes stand for tags")
     return None
@@ -356,7 +347,6 @@ def _about(
     starts: Sequence[Start],
     chosen: int,
 ) -> dict[str, Any]:
-    """What the model file says of how it was made."""
     return {
         "model": config.model,
         "config": {**to_dict(config), "parameters": inducer.settings()},

@@ -10,15 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.rules import Rules
 from arbora.interfaces import Parameter, PartKind, Roots, Trees
+from arbora.types import Doubles, Ints
 
-Ints: TypeAlias = NDArray[np.int32]
-Floats: TypeAlias = NDArray[np.float64]
 Parts: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 """Arrays and plain values: what a model file holds of a model."""
 
@@ -41,7 +39,7 @@ class TagModel(Protocol):
     def roots(self) -> Roots:
         """Whether exactly one word hangs on node 0."""
 
-    def scores(self, tags: Ints) -> dict[PartKind, Floats]:
+    def scores(self, tags: Ints) -> dict[PartKind, Doubles]:
         """Of m sentences of n words, (m, n): one array per kind of part, (m,) + (n+1,) * kind.axes."""
 
     def to_parts(self) -> Parts:

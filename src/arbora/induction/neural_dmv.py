@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.induction._valence_em import Climb
 from arbora.induction.corpus import TagCorpus
@@ -30,9 +29,9 @@ from arbora.induction.rules import Rules
 from arbora.induction.valence_counts import Counts, Sentences, bonus_of
 from arbora.induction.valence_model import ValenceModel
 from arbora.learners._parameters import Configured, parameter
+from arbora.types import Doubles
 
-Floats: TypeAlias = NDArray[np.float64]
-Weights: TypeAlias = dict[str, Floats]
+Weights: TypeAlias = dict[str, Doubles]
 
 EITHER = 2
 """Valence of a choice that does not know it; after NONE_YET and HAS_ONE."""
@@ -144,7 +143,6 @@ class Network:
         return -total / (float(decisions.sum()) or 1.0)
 
     def gradient(self, counts: Counts) -> Weights:
-        """Of `loss`, for all weights."""
         w = self.weights
         inputs, hidden = self._hidden()
         child, decisions = self._targets(counts)
@@ -167,7 +165,7 @@ class Network:
             "decision": np.einsum("tsvh,tsvc->hc", for_decision, decision_error),
         }
 
-    def _hidden(self) -> tuple[Floats, Floats]:
+    def _hidden(self) -> tuple[Doubles, Doubles]:
         """Inputs [tag, valence, i], and hidden units [tag, side, valence, h]."""
         w = self.weights
         t, v = self.tags, len(w["valence"])
@@ -180,7 +178,7 @@ class Network:
         )
         return inputs, np.maximum(np.einsum("tvi,sih->tsvh", inputs, w["side"]) + w["bias"][:, None], 0.0)
 
-    def _targets(self, counts: Counts) -> tuple[Floats, Floats]:
+    def _targets(self, counts: Counts) -> tuple[Doubles, Doubles]:
         """Counts of dependents [tag, side, valence, child], and of [..., stop or go on]."""
         child = counts.child
         if len(self._child_valences) == 1:
@@ -198,7 +196,6 @@ class Adam:
         self._square: Weights = {}
 
     def step(self, weights: Weights, gradient: Weights) -> None:
-        """Change the weights in place."""
         self._taken += 1
         first, second = 1 - 0.9**self._taken, 1 - 0.999**self._taken
         for name, slope in gradient.items():
@@ -208,13 +205,11 @@ class Adam:
             weights[name] -= self.rate * (mean / first) / (np.sqrt(square / second) + 1e-8)
 
 
-def _log_softmax(scores: Floats) -> Floats:
+def _log_softmax(scores: Doubles) -> Doubles:
     shifted = scores - scores.max(axis=-1, keepdims=True)
-    found: Floats = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-    return found
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
-def _errors(scores: Floats, counts: Floats) -> Floats:
+def _errors(scores: Doubles, counts: Doubles) -> Doubles:
     """The slope of -Σ counts · log softmax(scores)."""
-    found: Floats = np.exp(_log_softmax(scores)) * counts.sum(axis=-1, keepdims=True) - counts
-    return found
+    return np.exp(_log_softmax(scores)) * counts.sum(axis=-1, keepdims=True) - counts

@@ -11,12 +11,9 @@ so that weights which do not pull their penalty become 0, exactly. O(length of w
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
+from arbora.types import Doubles
 
 FLOOR = 1e-8
 """δ: only keeps the first step of a weight finite."""
@@ -26,11 +23,11 @@ class ProximalAdagrad:
     """Weights, and how much each was moved."""
 
     def __init__(self, size: int, rate: float) -> None:
-        self.weights: Floats = np.zeros(size)
+        self.weights: Doubles = np.zeros(size)
         self.rate = rate
         self._squares = np.zeros(size)
 
-    def step(self, gradient: Floats, penalty: float) -> None:
+    def step(self, gradient: Doubles, penalty: float) -> None:
         """Uphill along the gradient; then towards 0 by the penalty λ. Weights change in place."""
         self._squares += gradient**2
         rates = self.rate / (FLOOR + np.sqrt(self._squares))

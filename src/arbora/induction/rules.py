@@ -13,14 +13,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.errors import InputError
-
-Bools: TypeAlias = NDArray[np.bool_]
+from arbora.types import Bools
 
 ROOT = "ROOT"
 
@@ -53,7 +50,6 @@ class Rules:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Rules:
-        """Those of a file."""
         try:
             with Path(path).open(encoding="utf-8") as stream:
                 text = stream.read(1_000_000)
@@ -67,7 +63,6 @@ class Rules:
         return found.reshape(len(heads), len(dependents))
 
     def to_list(self) -> list[list[str]]:
-        """In order, for a model file."""
         return [list(pair) for pair in sorted(self.pairs)]
 
 

@@ -6,16 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora import inference
 from arbora.induction.corpus import Group, by_length
 from arbora.induction.interfaces import TagModel
 from arbora.interfaces import PartKind, Roots, Trees
+from arbora.types import Doubles, Ints
 
-Ints: TypeAlias = NDArray[np.int32]
-Floats: TypeAlias = NDArray[np.float64]
-Scores: TypeAlias = dict[PartKind, Floats]
+Scores: TypeAlias = dict[PartKind, Doubles]
 
 MOST_PARTS = 4_000_000
 """Of a piece of sentences that are looked at together: 32 MB of scores."""
@@ -33,7 +31,7 @@ def best_heads(scores: Scores, *, trees: Trees, roots: Roots, threads: int = 1) 
     return np.stack([best.heads for best in found])
 
 
-def log_sums(scores: Scores, *, trees: Trees, roots: Roots, threads: int = 1) -> Floats:
+def log_sums(scores: Scores, *, trees: Trees, roots: Roots, threads: int = 1) -> Doubles:
     """log Z, (m,)."""
     return inference.log_partition(
         list(scores[PartKind.ARC]), siblings=_siblings(scores), trees=trees, roots=roots, threads=threads
@@ -71,5 +69,5 @@ def parse(model: TagModel, sentences: Sequence[Ints], *, threads: int = 1) -> li
     return found
 
 
-def _siblings(scores: Scores) -> list[Floats] | None:
+def _siblings(scores: Scores) -> list[Doubles] | None:
     return list(scores[PartKind.SIBLING]) if PartKind.SIBLING in scores else None

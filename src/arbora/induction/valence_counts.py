@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.errors import InputError
 from arbora.induction.corpus import Group, TagCorpus
@@ -19,32 +17,27 @@ from arbora.induction.rules import ROOT, Rules
 from arbora.induction.trees import best_heads, log_sums, part_marginals, pieces
 from arbora.induction.valence_model import HAS_ONE, LONGEST, NONE_YET, ValenceModel
 from arbora.interfaces import PartKind
-
-Ints: TypeAlias = NDArray[np.int32]
-Bools: TypeAlias = NDArray[np.bool_]
-Floats: TypeAlias = NDArray[np.float64]
+from arbora.types import Doubles, Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
     """Axes as in `ValenceModel`."""
 
-    root: Floats
-    child: Floats
-    stop: Floats
+    root: Doubles
+    child: Doubles
+    stop: Doubles
 
     @classmethod
     def zeros(cls, tags: int) -> Counts:
-        """Nothing seen yet."""
         return cls(np.zeros(tags), np.zeros((tags, 2, 2, tags)), np.zeros((tags, 2, 2)))
 
     @property
-    def go_on(self) -> Floats:
+    def go_on(self) -> Doubles:
         """As often as a dependent is taken."""
-        found: Floats = self.child.sum(axis=-1)
-        return found
+        return self.child.sum(axis=-1)
 
-    def add(self, tags: Ints, arcs: Floats, nearest: Floats, weights: Floats) -> None:
+    def add(self, tags: Ints, arcs: Doubles, nearest: Doubles, weights: Doubles) -> None:
         """Of m sentences of n words, (m, n), each as often as its weight, (m,). O(m n²).
 
         `arcs`, `nearest`: (m, n+1, n+1) or, where all are alike, (n+1, n+1).
@@ -77,7 +70,7 @@ class Weighted:
     """Different sentences of one length with how often each occurs."""
 
     tags: Ints
-    weights: Floats
+    weights: Doubles
 
 
 class Sentences:
@@ -98,7 +91,7 @@ class Sentences:
             self.pieces += _different(group)
 
     def counts(
-        self, model: ValenceModel, *, best_only: bool, bonus: Floats | None = None, threads: int = 1
+        self, model: ValenceModel, *, best_only: bool, bonus: Doubles | None = None, threads: int = 1
     ) -> tuple[float, Counts]:
         """log P of all sentences (of their best trees) under a model, and the expected (best trees') counts.
 
@@ -124,14 +117,14 @@ class Sentences:
         return total, counts
 
 
-def bonus_of(rules: Rules | None, weight: float, tags: tuple[str, ...]) -> Floats | None:
+def bonus_of(rules: Rules | None, weight: float, tags: tuple[str, ...]) -> Doubles | None:
     """What arcs gain by rules: (tags + 1, tags), the root last; None where that is nothing."""
     if rules is None or not weight:
         return None
     return weight * rules.table((*tags, ROOT), tags).astype(np.float64)
 
 
-def tree_parts(heads: Ints) -> tuple[Floats, Floats]:
+def tree_parts(heads: Ints) -> tuple[Doubles, Doubles]:
     """1 for each arc, and for each to the nearest dependent of a side: (m, n+1, n+1) of heads, (m, n+1)."""
     nodes = np.arange(heads.shape[1])
     arcs = heads[:, None, :] == nodes[None, :, None]
@@ -144,17 +137,16 @@ def tree_parts(heads: Ints) -> tuple[Floats, Floats]:
     return arcs.astype(np.float64), nearest.astype(np.float64)
 
 
-def _tree_scores(scores: dict[PartKind, Floats], arcs: Floats, nearest: Floats) -> Floats:
+def _tree_scores(scores: dict[PartKind, Doubles], arcs: Doubles, nearest: Doubles) -> Doubles:
     """The scores of trees, (m,), by their parts."""
     nodes = np.arange(arcs.shape[1])
     firsts = scores[PartKind.SIBLING][:, nodes[:, None], nodes[None, :], nodes[:, None]]
-    found: Floats = (np.where(arcs > 0, scores[PartKind.ARC], 0.0) + np.where(nearest > 0, firsts, 0.0)).sum(
+    return (np.where(arcs > 0, scores[PartKind.ARC], 0.0) + np.where(nearest > 0, firsts, 0.0)).sum(
         axis=(1, 2)
     )
-    return found
 
 
-def _bonuses(bonus: Floats, tags: Ints) -> Floats:
+def _bonuses(bonus: Doubles, tags: Ints) -> Doubles:
     """Of all arcs of m sentences of n words, (m, n+1, n+1)."""
     m, n = tags.shape
     found = np.zeros((m, n + 1, n + 1))

@@ -16,7 +16,7 @@ O(n³), with one root.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,7 @@ from arbora.errors import InputError, ModelError
 from arbora.induction.interfaces import Parts
 from arbora.interfaces import PartKind, Roots, Trees
 from arbora.storage.model_file import ModelFile
-
-Ints: TypeAlias = NDArray[np.int32]
-Floats: TypeAlias = NDArray[np.float64]
+from arbora.types import Doubles, Ints
 
 LEFT, RIGHT = range(2)
 NONE_YET, HAS_ONE = range(2)
@@ -49,13 +47,13 @@ class ValenceModel:
     roots: ClassVar[Roots] = "single"
 
     tags: tuple[str, ...]
-    root: Floats
+    root: Doubles
     """(tags,)"""
-    child: Floats
+    child: Doubles
     """[head, side, has, dependent]"""
-    stop: Floats
+    stop: Doubles
     """[head, side, has]; finite for `NONE_YET`: any word may be without dependents."""
-    go_on: Floats
+    go_on: Doubles
     """[head, side, has]"""
 
     def __post_init__(self) -> None:
@@ -71,7 +69,7 @@ class ValenceModel:
         object.__setattr__(self, "_root", _with_mean(self.root))
         object.__setattr__(self, "_stops", stop[..., NONE_YET].sum(axis=-1))
 
-    def scores(self, tags: Ints) -> dict[PartKind, Floats]:
+    def scores(self, tags: Ints) -> dict[PartKind, Doubles]:
         """Of m sentences of n words, (m, n): arcs, (m, n+1, n+1), siblings, (m, n+1, n+1, n+1). O(m n³)."""
         m, n = tags.shape
         if n > LONGEST:
@@ -82,8 +80,8 @@ class ValenceModel:
         words = np.arange(1, n + 1)
         sides = (words[None, :] > words[:, None]).astype(np.int64)
         at = (tags[:, :, None], sides[None], tags[:, None, :])
-        first: Floats = self._first[at]  # type: ignore[attr-defined]
-        later: Floats = self._later[at]  # type: ignore[attr-defined]
+        first: Doubles = self._first[at]  # type: ignore[attr-defined]
+        later: Doubles = self._later[at]  # type: ignore[attr-defined]
         never_later = later == -np.inf
         base = np.where(never_later, 0.0, later)
         arcs = np.zeros((m, n + 1, n + 1))
@@ -95,13 +93,11 @@ class ValenceModel:
         siblings[:, words[:, None], words[None, :], words[:, None]] = first - base
         return {PartKind.ARC: arcs, PartKind.SIBLING: siblings}
 
-    def constants(self, tags: Ints) -> Floats:
+    def constants(self, tags: Ints) -> Doubles:
         """What all trees of a sentence share, (m,): log P(sentence) is this and log Z of `scores`. O(m n)."""
-        found: Floats = self._stops[tags].sum(axis=-1)  # type: ignore[attr-defined]
-        return found
+        return self._stops[tags].sum(axis=-1)  # type: ignore[attr-defined]
 
     def to_parts(self) -> Parts:
-        """All logs."""
         tensors: dict[str, NDArray[Any]] = {
             "root": self.root,
             "child": self.child,
@@ -127,14 +123,14 @@ class ValenceModel:
         return cls(tags=tags, **logs)
 
 
-def _with_mean(logs: Floats, axis: int = 0) -> Floats:
+def _with_mean(logs: Doubles, axis: int = 0) -> Doubles:
     """One more entry along an axis: the log of the mean of the others' probabilities."""
     with np.errstate(divide="ignore"):
         mean = np.log(np.exp(logs).mean(axis=axis, keepdims=True))
     return np.concatenate([logs, mean], axis=axis)
 
 
-def _are_logs(values: Floats) -> bool:
+def _are_logs(values: Doubles) -> bool:
     """Whether none is NaN, above 0 (but for rounding), or absurd."""
     finite = values[values != -np.inf]
     return bool(np.isfinite(finite).all() and (finite <= 1e-6).all() and (finite >= LEAST_LOG).all())

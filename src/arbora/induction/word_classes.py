@@ -18,15 +18,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora import _core
 from arbora.errors import InputError, ModelError
-
-Ints: TypeAlias = NDArray[np.int32]
+from arbora.types import Ints, Longs
 
 LONGEST_ENDING = 3
 BOUNDARY = -1
@@ -98,16 +96,13 @@ class WordClasses:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The classes that have words, in order."""
         return tuple(sorted({*self.words.values(), *self.endings.values(), self.others}))
 
     def to_plain(self) -> dict[str, Any]:
-        """What a model file holds: strings, lists and dicts."""
         return {"words": dict(self.words), "endings": dict(self.endings), "others": self.others}
 
     @classmethod
     def from_plain(cls, plain: Any, source: str = "<model>") -> WordClasses:
-        """What `to_plain` gave; ModelError where it is something else."""
         parts = [plain.get(key) for key in ("words", "endings", "others")] if isinstance(plain, dict) else []
         match parts:
             case [dict() as words, dict() as endings, str() as others] if all(
@@ -129,7 +124,6 @@ class _Types:
 
     @classmethod
     def of(cls, forms: Counter[str], least: int) -> _Types:
-        """Of a text with so many of each form."""
         folded: Counter[str] = Counter()
         for form, count in forms.items():
             folded[form.lower()] += count
@@ -165,8 +159,7 @@ def _start(types: int, classes: int, seed: int, start: int) -> Ints:
     return np.minimum(np.arange(types, dtype=np.int32), np.int32(classes - 1))
 
 
-def _names(found: Ints, counts: NDArray[np.int64], classes: int) -> dict[int, str]:
-    """Names of classes, by how often their words occur."""
+def _names(found: Ints, counts: Longs, classes: int) -> dict[int, str]:
     sizes = np.bincount(found, weights=counts, minlength=classes)
     digits = max(2, len(str(classes - 1)))
     return {c: f"C{rank:0{digits}d}" for rank, c in enumerate(np.argsort(-sizes, kind="stable").tolist())}

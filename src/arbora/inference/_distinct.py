@@ -18,7 +18,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from arbora.errors import NoTreeError
-from arbora.inference._parts import Array, Parts
+from arbora.inference._parts import Parts
+from arbora.types import Doubles
 
 Choice = tuple[int, int]  # (head, label), label 0 where unlabelled
 Tree = tuple[Choice, ...]
@@ -51,7 +52,6 @@ class DistinctTrees:
         self._branchings: dict[Tree, _Branching] = {}
 
     def draw(self, k: int) -> list[Tree]:
-        """Up to `k` distinct trees, in the order drawn."""
         self._reject(k)
         while len(self._drawn) < k:
             tree = self._draw_unseen()
@@ -111,7 +111,7 @@ class DistinctTrees:
 
     def _restricted(self, prefix: Tree) -> Parts:
         """Scores under which exactly the trees of this branching are allowed."""
-        arcs: Array = self._parts.arcs[0].copy()
+        arcs: Doubles = self._parts.arcs[0].copy()
         labelled = arcs.ndim == 3
         for dep, (head, label) in enumerate(prefix, start=1):
             place = (head, dep, label) if labelled else (head, dep)

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any, NamedTuple, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, NamedTuple
 
 from arbora import _core
-from arbora.inference._parts import Array, Parts
-
-Heads: TypeAlias = NDArray[np.int32]
+from arbora.inference._parts import Parts
+from arbora.types import Doubles, Ints
 
 
 class Best(NamedTuple):
     """One tree: `heads` (n+1,), its score, and its labels (n+1,) where the scores were labelled."""
 
-    heads: Heads
+    heads: Ints
     score: float
-    labels: Heads | None = None
+    labels: Ints | None = None
 
 
 class Marginals(NamedTuple):
     """Probabilities of second-order models' parts, each shaped as its scores; None where absent."""
 
-    arcs: Array
-    siblings: Array | None = None
-    grandparents: Array | None = None
-    grandsiblings: Array | None = None
+    arcs: Doubles
+    siblings: Doubles | None = None
+    grandparents: Doubles | None = None
+    grandsiblings: Doubles | None = None
 
 
 def check(parts: Parts) -> None:
@@ -56,7 +52,7 @@ def kbest(parts: Parts, k: int) -> list[list[Best]]:
     ]
 
 
-def log_partition(parts: Parts) -> Array:
+def log_partition(parts: Parts) -> Doubles:
     """log Z of each sentence."""
     return _core.log_partition(*arguments(parts))
 
@@ -69,7 +65,7 @@ def marginals(parts: Parts) -> list[Any]:
     return [Marginals(*each) for each in arrays]
 
 
-def marginals_along(parts: Parts, directions: list[Array]) -> list[Array]:
+def marginals_along(parts: Parts, directions: list[Doubles]) -> list[Doubles]:
     """How P(arc) of each unlabelled, first-order sentence changes as scores move along the directions."""
     return _core.marginals_along(parts.arcs, directions, parts.trees, parts.roots, parts.threads)
 

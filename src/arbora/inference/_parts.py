@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from arbora import _core
 from arbora.errors import InputError, require_threads
+from arbora.types import Doubles
 
-Array: TypeAlias = NDArray[np.float64]
 Batch: TypeAlias = Sequence[NDArray[Any]]
 Scores: TypeAlias = NDArray[Any] | Batch
 Required: TypeAlias = NDArray[Any] | Iterable[tuple[int, int]]
@@ -49,24 +49,23 @@ class Options(FirstOrder, total=False):
 class Parts:
     """A batch of problems: lists of arrays, one entry per sentence, and the family they range over."""
 
-    arcs: list[Array]
-    siblings: list[Array] | None
-    grandparents: list[Array] | None
-    grandsiblings: list[Array] | None
+    arcs: list[Doubles]
+    siblings: list[Doubles] | None
+    grandparents: list[Doubles] | None
+    grandsiblings: list[Doubles] | None
     trees: _core.Trees
     roots: _core.Roots
     threads: int
     single: bool
     labelled: bool
 
-    def replace_arcs(self, arcs: list[Array]) -> Parts:
+    def replace_arcs(self, arcs: list[Doubles]) -> Parts:
         """The same batch with other arc scores (labelled or not)."""
         return replace(self, arcs=arcs, labelled=bool(arcs) and arcs[0].ndim == 3)
 
     def pick(self, indices: list[int]) -> Parts:
-        """Some of the sentences."""
 
-        def chosen(parts: list[Array] | None) -> Any:
+        def chosen(parts: list[Doubles] | None) -> Any:
             return None if parts is None else [parts[i] for i in indices]
 
         return replace(
@@ -78,12 +77,10 @@ class Parts:
         )
 
     def only(self, i: int) -> Parts:
-        """Sentence `i` as a batch of its own."""
         return replace(self.pick([i]), threads=1, single=True)
 
     @property
     def first_order(self) -> bool:
-        """Whether arcs are the only parts."""
         return self.siblings is None and self.grandparents is None and self.grandsiblings is None
 
 
@@ -127,7 +124,7 @@ def make_parts(scores: Scores, **options: Unpack[Options]) -> Parts:
     return parts if required is None else _require(parts, required)
 
 
-def _all_labelled(arcs: list[Array]) -> bool:
+def _all_labelled(arcs: list[Doubles]) -> bool:
     labelled = bool(arcs) and arcs[0].ndim == 3
     for i, array in enumerate(arcs):
         if (array.ndim == 3) is not labelled:
@@ -138,7 +135,7 @@ def _all_labelled(arcs: list[Array]) -> bool:
     return labelled
 
 
-def _float_array(array: Any, where: str) -> Array:
+def _float_array(array: Any, where: str) -> Doubles:
     if (
         type(array) is np.ndarray
         and array.dtype is _FLOAT64
@@ -156,7 +153,7 @@ def _float_array(array: Any, where: str) -> Array:
         return np.require(raw, dtype=np.float64, requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
-def arc_array(array: Any, i: int, single: bool) -> Array:
+def arc_array(array: Any, i: int, single: bool) -> Doubles:
     """`scores` or `scores[i]` as a checked float64 array of 2 or 3 dimensions."""
     where = "scores" if single else f"scores[{i}]"
     result = _float_array(array, where)
@@ -172,7 +169,7 @@ def arc_array(array: Any, i: int, single: bool) -> Array:
     )
 
 
-def _higher_order(name: str, given: Any, axes: int, nodes: list[int], single: bool) -> list[Array] | None:
+def _higher_order(name: str, given: Any, axes: int, nodes: list[int], single: bool) -> list[Doubles] | None:
     if given is None:
         return None
     arrays = [given] if single else given
@@ -233,7 +230,7 @@ def _pairs(required: Any, where: str) -> list[tuple[int, int]]:
         ) from error
 
 
-def constrain(scores: Array, heads: NDArray[np.intp]) -> Array:
+def constrain(scores: Doubles, heads: NDArray[np.intp]) -> Doubles:
     """A copy of `scores` in which every other head of a word with a known head is forbidden."""
     result = scores.copy()
     known = np.flatnonzero(heads >= 0)

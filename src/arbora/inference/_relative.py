@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from arbora import _core
 from arbora.errors import InputError
 from arbora.inference._native import Best, Marginals
-from arbora.inference._parts import Array, Parts, partial_heads
+from arbora.inference._parts import Parts, partial_heads
+from arbora.types import Doubles
 
 
-def own_scores(one: Parts, tree: NDArray[Any], labels: NDArray[Any] | None) -> Array:
+def own_scores(one: Parts, tree: NDArray[Any], labels: NDArray[Any] | None) -> Doubles:
     """The scores (n+1,) of each word's own parts in a tree; labels summed out where not given."""
     words = np.arange(1, len(tree))
     arcs = one.arcs[0]
@@ -33,7 +34,7 @@ def own_scores(one: Parts, tree: NDArray[Any], labels: NDArray[Any] | None) -> A
     )
 
 
-def relative_to(one: Parts, tree: NDArray[Any], labels: NDArray[Any] | None = None) -> Array | None:
+def relative_to(one: Parts, tree: NDArray[Any], labels: NDArray[Any] | None = None) -> Doubles | None:
     """One sentence's arc scores relative to a tree; None where the tree uses a forbidden part."""
     own = own_scores(one, tree, labels)
     if np.any(own == -np.inf):
@@ -41,7 +42,7 @@ def relative_to(one: Parts, tree: NDArray[Any], labels: NDArray[Any] | None = No
     shape = (1, -1, 1) if one.labelled else (1, -1)
     # Ignored entries may hold anything, and a difference may fall below the range, where it forbids.
     with np.errstate(over="ignore", invalid="ignore"):
-        relative: Array = one.arcs[0] - own.reshape(shape)
+        relative: Doubles = one.arcs[0] - own.reshape(shape)
     return relative
 
 

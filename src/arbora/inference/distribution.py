@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from arbora import inference
 from arbora.errors import InputError
 from arbora.inference import _native
-from arbora.inference._native import Best, Heads, Marginals
-from arbora.inference._parts import Array, Options, make_parts
+from arbora.inference._native import Best, Marginals
+from arbora.inference._parts import Options, make_parts
+from arbora.types import Doubles, Ints
 
 __all__ = ["TreeDistribution"]
 
@@ -75,25 +76,24 @@ class TreeDistribution:
 
     @cached_property
     def log_partition(self) -> float:
-        """log of the sum of exp(score) over all trees."""
         return inference.log_partition(self._scores, **self._options)
 
     @cached_property
-    def marginals(self) -> Array | Marginals:
+    def marginals(self) -> Doubles | Marginals:
         """P(part), as `inference.marginals`."""
         marginals = inference.marginals(self._scores, **self._options)
         _freeze(*(marginals if isinstance(marginals, Marginals) else (marginals,)))
         return marginals
 
     @cached_property
-    def arc_marginals(self) -> Array:
+    def arc_marginals(self) -> Doubles:
         """P(head, dep), shape (n+1, n+1), labels summed out; columns of words sum to one."""
         arcs = inference.arc_marginals(self.marginals)
         _freeze(arcs)
         return arcs
 
     @cached_property
-    def label_marginals(self) -> Array:
+    def label_marginals(self) -> Doubles:
         """P(label | arc), shape (n+1, n+1, labels); 0 for arcs that are forbidden."""
         if self._scores.ndim != 3:
             raise InputError("label_marginals needs labelled scores of shape (n+1, n+1, labels)")
@@ -103,7 +103,7 @@ class TreeDistribution:
         tops = scores.max(axis=-1, keepdims=True)
         weights = np.exp(scores - np.where(tops > -np.inf, tops, 0.0))
         totals = weights.sum(axis=-1, keepdims=True)
-        result: Array = weights / np.where(totals > 0.0, totals, 1.0)
+        result: Doubles = weights / np.where(totals > 0.0, totals, 1.0)
         _freeze(result)
         return result
 
@@ -113,22 +113,19 @@ class TreeDistribution:
         return inference.entropy(self._scores, **self._options)
 
     def kbest(self, k: int) -> list[Best]:
-        """The k best trees, best first."""
         return inference.kbest(self._scores, k, **self._options)
 
     def sample(self, k: int, seed: int = 0, replacement: bool = True) -> list[Best]:
-        """Random trees, drawn exactly."""
         return inference.sample(self._scores, k, seed=seed, replacement=replacement, **self._options)
 
-    def log_prob(self, heads: Heads, labels: Heads | None = None) -> float:
+    def log_prob(self, heads: Ints, labels: Ints | None = None) -> float:
         """log P(tree); -inf for a tree outside the family."""
         return inference.log_prob(self._scores, heads, labels, **self._options)
 
     def minimum_risk(self) -> Best:
-        """The tree with the most expected correct heads."""
         return inference.minimum_risk(self._scores, **self._options)
 
-    def expected_wrong_heads(self, heads: Heads) -> float:
+    def expected_wrong_heads(self, heads: Ints) -> float:
         """How many words are expected to have another head than in `heads`."""
         return inference.expected_wrong_heads(self._scores, heads, **self._options)
 

@@ -40,24 +40,18 @@ class TreeFamily:
             raise InputError(f"roots must be {' or '.join(map(repr, ROOTS))}, got {self.roots!r}")
 
     def argmax(self, scores: PartScores) -> ScoredTree:
-        """The best tree."""
         arcs, options = self._checked(Query.ARGMAX, scores)
-        best: ScoredTree = queries.argmax(arcs, **options)
-        return best
+        return queries.argmax(arcs, **options)
 
     def kbest(self, scores: PartScores, k: int) -> list[ScoredTree]:
-        """The k best trees (1 <= k <= 1000), best first, all different; all of them where fewer exist."""
         arcs, options = self._checked(Query.KBEST, scores)
-        trees: list[ScoredTree] = queries.kbest(arcs, k, **options)
-        return trees
+        return queries.kbest(arcs, k, **options)
 
     def log_partition(self, scores: PartScores) -> float:
-        """The log of the sum of exp(score) over all trees; never below the best tree's score."""
         arcs, options = self._checked(Query.LOG_PARTITION, scores)
         return float(queries.log_partition(arcs, **options))
 
     def marginals(self, scores: PartScores) -> PartMarginals:
-        """The probability of each part, in arrays shaped as the scores."""
         arcs, options = self._checked(Query.MARGINALS, scores)
         found = queries.marginals(arcs, **options)
         if not isinstance(found, queries.Marginals):
@@ -66,13 +60,10 @@ class TreeFamily:
         return {kind: array for kind, array in arrays.items() if array is not None}
 
     def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[ScoredTree]:
-        """`k` independent random trees. The same seed gives the same trees."""
         arcs, options = self._checked(Query.SAMPLE, scores)
-        trees: list[ScoredTree] = queries.sample(arcs, k, seed=seed, **options)
-        return trees
+        return queries.sample(arcs, k, seed=seed, **options)
 
     def _checked(self, query: Query, scores: PartScores) -> tuple[Any, dict[str, Any]]:
-        """The arc scores, and everything else as `arbora.inference` takes it."""
         if query not in self.queries | self.approximate:
             raise InputError(
                 f"{query} is not answered by the family {self.name!r}; it answers {self._answers()}"

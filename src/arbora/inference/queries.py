@@ -33,8 +33,8 @@ from arbora import _core
 from arbora.errors import InputError
 from arbora.inference import _native
 from arbora.inference._distinct import DistinctTrees
-from arbora.inference._native import Best, Heads, Marginals
-from arbora.inference._parts import Array, Batch, FirstOrder, Options, Parts, Scores, make_parts
+from arbora.inference._native import Best, Marginals
+from arbora.inference._parts import Batch, FirstOrder, Options, Parts, Scores, make_parts
 from arbora.inference._relative import (
     expected_score,
     given_labels,
@@ -43,6 +43,7 @@ from arbora.inference._relative import (
     relative_to,
     relative_to_best,
 )
+from arbora.types import Doubles, Ints
 
 __all__ = [
     "Best",
@@ -95,8 +96,8 @@ def kbest(scores: Scores, k: int, **options: Unpack[Options]) -> list[Best] | li
 @overload
 def log_partition(scores: NDArray[Any], **options: Unpack[Options]) -> float: ...
 @overload
-def log_partition(scores: Batch, **options: Unpack[Options]) -> Array: ...
-def log_partition(scores: Scores, **options: Unpack[Options]) -> float | Array:
+def log_partition(scores: Batch, **options: Unpack[Options]) -> Doubles: ...
+def log_partition(scores: Scores, **options: Unpack[Options]) -> float | Doubles:
     """log of the sum of exp(score) over all trees: a float, or an array for a batch.
 
     Never below the score of the best tree.
@@ -106,16 +107,16 @@ def log_partition(scores: Scores, **options: Unpack[Options]) -> float | Array:
 
 
 @overload
-def marginals(scores: NDArray[Any], **options: Unpack[FirstOrder]) -> Array: ...
+def marginals(scores: NDArray[Any], **options: Unpack[FirstOrder]) -> Doubles: ...
 @overload
-def marginals(scores: Batch, **options: Unpack[FirstOrder]) -> list[Array]: ...
+def marginals(scores: Batch, **options: Unpack[FirstOrder]) -> list[Doubles]: ...
 @overload
-def marginals(scores: NDArray[Any], **options: Unpack[Options]) -> Array | Marginals: ...
+def marginals(scores: NDArray[Any], **options: Unpack[Options]) -> Doubles | Marginals: ...
 @overload
-def marginals(scores: Batch, **options: Unpack[Options]) -> list[Array] | list[Marginals]: ...
+def marginals(scores: Batch, **options: Unpack[Options]) -> list[Doubles] | list[Marginals]: ...
 def marginals(
     scores: Scores, **options: Unpack[Options]
-) -> Array | Marginals | list[Array] | list[Marginals]:
+) -> Doubles | Marginals | list[Doubles] | list[Marginals]:
     """The probability of each arc: an array shaped as `scores`, the gradient of `log_partition`.
 
     Labelled scores give P(arc and label). With second-order parts the result is a `Marginals`.
@@ -127,10 +128,10 @@ def marginals(
 
 
 @overload
-def marginals_along(scores: NDArray[Any], direction: Any, **options: Unpack[FirstOrder]) -> Array: ...
+def marginals_along(scores: NDArray[Any], direction: Any, **options: Unpack[FirstOrder]) -> Doubles: ...
 @overload
-def marginals_along(scores: Batch, direction: Any, **options: Unpack[FirstOrder]) -> list[Array]: ...
-def marginals_along(scores: Scores, direction: Any, **options: Unpack[FirstOrder]) -> Array | list[Array]:
+def marginals_along(scores: Batch, direction: Any, **options: Unpack[FirstOrder]) -> list[Doubles]: ...
+def marginals_along(scores: Scores, direction: Any, **options: Unpack[FirstOrder]) -> Doubles | list[Doubles]:
     """How `marginals` change as scores move along `direction`, shaped as they are: an exact derivative.
 
     It is the covariance of each arc with the direction's sum over the tree, the Hessian of `log_partition`
@@ -153,8 +154,8 @@ def marginals_along(scores: Scores, direction: Any, **options: Unpack[FirstOrder
 @overload
 def log_prob(scores: NDArray[Any], heads: Any, labels: Any = None, **options: Unpack[Options]) -> float: ...
 @overload
-def log_prob(scores: Batch, heads: Any, labels: Any = None, **options: Unpack[Options]) -> Array: ...
-def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[Options]) -> float | Array:
+def log_prob(scores: Batch, heads: Any, labels: Any = None, **options: Unpack[Options]) -> Doubles: ...
+def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[Options]) -> float | Doubles:
     """log P(tree), never above 0; -inf for a tree outside the family.
 
     `heads` (n+1,), or a list of them for a batch. With labelled scores and no `labels`, the sum over
@@ -182,8 +183,8 @@ def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[O
 @overload
 def entropy(scores: NDArray[Any], **options: Unpack[Options]) -> float: ...
 @overload
-def entropy(scores: Batch, **options: Unpack[Options]) -> Array: ...
-def entropy(scores: Scores, **options: Unpack[Options]) -> float | Array:
+def entropy(scores: Batch, **options: Unpack[Options]) -> Doubles: ...
+def entropy(scores: Scores, **options: Unpack[Options]) -> float | Doubles:
     """Entropy in nats of the distribution over trees: a float, or an array for a batch."""
     parts = make_parts(scores, **options)
     relative = relative_to_best(parts, _native.argmax(parts))
@@ -194,8 +195,8 @@ def entropy(scores: Scores, **options: Unpack[Options]) -> float | Array:
 @overload
 def kl_divergence(p: NDArray[Any], q: NDArray[Any], **options: Unpack[Options]) -> float: ...
 @overload
-def kl_divergence(p: Batch, q: Batch, **options: Unpack[Options]) -> Array: ...
-def kl_divergence(p: Scores, q: Scores, **options: Unpack[Options]) -> float | Array:
+def kl_divergence(p: Batch, q: Batch, **options: Unpack[Options]) -> Doubles: ...
+def kl_divergence(p: Scores, q: Scores, **options: Unpack[Options]) -> float | Doubles:
     """KL(p || q) in nats between the tree distributions of two first-order score arrays.
 
     `inf` where p gives weight to a tree that q forbids. Options apply to both.
@@ -213,8 +214,8 @@ def kl_divergence(p: Scores, q: Scores, **options: Unpack[Options]) -> float | A
 @overload
 def expected_wrong_heads(scores: NDArray[Any], heads: Any, **options: Unpack[Options]) -> float: ...
 @overload
-def expected_wrong_heads(scores: Batch, heads: Any, **options: Unpack[Options]) -> Array: ...
-def expected_wrong_heads(scores: Scores, heads: Any, **options: Unpack[Options]) -> float | Array:
+def expected_wrong_heads(scores: Batch, heads: Any, **options: Unpack[Options]) -> Doubles: ...
+def expected_wrong_heads(scores: Scores, heads: Any, **options: Unpack[Options]) -> float | Doubles:
     """The expected number of words whose head differs from `heads` (n+1,), under the distribution."""
     parts = make_parts(scores, **options)
     trees = given_trees(parts, heads)
@@ -279,7 +280,7 @@ def minimum_risk(scores: Scores, **options: Unpack[Options]) -> Best | list[Best
     return _result(parts, bests)
 
 
-def arc_marginals(marginal: Array | Marginals) -> Array:
+def arc_marginals(marginal: Doubles | Marginals) -> Doubles:
     """P(arc), shape (n+1, n+1), from a result of `marginals`: labels summed out."""
     arcs = marginal.arcs if isinstance(marginal, Marginals) else marginal
     return arcs.sum(axis=-1) if arcs.ndim == 3 else arcs
@@ -307,7 +308,7 @@ def _best_of(one: Parts, choices: tuple[tuple[int, int], ...]) -> Best:
     return Best(heads, score, labels if one.labelled else None)
 
 
-def _labelled_along(one: Parts, direction: Array) -> Array:
+def _labelled_along(one: Parts, direction: Doubles) -> Doubles:
     """P(arc, label) = P(arc) P(label | arc), where the score of an arc is the log-sum of its labels'."""
     _native.check(one)
     scores = one.arcs[0].copy()
@@ -326,9 +327,8 @@ def _labelled_along(one: Parts, direction: Array) -> Array:
     means = np.sum(shares * inner, axis=-1)
     plain = one.replace_arcs([arcs])
     changes = _native.marginals_along(plain, [means])[0]
-    probabilities: Array = _native.marginals(plain)[0]
-    result: Array = shares * (changes[..., None] + probabilities[..., None] * (inner - means[..., None]))
-    return result
+    probabilities: Doubles = _native.marginals(plain)[0]
+    return shares * (changes[..., None] + probabilities[..., None] * (inner - means[..., None]))
 
 
 def _is_whole(value: Any) -> bool:
@@ -339,7 +339,7 @@ def _result(parts: Parts, each: list[Answer]) -> Answer | list[Answer]:
     return each[0] if parts.single else each
 
 
-def _number(parts: Parts, values: Array) -> float | Array:
+def _number(parts: Parts, values: Doubles) -> float | Doubles:
     return float(values[0]) if parts.single else values
 
 
@@ -356,7 +356,7 @@ def _kl(p: Parts, q: Parts, best: Best) -> float:
     return max(0.0, gain - float(_native.log_partition(near_p)[0]) + float(_native.log_partition(near_q)[0]))
 
 
-def _likeliest_labels(scores: Array, heads: Heads) -> Heads | None:
+def _likeliest_labels(scores: Doubles, heads: Ints) -> Ints | None:
     if scores.ndim == 2:
         return None
     words = np.arange(1, len(heads))

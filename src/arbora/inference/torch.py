@@ -19,11 +19,10 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora import _core, inference
 from arbora.errors import InputError, require_threads
-from arbora.inference._parts import Array
+from arbora.types import Doubles, Longs
 
 try:
     import torch
@@ -59,13 +58,11 @@ class _Family(NamedTuple):
     roots: Roots
     threads: int
 
-    def split(self, tensor: Tensor) -> list[Array]:
-        """One array for each sentence, cut to its own size."""
+    def split(self, tensor: Tensor) -> list[Doubles]:
         array = tensor.detach().cpu().numpy()
         return [np.ascontiguousarray(each[:m, :m]) for each, m in zip(array, self.nodes, strict=True)]
 
-    def join(self, arrays: list[Array], like: Tensor) -> Tensor:
-        """The reverse; 0 past a sentence's end."""
+    def join(self, arrays: list[Doubles], like: Tensor) -> Tensor:
         padded = np.zeros(like.shape)
         for target, array, m in zip(padded, arrays, self.nodes, strict=True):
             target[:m, :m] = array
@@ -73,13 +70,10 @@ class _Family(NamedTuple):
 
     @property
     def options(self) -> dict[str, Any]:
-        """Keyword arguments of every query."""
         return {"trees": self.trees, "roots": self.roots, "threads": self.threads}
 
 
 class _LogPartition(torch.autograd.Function):
-    """log Z of each sentence; its gradient is `_Marginals`."""
-
     @staticmethod
     def forward(ctx: Any, scores: Tensor, family: _Family) -> Tensor:
         ctx.save_for_backward(scores)
@@ -94,8 +88,6 @@ class _LogPartition(torch.autograd.Function):
 
 
 class _Marginals(torch.autograd.Function):
-    """P(arc) of each sentence; its gradient is a covariance."""
-
     @staticmethod
     def forward(ctx: Any, scores: Tensor, family: _Family) -> Tensor:
         ctx.save_for_backward(scores)
@@ -204,7 +196,6 @@ class TreeDistribution:
 
     @cached_property
     def _labels_given_arcs(self) -> Tensor:
-        """P(label | arc); 0 where the arc is forbidden."""
         some = self._allowed[..., None]
         return torch.where(some, torch.softmax(torch.where(some, self._exact, 0.0), dim=-1), 0.0)
 
@@ -313,7 +304,7 @@ class TreeDistribution:
         found = inference.minimum_risk(self._lists(), **self._family.options)
         return self._drawn([[best] for best in found], None)
 
-    def _lists(self) -> list[Array]:
+    def _lists(self) -> list[Doubles]:
         return self._family.split(self._exact)
 
     def _drawn(self, found: list[list[inference.Best]], k: int | None) -> Drawn:
@@ -338,13 +329,12 @@ class TreeDistribution:
         )
 
     def _scores_of(self, heads: Tensor, labels: Tensor | None) -> Tensor:
-        """Of (B, k, n+1) trees, differentiable."""
         own = torch.gather(self._exact, 1, _indices(heads, self._exact))
         if labels is not None:
             own = torch.gather(own, 3, labels.clamp(min=0)[..., None])[..., 0]
         return torch.where(heads >= 0, own, 0.0).sum(dim=-1)
 
-    def _native_best(self) -> NDArray[np.int64]:
+    def _native_best(self) -> Longs:
         heads = np.full(self._arcs.shape[:2], -1, dtype=np.int64)
         found = inference.argmax(self._family.split(self._arcs), **self._family.options)
         for row, best in zip(heads, found, strict=True):
@@ -358,7 +348,6 @@ class TreeDistribution:
         return torch.where(self._allowed, self._arcs - shift[:, None, :], -torch.inf), own
 
     def _log_label_shares(self, heads: Tensor, labels: Tensor, inside: Tensor) -> Tensor:
-        """Sum over words of log P(label | arc)."""
         of_arcs = torch.gather(self._exact, 1, _indices(heads[:, None], self._exact))[:, 0]
         chosen = torch.gather(of_arcs, 2, labels[..., None])[..., 0]
         sums = torch.gather(self._arcs, 1, heads[:, None, :])[:, 0]
@@ -375,7 +364,6 @@ class TreeDistribution:
         return tensor.reshape(-1, expected[-1]).to(torch.int64)
 
     def _in_family(self, heads: Tensor) -> list[bool]:
-        """Whether each is a tree of the family; heads lie within the sentences."""
         trees, roots = _core.Trees.__members__, _core.Roots.__members__
         family = (trees[self._family.trees], roots[self._family.roots])
         rows = zip(heads.tolist(), self._family.nodes, strict=True)
@@ -395,8 +383,7 @@ def _usable(nodes: list[int], most: int) -> Tensor:
     return inside[:, :, None] & (inside & (places > 0))[:, None, :] & (places[:, None] != places)
 
 
-def _lengths(lengths: Any, mask: Tensor | None, batch: tuple[int, ...], most: int) -> NDArray[np.int64]:
-    """The number of words of each sentence."""
+def _lengths(lengths: Any, mask: Tensor | None, batch: tuple[int, ...], most: int) -> Longs:
     if lengths is not None and mask is not None:
         raise InputError("lengths, mask: expected one of them, got both")
     if mask is not None:

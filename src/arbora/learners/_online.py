@@ -32,6 +32,7 @@ from arbora.interfaces import (
     StopTraining,
 )
 from arbora.learners._parameters import Configured, parameter
+from arbora.types import Floats, Longs
 
 State = dict[str, NDArray[Any]]
 
@@ -94,9 +95,9 @@ class Run(Protocol):
     def converged(self) -> bool:
         """Whether there is nothing left to gain."""
 
-    def last(self) -> NDArray[np.float32]: ...
+    def last(self) -> Floats: ...
 
-    def averaged(self) -> NDArray[np.float32]: ...
+    def averaged(self) -> Floats: ...
 
     def state(self) -> State: ...
 
@@ -113,7 +114,6 @@ class Tally:
         self.measures: dict[str, float] = {}
 
     def count(self, answer: Answer, *, changed: bool) -> None:
-        """Add one step's answer."""
         self.loss += answer.loss
         self.hinge += answer.hinge
         self.updates += changed
@@ -130,7 +130,7 @@ class OnlineTrainer(Trainer):
         """How many examples a step sees; the last step of an epoch sees what is left."""
         return 1
 
-    def step(self, problem: Problem, chosen: NDArray[np.int64], w: Weights, t: int) -> tuple[Answer, bool]:
+    def step(self, problem: Problem, chosen: Longs, w: Weights, t: int) -> tuple[Answer, bool]:
         """Step t, from 1: ask, change `w`, tick its average; returns the answer and whether `w` changed."""
         raise NotImplementedError
 
@@ -140,7 +140,6 @@ class OnlineTrainer(Trainer):
         return type(self).begin is OnlineTrainer.begin
 
     def begin(self, problem: Problem) -> Run:
-        """A run at its start: weights of zero."""
         return OnlineRun(self, problem)
 
     def go_on(self, problem: Problem, w: Weights, *, number: int, done: int) -> Epoch:
@@ -169,11 +168,10 @@ class OnlineRun:
         self.w = Weights(problem.size) if w is None else w
 
     def epoch(self, number: int) -> Tally:
-        """One pass over the examples, in an order of its own."""
         steps = -(-len(self.problem) // self.learner.batch)
         return self.over(shuffled(len(self.problem), self.learner.seed, number), (number - 1) * steps + 1)
 
-    def over(self, order: NDArray[np.int64], first: int) -> Tally:
+    def over(self, order: Longs, first: int) -> Tally:
         """Steps on the examples in this order; the number of the first of them."""
         tally = Tally()
         batch = self.learner.batch
@@ -182,24 +180,20 @@ class OnlineRun:
             tally.count(answer, changed=changed)
         return tally
 
-    def step(self, chosen: NDArray[np.int64], t: int) -> tuple[Answer, bool]:
+    def step(self, chosen: Longs, t: int) -> tuple[Answer, bool]:
         """Step t on the chosen examples: the learner's, unless the run keeps more than weights."""
         return self.learner.step(self.problem, chosen, self.w, t)
 
-    def last(self) -> NDArray[np.float32]:
-        """The weights as they are."""
+    def last(self) -> Floats:
         return self.w.values()
 
-    def averaged(self) -> NDArray[np.float32]:
-        """Their average over all steps."""
+    def averaged(self) -> Floats:
         return self.w.average()
 
     def state(self) -> State:
-        """The weights with all that belongs to them."""
         return weights_to_arrays(self.w)
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state` gave."""
         self.w = weights_from_arrays(state, self.problem.size)
 
 
@@ -214,24 +208,19 @@ class Loop:
 
     @property
     def epoch(self) -> Epoch:
-        """The epoch that has just ended."""
         return self.history[-1]
 
     @property
     def epochs(self) -> int:
-        """How many there are at most."""
         return self.learner.epochs
 
-    def last(self) -> NDArray[np.float32]:
-        """The weights as they are."""
+    def last(self) -> Floats:
         return self._run.last()
 
-    def averaged(self) -> NDArray[np.float32]:
-        """The average of the weights over all steps so far."""
+    def averaged(self) -> Floats:
         return self._run.averaged()
 
     def run(self, callbacks: Sequence[Callback]) -> Learned:
-        """All epochs that are left."""
         stopped: Literal["finished", "converged", "callback", "interrupted"] = "finished"
         try:
             while len(self.history) < self.epochs and not self._run.converged:
@@ -264,7 +253,6 @@ class Loop:
         return {"about": np.frombuffer(text.encode(), dtype=np.uint8).copy(), **self._run.state()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state` gave; InputError where it belongs to another training."""
         try:
             about = json.loads(np.asarray(state["about"], dtype=np.uint8).tobytes())
             history = [Epoch(*row) for row in about["history"]]
@@ -303,7 +291,7 @@ def timed(problem: Problem, number: int, pass_over: Callable[[], Tally]) -> Epoc
     return Epoch(number, tally.loss, tally.hinge, tally.updates, seconds, dict(tally.measures))
 
 
-def shuffled(count: int, seed: int, epoch: int) -> NDArray[np.int64]:
+def shuffled(count: int, seed: int, epoch: int) -> Longs:
     """The order of an epoch's examples: a permutation that depends on nothing else.
 
     By sorting raw numbers: unlike `Generator.permutation`, numpy promises these for all its versions.

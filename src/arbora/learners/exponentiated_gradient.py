@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +54,7 @@ from arbora.learners._online import (
     weights_to_arrays,
 )
 from arbora.learners._parameters import parameter
-
-Vector: TypeAlias = NDArray[np.float64]
+from arbora.types import Doubles, Floats
 
 GROWTH = 1.25
 LONGEST = 100.0
@@ -83,12 +82,10 @@ class ExponentiatedGradient(Trainer):
 
     @property
     def needs(self) -> frozenset[Query]:
-        """Marginals of scores of its own, and what the primal is made of."""
         own = Query.COST_AUGMENTED if self.objective == "margin" else Query.MARGINALS
         return frozenset({Query.ARC_MARGINALS, own})
 
     def begin(self, problem: Problem) -> Run:
-        """A run at its start."""
         return ExponentiatedGradientRun(self, problem)
 
 
@@ -100,14 +97,13 @@ class ExponentiatedGradientRun:
         self.problem = problem
         self.everyone = np.arange(len(problem), dtype=np.int64)
         self.w = Weights(problem.size, averaged=False)
-        self.theta: list[Vector] = []
+        self.theta: list[Doubles] = []
         self.rates = np.zeros(len(problem))  # η·C of each example; 0: that of the step before
         self.rate = learner.eta
         self.dual = -np.inf
         self.converged = False
 
     def epoch(self, number: int) -> Tally:
-        """One pass: a step on each example."""
         learner, tally = self.learner, Tally()
         if not self.theta:
             self._start()
@@ -163,14 +159,13 @@ class ExponentiatedGradientRun:
         self.rates[i] = self.rate
         return value, False
 
-    def _moved(self, theta: Vector, scores: Vector, costs: Vector) -> Vector:
-        """θ'."""
+    def _moved(self, theta: Doubles, scores: Doubles, costs: Doubles) -> Doubles:
         if self.learner.objective == "margin":
             return theta + self.rate * (costs + scores)
         self.rate = min(self.rate, 1.0)
         return theta + self.rate * (scores - theta)
 
-    def _value(self, theta: Vector, costs: Vector, log_partition: float, mu: Vector) -> float:
+    def _value(self, theta: Doubles, costs: Doubles, log_partition: float, mu: Doubles) -> float:
         """What the example adds to the dual, but for C: the expected cost, or the entropy."""
         if self.learner.objective == "margin":
             return float(costs @ mu)
@@ -185,16 +180,13 @@ class ExponentiatedGradientRun:
         tally.loss = self.problem.gradient(self.everyone, self.w, Query.MARGINALS)[0]
         return self.learner.C * tally.loss + 0.5 * self.w.norm2()
 
-    def last(self) -> NDArray[np.float32]:
-        """The weights as they are."""
+    def last(self) -> Floats:
         return self.w.values()
 
-    def averaged(self) -> NDArray[np.float32]:
-        """The same: these need no averaging."""
+    def averaged(self) -> Floats:
         return self.last()
 
     def state(self) -> State:
-        """The dual variables, the weights and the steps' lengths."""
         return {
             **weights_to_arrays(self.w),
             "theta": np.concatenate(self.theta),
@@ -206,7 +198,6 @@ class ExponentiatedGradientRun:
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state` gave."""
         self.w = weights_from_arrays(state, self.problem.size)
         ends = state["ends"]
         if len(ends) != len(self.everyone) or ends[-1] != len(state["theta"]):

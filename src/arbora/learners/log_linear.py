@@ -38,6 +38,7 @@ from arbora.interfaces import Problem, Query
 from arbora.learners._conjugate import Found, Vector, conjugate_gradients
 from arbora.learners._online import Run, State, Tally, Trainer
 from arbora.learners._parameters import parameter
+from arbora.types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,11 +61,9 @@ class LogLinear(Trainer):
 
     @property
     def needs(self) -> frozenset[Query]:
-        """The expected features."""
         return frozenset({Query.MARGINALS})
 
     def require_installed(self) -> None:
-        """InputError where L-BFGS is asked for and there is no SciPy."""
         if self.method == "lbfgs" and not importlib.util.find_spec("scipy"):
             raise InputError(
                 "log_linear: L-BFGS needs SciPy, which is not installed: pip install 'arbora[optimize]'; "
@@ -72,7 +71,6 @@ class LogLinear(Trainer):
             )
 
     def begin(self, problem: Problem) -> Run:
-        """A run at its start: weights of zero."""
         return LogLinearRun(self, problem)
 
 
@@ -111,7 +109,6 @@ class LogLinearRun:
         return value, gradient
 
     def epoch(self, number: int) -> Tally:
-        """Some iterations from where the weights are."""
         learner, self.passes = self.learner, 0
         if self.first < 0.0:
             self._start()
@@ -147,19 +144,16 @@ class LogLinearRun:
         )
         return Found(found.x, float(found.fun), found.jac, int(found.nit))
 
-    def last(self) -> NDArray[np.float32]:
-        """The weights as they are."""
+    def last(self) -> Floats:
         return self._weights(self.z)
 
-    def _weights(self, z: Vector) -> NDArray[np.float32]:
+    def _weights(self, z: Vector) -> Floats:
         return np.divide(z, self.roots, out=np.empty(z.shape, dtype=np.float32), casting="same_kind")
 
-    def averaged(self) -> NDArray[np.float32]:
-        """The same: these need no averaging."""
+    def averaged(self) -> Floats:
         return self.last()
 
     def state(self) -> State:
-        """The weights, and what was known of L at their start."""
         return {
             "z": self.z.copy(),
             "roots": self.roots.copy(),
@@ -168,7 +162,6 @@ class LogLinearRun:
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state` gave."""
         self.z = np.array(state["z"], dtype=np.float64)
         self.roots = np.array(state["roots"], dtype=np.float64)
         if not self.z.shape == self.roots.shape == (self.problem.size,):
@@ -177,12 +170,12 @@ class LogLinearRun:
         self.converged = bool(state["converged"])
 
 
-def squared_norm(values: NDArray[np.float32]) -> float:
+def squared_norm(values: Floats) -> float:
     """|w|², in float64 without a copy of w."""
     return float(np.einsum("i,i->", values, values, dtype=np.float64))
 
 
-def weights_of(values: NDArray[np.float32]) -> Weights:
+def weights_of(values: Floats) -> Weights:
     """Weights with these values, without an average."""
     blank: dict[str, Any] = {"u": np.zeros(0), "scale": 1.0, "carried": 0.0, "ticks": 0.0, "norm2_error": 0.0}
     return Weights.from_state({**blank, "v": values, "norm2": squared_norm(values)})

@@ -47,6 +47,7 @@ from arbora.learners._online import (
     weights_to_arrays,
 )
 from arbora.learners._parameters import parameter
+from arbora.types import Floats, Longs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +76,9 @@ class OneSlack(Trainer):
 
     @property
     def needs(self) -> frozenset[Query]:
-        """The tree of greatest score plus cost."""
         return frozenset({Query.COST_AUGMENTED})
 
     def begin(self, problem: Problem) -> Run:
-        """A run at its start: weights of zero, no planes."""
         return OneSlackRun(self, problem)
 
 
@@ -97,7 +96,6 @@ class OneSlackRun:
         self.converged = False
 
     def epoch(self, number: int) -> Tally:
-        """One round."""
         learner, m = self.learner, len(self.everyone)
         worst = self.problem.total(self.everyone, self.w, Query.COST_AUGMENTED)
         primal = 0.5 * self.w.norm2() + learner.C * worst.hinge / m
@@ -127,16 +125,13 @@ class OneSlackRun:
         self.held.add_weights(between, reach)
         return between
 
-    def last(self) -> NDArray[np.float32]:
-        """The weights with the lowest objective."""
+    def last(self) -> Floats:
         return self.best.values()
 
-    def averaged(self) -> NDArray[np.float32]:
-        """The same: these need no averaging."""
+    def averaged(self) -> Floats:
         return self.last()
 
     def state(self) -> State:
-        """The weights, the planes, and the best so far."""
         return {
             **weights_to_arrays(self.w),
             **self.held.state(),
@@ -146,7 +141,6 @@ class OneSlackRun:
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state` gave."""
         self.w = weights_from_arrays(state, self.problem.size)
         self.held.restore(state)
         self.best = weights_from_arrays(state, self.problem.size, "best.")
@@ -167,7 +161,6 @@ class WorkingSet:
         self.dual = 0.0
 
     def insert(self, difference: SparseVector, loss: float) -> None:
-        """One more plane, with multiplier 0."""
         products = [difference.dot(other) * self.scale**2 for other in self.differences]
         count = len(products)
         gram = np.empty((count + 1, count + 1))
@@ -181,7 +174,6 @@ class WorkingSet:
         self.idle = np.append(self.idle, 0)
 
     def solve(self, C: float) -> None:
-        """The best multipliers, from where they are."""
         self.multipliers, self.dual, _, _ = solve_qp(self.gram, self.losses, C, self.multipliers)
         self.idle = np.where(self.multipliers > 0, 0, self.idle + 1)
 
@@ -208,7 +200,7 @@ class WorkingSet:
         self.insert(merged, float(loss))
         self.multipliers[-1] = mass
 
-    def _drop(self, which: NDArray[np.int64]) -> None:
+    def _drop(self, which: Longs) -> None:
         if not len(which):
             return
         keep = np.setdiff1d(np.arange(len(self.differences)), which)
@@ -221,13 +213,11 @@ class WorkingSet:
         self.gram = np.ascontiguousarray(self.gram[np.ix_(keep, keep)])
 
     def add_weights(self, w: Weights, share: float) -> None:
-        """w += share · Σ α_j d_j."""
         for difference, multiplier in zip(self.differences, self.multipliers, strict=True):
             if multiplier > 0:
                 w.add(difference, share * float(multiplier) * self.scale)
 
     def state(self) -> State:
-        """Every plane, for `restore`."""
         ends = np.cumsum([len(difference) for difference in self.differences], dtype=np.int64)
         empty = SparseVector([], [])
         held = [empty, *self.differences]
@@ -243,7 +233,6 @@ class WorkingSet:
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state` gave."""
         ends = state["planes.ends"]
         starts = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
         indices, values = state["planes.indices"], state["planes.values"]

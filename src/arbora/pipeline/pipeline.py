@@ -32,6 +32,7 @@ from arbora.search.request import Decode
 from arbora.storage.bundled import find_model
 from arbora.storage.model_file import ModelFile, read_model, write_model
 from arbora.storage.pickling import Reloaded
+from arbora.types import Bools
 
 KIND = "pipeline"
 PARTS = ("segmenter", "tagger", "lemmatizer", "parser")
@@ -60,7 +61,6 @@ class Pipeline(Reloaded):
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
-        """The names of those that it has."""
         return tuple(name for name in PARTS if getattr(self, name) is not None)
 
     # From text
@@ -193,7 +193,6 @@ class Pipeline(Reloaded):
         write_model(path, *self.to_parts(quantized=quantized))
 
     def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Tensors and metadata for a model file."""
         if self.parts == ("parser",):
             return self.parser.to_parts(quantized=quantized)
         tensors: dict[str, NDArray[Any]] = {}
@@ -210,7 +209,6 @@ class Pipeline(Reloaded):
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Pipeline:
-        """The same of a file that is read already."""
         if "parts" not in file.metadata:
             parser = read_parser(file)
             about: dict[str, Any] = {
@@ -239,10 +237,7 @@ def load(path: str | os.PathLike[str] | None = None) -> Pipeline:
 
 def _to_parts(part: Any, *, quantized: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """A segmenter's weights are always small."""
-    found: tuple[dict[str, NDArray[Any]], dict[str, Any]] = (
-        part.to_parts() if isinstance(part, Segmenter) else part.to_parts(quantized=quantized)
-    )
-    return found
+    return part.to_parts() if isinstance(part, Segmenter) else part.to_parts(quantized=quantized)
 
 
 def _read_part(file: ModelFile, name: str, read: Callable[..., Any]) -> Any:
@@ -263,7 +258,7 @@ def _filled_in(columns: Columns, found: Columns) -> Columns:
     return columns
 
 
-def _is_bare(columns: Columns, column: TextColumn) -> NDArray[np.bool_]:
+def _is_bare(columns: Columns, column: TextColumn) -> Bools:
     """Of each sentence, whether a column is `_` everywhere. Shape (S,)."""
     before = np.concatenate([[0], np.cumsum(columns.ids(column) != 0)])
     return np.asarray(np.diff(before[columns.offsets]) == 0)

@@ -32,7 +32,7 @@ from arbora.formatting import show_scores
 from arbora.interfaces import Learner, Problem, Progress, Query
 from arbora.learners import Adagrad, PassiveAggressive, Perceptron
 from arbora.learners._online import require_answers
-from arbora.learners.stage import Best, Floats, Stage
+from arbora.learners.stage import Best, Stage
 from arbora.parsing.calibration import fit_temperatures
 from arbora.parsing.parser import Parser
 from arbora.parsing.pseudo_projective import lift
@@ -61,6 +61,7 @@ from arbora.training.config import (
 )
 from arbora.training.dev import Dev
 from arbora.training.stacking import Guide, GuideTrees
+from arbora.types import Floats
 
 LABEL_LEARNER = PassiveAggressive(C=0.01, epochs=5)
 PRUNER_LEARNER = PassiveAggressive(C=0.01, epochs=3)
