@@ -1,7 +1,7 @@
-"""What trees are learned from: sentences as numbers of tags, without punctuation.
+"""Tagged sentences without punctuation, as numbers of tags: what trees are learned from.
 
-Punctuation is what is tagged PUNCT, or holds nothing but punctuation characters. Sentences that have nothing
-else are left out.
+Punctuation is what is tagged PUNCT, or written with punctuation characters alone. Sentences of nothing else
+are left out.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ class Group:
     tags: Ints
     """(sentences, n)"""
     places: Longs
-    """Where they stand in the corpus, (sentences,)."""
+    """Their places in the corpus, (sentences,)."""
 
     @property
     def length(self) -> int:
         return int(self.tags.shape[1])
 
     def pieces(self, most: int) -> Iterator[Group]:
-        """The same, at most so many sentences at a time."""
         for at in range(0, len(self.tags), most):
             yield Group(self.tags[at : at + most], self.places[at : at + most])
 
@@ -54,12 +53,12 @@ class TagCorpus:
         return sum(map(len, self.sentences))
 
     def groups(self) -> list[Group]:
-        """The sentences by length, shortest first. O(words)."""
+        """The sentences by length, shortest first."""
         return by_length(self.sentences)
 
     @classmethod
     def of(cls, columns: Columns, *, longest: int | None = 10) -> TagCorpus:
-        """Sentences of 1 to `longest` words that are not punctuation; tags in alphabetical order."""
+        """Take the sentences of 1 to `longest` words, without punctuation; tags in alphabetical order."""
         kept = is_word(columns)
         ids = columns.ids("upos")
         parts = np.split(np.arange(columns.words), columns.offsets[1:-1])
@@ -92,10 +91,10 @@ def is_word(columns: Columns) -> Bools:
 
 
 def heads_of_words(heads: Sequence[int], kept: Sequence[bool]) -> list[int]:
-    """The tree without punctuation: heads of those words that are kept, numbered from 1 among themselves.
+    """The tree without punctuation: heads of the words that are kept, numbered from 1 among themselves.
 
-    `heads` of all words, 0 for the root. What hung on a word that goes hangs on that word's head, and so on
-    up. O(n · depth of chains of punctuation).
+    `heads` of all words, 0 for the root. Dependents of a word that is left out move up to its head, and so
+    on.
     """
     new_number = np.cumsum([0, *kept])
     found = []
