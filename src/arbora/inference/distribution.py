@@ -1,7 +1,7 @@
-"""`TreeDistribution`: a lazy object over (scores, family) that answers every question of `arbora.inference`.
+"""`TreeDistribution`: a lazy object over (scores, family) that answers every query of `arbora.inference`.
 
-P(tree) is proportional to exp(score of the tree). Nothing is computed before it is asked for, and nothing
-twice. The scores are copied, so later changes to the caller's arrays change nothing.
+P(tree) is proportional to exp(score of the tree). Nothing is computed before it is needed, nor twice. The
+scores are copied, so later changes to the caller's arrays have no effect.
 """
 
 from __future__ import annotations
@@ -19,11 +19,8 @@ from arbora.inference._native import Best, Marginals
 from arbora.inference._parts import Options, make_parts
 from arbora.types import Doubles, Ints
 
-__all__ = ["TreeDistribution"]
-
 
 def _freeze(*arrays: NDArray[Any] | None) -> None:
-    """Answers are kept, so nobody may write into them."""
     for array in arrays:
         if array is not None:
             array.flags.writeable = False

@@ -1,6 +1,6 @@
-"""Families: a set of trees, the parts that are scored, and the queries that can be answered.
+"""Families of trees: a set of trees, the parts that are scored, and the queries that can be answered.
 
-`arbora.inference` does the work. `arbora.registry.families` knows each family by its name.
+`arbora.inference.queries` does the work; `arbora.registry.families` finds a family by name.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from arbora.errors import InputError
 from arbora.inference import queries
+from arbora.inference._native import Marginals
 from arbora.interfaces import (
     FAMILY_QUERIES,
     ROOTS,
@@ -25,12 +26,12 @@ from arbora.interfaces import (
 
 @dataclass(frozen=True, slots=True)
 class TreeFamily:
-    """Base of the families; each sets the class variables. See `arbora.interfaces.Family`."""
+    """Base class; each family sets the class variables. See `arbora.interfaces.Family`."""
 
     name: ClassVar[str]
     trees: ClassVar[Trees]
-    parts: ClassVar[tuple[PartKind, ...]]
-    queries: ClassVar[frozenset[Query]]
+    parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC,)
+    queries: ClassVar[frozenset[Query]] = FAMILY_QUERIES
     approximate: ClassVar[frozenset[Query]] = frozenset()
 
     roots: Roots = "single"
@@ -54,7 +55,7 @@ class TreeFamily:
     def marginals(self, scores: PartScores) -> PartMarginals:
         arcs, options = self._checked(Query.MARGINALS, scores)
         found = queries.marginals(arcs, **options)
-        if not isinstance(found, queries.Marginals):
+        if not isinstance(found, Marginals):
             return {PartKind.ARC: found}
         arrays = {kind: getattr(found, kind) for kind in self.parts}
         return {kind: array for kind, array in arrays.items() if array is not None}
@@ -76,10 +77,8 @@ class TreeFamily:
                 f"scores of {_listed(foreign)} do not belong to the family {self.name!r}, "
                 f"whose parts are {_listed(self.parts)}"
             )
-        options: dict[str, Any] = {"trees": self.trees, "roots": self.roots}
-        for kind in self.parts[1:]:
-            options[kind.value] = scores.get(kind)
-        return scores[PartKind.ARC], options
+        higher = {kind.value: scores.get(kind) for kind in self.parts[1:]}
+        return scores[PartKind.ARC], {"trees": self.trees, "roots": self.roots, **higher}
 
     def _answers(self) -> str:
         exact = [query.value for query in Query if query in self.queries]
@@ -93,12 +92,8 @@ class Projective(TreeFamily):
     Dynamic programming over spans [eisner-1996]: O(n³) for every query, O(n²) space.
     """
 
-    __slots__ = ()
-
-    name: ClassVar[str] = "projective"
+    name = "projective"
     trees: ClassVar[Trees] = "projective"
-    parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC,)
-    queries: ClassVar[frozenset[Query]] = FAMILY_QUERIES
 
 
 class Nonprojective(TreeFamily):
@@ -108,12 +103,8 @@ class Nonprojective(TreeFamily):
     [koo-2007]; O(n²) space.
     """
 
-    __slots__ = ()
-
-    name: ClassVar[str] = "nonprojective"
+    name = "nonprojective"
     trees: ClassVar[Trees] = "nonprojective"
-    parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC,)
-    queries: ClassVar[frozenset[Query]] = FAMILY_QUERIES
 
 
 class ProjectiveSibling(TreeFamily):
@@ -122,12 +113,9 @@ class ProjectiveSibling(TreeFamily):
     Dynamic programming over spans [mcdonald-2006]: O(n³) for every query, O(n²) space beside the scores.
     """
 
-    __slots__ = ()
-
-    name: ClassVar[str] = "projective_sibling"
+    name = "projective_sibling"
     trees: ClassVar[Trees] = "projective"
-    parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC, PartKind.SIBLING)
-    queries: ClassVar[frozenset[Query]] = FAMILY_QUERIES
+    parts = (PartKind.ARC, PartKind.SIBLING)
 
 
 class ProjectiveGrandparent(TreeFamily):
@@ -137,17 +125,10 @@ class ProjectiveGrandparent(TreeFamily):
     O(n³) space beside the scores.
     """
 
-    __slots__ = ()
-
-    name: ClassVar[str] = "projective_grandparent"
+    name = "projective_grandparent"
     trees: ClassVar[Trees] = "projective"
-    parts: ClassVar[tuple[PartKind, ...]] = (
-        PartKind.ARC,
-        PartKind.SIBLING,
-        PartKind.GRANDPARENT,
-        PartKind.GRANDSIBLING,
-    )
-    queries: ClassVar[frozenset[Query]] = frozenset({Query.ARGMAX, Query.LOG_PARTITION, Query.MARGINALS})
+    parts = (PartKind.ARC, PartKind.SIBLING, PartKind.GRANDPARENT, PartKind.GRANDSIBLING)
+    queries = frozenset({Query.ARGMAX, Query.LOG_PARTITION, Query.MARGINALS})
 
 
 class NonprojectiveSibling(TreeFamily):
@@ -158,13 +139,11 @@ class NonprojectiveSibling(TreeFamily):
     improves it.
     """
 
-    __slots__ = ()
-
-    name: ClassVar[str] = "nonprojective_sibling"
+    name = "nonprojective_sibling"
     trees: ClassVar[Trees] = "nonprojective"
-    parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC, PartKind.SIBLING)
-    queries: ClassVar[frozenset[Query]] = frozenset()
-    approximate: ClassVar[frozenset[Query]] = frozenset({Query.ARGMAX})
+    parts = (PartKind.ARC, PartKind.SIBLING)
+    queries = frozenset()
+    approximate = frozenset({Query.ARGMAX})
 
 
 def _listed(kinds: Any) -> str:
