@@ -24,8 +24,7 @@ class SparseRows:
     offsets: Longs
     columns: Longs
     values: Floats
-    width: int
-    """The number of columns."""
+    width: int  # The number of columns
 
     @property
     def shape(self) -> tuple[int, int]:

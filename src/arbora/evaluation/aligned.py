@@ -44,8 +44,7 @@ UNIVERSAL_FEATURES = frozenset({
     "VerbForm", "Voice",
 })  # fmt: skip
 ROOT, UNALIGNED = -1, -2
-MOST_COMPARED = 25_000_000
-"""Pairs of words in overlapping multiword tokens; treebanks have tens."""
+MOST_COMPARED = 25_000_000  # Pairs of words in overlapping multiword tokens; treebanks have tens
 SHOWN = 20
 
 
@@ -53,8 +52,7 @@ SHOWN = 20
 class AlignedAgreement(Agreement):
     """Precision, recall and F1, and the share of aligned words that are right."""
 
-    aligned: int | None = None
-    """How many words are aligned; None for tokens and sentences."""
+    aligned: int | None = None  # How many words are aligned; None for tokens and sentences
 
     @property
     def aligned_accuracy(self) -> float | None:

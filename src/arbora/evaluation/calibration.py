@@ -40,10 +40,8 @@ class Bin:
     low: float
     high: float
     count: int
-    confidence: float
-    """Mean probability; 0 if the bin is empty."""
-    accuracy: float
-    """Share of right ones; 0 if the bin is empty."""
+    confidence: float  # Mean probability; 0 if the bin is empty
+    accuracy: float  # Share of right ones; 0 if the bin is empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +50,7 @@ class Kept:
 
     percent: int
     count: int
-    threshold: float
-    """The lowest probability among them."""
+    threshold: float  # The lowest probability among them
     accuracy: float
 
 
@@ -62,8 +59,7 @@ class Calibration:
     """How well probabilities fit outcomes; shares, not percentages."""
 
     count: int
-    confidence: float
-    """Mean probability."""
+    confidence: float  # Mean probability
     accuracy: float
     ece: float
     brier: float

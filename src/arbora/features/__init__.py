@@ -13,14 +13,6 @@ from arbora.features.pruner_v1 import PRUNER_V1
 from arbora.features.zhang_nivre_v1 import ZHANG_NIVRE_V1
 
 __all__ = [
-    "CUBE_V1",
-    "GRAPH_V1",
-    "NIVRE_V1",
-    "PRUNER_V1",
-    "ZHANG_NIVRE_V1",
-    "ContextGroup",
-    "TemplateSet",
-    "TransitionTemplates",
-    "guided",
-    "guided_transitions",
-]
+    "CUBE_V1", "GRAPH_V1", "NIVRE_V1", "PRUNER_V1", "ZHANG_NIVRE_V1", "ContextGroup", "TemplateSet",
+    "TransitionTemplates", "guided", "guided_transitions",
+]  # fmt: skip

@@ -16,8 +16,7 @@ from dataclasses import replace
 from arbora.features._templates import TemplateSet
 from arbora.features._transitions import TransitionTemplates
 
-SUFFIX = "+guide-v1"
-"""What the name of a set with these templates ends in."""
+SUFFIX = "+guide-v1"  # What the name of a set with these templates ends in
 
 ARCS = """
 d.guide h.tag d.tag; d.guide q.tag

@@ -33,10 +33,8 @@ from arbora.storage.model_file import ModelFile
 from arbora.types import Bools, Doubles, Ints, Longs
 
 TEMPLATES = 7
-DISTANCES = 7
-"""1, 2, 3, 4, 5, 6 to 10, more."""
-UNKNOWN, ROOT, OUTSIDE = range(3)
-"""Symbols after the tags, in this order."""
+DISTANCES = 7  # 1, 2, 3, 4, 5, 6 to 10, more
+UNKNOWN, ROOT, OUTSIDE = range(3)  # Symbols after the tags, in this order
 SYMBOLS = 3
 
 
@@ -48,8 +46,7 @@ class ArcFeatures:
         self.symbols = s = tags + SYMBOLS
         per_template = [s, s, s**2, s**3, s**3, s**3, s**3]
         self._starts = np.cumsum([0, *per_template[:-1]], dtype=np.int64)
-        self.size = sum(per_template) * 2 * DISTANCES
-        """The length of a weight vector."""
+        self.size = sum(per_template) * 2 * DISTANCES  # The length of a weight vector
 
     def nodes(self, tags: Ints) -> Longs:
         """The symbols of nodes -1 to n+1, (m, n+3), of m sentences of n words, (m, n)."""
@@ -100,8 +97,7 @@ class ArcModel:
     kind: ClassVar[str] = "arcs"
 
     tags: tuple[str, ...]
-    weights: Doubles
-    """Of `ArcFeatures`, (size,)."""
+    weights: Doubles  # Of `ArcFeatures`, (size,)
     pairs: Doubles
     """[head, dependent]: symbols of `ArcFeatures` except the last, (tags + 2, tags + 1); -inf forbids."""
     trees: Trees = "projective"
@@ -189,8 +185,7 @@ class CorpusArcs:
         for group in corpus.groups():
             for piece in pieces(group, 3):
                 seen[self.features.places(piece.tags)[:, is_arc(group.length)]] = True
-        self.used = np.flatnonzero(seen)
-        """The features of `ArcFeatures` that occur, in order."""
+        self.used = np.flatnonzero(seen)  # The features of `ArcFeatures` that occur, in order
         self.size = len(self.used)
         self._numbers = np.zeros(self.features.size, dtype=np.int32)
         self._numbers[self.used] = np.arange(self.size)
@@ -218,10 +213,8 @@ class CorpusArcs:
 class ArcSet:
     """All arcs of m sentences of n words."""
 
-    places: Ints
-    """The numbers of each arc's features, (m, n+1, n+1, 7)."""
-    nodes: Longs
-    """The symbols of nodes -1 to n+1, (m, n+3)."""
+    places: Ints  # The numbers of each arc's features, (m, n+1, n+1, 7)
+    nodes: Longs  # The symbols of nodes -1 to n+1, (m, n+3)
 
     @property
     def length(self) -> int:

@@ -29,8 +29,7 @@ from arbora.induction.rules import Rules
 from arbora.interfaces import Roots, Trees
 from arbora.types import Doubles, Ints
 
-FOLLOWED = 16.0
-"""What an arc that follows a rule gains in nearest-rule: more than the longest arc loses."""
+FOLLOWED = 16.0  # What an arc that follows a rule gains in nearest-rule: more than the longest arc loses
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,8 +42,7 @@ from arbora.interfaces import PartKind, Trees
 from arbora.learners._parameters import parameter
 from arbora.types import Doubles, Ints, Longs
 
-ROWS_AT_ONCE = 20_000
-"""Rows of X when X'X is computed: 8 MB."""
+ROWS_AT_ONCE = 20_000  # Rows of X when X'X is computed: 8 MB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,10 +85,8 @@ class State:
 
     y: Doubles
     weights: Doubles
-    predicted: Doubles
-    """X w"""
-    value: float
-    """f"""
+    predicted: Doubles  # X w
+    value: float  # f
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +94,8 @@ class Step:
     """One step of Frank-Wolfe."""
 
     after: State
-    gap: float
-    """A bound on how much lower f could have been."""
-    size: float
-    """γ"""
+    gap: float  # A bound on how much lower f could have been
+    size: float  # γ
 
 
 class Clustering:
@@ -115,8 +110,7 @@ class Clustering:
         self._features = ArcFeatures(len(corpus.tags))
         self._kept = self._most_frequent(settings.features)
         self._rows = self._numbered()
-        self.size = len(self._rows)
-        """The number of arcs."""
+        self.size = len(self._rows)  # The number of arcs
         self._inverse = np.linalg.inv(self.gram() + self.words * settings.l2 * np.eye(len(self._kept)))
         gains = settings.prior * rule_pairs(rules, corpus.tags)
         self._pairs = settings.parse_prior * gains

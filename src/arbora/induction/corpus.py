@@ -23,10 +23,8 @@ PUNCTUATION = "PUNCT"
 class Group:
     """All sentences of one length."""
 
-    tags: Ints
-    """(sentences, n)"""
-    places: Longs
-    """Their places in the corpus, (sentences,)."""
+    tags: Ints  # (sentences, n)
+    places: Longs  # Their places in the corpus, (sentences,)
 
     @property
     def length(self) -> int:
@@ -42,8 +40,7 @@ class TagCorpus:
     """Tagged sentences; `tags[number]` is a tag's name."""
 
     tags: tuple[str, ...]
-    sentences: tuple[Ints, ...]
-    """Numbers of tags, below `len(tags)`, (n,) each."""
+    sentences: tuple[Ints, ...]  # Numbers of tags, below `len(tags)`, (n,) each
 
     def __len__(self) -> int:
         return len(self.sentences)

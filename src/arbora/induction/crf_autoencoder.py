@@ -47,11 +47,9 @@ from arbora.interfaces import PartKind, Roots, Trees
 from arbora.learners._parameters import parameter
 from arbora.types import Doubles, Longs
 
-NOISE = 0.2
-"""The standard deviation of the log of the noise on the first counts."""
+NOISE = 0.2  # The standard deviation of the log of the noise on the first counts
 ROOTS: Roots = "single"
-FLOOR = 1e-8
-"""δ of AdaGrad: keeps the first step of a weight finite."""
+FLOOR = 1e-8  # δ of AdaGrad: keeps the first step of a weight finite
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,8 +111,7 @@ class Run:
         self.arcs = CorpusArcs(corpus)
         self.decoder: Doubles = np.full((self.arcs.tags + 1, self.arcs.tags), 1.0 / self.arcs.tags)
         """θ, [head, dependent]; the last row is the root's."""
-        self.weights: Doubles = np.zeros(self.arcs.size)
-        """w, of the features of `arcs`."""
+        self.weights: Doubles = np.zeros(self.arcs.size)  # w, of the features of `arcs`
         self._steps = ProximalAdagrad(self.weights, options.rate)
         self._prior = np.zeros_like(self.decoder)
         if rules is not None:

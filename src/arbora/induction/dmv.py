@@ -33,8 +33,7 @@ from arbora.induction.valence_model import NONE_YET, Counts, Sentences, ValenceM
 from arbora.learners._parameters import parameter
 from arbora.types import Doubles
 
-SHAPE = 4.0
-"""Of noisy counts: each is multiplied by a gamma variable of mean 1 and variance 1/4."""
+SHAPE = 4.0  # Of noisy counts: each is multiplied by a gamma variable of mean 1 and variance 1/4
 
 
 @dataclass(frozen=True, kw_only=True)

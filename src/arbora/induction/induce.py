@@ -38,10 +38,8 @@ from arbora.training.train import Tools
 logger = logging.getLogger("arbora")
 
 NO_RULES = "none"
-COMPARED = 2000
-"""Sentences on which restarts are compared."""
-SINGLE_SHARE = 0.75
-"""Above this share of one-word sentences, something is wrong with the text."""
+COMPARED = 2000  # Sentences on which restarts are compared
+SINGLE_SHARE = 0.75  # Above this share of one-word sentences, something is wrong with the text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,8 +100,7 @@ class Start:
     seed: int
     history: tuple[Round, ...]
     model: TagModel = field(repr=False)
-    agreement: float = 1.0
-    """The share of heads that it has in common with the chosen start."""
+    agreement: float = 1.0  # The share of heads that it has in common with the chosen start
 
     @property
     def objective(self) -> float:
@@ -116,8 +113,7 @@ class InducedModel:
 
     pipeline: Pipeline
     starts: tuple[Start, ...]
-    chosen: int
-    """The index of the best start."""
+    chosen: int  # The index of the best start
     interrupted: bool = False
 
     @property

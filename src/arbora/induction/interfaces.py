@@ -28,8 +28,7 @@ Parts: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 class TagModel(Protocol):
     """Scores the parts of trees over a sentence's tags; immutable."""
 
-    kind: ClassVar[str]
-    """The name in model files."""
+    kind: ClassVar[str]  # The name in model files
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -50,12 +49,9 @@ class TagModel(Protocol):
 class Round:
     """One round of learning."""
 
-    number: int
-    """From 1."""
-    objective: float
-    """What is maximized, such as a log-likelihood per word. Comparable between restarts."""
-    seconds: float
-    """Since learning began."""
+    number: int  # From 1
+    objective: float  # What is maximized, such as a log-likelihood per word. Comparable between restarts.
+    seconds: float  # Since learning began
     measures: Mapping[str, float] = field(default_factory=dict)
     """Other figures: a gap, the share of weights that are not 0."""
 
@@ -91,8 +87,7 @@ class Inducer(Configured, ABC):
     """Learns a model from tagged sentences; a subclass yields its state after each round in `learn`."""
 
     name: ClassVar[str]
-    paper: ClassVar[str]
-    """The key of the paper in docs/references.bib."""
+    paper: ClassVar[str]  # The key of the paper in docs/references.bib
 
     @abstractmethod
     def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:

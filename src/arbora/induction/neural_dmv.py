@@ -29,10 +29,8 @@ from arbora.types import Doubles
 
 Weights: TypeAlias = dict[str, Doubles]
 
-EITHER = 2
-"""The valence of a choice that ignores it; after NONE_YET and HAS_ONE."""
-ROOT_SMOOTHING = 0.1
-"""Added to counts of roots."""
+EITHER = 2  # The valence of a choice that ignores it; after NONE_YET and HAS_ONE
+ROOT_SMOOTHING = 0.1  # Added to counts of roots
 
 
 @dataclass(frozen=True, kw_only=True)

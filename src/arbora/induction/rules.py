@@ -100,7 +100,6 @@ NOUN, PROPN -> CONJ, CCONJ
 ADJ -> ADV
 ADP -> NOUN, PROPN
 """,
-}
-"""The built-in rules as files; the first line is a summary."""
+}  # The built-in rules as files; the first line is a summary
 RULES = {name: Rules.parse(text, name) for name, text in TEXTS.items()}
 UNIVERSAL, TABLE_2 = RULES["universal"], RULES["table-2"]

@@ -15,8 +15,7 @@ from arbora.types import Doubles, Ints
 
 Scores: TypeAlias = dict[PartKind, Doubles]
 
-MOST_PARTS = 4_000_000
-"""Parts of the sentences that are scored together: 32 MB of scores."""
+MOST_PARTS = 4_000_000  # Parts of the sentences that are scored together: 32 MB of scores
 
 
 def best_heads(scores: Scores, *, trees: Trees, roots: Roots, threads: int = 1) -> Ints:

@@ -38,11 +38,9 @@ from arbora.types import Doubles, Ints
 
 LEFT, RIGHT = range(2)
 NONE_YET, HAS_ONE = range(2)
-LONGEST = 400
-"""Words of a sentence. Scores of siblings take (n+1)³ numbers, half a gigabyte."""
+LONGEST = 400  # Words of a sentence. Scores of siblings take (n+1)³ numbers, half a gigabyte.
 TABLES = ("root", "child", "stop", "go_on")
-LEAST_LOG = -1e9
-"""Below this, a log in a file is damage, not a probability."""
+LEAST_LOG = -1e9  # Below this, a log in a file is damage, not a probability
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,14 +52,10 @@ class ValenceModel:
     roots: ClassVar[Roots] = "single"
 
     tags: tuple[str, ...]
-    root: Doubles
-    """(tags,)"""
-    child: Doubles
-    """[head, side, has, dependent]"""
-    stop: Doubles
-    """[head, side, has]; finite for `NONE_YET`: any word may be without dependents."""
-    go_on: Doubles
-    """[head, side, has]"""
+    root: Doubles  # (tags,)
+    child: Doubles  # [head, side, has, dependent]
+    stop: Doubles  # [head, side, has]; finite for `NONE_YET`: any word may be without dependents
+    go_on: Doubles  # [head, side, has]
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.stop[..., NONE_YET]).all():

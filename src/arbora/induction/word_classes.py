@@ -32,12 +32,10 @@ BOUNDARY = -1
 class WordClasses:
     """The class of every word; immutable."""
 
-    words: Mapping[str, str]
-    """The class of each frequent word, in lower case."""
+    words: Mapping[str, str]  # The class of each frequent word, in lower case
     endings: Mapping[str, str]
     """The class of each pool of rare words, by kind and ending, such as `a-ing`, `A-`, `0-5`."""
-    others: str
-    """The class of all other words."""
+    others: str  # The class of all other words
     values: tuple[float, ...] = ()
     """Log-likelihood per word, plus a constant, before the first round of the best start and after each."""
 
@@ -113,11 +111,9 @@ class WordClasses:
 class _Types:
     """The items to put into classes: frequent words, and pools of rare ones; most frequent first."""
 
-    names: list[tuple[bool, str]]
-    """(is a pool, name)"""
+    names: list[tuple[bool, str]]  # (is a pool, name)
     counts: list[int]
-    numbers: dict[str, int]
-    """The item of each form."""
+    numbers: dict[str, int]  # The item of each form
 
     @classmethod
     def of(cls, forms: Counter[str], least: int) -> _Types:

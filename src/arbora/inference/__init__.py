@@ -22,20 +22,7 @@ from arbora.inference.queries import (
 )
 
 __all__ = [
-    "Best",
-    "FirstOrder",
-    "Marginals",
-    "Options",
-    "arc_marginals",
-    "argmax",
-    "entropy",
-    "expected_wrong_heads",
-    "kbest",
-    "kl_divergence",
-    "log_partition",
-    "log_prob",
-    "marginals",
-    "marginals_along",
-    "minimum_risk",
-    "sample",
-]
+    "Best", "FirstOrder", "Marginals", "Options", "arc_marginals", "argmax", "entropy",
+    "expected_wrong_heads", "kbest", "kl_divergence", "log_partition", "log_prob", "marginals",
+    "marginals_along", "minimum_risk", "sample",
+]  # fmt: skip

@@ -42,15 +42,12 @@ class Adagrad(OnlineTrainer):
 
     name: ClassVar[str] = "adagrad"
     paper: ClassVar[str] = "duchi-2011"
+    needs = frozenset({Query.MARGINALS})
 
     C: float = parameter(1.0, "the weight of the sum of -log P against |w|²/2", above=0.0)
     rate: float = parameter(0.1, "η, the length of steps", above=0.0)
     floor: float = parameter(1.0, "δ, added to the root of each weight's sum of squares", above=0.0)
     k: int = parameter(1, "examples per step", least=1)
-
-    @property
-    def needs(self) -> frozenset[Query]:
-        return frozenset({Query.MARGINALS})
 
     @property
     def batch(self) -> int:

@@ -46,13 +46,10 @@ class PassiveAggressive(OnlineTrainer):
 
     name: ClassVar[str] = "passive_aggressive"
     paper: ClassVar[str] = "crammer-2006"
+    needs = frozenset({Query.COST_AUGMENTED})
 
     variant: str = parameter("PA-I", "the rule for the step", choices=tuple(STEPS))
     C: float = parameter(1.0, "the cap of PA-I, the damping of PA-II; PA has neither", above=0.0)
-
-    @property
-    def needs(self) -> frozenset[Query]:
-        return frozenset({Query.COST_AUGMENTED})
 
     def step(self, problem: Problem, chosen: Longs, w: Weights, t: int) -> tuple[Answer, bool]:
         answer = problem.answer(int(chosen[0]), w, Query.COST_AUGMENTED)

@@ -48,13 +48,10 @@ class Pegasos(OnlineTrainer):
 
     name: ClassVar[str] = "pegasos"
     paper: ClassVar[str] = "lee-2010"
+    needs = frozenset({Query.COST_AUGMENTED})
 
     lam: float = parameter(0.03, "λ, the weight of |w|²/2 against the mean hinge; 1/C", above=0.0)
     k: int = parameter(10, "examples per step", least=1)
-
-    @property
-    def needs(self) -> frozenset[Query]:
-        return frozenset({Query.COST_AUGMENTED})
 
     @property
     def batch(self) -> int:

@@ -29,10 +29,7 @@ class Perceptron(OnlineTrainer):
 
     name: ClassVar[str] = "perceptron"
     paper: ClassVar[str] = "collins-2002"
-
-    @property
-    def needs(self) -> frozenset[Query]:
-        return frozenset({Query.ARGMAX})
+    needs = frozenset({Query.ARGMAX})
 
     def step(self, problem: Problem, chosen: Longs, w: Weights, t: int) -> tuple[Answer, bool]:
         answer = problem.answer(int(chosen[0]), w, Query.ARGMAX)

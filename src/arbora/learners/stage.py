@@ -40,8 +40,7 @@ class Stage:
     problem: Problem
     judge: Callable[[Floats], Scores] | None
     """Scores of weights on dev, the one that decides first; None: the last epoch is the best."""
-    patience: int
-    """Epochs without a better score after which to stop; 0: never."""
+    patience: int  # Epochs without a better score after which to stop; 0: never
     which: Which = "averaged"
 
     def run(

@@ -35,8 +35,7 @@ from arbora.progress import Observer, Scores, Silent
 from arbora.types import Floats, Ints
 
 FEATURES = "lemma-v1"
-LEAST = 2
-"""Occurrences of a script."""
+LEAST = 2  # Occurrences of a script
 SETTINGS = WordSettings(parameters={"C": 0.05, "epochs": 6})
 
 
@@ -44,10 +43,8 @@ SETTINGS = WordSettings(parameters={"C": 0.05, "epochs": 6})
 class Lemmatizer:
     """Gives tagged words their lemmas."""
 
-    tags: tuple[str, ...]
-    """UPOS, the most common first."""
-    scripts: tuple[tuple[str, ...], ...]
-    """Those of each tag, the most common first."""
+    tags: tuple[str, ...]  # UPOS, the most common first
+    scripts: tuple[tuple[str, ...], ...]  # Those of each tag, the most common first
     lexicon: TagLexicon
     model: WordModel
 

@@ -51,10 +51,8 @@ class Pipeline(Reloaded):
     segmenter: Segmenter | None = None
     tagger: Tagger | None = None
     lemmatizer: Lemmatizer | None = None
-    about: dict[str, Any] = field(default_factory=dict)
-    """How it was made: scores on dev, the data's licence."""
-    source: str = "the model"
-    """What messages call it."""
+    about: dict[str, Any] = field(default_factory=dict)  # How it was made: scores on dev, the data's licence
+    source: str = "the model"  # What messages call it
 
     def __repr__(self) -> str:
         return f"<Pipeline of {self.source}: {', '.join(self.parts)}>"

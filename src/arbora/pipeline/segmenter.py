@@ -51,12 +51,9 @@ class Segmented:
     """
 
     columns: Columns
-    starts: Longs
-    """Shape (W,), in characters."""
-    ends: Longs
-    """Shape (W,)."""
-    sentences: Longs
-    """Shape (S, 2): where each sentence begins and ends."""
+    starts: Longs  # Shape (W,), in characters
+    ends: Longs  # Shape (W,)
+    sentences: Longs  # Shape (S, 2): where each sentence begins and ends
 
     def placed(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """The sentences of these columns, whatever was added to them, with the places of their words."""

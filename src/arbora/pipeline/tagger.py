@@ -40,8 +40,7 @@ from arbora.progress import Observer, Scores, Silent
 from arbora.types import Floats, Ints
 
 UPOS_FEATURES, MORPH_FEATURES = "upos-v1", "morph-v1"
-Analysis = tuple[str, str]
-"""XPOS and FEATS."""
+Analysis = tuple[str, str]  # XPOS and FEATS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +57,8 @@ class TaggerSettings:
 class Tagger:
     """Gives words their tags."""
 
-    tags: tuple[str, ...]
-    """UPOS, the most common first."""
-    analyses: tuple[tuple[Analysis, ...], ...]
-    """Those of each tag, the most common first."""
+    tags: tuple[str, ...]  # UPOS, the most common first
+    analyses: tuple[tuple[Analysis, ...], ...]  # Those of each tag, the most common first
     lexicon: TagLexicon
     upos: WordModel
     morphology: WordModel

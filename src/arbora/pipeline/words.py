@@ -67,8 +67,7 @@ class WordModel:
 
     features: str
     bits: int
-    groups: Ints
-    """How many labels a word may have, by the number of its tag."""
+    groups: Ints  # How many labels a word may have, by the number of its tag
     transitions: bool
     weights: Floats
 
