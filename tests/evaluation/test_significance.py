@@ -81,6 +81,10 @@ def test_bootstrap_against_all_samples():
     assert result.interval == pytest.approx(expected, abs=1.0)
 
 
+def sampled(name, samples, seed):
+    return {} if name == "sign" else {"samples": samples, "seed": seed}
+
+
 @pytest.mark.parametrize("name", sorted(TESTS))
 def test_every_test_sees_a_clear_difference_and_no_difference(name):
     rng = np.random.default_rng(0)
@@ -88,19 +92,19 @@ def test_every_test_sees_a_clear_difference_and_no_difference(name):
     first = rng.binomial(tokens, 0.9)
     worse = rng.binomial(tokens, 0.8)
     same = rng.permutation([*range(250), *range(250)])  # only the order is used
-    assert TESTS[name](first, worse, tokens, 2000, 0).p_value < 0.01
-    assert TESTS[name](first, first, tokens, 2000, 0).p_value == 1
+    assert TESTS[name](first, worse, tokens, **sampled(name, 2000, 0)).p_value < 0.01
+    assert TESTS[name](first, first, tokens, **sampled(name, 2000, 0)).p_value == 1
     # A gain in half of the sentences and the same loss in the others is no difference.
     step = np.where(same % 2 == 0, 1, 0)
     balanced = (np.full(500, 2), np.full(500, 2) + 1 - 2 * step)
-    assert TESTS[name](*balanced, np.full(500, 5), 2000, 0).p_value > 0.9
+    assert TESTS[name](*balanced, np.full(500, 5), **sampled(name, 2000, 0)).p_value > 0.9
 
 
 @pytest.mark.parametrize("name", sorted(TESTS))
 def test_sides_swap_and_seeds_repeat(name):
-    there = TESTS[name](FIRST, SECOND, TOKENS, 3000, 7)
-    back = TESTS[name](SECOND, FIRST, TOKENS, 3000, 7)
-    assert there == TESTS[name](FIRST, SECOND, TOKENS, 3000, 7)
+    there = TESTS[name](FIRST, SECOND, TOKENS, **sampled(name, 3000, 7))
+    back = TESTS[name](SECOND, FIRST, TOKENS, **sampled(name, 3000, 7))
+    assert there == TESTS[name](FIRST, SECOND, TOKENS, **sampled(name, 3000, 7))
     assert back.difference == -there.difference
     assert (back.better, back.worse) == (there.worse, there.better)
     assert back.p_value == pytest.approx(there.p_value)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from arbora.induction.arc_model import ArcModel, no_pairs, pair_table
-from arbora.induction.features import DISTANCES, ArcFeatures
+from arbora.induction.arc_model import DISTANCES, ArcFeatures, ArcModel, no_pairs, pair_table
 from arbora.interfaces import PartKind
 
 

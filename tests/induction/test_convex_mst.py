@@ -5,9 +5,9 @@ import pytest
 from oracle.enumerate_trees import head_matrix
 
 from arbora.errors import InputError
-from arbora.induction.convex_mst import Clustering, ConvexMst, rule_pairs
+from arbora.induction.arc_model import ArcFeatures, rule_pairs
+from arbora.induction.convex_mst import Clustering, ConvexMst
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.features import ArcFeatures
 from arbora.induction.rules import Rules
 from arbora.induction.trees import parse
 from arbora.interfaces import PartKind, StopTraining

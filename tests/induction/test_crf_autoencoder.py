@@ -8,14 +8,11 @@ from oracle.enumerate_trees import enumerate_forest
 
 from arbora.data.columns import columns_of
 from arbora.errors import InputError
-from arbora.induction.arc_model import ArcModel
-from arbora.induction.arcs import CorpusArcs, as_arcs, is_arc
+from arbora.induction.arc_model import ArcModel, CorpusArcs, is_arc
 from arbora.induction.corpus import TagCorpus, heads_of_words, is_word
-from arbora.induction.crf_autoencoder import CrfAutoencoder, Run
-from arbora.induction.harmonic import near_arcs
-from arbora.induction.proximal import ProximalAdagrad
+from arbora.induction.crf_autoencoder import CrfAutoencoder, ProximalAdagrad, Run, near_arcs
 from arbora.induction.rules import UNIVERSAL, Rules
-from arbora.induction.trees import parse
+from arbora.induction.trees import as_arcs, parse
 from arbora.interfaces import StopTraining
 
 TREES = ["projective", "nonprojective"]
@@ -112,7 +109,7 @@ def test_gradients_of_batches_add_up():
 
 def test_a_proximal_step_solves_its_problem():
     rng = np.random.default_rng(5)
-    steps = ProximalAdagrad(6, rate=0.3)
+    steps = ProximalAdagrad(np.zeros(6), rate=0.3)
     squares = np.zeros(6)
     for _ in range(4):
         before, gradient, penalty = steps.weights.copy(), rng.normal(size=6), 0.8

@@ -10,12 +10,11 @@ from oracle.enumerate_trees import head_matrix, siblings_of
 
 from arbora.errors import InputError
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.dmv import Dmv
-from arbora.induction.harmonic import harmonic_arcs, harmonic_counts
+from arbora.induction.dmv import Dmv, harmonic_arcs, harmonic_counts
 from arbora.induction.neural_dmv import Network, NeuralDmv
 from arbora.induction.rules import Rules
 from arbora.induction.trees import parse
-from arbora.induction.valence_counts import Counts, Sentences
+from arbora.induction.valence_model import Counts, Sentences
 from arbora.interfaces import StopTraining
 
 D, N, V, A = range(4)
@@ -144,7 +143,7 @@ def test_rules_pull_trees_towards_them():
 
 @pytest.mark.parametrize("learner", [Dmv(), NeuralDmv()])
 def test_nothing_to_learn_from_is_an_error(learner):
-    with pytest.raises(InputError, match="expected sentences"):
+    with pytest.raises(InputError, match="dmv: expected"):
         learner.fit(corpus_of([]))
     with pytest.raises(InputError, match="401 words"):
         learner.fit(corpus_of([[0] * 401]))

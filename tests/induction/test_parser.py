@@ -11,8 +11,7 @@ from arbora import load
 from arbora.data.columns import columns_of
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError, ModelError, NoTreeError
-from arbora.induction.arc_model import ArcModel, pair_table
-from arbora.induction.features import ArcFeatures
+from arbora.induction.arc_model import ArcFeatures, ArcModel, pair_table
 from arbora.induction.search import InducedSearch, induced_parser
 from arbora.induction.tagged import TagSentences
 from arbora.interfaces import PartKind

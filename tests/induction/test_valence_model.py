@@ -12,8 +12,7 @@ from arbora import inference
 from arbora.errors import InputError, ModelError
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.trees import best_heads, log_sums, parse, part_marginals
-from arbora.induction.valence_counts import Counts, Sentences, tree_parts
-from arbora.induction.valence_model import ValenceModel
+from arbora.induction.valence_model import Counts, Sentences, ValenceModel, tree_parts
 from arbora.interfaces import PartKind
 from arbora.storage.model_file import read_model, write_model
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.classification.classes import as_classes
-from arbora.classification.course import OTHER, Course, Values, Which
+from arbora.classification.course import OTHER, Course, Which
 from arbora.errors import InputError, ModelError
 from arbora.storage.model_file import ModelFile
+from arbora.types import Floats
 
 KIND = "classifier"
 
@@ -41,7 +42,7 @@ def stored_classes(file: ModelFile) -> NDArray[Any]:
     return classes
 
 
-def stored_course(file: ModelFile, which: Which, weights: Values) -> Course:
+def stored_course(file: ModelFile, which: Which, weights: Floats) -> Course:
     """How far it has come; such that it cannot go on, where the file does not say."""
     if "course" not in file.metadata:
         return Course.closed(which, weights)
@@ -52,5 +53,5 @@ def stored_course(file: ModelFile, which: Which, weights: Values) -> Course:
             f"course: expected numbers of passes and steps, got {counts!r:.80}", source=file.source
         )
     (other,) = OTHER[which]
-    both: dict[Which, Values] = {which: weights, other: file.tensor(other, np.float32, weights.shape)}
+    both: dict[Which, Floats] = {which: weights, other: file.tensor(other, np.float32, weights.shape)}
     return Course.after(which, both["last"], both["averaged"], passes=passes, steps=steps)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.errors import InputError
+from arbora.types import Ints
 
 KINDS: tuple[tuple[type, ...], ...] = ((str,), (bool, np.bool_), (int, float, np.integer, np.floating))
 """Of which a list of classes has one: of numbers and texts, an array would make texts, without a word."""
@@ -60,7 +61,7 @@ def classes_of(y: Any, count: int) -> NDArray[Any]:
     return given
 
 
-def numbers_of(given: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
+def numbers_of(given: NDArray[Any], classes: NDArray[Any]) -> Ints:
     """The number of each among sorted classes; InputError where one is not among them."""
     known = {each: number for number, each in enumerate(classes.tolist())}
     places = [known.get(each, -1) for each in given.tolist()]

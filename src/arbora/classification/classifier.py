@@ -29,6 +29,7 @@ from arbora.learners._online import OnlineTrainer
 from arbora.problems.multiclass import MulticlassProblem
 from arbora.registry import learners
 from arbora.storage.model_file import read_model, write_model
+from arbora.types import Doubles, Floats
 
 # Chosen by cross-validation on training data: `benchmarks/classification.py --accuracy`. Were all classes
 # weighed, a Gaussian prior would take near ones and far ones down alike, and learn little.
@@ -173,12 +174,11 @@ class OnlineClassifier:
             given["seed"] = self.seed
         if issubclass(factory, CandidateTrainer):
             given = {"k": max(2, classes), **DEFAULTS.get(self.learner, {}), **given}
-        made: Learner = learners.create(self.learner, **given)
-        return made
+        return learners.create(self.learner, **given)
 
     # ------------------------------------------------------------ using
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Doubles:
         """The score of each class, (rows, classes); of two, how far the second is ahead, (rows,)."""
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
@@ -186,8 +186,7 @@ class OnlineClassifier:
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of the greatest score for each row; of equal ones the first."""
         best = self._scores(X).argmax(axis=1)
-        chosen: NDArray[Any] = self.classes_[best]
-        return chosen
+        return self.classes_[best]
 
     def score(self, X: Any, y: Any) -> float:
         """The share of rows whose class is found."""
@@ -201,26 +200,25 @@ class OnlineClassifier:
         return float(self.costs_[right, found].mean())
 
     @property
-    def weights_(self) -> NDArray[np.float32]:
+    def weights_(self) -> Floats:
         """The weight of each class for each column, (columns, classes)."""
         self._require_fitted()
         return self._course.weights().reshape(-1, len(self.classes_))
 
     @property
-    def coef_(self) -> NDArray[np.float32]:
+    def coef_(self) -> Floats:
         """The weights of features, (classes, features)."""
         self._require_fitted()
         return self.weights_[: self.n_features_in_].T
 
     @property
-    def intercept_(self) -> NDArray[np.float32]:
+    def intercept_(self) -> Floats:
         """What every example adds to the score of each class, (classes,)."""
         self._require_fitted()
         rest = self.weights_[self.n_features_in_ :]  # one row, or none
-        added: NDArray[np.float32] = np.float32(self.intercept) * rest.sum(axis=0, dtype=np.float32)
-        return added
+        return np.float32(self.intercept) * rest.sum(axis=0, dtype=np.float32)
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    def _scores(self, X: Any) -> Doubles:
         self._require_fitted()
         rows: SparseRows = sparse_rows(X)
         self._require_width(rows)
@@ -280,7 +278,6 @@ class OnlineClassifier:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments by name."""
         return {name: getattr(self, name) for name in self._parameter_names()}
 
     def set_params(self, **params: Any) -> OnlineClassifier:

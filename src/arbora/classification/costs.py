@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.errors import InputError
+from arbora.types import Doubles
 
 HIERARCHICAL = "hierarchical"
 
 
 def hierarchical_costs(
     classes: Sequence[str], *, separator: str = ":", type_cost: float = 1.0, subtype_cost: float = 0.5
-) -> NDArray[np.float64]:
+) -> Doubles:
     """Costs of classes such as `LEFT-ARC:subj`: less where only what follows the separator is wrong.
 
     The result is `costs[right, other]`: `type_cost` where what precedes the first separator differs,
@@ -29,7 +30,7 @@ def hierarchical_costs(
     return costs
 
 
-def cost_matrix(cost: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
+def cost_matrix(cost: Any, classes: NDArray[Any]) -> Doubles:
     """The costs of these classes: None is 1 for every mistake, "hierarchical" as above, else a matrix."""
     count = len(classes)
     if cost is None:

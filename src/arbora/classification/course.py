@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._core import Weights
 from arbora.errors import InputError
 from arbora.interfaces import Epoch, Problem
 from arbora.learners._online import OnlineTrainer
+from arbora.types import Floats
 
 Which = Literal["averaged", "last"]
-Values = NDArray[np.float32]
 OTHER: dict[Which, tuple[Which, ...]] = {"averaged": ("last",), "last": ("averaged",)}
 
 
@@ -30,24 +29,22 @@ class Course:
         self.passes = passes
         self.steps = steps
         self._w: Weights | None = None
-        self._made: dict[Which, Values] = {}
+        self._made: dict[Which, Floats] = {}
 
     @classmethod
     def at_start(cls, which: Which, size: int) -> Course:
-        """Weights of zero."""
         course = cls(which)
         course._w = Weights(size)
         return course
 
     @classmethod
-    def after(cls, which: Which, last: Values, averaged: Values, *, passes: int, steps: int) -> Course:
-        """What a training has come to; nothing is copied."""
+    def after(cls, which: Which, last: Floats, averaged: Floats, *, passes: int, steps: int) -> Course:
         course = cls(which, passes=passes, steps=steps)
         course._made = {"last": last, "averaged": averaged}
         return course
 
     @classmethod
-    def closed(cls, which: Which, weights: Values) -> Course:
+    def closed(cls, which: Which, weights: Floats) -> Course:
         """Weights to predict with, and no others: it cannot go on."""
         course = cls(which)
         course._made = {which: weights}
@@ -63,10 +60,9 @@ class Course:
 
     @property
     def size(self) -> int:
-        """The number of weights."""
         return len(self.weights(self.which)) if self._w is None else len(self._w)
 
-    def weights(self, which: Which | None = None) -> Values:
+    def weights(self, which: Which | None = None) -> Floats:
         """To predict with, unless others are asked for; one after the other."""
         which = which or self.which
         if which not in self._made:
@@ -75,7 +71,6 @@ class Course:
         return self._made[which]
 
     def go_on(self, learner: OnlineTrainer, problem: Problem, which: Which) -> Epoch:
-        """One more pass."""
         if self._w is None:
             self._w = weights_after(self.weights("last"), self.weights("averaged"), self.steps)
         self._made = {}
@@ -95,7 +90,7 @@ class Course:
             self._w = Weights.from_state(state["_w"])
 
 
-def weights_after(last: Values, averaged: Values, steps: int) -> Weights:
+def weights_after(last: Floats, averaged: Floats, steps: int) -> Weights:
     """Weights as they were after so many steps, to what a float32 can tell of their average."""
     return Weights.from_state(
         {

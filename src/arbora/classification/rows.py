@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from arbora import _core
 from arbora.errors import InputError
+from arbora.types import Doubles, Floats, Longs
 
 HASH_BITS = 18
 
@@ -20,15 +21,13 @@ HASH_BITS = 18
 class SparseRows:
     """Rows of numbers of which most are 0: row i is entries `offsets[i]` to `offsets[i + 1]`."""
 
-    offsets: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    values: NDArray[np.float32]
-    width: int
-    """The number of columns."""
+    offsets: Longs
+    columns: Longs
+    values: Floats
+    width: int  # The number of columns
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
         return len(self), self.width
 
     def __len__(self) -> int:
@@ -123,7 +122,7 @@ def require_some(count: int, width: int) -> None:
         )
 
 
-def numbers(given: Any) -> NDArray[np.float64]:
+def numbers(given: Any) -> Doubles:
     """An array of numbers; InputError where they are something else."""
     array = np.asarray(given)
     if array.dtype.kind == "c":
@@ -136,7 +135,7 @@ def numbers(given: Any) -> NDArray[np.float64]:
         raise (TypeError if isinstance(error, TypeError) else InputError)(message) from error
 
 
-def as_float32(values: NDArray[np.float64]) -> NDArray[np.float32]:
+def as_float32(values: Doubles) -> Floats:
     """As they are stored; InputError where they are not finite, or would not be."""
     if not (np.abs(values) <= np.finfo(np.float32).max).all():
         raise InputError("X: expected finite numbers that a float32 can hold, got NaN, inf or larger ones")

@@ -195,4 +195,4 @@ class Continued(io.RawIOBase):
         if self._start:
             taken, self._start = self._start[:size], self._start[size:]
             return taken
-        return self._rest.read(size)  # type: ignore[attr-defined, no-any-return]
+        return self._rest.read(size)  # type: ignore[attr-defined]

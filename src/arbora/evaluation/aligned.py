@@ -1,22 +1,22 @@
-"""Score parses of raw text, whose words are not always the gold ones, as CoNLL 2018 did (zeman-2018).
+"""Score parses of raw text, whose words may differ from the gold words, as CoNLL 2018 did (zeman-2018).
 
-Both sides are the same characters, spaces apart. A token is right where both have one with the same first
-and last character, and so is a sentence. Words are aligned: those that are tokens by their characters, those
-in and around multiword tokens by the longest common subsequence of their forms, in lower case. Everything
-else is counted over aligned words, and its F1 is taken over the words of both sides:
+Both sides have the same characters, except for spaces. A token or a sentence is right if both sides have one
+with the same first and last character. Words that are tokens are aligned by their characters, words in and
+around multiword tokens by the longest common subsequence of their forms, in lower case. All other measures
+count aligned words; their F1 is over the words of both sides:
 
-| measure | a word is right where both sides have the same |
+| measure | a word is right if both sides have the same |
 |---|---|
 | upos, xpos | tag |
 | ufeats | universal features |
 | alltags | all three |
-| lemmas | lemma; always where gold has none |
-| uas, las | head, that is heads which are aligned; and label, without subtype |
+| lemmas | lemma; always if gold has none |
+| uas, las | head (the heads are aligned); and label, without subtype |
 | clas | the same as las, over words with a content relation |
-| mlas | and UPOS, universal features and function words with theirs |
+| mlas | also UPOS, universal features, and function words with theirs |
 | blex | las and lemma, over words with a content relation |
 
-O(words), but for multiword tokens that overlap: m gold and n predicted words among them take O(m n).
+O(words), except that m gold and n predicted words in overlapping multiword tokens take O(m n).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from arbora.errors import DataError
@@ -43,8 +44,7 @@ UNIVERSAL_FEATURES = frozenset({
     "VerbForm", "Voice",
 })  # fmt: skip
 ROOT, UNALIGNED = -1, -2
-MOST_COMPARED = 25_000_000
-"""Pairs of words among multiword tokens that overlap: treebanks have tens."""
+MOST_COMPARED = 25_000_000  # Pairs of words in overlapping multiword tokens; treebanks have tens
 SHOWN = 20
 
 
@@ -52,8 +52,7 @@ SHOWN = 20
 class AlignedAgreement(Agreement):
     """Precision, recall and F1, and the share of aligned words that are right."""
 
-    aligned: int | None = None
-    """How many words are aligned; None of tokens and sentences, which are not."""
+    aligned: int | None = None  # How many words are aligned; None for tokens and sentences
 
     @property
     def aligned_accuracy(self) -> float | None:
@@ -61,20 +60,19 @@ class AlignedAgreement(Agreement):
         return None if self.aligned is None else percentage(self.correct, self.aligned)
 
     def to_json(self) -> dict[str, float]:
-        """Counts and measures by name."""
-        told = Agreement.to_json(self)
-        exact = self.aligned_accuracy
-        if self.aligned is None or exact is None:
-            return told
-        return {**told, "aligned": self.aligned, "aligned_accuracy": exact}
+        result = Agreement.to_json(self)
+        if self.aligned is not None:
+            result |= {"aligned": self.aligned, "aligned_accuracy": percentage(self.correct, self.aligned)}
+        return result
 
 
 def evaluate_aligned(
     gold: Iterable[Sentence], predicted: Iterable[Sentence], *, names: tuple[str, str] = ("gold", "predicted")
 ) -> dict[str, AlignedAgreement]:
-    """Tokens, sentences, words and what is said about them, by name; both sides may be streams.
+    """Agreement on tokens, sentences, words and their annotation, by name; both sides may be streams.
 
-    `names` are what errors call the two sides. DataError where the characters differ or a head is missing.
+    `names` are what errors call the two sides. Raises DataError if the characters differ or a head is
+    missing.
     """
     one, other = (_Side.read(side, name) for side, name in zip((gold, predicted), names, strict=True))
     _check_characters(one, other)
@@ -136,7 +134,7 @@ def evaluate_aligned(
 
 @dataclass(slots=True)
 class _Side:
-    """All words of one side, end to end, and the characters that they are written with."""
+    """All words of one side in a row, and their characters."""
 
     name: str
     texts: list[str] = field(default_factory=list)  # forms of tokens without spaces
@@ -157,9 +155,8 @@ class _Side:
     @classmethod
     def read(cls, sentences: Iterable[Sentence], name: str) -> _Side:
         side = cls(name)
-        universal = _UniversalFeatures()
         for sentence in sentences:
-            side._add(sentence, universal)
+            side._add(sentence)
         return side
 
     def is_content(self, word: int) -> bool:
@@ -168,7 +165,7 @@ class _Side:
     def count(self, *, content: bool) -> int:
         return sum(map(self.is_content, range(len(self.forms)))) if content else len(self.forms)
 
-    def _add(self, sentence: Sentence, universal: _UniversalFeatures) -> None:
+    def _add(self, sentence: Sentence) -> None:
         first, begin = len(self.forms), self._end()
         token_at = {token.first: token for token in sentence.multiword_tokens}
         last = 0
@@ -192,7 +189,7 @@ class _Side:
         self.lemmas += sentence.lemmas
         self.upos += sentence.upos
         self.xpos += sentence.xpos
-        self.feats += map(universal.__getitem__, sentence.feats)
+        self.feats += map(_universal_features, sentence.feats)
         self.deprels += (label.partition(":")[0] for label in sentence.deprels)
         for word in range(first, len(self.forms)):
             if self.deprels[word] in FUNCTION_RELATIONS and self.heads[word] != ROOT:
@@ -204,13 +201,10 @@ class _Side:
         return self.tokens[-1][1] if self.tokens else 0
 
 
-class _UniversalFeatures(dict[str, str]):
-    """FEATS without features of single languages, sorted."""
-
-    def __missing__(self, feats: str) -> str:
-        kept = (feat for feat in feats.split("|") if feat.partition("=")[0] in UNIVERSAL_FEATURES)
-        self[feats] = universal = "|".join(sorted(kept))
-        return universal
+@lru_cache(maxsize=10_000)
+def _universal_features(feats: str) -> str:
+    kept = (feat for feat in feats.split("|") if feat.partition("=")[0] in UNIVERSAL_FEATURES)
+    return "|".join(sorted(kept))
 
 
 def _without_spaces(form: str) -> str:
@@ -220,7 +214,6 @@ def _without_spaces(form: str) -> str:
 
 
 def _check_characters(one: _Side, other: _Side) -> None:
-    """DataError that shows where the characters of the two sides part."""
     gold, predicted = "".join(one.texts), "".join(other.texts)
     if gold == predicted:
         return
@@ -245,11 +238,7 @@ def _spans(gold: list[Span], predicted: list[Span]) -> AlignedAgreement:
     return AlignedAgreement(len(gold), len(predicted), len(set(gold) & set(predicted)))
 
 
-# ---------------------------------------------------------------- words
-
-
 def _align(one: _Side, other: _Side) -> Iterator[tuple[int, int]]:
-    """Pairs of gold and predicted words, in order."""
     g = p = 0
     while g < len(one.forms) and p < len(other.forms):
         if one.multiword[g] or other.multiword[p]:
@@ -265,7 +254,7 @@ def _align(one: _Side, other: _Side) -> Iterator[tuple[int, int]]:
 
 
 def _multiword_region(one: _Side, other: _Side, g: int, p: int) -> tuple[int, int, int, int]:
-    """Where a stretch with multiword tokens begins on both sides, and where it ends: none sticks out."""
+    """The first words of a stretch of overlapping multiword tokens on both sides, and the first after it."""
     if one.multiword[g]:
         end = one.spans[g][1]
         p += not other.multiword[p] and other.spans[p][0] < one.spans[g][0]
@@ -283,7 +272,7 @@ def _multiword_region(one: _Side, other: _Side, g: int, p: int) -> tuple[int, in
 
 
 def _is_beyond(side: _Side, word: int, end: int) -> bool:
-    """Whether a word is not within a stretch that ends there; one that is cut by it is not."""
+    """Whether a word does not lie within a stretch that ends there."""
     if word >= len(side.forms):
         return True
     return side.spans[word][0] >= end if side.multiword[word] else side.spans[word][1] > end

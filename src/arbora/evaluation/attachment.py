@@ -1,24 +1,20 @@
-"""Score predicted trees against gold ones, word for word, as the field does.
+"""Score predicted trees against gold trees, word for word.
 
-Every word of every sentence is compared once, in flat arrays: heads, labels, and who is
-punctuation. All measures are counts over those arrays, O(words) time and space; a million words
-take about a second, most of it spent on walking the sentences.
+All words of both sides are compared once, in flat arrays of heads, labels and punctuation. All measures are
+counts over these arrays, O(words).
 
-Conventions, stated once:
-
-- Measures are percentages (0 to 100), computed as the UD scorer computes them, so they agree to
-  the last digit; a share of nothing is 0.
-- *Universal part.* The UD scorer compares labels up to the first `:` (zeman-2018); CoNLL-X
-  compares whole labels (buchholz-2006). `subtypes=None` follows the gold data: universal parts
-  where it looks like UD (most of the tagged words have one of UD's tags as UPOS, or no word is
-  tagged), else whole labels.
-- *Punctuation* is a word with gold UPOS `PUNCT` ("upos"), or a word whose form holds nothing but
-  Unicode punctuation, categories P* ("form", the CoNLL-X rule). "auto" takes "upos" where the
-  gold data has UD tags, else "form". Scores named `nopunct` follow this choice; those named
-  `conllx` are always by form and whole labels.
+- Measures are percentages (0 to 100), computed as the UD scorer computes them, so they agree to the last
+digit;
+  a share of nothing is 0.
+- *Universal part.* The UD scorer compares labels up to the first `:` (zeman-2018); CoNLL-X compares whole
+  labels (buchholz-2006). `subtypes=None` follows the gold data: universal parts if it looks like UD (most of
+  the tagged words have one of UD's tags as UPOS, or no word is tagged), otherwise whole labels.
+- *Punctuation* is a word with gold UPOS `PUNCT` ("upos"), or a word whose form is all Unicode punctuation,
+  categories P* ("form", the CoNLL-X rule). "auto" is "upos" if the gold data has UD tags, otherwise "form".
+  Scores named `nopunct` follow this choice; those named `conllx` are always by form and whole labels.
 - CLAS is the F1 of labelled arcs over words whose label is one of UD's content relations.
-- Exact match and root accuracy count sentences with at least one scored word. A root is right
-  when exactly the gold words hang from node 0.
+- Exact match and root accuracy count sentences with at least one scored word. A root is right if exactly the
+  gold words are dependents of node 0.
 """
 
 from __future__ import annotations
@@ -26,8 +22,10 @@ from __future__ import annotations
 import os
 import unicodedata
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Literal
 
@@ -58,7 +56,7 @@ CONTENT_RELATIONS = frozenset({
 # Lower edges of the groups; the last group is open.
 ARC_LENGTHS = (1, 2, 3, 4, 5, 6, 11, 21, 41)
 SENTENCE_LENGTHS = (1, 11, 21, 31, 41, 51)
-DIFFERENT = "words that differ are scored by evaluate_aligned (arbora eval --aligned)"
+DIFFERENT = "score different words with evaluate_aligned (arbora eval --aligned)"
 
 
 def evaluate(
@@ -71,9 +69,8 @@ def evaluate(
 ) -> Evaluation:
     """Score `predicted` against `gold`, sentence by sentence; both may be streams.
 
-    `punctuation` and `subtypes` are explained at the top of this file. `names` are what errors
-    call the two sides, usually file names. Sentences that differ in number or words, or words
-    without a head, raise `DataError`.
+    The module's docstring explains `punctuation` and `subtypes`. `names` are what errors call the two sides,
+    usually file names. Raises `DataError` if sentences differ in number or words, or a word has no head.
     """
     if punctuation not in ("auto", "upos", "form"):
         raise InputError(f"punctuation: expected 'auto', 'upos' or 'form', got {punctuation!r}")
@@ -100,27 +97,20 @@ def evaluate(
 
 
 def is_punctuation(form: str) -> bool:
-    """Whether a form holds nothing but Unicode punctuation (the CoNLL-X rule)."""
+    """Whether a form is all Unicode punctuation (the CoNLL-X rule)."""
     return all(unicodedata.category(character)[0] == "P" for character in form)
 
 
-class _Numbering(dict[str, int]):
-    """Numbers strings in the order of their first use."""
-
-    def __missing__(self, key: str) -> int:
-        self[key] = number = len(self)
-        return number
-
-
-class _PunctuationCache(dict[str, bool]):
-    def __missing__(self, form: str) -> bool:
-        self[form] = answer = is_punctuation(form)
-        return answer
+def _numbering() -> dict[str, int]:
+    """A dict that numbers strings in the order of their first use."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    return numbers
 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """All words of both sides, end to end; every array has one entry per word but `lengths`."""
+    """All words of both sides in a row; every array except `lengths` has one entry per word."""
 
     lengths: Longs  # words per sentence
     gold_heads: Longs
@@ -140,7 +130,7 @@ class _Words:
         lengths, heads, rival_heads = array("q"), array("q"), array("q")
         labels, rival_labels, tags = array("q"), array("q"), array("q")
         written = bytearray()
-        label_numbers, tag_numbers, punctuation = _Numbering(), _Numbering(), _PunctuationCache()
+        label_numbers, tag_numbers, is_punct = _numbering(), _numbering(), cache(is_punctuation)
         for one, other in pairs(gold, predicted, names):
             lengths.append(len(one.forms))
             heads.extend(one.heads)
@@ -148,11 +138,11 @@ class _Words:
             labels.extend(map(label_numbers.__getitem__, one.deprels))
             rival_labels.extend(map(label_numbers.__getitem__, other.deprels))
             tags.extend(map(tag_numbers.__getitem__, one.upos))
-            written.extend(map(punctuation.__getitem__, one.forms))
+            written.extend(map(is_punct, one.forms))
         tag_counts = np.bincount(_ints(tags), minlength=len(tag_numbers)).tolist()
         tagged = sum(tag_counts[number] for tag, number in tag_numbers.items() if tag != "_")
         with_ud = sum(tag_counts[number] for tag, number in tag_numbers.items() if tag in UD_TAGS)
-        # Half is plenty: odd tags do occur in UD data, and other tag sets share one or two names.
+        # Half is enough: odd tags occur in UD data, and other tag sets share only one or two names.
         is_ud = 2 * with_ud >= tagged
         return cls(
             lengths=_ints(lengths),
@@ -175,7 +165,7 @@ def _ints(values: array[int]) -> Longs:
 def pairs(
     gold: Iterable[Sentence], predicted: Iterable[Sentence], names: tuple[str, str]
 ) -> Iterator[tuple[Sentence, Sentence]]:
-    """Sentences side by side, after checking that they are the same words with heads."""
+    """Pair sentences; DataError unless they have the same words, all with heads."""
     gold_name, predicted_name = names
     for number, (one, other) in enumerate(zip_longest(gold, predicted), start=1):
         if other is None:
@@ -201,7 +191,6 @@ def pairs(
 
 
 def _difference(gold: Sentence, predicted: Sentence, number: int, names: tuple[str, str]) -> DataError:
-    """The error for two sentences with different words."""
     for word, (one, other) in enumerate(zip(gold.forms, predicted.forms, strict=False), start=1):
         if one != other:
             what = f"expected {one!r} as at {place_of(gold, names[0], word)}, got {other!r}"
@@ -212,19 +201,19 @@ def _difference(gold: Sentence, predicted: Sentence, number: int, names: tuple[s
 
 
 def error_at(what: str, sentence: Sentence, name: str, word: int | None = None) -> DataError:
-    """The error with the file and line of a sentence, or of one of its words."""
+    """An error with the file and line of a sentence, or of one of its words."""
     source, line = _where(sentence, name, word)
     return DataError(what, source=source, line=line)
 
 
 def place_of(sentence: Sentence, name: str, word: int | None = None) -> str:
-    """File and line of a sentence, or of one of its words, as messages say it."""
+    """File and line of a sentence, or of one of its words, as text."""
     source, line = _where(sentence, name, word)
     return source if line is None else f"{source}:{line}"
 
 
 def _where(sentence: Sentence, name: str, word: int | None) -> tuple[str, int | None]:
-    """File and line of a word, or of the start of the sentence; `name` if it was not read."""
+    """File and line; `name` and None for a sentence that was not read from a file."""
     origin = sentence.origin
     if origin.line is None:
         return name, None
@@ -236,7 +225,6 @@ def _where(sentence: Sentence, name: str, word: int | None) -> tuple[str, int | 
 
 
 def _score(words: _Words, scored: Bools, *, subtypes: bool) -> Scores:
-    """All measures over the words where `scored`."""
     sentence_of = np.repeat(np.arange(len(words.lengths)), words.lengths)
     names, number_of = _label_names(words.labels, subtypes=subtypes)
     gold_labels, predicted_labels = number_of[words.gold_labels], number_of[words.predicted_labels]
@@ -279,7 +267,7 @@ def _universal(label: str) -> str:
 
 
 def _label_names(labels: tuple[str, ...], *, subtypes: bool) -> tuple[list[str], Longs]:
-    """The labels that are told apart, sorted, and the number of each label among them."""
+    """The names to distinguish, sorted, and the number of each label among them."""
     shown = [label if subtypes else _universal(label) for label in labels]
     names = sorted(set(shown))
     numbers = {name: number for number, name in enumerate(names)}
@@ -289,7 +277,7 @@ def _label_names(labels: tuple[str, ...], *, subtypes: bool) -> tuple[list[str],
 def _agreements(
     names: list[str], gold: Longs, predicted: Longs, scored: Bools, right: Bools
 ) -> Mapping[str, Agreement]:
-    """Per group: how many words are in it by gold, by prediction, and are right; empty ones out."""
+    """Agreement in each group that is not empty."""
     of_gold = np.bincount(gold[scored], minlength=len(names)).tolist()
     of_predicted = np.bincount(predicted[scored], minlength=len(names)).tolist()
     correct = np.bincount(gold[right], minlength=len(names)).tolist()
@@ -301,7 +289,7 @@ def _agreements(
 
 
 def _by_arc_length(words: _Words, scored: Bools, right: Bools) -> Mapping[str, Agreement]:
-    """Unlabelled arcs by distance between head and word; arcs from node 0 are a group apart."""
+    """Unlabelled arcs by distance between head and word; arcs from node 0 are their own group."""
     starts = np.cumsum(words.lengths) - words.lengths
     places = np.arange(1, len(words.gold_heads) + 1) - np.repeat(starts, words.lengths)
 
@@ -314,7 +302,7 @@ def _by_arc_length(words: _Words, scored: Bools, right: Bools) -> Mapping[str, A
 
 
 def _by_sentence_length(lengths: Longs, counts: PerSentence) -> Mapping[str, Attachment]:
-    """Attachment by number of words in the sentence, unscored ones included."""
+    """Attachment by number of words in the sentence, including unscored ones."""
     group = np.searchsorted(SENTENCE_LENGTHS, lengths, side="right") - 1
     result = {}
     for number, name in enumerate(_group_names(SENTENCE_LENGTHS)):

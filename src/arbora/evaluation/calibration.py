@@ -1,15 +1,16 @@
-"""Are probabilities what they say? Of all arcs said to be right with 90%, nine in ten should be.
+"""Calibration: of all arcs with probability 90%, nine in ten should be right.
 
 Over n predictions with probabilities p and outcomes r (1 right, 0 wrong):
 
-- *Expected calibration error* (ECE) [guo-2017]: 15 bins of equal width, [0, 1/15), ..., [14/15, 1]; the mean,
-  over predictions, of |mean p - share of right ones| in their bin. 0 is best; it is blind to how much p tell.
-- *Brier score* [brier-1950]: the mean of (p - r)². 0 is best; it asks for both, calibration and sharpness.
-- *Accuracy of the most certain x%*: what is left when predictions with low p are put aside. Among equal p
-  at the edge, each counts by its share.
+- *Expected calibration error* (ECE) [guo-2017]: 15 bins of equal width, [0, 1/15), ..., [14/15, 1]; the mean
+  over predictions of |mean p - share of right ones| in their bin. 0 is best; it ignores sharpness.
+- *Brier score* [brier-1950]: the mean of (p - r)². 0 is best; it rewards calibration and sharpness.
+- *Accuracy of the most certain x%*: without the predictions of lowest p. Among equal p at the edge, each
+counts
+  by its share.
 
-Three kinds of predictions are judged: heads by P(head); labels by P(label | head), over words with the right
-head; labelled arcs by the product of both.
+Three kinds of predictions are evaluated: heads by P(head); labels by P(label | head), over words with the
+right head; labelled arcs by the product of both.
 """
 
 from __future__ import annotations
@@ -39,10 +40,8 @@ class Bin:
     low: float
     high: float
     count: int
-    confidence: float
-    """Mean probability; 0 where there are none."""
-    accuracy: float
-    """Share of right ones; 0 where there are none."""
+    confidence: float  # Mean probability; 0 if the bin is empty
+    accuracy: float  # Share of right ones; 0 if the bin is empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +50,16 @@ class Kept:
 
     percent: int
     count: int
-    threshold: float
-    """The lowest probability among them."""
+    threshold: float  # The lowest probability among them
     accuracy: float
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How well probabilities fit what is right; shares, not percentages."""
+    """How well probabilities fit outcomes; shares, not percentages."""
 
     count: int
-    confidence: float
-    """Mean probability."""
+    confidence: float  # Mean probability
     accuracy: float
     ece: float
     brier: float
@@ -70,12 +67,11 @@ class Calibration:
     kept: tuple[Kept, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         return asdict(self)
 
 
 def measure(probabilities: Doubles | list[float], right: Bools | list[bool]) -> Calibration:
-    """All measures of predictions; see the top of this file. O(n log n).
+    """All measures of predictions; see the module's docstring. O(n log n).
 
     >>> found = measure([0.9, 0.9, 0.6, 0.6], [True, True, True, False])
     >>> round(found.ece, 3), round(found.brier, 3)
@@ -128,10 +124,10 @@ def calibration(
     subtypes: bool | None = None,
     names: tuple[str, str] = ("gold", "predicted"),
 ) -> dict[str, Calibration]:
-    """Judge the probabilities in MISC of `predicted` (`HeadProb=`, `DeprelProb=`): heads, labels, arcs.
+    """Evaluate the probabilities in MISC of `predicted` (`HeadProb=`, `DeprelProb=`): heads, labels, arcs.
 
-    Without `DeprelProb`, heads alone. `subtypes` as in `evaluate`; sentences that differ, or words without
-    probabilities, raise `DataError`.
+    Without `DeprelProb`, heads alone. `subtypes` as in `evaluate`. Raises `DataError` if sentences differ or
+    a word has no probability.
     """
     gold, predicted = list(gold), list(predicted)
     if subtypes is None:

@@ -1,6 +1,6 @@
-"""What an evaluation found: counts, and the measures that follow from them.
+"""Counts of an evaluation, and the measures that follow from them.
 
-Plain values, made by `arbora.evaluate`. All measures are percentages; a share of nothing is 0.
+Made by `arbora.evaluate`. All measures are percentages; a share of nothing is 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BREAKDOWNS: tuple[Breakdown, ...] = ("label", "arc-length", "sentence-length")
 
 
 def percentage(part: int, whole: int) -> float:
-    """100 part / whole, and 0 when there is nothing to take a share of."""
+    """100 part / whole, or 0 if whole is 0."""
     return 100 * (part / whole) if whole else 0.0
 
 
@@ -46,27 +46,19 @@ class Agreement:
         return percentage(2 * self.correct, self.gold + self.predicted)
 
     def to_json(self) -> dict[str, float]:
-        """Counts and measures by name."""
-        return {
-            "gold": self.gold,
-            "predicted": self.predicted,
-            "correct": self.correct,
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-        }
+        names = ("gold", "predicted", "correct", "precision", "recall", "f1")
+        return {name: getattr(self, name) for name in names}
 
 
-class _Attached:
-    """The measures of anything that counts right heads and arcs in words and sentences."""
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """Attachment over one group of sentences."""
 
-    __slots__ = ()
-
-    sentences: int
+    sentences: int  # with at least one scored word
     tokens: int
-    heads: int
-    arcs: int
-    exact: int
+    heads: int  # words with the right head
+    arcs: int  # words with the right head and label
+    exact: int  # sentences with every head right
 
     @property
     def uas(self) -> float:
@@ -83,31 +75,13 @@ class _Attached:
         """Share of the sentences with every head right."""
         return percentage(self.exact, self.sentences)
 
-
-@dataclass(frozen=True, slots=True)
-class Attachment(_Attached):
-    """Attachment over one group of sentences."""
-
-    sentences: int
-    tokens: int
-    heads: int
-    arcs: int
-    exact: int
-
     def to_json(self) -> dict[str, float]:
-        """Counts and measures by name."""
-        return {
-            "sentences": self.sentences,
-            "tokens": self.tokens,
-            "uas": self.uas,
-            "las": self.las,
-            "exact_match": self.exact_match,
-        }
+        return {name: getattr(self, name) for name in ("sentences", "tokens", "uas", "las", "exact_match")}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PerSentence:
-    """Counts of scored words per sentence, each of shape (sentences,): what significance needs."""
+    """Counts of scored words per sentence, each of shape (sentences,), for significance tests."""
 
     tokens: Longs
     heads: Longs
@@ -119,16 +93,11 @@ class PerSentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores(_Attached):
+class Scores(Attachment):
     """All measures over one choice of words (all of them, or without punctuation)."""
 
-    tokens: int
-    sentences: int  # with at least one scored word
-    heads: int  # words with the right head; likewise `labels`, and `arcs` for both
-    labels: int
-    arcs: int
-    exact: int  # sentences with every head right; `exact_labelled`: every label, too
-    exact_labelled: int
+    labels: int  # words with the right label
+    exact_labelled: int  # sentences with every head and label right
     roots: int  # sentences where exactly the gold words are roots
     content: Agreement
     by_label: Mapping[str, Agreement]
@@ -157,37 +126,25 @@ class Scores(_Attached):
         return percentage(self.roots, self.sentences)
 
     def measures(self) -> dict[str, float]:
-        """The measures above by name, and the number of words they were taken over."""
-        return {
-            "tokens": self.tokens,
-            "uas": self.uas,
-            "las": self.las,
-            "la": self.la,
-            "clas": self.clas,
-            "clas_precision": self.content.precision,
-            "clas_recall": self.content.recall,
-            "exact_match": self.exact_match,
-            "exact_match_labelled": self.exact_match_labelled,
-            "root_accuracy": self.root_accuracy,
-        }
+        """The measures by name, and the number of scored words."""
+        result = {name: getattr(self, name) for name in ("tokens", "uas", "las", "la", "clas")}
+        result |= {"clas_precision": self.content.precision, "clas_recall": self.content.recall}
+        names = ("exact_match", "exact_match_labelled", "root_accuracy")
+        return result | {name: getattr(self, name) for name in names}
 
     def breakdown(self, by: Breakdown) -> Mapping[str, Agreement] | Mapping[str, Attachment]:
         """The groups of one breakdown, by name."""
-        if by == "label":
-            return self.by_label
-        if by == "arc-length":
-            return self.by_arc_length
-        if by == "sentence-length":
-            return self.by_sentence_length
-        raise InputError(f"by: expected one of {', '.join(BREAKDOWNS)}, got {by!r}")
+        if by not in BREAKDOWNS:
+            raise InputError(f"by: expected one of {', '.join(BREAKDOWNS)}, got {by!r}")
+        return getattr(self, f"by_{by.replace('-', '_')}")
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """The result of `evaluate`: the same measures over three choices of words.
 
-    `all` scores every word; `nopunct` leaves out punctuation by the rule in `punctuation`;
-    `conllx` is the CoNLL-X shared task's measure, whatever the other options.
+    `all` scores every word; `nopunct` leaves out punctuation by the rule in `punctuation`; `conllx` is the
+    CoNLL-X shared task's measure, whatever the other options.
     """
 
     sentences: int
@@ -200,19 +157,17 @@ class Evaluation:
 
     @property
     def uas(self) -> float:
-        """Unlabelled attachment over all words."""
         return self.all.uas
 
     @property
     def las(self) -> float:
-        """Labelled attachment over all words."""
         return self.all.las
 
     def to_json(self, by: Iterable[Breakdown] = (), *, nopunct: bool = False) -> dict[str, object]:
-        """Everything as plain values for `json.dumps`.
+        """Plain values for `json.dumps`.
 
-        Measures stand under their own name over all words, with `_nopunct` and `_conllx` behind
-        it over the others. `by` adds breakdowns, over all words unless `nopunct`.
+        Measures have their own name over all words, and end in `_nopunct` and `_conllx` over the others. `by`
+        adds breakdowns, over all words unless `nopunct`.
         """
         result: dict[str, object] = {"sentences": self.sentences, **self.all.measures()}
         for suffix, scores in (("nopunct", self.nopunct), ("conllx", self.conllx)):

@@ -1,31 +1,31 @@
-"""Is one output better than another, or lucky? Three tests over the same sentences.
+"""Significance tests: is one output better than another? Three tests over the same sentences.
 
-All take counts per sentence, so any measure that is a share of words can be tested: `first` and
-`second` hold the correct words of the two outputs, `tokens` the scored words. The statistic is
-the difference of the shares, words weighing the same in all sentences. p-values are two-sided.
+All take counts per sentence, so any measure that is a share of words can be tested: `first` and `second` hold
+the correct words of the two outputs, `tokens` the scored words. The statistic is the difference of the
+shares, where words weigh the same in all sentences. p-values are two-sided.
 
-sign           Sentences where one output has more correct words than the other are coin flips if
-               there is no difference; ties are left out. Exact binomial (koo-2007, note 7).
-bootstrap      Sentences are drawn with replacement; the share of samples whose difference lies at
-               least as far from the observed one as that lies from 0 (efron-1993). Also gives the
-               interval that holds the middle 95% of the sampled differences.
-randomization  The two outputs are swapped at random in every sentence; the share of shuffles
-               whose difference is at least as large as the observed one (noreen-1989, yeh-2000).
+sign           Sentences where one output has more correct words are fair coin flips under the null
+hypothesis;
+               ties are left out. Exact binomial (koo-2007, note 7).
+bootstrap      Draw sentences with replacement; p is the share of samples whose difference is at least as far
+               from the observed one as that is from 0 (efron-1993). Also gives a 95% interval.
+randomization  Swap the two outputs at random in every sentence; p is the share of shuffles whose difference
+is
+               at least as large as the observed one (noreen-1989, yeh-2000).
 
-The two sampled tests count the observed data as one more sample, (c+1) / (samples+1), so that p
-is never 0. Time O(samples x sentences); memory is bounded by drawing in blocks. One seed gives
-one answer.
+The two sampled tests count the observed data as one more sample, (c+1) / (samples+1), so p is never 0. Time
+O(samples x sentences); memory is bounded by drawing in blocks. The same seed gives the same result.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from arbora.errors import InputError
 from arbora.types import Longs
@@ -43,35 +43,23 @@ SMALL = 1e-18
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a test found; `difference` and `interval` are in percentage points, first - second."""
+    """The result of a test; `difference` and `interval` are in percentage points, first - second."""
 
     test: str
     difference: float
     p_value: float
-    better: int  # sentences where the first has more correct words; likewise `worse`, `tied`
+    better: int  # sentences where the first has more correct words
     worse: int
     tied: int
     samples: int | None = None
     interval: tuple[float, float] | None = None
 
     def to_json(self) -> dict[str, object]:
-        """The fields by name, without those that the test does not have."""
-        result: dict[str, object] = {
-            "test": self.test,
-            "difference": self.difference,
-            "p_value": self.p_value,
-            "better": self.better,
-            "worse": self.worse,
-            "tied": self.tied,
-        }
-        if self.samples is not None:
-            result["samples"] = self.samples
-        if self.interval is not None:
-            result["interval"] = list(self.interval)
-        return result
+        result = {name: value for name, value in asdict(self).items() if value is not None}
+        return result if self.interval is None else {**result, "interval": list(self.interval)}
 
 
-def sign_test(first: npt.ArrayLike, second: npt.ArrayLike, tokens: npt.ArrayLike) -> Comparison:
+def sign_test(first: ArrayLike, second: ArrayLike, tokens: ArrayLike) -> Comparison:
     """Exact two-sided sign test over sentences."""
     data = _Data.check(first, second, tokens)
     return data.comparison("sign", coin_flips(data.better, data.worse))
@@ -94,15 +82,10 @@ def coin_flips(heads: int, tails: int) -> float:
 
 
 def paired_bootstrap(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    tokens: npt.ArrayLike,
-    *,
-    samples: int = 10_000,
-    seed: int = 0,
+    first: ArrayLike, second: ArrayLike, tokens: ArrayLike, *, samples: int = 10_000, seed: int = 0
 ) -> Comparison:
     """Two-sided paired bootstrap over sentences, with a 95% interval for the difference."""
-    data, rng = _sampled(first, second, tokens, samples, seed)
+    data, rng = _Data.check(first, second, tokens), _random(samples, seed)
     sentences = len(data.gains)
     found = np.empty(samples)
     for start, rows in _blocks(samples, sentences):
@@ -115,20 +98,15 @@ def paired_bootstrap(
     # Equal shares may differ in their last bits when computed from different counts.
     extreme = np.abs(found - observed) >= abs(observed) - 1e-12
     low, high = np.percentile(100 * found, [2.5, 97.5])
-    p_value = _share(int(extreme.sum()), samples)
+    p_value = (int(extreme.sum()) + 1) / (samples + 1)
     return data.comparison("bootstrap", p_value, samples, (float(low), float(high)))
 
 
 def approximate_randomization(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    tokens: npt.ArrayLike,
-    *,
-    samples: int = 10_000,
-    seed: int = 0,
+    first: ArrayLike, second: ArrayLike, tokens: ArrayLike, *, samples: int = 10_000, seed: int = 0
 ) -> Comparison:
     """Two-sided approximate randomization over sentences."""
-    data, rng = _sampled(first, second, tokens, samples, seed)
+    data, rng = _Data.check(first, second, tokens), _random(samples, seed)
     # Swapping equal counts changes nothing; float64 holds sums of such counts exactly.
     gains = data.gains[data.gains != 0].astype(np.float64)
     observed = abs(gains.sum())
@@ -137,18 +115,13 @@ def approximate_randomization(
         kept = rng.integers(0, 2, size=(rows, len(gains)), dtype=np.int8)
         differences = 2 * (kept @ gains) - gains.sum()
         extreme += int((np.abs(differences) >= observed).sum())
-    return data.comparison("randomization", _share(extreme, samples), samples)
+    return data.comparison("randomization", (extreme + 1) / (samples + 1), samples)
 
 
-_Test = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, int, int], Comparison]
-TESTS: dict[str, _Test] = {
-    "sign": lambda first, second, tokens, samples, seed: sign_test(first, second, tokens),
-    "bootstrap": lambda first, second, tokens, samples, seed: paired_bootstrap(
-        first, second, tokens, samples=samples, seed=seed
-    ),
-    "randomization": lambda first, second, tokens, samples, seed: approximate_randomization(
-        first, second, tokens, samples=samples, seed=seed
-    ),
+TESTS: dict[str, Callable[..., Comparison]] = {
+    "sign": sign_test,
+    "bootstrap": paired_bootstrap,
+    "randomization": approximate_randomization,
 }
 
 
@@ -173,7 +146,8 @@ def compare(
             "evaluate both outputs against the same gold data with the same options"
         )
     pair = (one.heads, other.heads) if metric == "uas" else (one.arcs, other.arcs)
-    return TESTS[test](*pair, one.tokens, samples, seed)
+    options = {} if test == "sign" else {"samples": samples, "seed": seed}
+    return TESTS[test](*pair, one.tokens, **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,24 +156,21 @@ class _Data:
     tokens: Longs
 
     @classmethod
-    def check(cls, first: npt.ArrayLike, second: npt.ArrayLike, tokens: npt.ArrayLike) -> _Data:
-        arrays = {}
-        for name, given in (("first", first), ("second", second), ("tokens", tokens)):
+    def check(cls, first: ArrayLike, second: ArrayLike, tokens: ArrayLike) -> _Data:
+        arrays: dict[str, Longs] = {}
+        for name, given in (("tokens", tokens), ("first", first), ("second", second)):
             counts = np.asarray(given)
             if counts.ndim != 1 or not np.issubdtype(counts.dtype, np.integer):
                 raise InputError(
                     f"{name}: expected whole numbers, one per sentence, "
                     f"got shape {counts.shape} of type {counts.dtype}"
                 )
-            arrays[name] = counts.astype(np.int64)
-        words = arrays["tokens"]
-        for name in ("first", "second"):
-            if len(arrays[name]) != len(words):
-                raise InputError(
-                    f"{name}: expected one count per sentence ({len(words)}), got {len(arrays[name])}"
-                )
-            if np.any((arrays[name] < 0) | (arrays[name] > words)):
+            words = arrays.setdefault("tokens", counts.astype(np.int64))
+            if len(counts) != len(words):
+                raise InputError(f"{name}: expected one count per sentence ({len(words)}), got {len(counts)}")
+            if np.any((counts < 0) | (counts > words)):
                 raise InputError(f"{name}: expected counts between 0 and those of tokens")
+            arrays[name] = counts.astype(np.int64)
         if words.sum() == 0:
             raise InputError("tokens: expected at least one scored word, got none")
         return cls(arrays["first"] - arrays["second"], words)
@@ -213,39 +184,19 @@ class _Data:
         return int((self.gains < 0).sum())
 
     def comparison(
-        self,
-        test: str,
-        p_value: float,
-        samples: int | None = None,
-        interval: tuple[float, float] | None = None,
+        self, test: str, p: float, samples: int | None = None, interval: tuple[float, float] | None = None
     ) -> Comparison:
-        return Comparison(
-            test=test,
-            difference=100 * float(self.gains.sum() / self.tokens.sum()),
-            p_value=p_value,
-            better=self.better,
-            worse=self.worse,
-            tied=len(self.gains) - self.better - self.worse,
-            samples=samples,
-            interval=interval,
-        )
+        difference = 100 * float(self.gains.sum() / self.tokens.sum())
+        tied = len(self.gains) - self.better - self.worse
+        return Comparison(test, difference, p, self.better, self.worse, tied, samples, interval)
 
 
-def _sampled(
-    first: npt.ArrayLike, second: npt.ArrayLike, tokens: npt.ArrayLike, samples: int, seed: int
-) -> tuple[_Data, np.random.Generator]:
-    """What the sampled tests start from: their arguments checked, and the seed's random numbers."""
-    data = _Data.check(first, second, tokens)
+def _random(samples: int, seed: int) -> np.random.Generator:
     if samples < 1:
         raise InputError(f"samples: expected at least 1, got {samples}")
     if seed < 0:
         raise InputError(f"seed: expected 0 or more, got {seed}")
-    return data, np.random.default_rng(seed)
-
-
-def _share(extreme: int, samples: int) -> float:
-    """The p-value of `extreme` of the samples, with the observed data as one more."""
-    return (extreme + 1) / (samples + 1)
+    return np.random.default_rng(seed)
 
 
 def _blocks(samples: int, width: int) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,7 @@
-"""Versioned template sets, one per file."""
+"""Template sets: which words and tags of a tree a linear scorer looks at, one versioned set per file.
+
+The template language is here too. A saved model names its set, so a released set never changes.
+"""
 
 from arbora.features._templates import ContextGroup, TemplateSet
 from arbora.features._transitions import TransitionTemplates

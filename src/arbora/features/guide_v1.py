@@ -16,40 +16,28 @@ from dataclasses import replace
 from arbora.features._templates import TemplateSet
 from arbora.features._transitions import TransitionTemplates
 
-SUFFIX = "+guide-v1"
-"""What the name of a set with these templates ends in."""
+SUFFIX = "+guide-v1"  # What the name of a set with these templates ends in
 
 ARCS = """
-d.guide h.tag d.tag
-d.guide q.tag
-"""
+d.guide h.tag d.tag; d.guide q.tag
+""".replace("; ", "\n")
 
 LABELS = """
-d.guide
-d.guide h.tag d.tag
-d.guide d.lemma
-d.guide q.tag d.tag
-"""
+d.guide; d.guide h.tag d.tag; d.guide d.lemma; d.guide q.tag d.tag
+""".replace("; ", "\n")
 
 
 MOVES = """
-l.headplace r.headplace
-l.headplace r.headplace l.label
-l.headplace r.headplace l.tag r.tag
-l.headplace r.headplace l.ahead r.ahead l.behind r.behind
-l.headplace l.guide r.headplace r.guide
-l.headplace l.guide l.tag r.tag
-r.headplace r.guide l.tag r.tag
-l.headplace lq.tag l.tag
+l.headplace r.headplace; l.headplace r.headplace l.label; l.headplace r.headplace l.tag r.tag
+l.headplace r.headplace l.ahead r.ahead l.behind r.behind; l.headplace l.guide r.headplace r.guide
+l.headplace l.guide l.tag r.tag; r.headplace r.guide l.tag r.tag; l.headplace lq.tag l.tag
 r.headplace rq.tag r.tag
-"""
+""".replace("; ", "\n")
 
 MOVE_LABELS = """
-d.headplace d.guide
-d.headplace d.guide h.tag d.tag
-d.headplace d.guide d.lemma
+d.headplace d.guide; d.headplace d.guide h.tag d.tag; d.headplace d.guide d.lemma
 d.headplace d.guide dq.tag d.tag
-"""
+""".replace("; ", "\n")
 
 
 def guided(base: TemplateSet) -> TemplateSet:

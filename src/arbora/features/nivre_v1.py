@@ -9,55 +9,16 @@ from __future__ import annotations
 from arbora.features._transitions import TransitionTemplates
 
 MOVES = """
-l.form
-l.lemma
-l.tag
-l.fine
-l.label
-r.form
-r.lemma
-r.tag
-r.fine
-n.form
-n.tag
-n.fine
-m.tag
-m.fine
-u.tag
-u.fine
-lh.form
-lh.tag
-ll.tag
-ll.label
-lr.tag
-lr.label
-rl.tag
-rl.label
-"""
+l.form; l.lemma; l.tag; l.fine; l.label; r.form; r.lemma; r.tag; r.fine; n.form; n.tag; n.fine; m.tag
+m.fine; u.tag; u.fine; lh.form; lh.tag; ll.tag; ll.label; lr.tag; lr.label; rl.tag; rl.label
+""".replace("; ", "\n")
 
 LABELS = """
-d.form
-d.lemma
-d.tag
-d.fine
-d.tag d.feats
-h.tag d.tag
-h.fine d.fine
-h.lemma d.tag
-h.tag d.lemma
-h.lemma d.lemma
-h.fine d.form
-h.form d.fine
-h.tag d-1.tag d.tag
-h.tag d.tag d+1.tag
-h.fine d-1.fine d.fine d+1.fine
-s.label h.tag d.tag
-s.label h.lemma d.tag
-dl.tag h.tag d.tag
-dl.lemma d.tag
-dl.label h.tag d.tag
-dr.label h.tag d.tag
-"""
+d.form; d.lemma; d.tag; d.fine; d.tag d.feats; h.tag d.tag; h.fine d.fine; h.lemma d.tag; h.tag d.lemma
+h.lemma d.lemma; h.fine d.form; h.form d.fine; h.tag d-1.tag d.tag; h.tag d.tag d+1.tag
+h.fine d-1.fine d.fine d+1.fine; s.label h.tag d.tag; s.label h.lemma d.tag; dl.tag h.tag d.tag
+dl.lemma d.tag; dl.label h.tag d.tag; dr.label h.tag d.tag
+""".replace("; ", "\n")
 
 NIVRE_V1 = TransitionTemplates(
     name="nivre-v1",

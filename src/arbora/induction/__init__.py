@@ -1,6 +1,4 @@
-"""Trees without a treebank: models that learn from tagged sentences alone.
+"""Learning trees without a treebank: models over tags, and one inducer per file that learns them.
 
-`corpus` is what they learn from, `interfaces` what they have in common; `features`, `arc_model` and
-`valence_model` are what is learned: scores of the parts of a tree over a sentence's tags. One learner per
-file.
+`interfaces` says what inducers and models have in common; `induce` goes from text to a model file.
 """

@@ -1,24 +1,93 @@
-"""A first-order model over tags: what CRF autoencoder, convex MST and simple baselines learn.
+"""First-order models over tags: what the CRF autoencoder, convex MST and the baselines learn.
 
-score(i → j) = Σ weights of the arc's features + pairs[tag i, tag j]
+    score(i → j) = Σ weights of the arc's features + pairs[tag i, tag j]
+
+The features are Table 1 of [cai-2017], after [mcdonald-2005]. Each is joined with the distance between head i
+and dependent j (1 to 5, 6 to 10, more) and the direction of the arc:
+
+    tag i                        tag i, tag i-1, tag j        tag i, tag j, tag j-1
+    tag j                        tag i, tag i+1, tag j        tag i, tag j, tag j+1
+    tag i, tag j
+
+Every combination has its own place in the weights: nothing is hashed. There are three symbols besides the
+tags: an unknown tag, the root, and what lies beyond either end of the sentence. O(n²) per sentence.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora.errors import ModelError
-from arbora.induction.features import ROOT, SYMBOLS, UNKNOWN, ArcFeatures
+from arbora.induction import rules as _rules
+from arbora.induction.corpus import TagCorpus, by_length
 from arbora.induction.interfaces import Parts
+from arbora.induction.trees import pieces
 from arbora.interfaces import PartKind, Roots, Trees
 from arbora.storage.model_file import ModelFile
+from arbora.types import Bools, Doubles, Ints, Longs
 
-Ints: TypeAlias = NDArray[np.int32]
-Floats: TypeAlias = NDArray[np.float64]
+TEMPLATES = 7
+DISTANCES = 7  # 1, 2, 3, 4, 5, 6 to 10, more
+UNKNOWN, ROOT, OUTSIDE = range(3)  # Symbols after the tags, in this order
+SYMBOLS = 3
+
+
+class ArcFeatures:
+    """The places of arcs' features in a vector of weights, for a number of tags."""
+
+    def __init__(self, tags: int) -> None:
+        self.tags = tags
+        self.symbols = s = tags + SYMBOLS
+        per_template = [s, s, s**2, s**3, s**3, s**3, s**3]
+        self._starts = np.cumsum([0, *per_template[:-1]], dtype=np.int64)
+        self.size = sum(per_template) * 2 * DISTANCES  # The length of a weight vector
+
+    def nodes(self, tags: Ints) -> Longs:
+        """The symbols of nodes -1 to n+1, (m, n+3), of m sentences of n words, (m, n)."""
+        m, n = tags.shape
+        found = np.full((m, n + 3), self.tags + OUTSIDE, dtype=np.int64)
+        found[:, 1] = self.tags + ROOT
+        found[:, 2:-1] = tags
+        return found
+
+    def places(self, tags: Ints) -> Longs:
+        """The features of all arcs of m sentences of n words: (m, n+1, n+1, 7), [head, dependent].
+
+        Entries that are no arcs (column 0 and the diagonal) hold arbitrary places.
+        """
+        around = self.nodes(tags)
+        here, before, after = around[:, 1:-1], around[:, :-2], around[:, 2:]
+        i, j = here[:, :, None], here[:, None, :]
+        s = self.symbols
+        pair = i * s + j
+        triples = (before[:, :, None], after[:, :, None], before[:, None, :], after[:, None, :])
+        combined = [i + 0 * j, j + 0 * i, pair, *(pair * s + third for third in triples)]
+        stretches = _stretches(tags.shape[1])[None, :, :, None]
+        return (np.stack(combined, axis=-1) + self._starts) * (2 * DISTANCES) + stretches
+
+
+@lru_cache(maxsize=64)
+def _stretches(n: int) -> Longs:
+    """Distance and direction of all arcs among n words as one number, (n+1, n+1)."""
+    offsets = np.arange(n + 1)[None, :] - np.arange(n + 1)[:, None]
+    distances = np.abs(offsets)
+    bins = np.where(distances <= 5, np.maximum(distances, 1) - 1, np.where(distances <= 10, 5, 6))
+    return (bins * 2 + (offsets < 0)).astype(np.int64)
+
+
+@lru_cache(maxsize=64)
+def is_arc(n: int) -> Bools:
+    """Which entries of (n+1, n+1) are arcs: not the root's column, not the diagonal. Read-only."""
+    found = ~np.eye(n + 1, dtype=bool)
+    found[:, 0] = False
+    found.flags.writeable = False
+    return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,29 +98,21 @@ class ArcModel:
     order: ClassVar[int] = 1
 
     tags: tuple[str, ...]
-    weights: Floats
-    """Of `ArcFeatures`, (size,)."""
-    pairs: Floats
-    """[head, dependent]: symbols of `ArcFeatures` but the last, (tags + 2, tags + 1); -inf forbids."""
+    weights: Doubles  # Of `ArcFeatures`, (size,)
+    pairs: Doubles
+    """[head, dependent]: symbols of `ArcFeatures` except the last, (tags + 2, tags + 1); -inf forbids."""
     trees: Trees = "projective"
     roots: Roots = "single"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_features", ArcFeatures(len(self.tags)))
-
-    @property
+    @cached_property
     def features(self) -> ArcFeatures:
-        """Where weights stand."""
-        features: ArcFeatures = self._features  # type: ignore[attr-defined]
-        return features
+        return ArcFeatures(len(self.tags))
 
-    def scores(self, tags: Ints) -> dict[PartKind, Floats]:
-        """Of m sentences of n words, (m, n): arcs, (m, n+1, n+1). O(m n²)."""
-        found: Floats = self.weights[self.features.places(tags)].sum(axis=-1)
+    def scores(self, tags: Ints) -> dict[PartKind, Doubles]:
+        found = self.weights[self.features.places(tags)].sum(axis=-1)
         return {PartKind.ARC: found + pair_scores(self.pairs, self.features.nodes(tags))}
 
     def to_parts(self) -> Parts:
-        """Only weights that are not 0."""
         places = np.flatnonzero(self.weights)
         tensors: dict[str, NDArray[Any]] = {
             "places": places,
@@ -62,7 +123,7 @@ class ArcModel:
 
     @classmethod
     def from_file(cls, file: ModelFile, tags: tuple[str, ...], trees: Trees, roots: Roots) -> ArcModel:
-        """What a model file holds; ModelError where it does not fit together."""
+        """Read what `to_parts` gave; ModelError if it does not fit the tags."""
         size = ArcFeatures(len(tags)).size
         places, values = file.tensor("places", np.int64, [None]), file.tensor("weights", np.float64, [None])
         pairs = file.tensor("pairs", np.float64, [len(tags) + 2, len(tags) + 1])
@@ -74,31 +135,29 @@ class ArcModel:
         return cls(tags=tags, weights=weights, pairs=pairs, trees=trees, roots=roots)
 
 
-def pair_scores(pairs: Floats, nodes: NDArray[np.int64]) -> Floats:
-    """pairs[head, dependent] of all arcs; `nodes`: symbols of nodes -1 to n+1, (m, n+3). (m, n+1, n+1)."""
+def pair_scores(pairs: Doubles, nodes: Longs) -> Doubles:
+    """pairs[head, dependent] of all arcs, (m, n+1, n+1); `nodes` as from `ArcFeatures.nodes`."""
     here = nodes[:, 1:-1]
-    # No word has the root's symbol: column 0 means nothing, so any number will do there.
+    # Column 0, the root's, is ignored: any number will do there.
     dependents = np.minimum(here, pairs.shape[1] - 1)
-    found: Floats = pairs[here[:, :, None], dependents[:, None, :]]
-    return found
+    return pairs[here[:, :, None], dependents[:, None, :]]
 
 
-def no_pairs(tags: int) -> Floats:
-    """A table of pairs that says nothing: zeros."""
+def no_pairs(tags: int) -> Doubles:
+    """A table of pairs of zeros."""
     return np.zeros((tags + SYMBOLS - 1, tags + UNKNOWN + 1))
 
 
-def pair_table(words: Floats, roots: Floats) -> Floats:
+def pair_table(words: Doubles, roots: Doubles) -> Doubles:
     """A table of pairs from those of known tags, (tags, tags), and of the root with them, (tags,).
 
-    Tags that are not known get the mean over known ones (of what is finite).
+    Unknown tags get the mean over known ones (of the finite entries).
     """
     tags = len(roots)
     found = no_pairs(tags)
     found[:tags, :tags] = words
     found[tags + ROOT, :tags] = roots
-    rows = [*range(tags), tags + ROOT]
-    for row in rows:
+    for row in [*range(tags), tags + ROOT]:
         known = found[row, :tags]
         found[row, tags + UNKNOWN] = known[np.isfinite(known)].mean() if np.isfinite(known).any() else -np.inf
     columns = found[:tags, :]
@@ -106,3 +165,83 @@ def pair_table(words: Floats, roots: Floats) -> Floats:
     sums = np.where(finite, columns, 0.0).sum(axis=0)
     found[tags + UNKNOWN, :] = sums / np.maximum(finite.sum(axis=0), 1)
     return found
+
+
+def rule_pairs(rules: _rules.Rules | None, tags: tuple[str, ...]) -> Doubles:
+    """A table of pairs: 1 where a rule has the pair, 0 elsewhere."""
+    if rules is None:
+        return no_pairs(len(tags))
+    words, root = rules.table(tags, tags), rules.table([_rules.ROOT], tags)[0]
+    return pair_table(words.astype(np.float64), root.astype(np.float64))
+
+
+class CorpusArcs:
+    """All arcs of a corpus; the features that occur in it are numbered from 0, so vectors stay short."""
+
+    def __init__(self, corpus: TagCorpus) -> None:
+        self.corpus = corpus
+        self.tags = len(corpus.tags)
+        self.features = ArcFeatures(self.tags)
+        seen = np.zeros(self.features.size, dtype=bool)
+        for group in corpus.groups():
+            for piece in pieces(group, 3):
+                seen[self.features.places(piece.tags)[:, is_arc(group.length)]] = True
+        self.used = np.flatnonzero(seen)  # The features of `ArcFeatures` that occur, in order
+        self.size = len(self.used)
+        self._numbers = np.zeros(self.features.size, dtype=np.int32)
+        self._numbers[self.used] = np.arange(self.size)
+
+    def full(self, weights: Doubles) -> Doubles:
+        """Weights of the features that occur as weights of all features."""
+        found = np.zeros(self.features.size)
+        found[self.used] = weights
+        return found
+
+    def sets(self, chosen: Longs | None = None) -> Iterator[ArcSet]:
+        """The chosen sentences (default: all) by length, shortest first; long groups in pieces."""
+        if chosen is None:
+            groups = self.corpus.groups()
+        else:
+            groups = by_length([self.corpus.sentences[place] for place in chosen.tolist()])
+        for group in groups:
+            for piece in pieces(group, 3):
+                # What is no arc gets some number: its coefficient is always 0, its score is ignored.
+                numbers = self._numbers[self.features.places(piece.tags)]
+                yield ArcSet(numbers, self.features.nodes(piece.tags))
+
+
+@dataclass(frozen=True, eq=False)
+class ArcSet:
+    """All arcs of m sentences of n words."""
+
+    places: Ints  # The numbers of each arc's features, (m, n+1, n+1, 7)
+    nodes: Longs  # The symbols of nodes -1 to n+1, (m, n+3)
+
+    @property
+    def length(self) -> int:
+        return int(self.places.shape[1]) - 1
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(m, n+1, n+1)"""
+        m, size, _, _ = self.places.shape
+        return m, size, size
+
+    def scores(self, weights: Doubles) -> Doubles:
+        return weights[self.places].sum(axis=-1)
+
+    def pairs(self, table: Doubles) -> Doubles:
+        return pair_scores(table, self.nodes)
+
+    def add_features(self, coefficients: Doubles, total: Doubles) -> None:
+        """total += Σ coefficient · features over arcs: the adjoint of `scores`."""
+        repeated = np.repeat(coefficients.reshape(-1), self.places.shape[-1])
+        total += np.bincount(self.places.reshape(-1), weights=repeated, minlength=len(total))
+
+    def add_pairs(self, coefficients: Doubles, total: Doubles) -> None:
+        """total[head, dependent] += coefficients of arcs with these tags, (symbols, symbols)."""
+        here = self.nodes[:, 1:-1]
+        size = len(total)
+        numbers = (here[:, :, None] * size + here[:, None, :]).reshape(-1)
+        counts = np.bincount(numbers, weights=coefficients.reshape(-1), minlength=size**2)
+        total += counts.reshape(size, size)

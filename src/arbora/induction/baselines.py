@@ -1,74 +1,46 @@
-"""Trees for which nothing is learned: what every way of learning must beat.
+"""Baselines that learn nothing: what every inducer must beat.
 
 left-branching     each word's head is the next word, the last word is the root
 right-branching    each word's head is the word before, the first word is the root
-nearest-rule       the best tree where an arc that follows a rule counts more than any other, a short one more
-                   than a long one
-random             one random weight per feature of arcs: a parser that has learned nothing
+nearest-rule       the best tree where an arc that follows a rule counts more than any other, and a short arc
+                   more than a long one
+random             one random weight per feature of arcs
 
-All are first-order models over tags, as those that are learned, and all but `random` give the same trees
-whatever the seed. For random trees in which each tree is as likely as any other, see `random_heads`.
+All are first-order models over tags. All except `random` give the same trees for every seed. `random_heads`
+draws each tree of a sentence with equal probability.
 """
 
 from __future__ import annotations
 
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora import inference
 from arbora.errors import InputError
-from arbora.induction.arc_model import ArcModel, no_pairs
-from arbora.induction.convex_mst import rule_pairs
+from arbora.induction.arc_model import DISTANCES, ArcFeatures, ArcModel, no_pairs, rule_pairs
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.features import DISTANCES, ArcFeatures
-from arbora.induction.interfaces import Induced, Round, Watch
+from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
-from arbora.interfaces import Roots, StopTraining, Trees
-from arbora.learners._parameters import Configured
+from arbora.interfaces import Roots, Trees
+from arbora.types import Doubles, Ints
 
-Ints: TypeAlias = NDArray[np.int32]
-Floats: TypeAlias = NDArray[np.float64]
-
-FOLLOWED = 16.0
-"""What an arc that follows a rule gains in nearest-rule: more than the longest of arcs loses."""
+FOLLOWED = 16.0  # What an arc that follows a rule gains in nearest-rule: more than the longest arc loses
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Baseline(Configured, ABC):
-    """One round, in which nothing happens."""
-
+class _Baseline(Inducer):
     paper: ClassVar[str] = "klein-2004"
 
-    def fit(
-        self,
-        corpus: TagCorpus,
-        *,
-        rules: Rules | None = None,
-        seed: int = 0,
-        threads: int = 1,
-        watch: Watch | None = None,
-    ) -> Induced:
-        """The model; what it scores does not depend on sentences, only on their tags' names."""
-        del threads
-        start = time.perf_counter()
-        model = self.model(corpus.tags, rules, seed)
-        done = Round(1, 0.0, time.perf_counter() - start)
-        try:
-            if watch is not None:
-                watch(done, model)
-        except StopTraining:
-            pass
-        return Induced(model, (done,))
-
     @abstractmethod
-    def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel:
-        """The model for such tags."""
+    def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel: ...
+
+    def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:
+        yield Learned(0.0, partial(self.model, corpus.tags, rules, seed))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +50,6 @@ class LeftBranching(_Baseline):
     name: ClassVar[str] = "left-branching"
 
     def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel:
-        """Whatever the tags, rules and seed."""
-        del rules, seed
         return ArcModel(tags=tags, weights=_neighbours(len(tags), leftward=True), pairs=no_pairs(len(tags)))
 
 
@@ -90,8 +60,6 @@ class RightBranching(_Baseline):
     name: ClassVar[str] = "right-branching"
 
     def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel:
-        """Whatever the tags, rules and seed."""
-        del rules, seed
         return ArcModel(tags=tags, weights=_neighbours(len(tags), leftward=False), pairs=no_pairs(len(tags)))
 
 
@@ -102,13 +70,11 @@ class NearestRule(_Baseline):
     name: ClassVar[str] = "nearest-rule"
 
     def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel:
-        """The same for all seeds; InputError without rules."""
-        del seed
         if rules is None:
             raise InputError("nearest-rule: expected rules, got none; give some, or choose another baseline")
         weights = np.zeros(ArcFeatures(len(tags)).size)
         lengths = -np.arange(DISTANCES, dtype=np.float64)
-        # How far the root is from a word says nothing: only heads that are words are charged for distance.
+        # The distance from the root means nothing: only heads that are words pay for distance.
         _heads(weights, len(tags))[: len(tags) + 1] = lengths[:, None]
         return ArcModel(tags=tags, weights=weights, pairs=FOLLOWED * rule_pairs(rules, tags))
 
@@ -120,31 +86,27 @@ class RandomWeights(_Baseline):
     name: ClassVar[str] = "random"
 
     def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel:
-        """By the seed."""
-        del rules
-        size = ArcFeatures(len(tags)).size
-        return ArcModel(
-            tags=tags, weights=np.random.default_rng(seed).normal(size=size), pairs=no_pairs(len(tags))
-        )
+        weights = np.random.default_rng(seed).normal(size=ArcFeatures(len(tags)).size)
+        return ArcModel(tags=tags, weights=weights, pairs=no_pairs(len(tags)))
 
 
 def random_heads(
     sentences: Sequence[Ints], *, seed: int = 0, trees: Trees = "projective", roots: Roots = "single"
 ) -> list[Ints]:
-    """A random tree per sentence, each tree as likely as any other: heads of its words, (n,)."""
+    """Draw a tree per sentence, each with equal probability: heads of its words, (n,)."""
     scores = [np.zeros((len(tags) + 1, len(tags) + 1)) for tags in sentences]
     drawn = inference.sample(scores, 1, seed=seed, trees=trees, roots=roots)
     return [one.heads[1:] for [one] in drawn]
 
 
-def _heads(weights: Floats, tags: int) -> Floats:
-    """The weights of the first template, a view: [head's symbol, distance, direction]."""
+def _heads(weights: Doubles, tags: int) -> Doubles:
+    """A view of the first template's weights: [head's symbol, distance, direction]."""
     symbols = ArcFeatures(tags).symbols
     return weights[: symbols * DISTANCES * 2].reshape(symbols, DISTANCES, 2)
 
 
-def _neighbours(tags: int, *, leftward: bool) -> Floats:
-    """Weights that give 1 to arcs between neighbours in one direction whose head is a word."""
+def _neighbours(tags: int, *, leftward: bool) -> Doubles:
+    """Weights that give 1 to arcs between neighbouring words in one direction."""
     weights = np.zeros(ArcFeatures(tags).size)
     _heads(weights, tags)[: tags + 1, 0, int(leftward)] = 1.0
     return weights

@@ -1,61 +1,52 @@
-"""Convex MST: trees that a linear model can tell from others [grave-2015].
+"""Convex MST: the trees that a linear model predicts best [grave-2015].
 
-Discriminative clustering: of all ways to give each sentence a tree, or a mixture of trees, find that which a
-ridge regression on features of arcs predicts best. With y one number per arc (a point in the product of the
-sentences' tree polytopes), X the features of all arcs, v which arcs follow a rule, and N words:
+Discriminative clustering: of all ways to give each sentence a tree, or a mixture of trees, find the one that
+a ridge regression on features of arcs predicts best. Let y have one number per arc (a point in the product of
+the sentences' tree polytopes), X be the features of all arcs, v the arcs that follow a rule, N the words:
 
     minimise over y and w    f = 1/N (½ |y - X w|² - μ v'y) + λ/2 |w|²
 
-For one y the best w is that of the regression, w = (X'X + N λ I)⁻¹ X'y, so f is a convex quadratic function
-of y alone with the gradient (y - X w - μ v) / N. Frank-Wolfe [frank-1956] asks for the best tree of each
-sentence by the negative gradient, s, and moves to y + γ (s - y) with the best γ, in closed form since f is
-quadratic. f never rises, and gap = gradient'(y - s) bounds how far it is above the least [jaggi-2013].
+For a given y the best w is that of the regression, w = (X'X + N λ I)⁻¹ X'y, so f is a convex quadratic
+function of y alone with the gradient (y - X w - μ v) / N. Frank-Wolfe [frank-1956] finds the best tree of
+each sentence by the negative gradient, s, and moves to y + γ (s - y) with the best γ, in closed form since f
+is quadratic. f never rises, and gap = gradient'(y - s) bounds its distance from the minimum [jaggi-2013].
 
-A new sentence gets the best tree of the scores X w. With w held, f is least at that of X w + μ v (for trees
-|y|² is the number of words), but w has learned the rules already: on sentences of up to 10 words of UD
-English EWT (train), adding μ v again helped only where λ was so large, or μ so small, that it had not.
-`parse_prior` says how much of it is added.
+A new sentence gets the best tree of the scores X w. With w fixed, the minimum of f is the best tree of X w +
+μ v (|y|² of trees is the number of words), but w has learned the rules already: on sentences of up to 10
+words of UD English EWT (train), adding μ v again helped only if λ was so large, or μ so small, that it had
+not. `parse_prior` sets how much of it is added.
 
-The features are those of `ArcFeatures`, the most frequent of them. One round: the best trees, and O(arcs +
-features²); before the first, O(arcs + features³) for the inverse. The problem is convex: wherever a seed
-starts, w comes out the same but for how far the last round was from the end.
+The features are the most frequent of `ArcFeatures`. One round: the best trees, and O(arcs + features²);
+before the first, O(arcs + features³) for the inverse. The problem is convex: every seed gives the same w,
+except for how far the last round was from the minimum.
 
-That v'y is divided by N as well, and that N counts words instead of possible arcs, only rescales λ and μ.
-Without rules, trees tend to be chains from the first word to the last: those are easiest to predict.
+Dividing v'y by N as well, and counting words in N instead of possible arcs, only rescales λ and μ. Without
+rules, trees tend to be chains from the first word to the last: those are easiest to predict.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import ClassVar, TypeAlias
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from arbora.errors import InputError
-from arbora.induction.arc_model import ArcModel, no_pairs, pair_scores, pair_table
-from arbora.induction.corpus import Group, TagCorpus
-from arbora.induction.features import TEMPLATES, ArcFeatures
-from arbora.induction.interfaces import Induced, Round, Watch
-from arbora.induction.rules import ROOT, Rules
+from arbora.induction.arc_model import TEMPLATES, ArcFeatures, ArcModel, is_arc, pair_scores, rule_pairs
+from arbora.induction.corpus import TagCorpus
+from arbora.induction.interfaces import Inducer, Learned
+from arbora.induction.rules import Rules
 from arbora.induction.trees import best_heads, part_marginals, pieces
-from arbora.interfaces import PartKind, StopTraining, Trees
-from arbora.learners._parameters import Configured, parameter
+from arbora.interfaces import PartKind, Trees
+from arbora.learners._parameters import parameter
+from arbora.types import Doubles, Ints, Longs
 
-Ints: TypeAlias = NDArray[np.int32]
-Places: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
-
-ROWS_AT_ONCE = 20_000
-"""Of the features of arcs, when their products are counted: 8 MB."""
+ROWS_AT_ONCE = 20_000  # Rows of X when X'X is computed: 8 MB
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvexMst(Configured):
+class ConvexMst(Inducer):
     """Trees that a ridge regression on features of arcs predicts best, by Frank-Wolfe [grave-2015]."""
 
     name: ClassVar[str] = "convex-mst"
@@ -63,78 +54,52 @@ class ConvexMst(Configured):
 
     l2: float = parameter(0.1, "weight of ½|w|² (λ), per word", above=0)
     prior: float = parameter(1.0, "what a word that follows a rule gains (μ)", least=0)
-    parse_prior: float = parameter(0.0, "the share of it that a rule gains in parsing, too", least=0)
+    parse_prior: float = parameter(0.0, "the share of it that a rule also gains in parsing", least=0)
     rounds: int = parameter(100, "steps at most", least=1)
-    gap: float = parameter(0.001, "ends where the objective is this close to the best", least=0)
-    features: int = parameter(2000, "the most frequent features of arcs are used", least=1, most=5000)
+    gap: float = parameter(0.001, "stop when the objective is this close to the best", least=0)
+    features: int = parameter(2000, "how many features to use, most frequent first", least=1, most=5000)
     trees: str = parameter(
         "nonprojective", "the trees to choose from", choices=("nonprojective", "projective")
     )
 
-    def fit(
-        self,
-        corpus: TagCorpus,
-        *,
-        rules: Rules | None = None,
-        seed: int = 0,
-        threads: int = 1,
-        watch: Watch | None = None,
-    ) -> Induced:
-        """Learn; seed 0 starts at the mean of all trees, others half way from there to random trees."""
-        if not len(corpus):
-            raise InputError("convex-mst: expected at least one sentence of words, got none")
+    def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:
+        """Seed 0 starts at the mean of all trees, others half way from there to random trees."""
         clustering = Clustering(corpus, self, rules, threads)
         y = clustering.middle()
         if seed:
             y = (y + clustering.indicator(clustering.random_trees(seed))) / 2
-        state, history, bound = clustering.at(y), [], -np.inf
-        for number in range(1, self.rounds + 1):
-            start = time.perf_counter()
+        state, bound = clustering.at(y), -np.inf
+        for _ in range(self.rounds):
             step = clustering.step(state)
             bound = max(bound, state.value - step.gap)
             state = step.after
-            done = Round(
-                number,
-                -state.value,
-                time.perf_counter() - start,
-                {"gap": state.value - bound, "step": step.size},
-            )
-            history.append(done)
-            try:
-                if watch is not None:
-                    watch(done, clustering.model(state))
-            except StopTraining:
-                break
-            if done.measures["gap"] <= self.gap:
-                break
-        return Induced(clustering.model(state), tuple(history))
+            measures = {"gap": state.value - bound, "step": step.size}
+            yield Learned(-state.value, partial(clustering.model, state), measures)
+            if measures["gap"] <= self.gap:
+                return
 
 
 @dataclass(frozen=True, eq=False)
 class State:
     """A mixture of trees, and the regression on it."""
 
-    y: Floats
-    weights: Floats
-    predicted: Floats
-    """X w"""
-    value: float
-    """f"""
+    y: Doubles
+    weights: Doubles
+    predicted: Doubles  # X w
+    value: float  # f
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Where one round leads."""
+    """One step of Frank-Wolfe."""
 
     after: State
-    gap: float
-    """How much lower than before f could be at most."""
-    size: float
-    """γ"""
+    gap: float  # A bound on how much lower f could have been
+    size: float  # γ
 
 
 class Clustering:
-    """The problem: all arcs of a corpus, one after the other, group by group, sentence by sentence."""
+    """The problem: all arcs of a corpus in a row, group by group, sentence by sentence."""
 
     def __init__(self, corpus: TagCorpus, settings: ConvexMst, rules: Rules | None, threads: int = 1) -> None:
         self.tags = corpus.tags
@@ -145,34 +110,26 @@ class Clustering:
         self._features = ArcFeatures(len(corpus.tags))
         self._kept = self._most_frequent(settings.features)
         self._rows = self._numbered()
+        self.size = len(self._rows)  # The number of arcs
         self._inverse = np.linalg.inv(self.gram() + self.words * settings.l2 * np.eye(len(self._kept)))
         gains = settings.prior * rule_pairs(rules, corpus.tags)
         self._pairs = settings.parse_prior * gains
-        self._wanted = np.concatenate(
-            [
-                pair_scores(gains, self._features.nodes(group.tags))[:, _arcs(group.length)].ravel()
-                for group in self._groups
-            ]
-        )
+        followed = [
+            pair_scores(gains, self._features.nodes(group.tags))[:, is_arc(group.length)].ravel()
+            for group in self._groups
+        ]
+        self._wanted = np.concatenate(followed)
 
-    @property
-    def size(self) -> int:
-        """The number of arcs."""
-        return len(self._rows)
-
-    def at(self, y: Floats) -> State:
-        """The state at a mixture of trees."""
+    def at(self, y: Doubles) -> State:
         weights = self.regress(y)
         predicted = self.predict(weights)
         return State(y, weights, predicted, self._value(y, predicted))
 
-    def gradient(self, state: State) -> Floats:
-        """Of f, by y."""
-        found: Floats = (state.y - state.predicted - self._wanted) / self.words
-        return found
+    def gradient(self, state: State) -> Doubles:
+        return (state.y - state.predicted - self._wanted) / self.words
 
     def step(self, state: State) -> Step:
-        """To the best trees by the gradient, as far as f falls."""
+        """Move towards the best trees by the gradient, as far as f falls."""
         gradient = self.gradient(state)
         best = self.at(self.indicator(self.best_trees(-gradient)))
         y_change, predicted_change = best.y - state.y, best.predicted - state.predicted
@@ -185,86 +142,71 @@ class Clustering:
         return Step(State(y, weights, predicted, self._value(y, predicted)), gap, size)
 
     def model(self, state: State) -> ArcModel:
-        """What parses as the state says."""
         weights = np.zeros(self._features.size)
         weights[self._kept] = state.weights
         return ArcModel(tags=self.tags, weights=weights, pairs=self._pairs, trees=self.trees)
 
-    def predict(self, weights: Floats) -> Floats:
-        """X w."""
-        found: Floats = np.append(weights, 0.0)[self._rows].sum(axis=1)
-        return found
+    def predict(self, weights: Doubles) -> Doubles:
+        """X w"""
+        return np.append(weights, 0.0)[self._rows].sum(axis=1)
 
-    def regress(self, y: Floats) -> Floats:
+    def regress(self, y: Doubles) -> Doubles:
         """The best w for y."""
         chosen = np.flatnonzero(y)
-        features = self._rows[chosen]
-        sums = np.bincount(
-            features.ravel(), weights=np.repeat(y[chosen], TEMPLATES), minlength=len(self._kept) + 1
-        )
-        found: Floats = self._inverse @ sums[:-1]
-        return found
+        repeated, size = np.repeat(y[chosen], TEMPLATES), len(self._kept) + 1
+        sums = np.bincount(self._rows[chosen].ravel(), weights=repeated, minlength=size)
+        return self._inverse @ sums[:-1]
 
-    def gram(self) -> Floats:
-        """X'X."""
+    def gram(self) -> Doubles:
+        """X'X"""
         d = len(self._kept) + 1
         counts = np.zeros(d * d, dtype=np.int64)
         for at in range(0, self.size, ROWS_AT_ONCE):
             rows = self._rows[at : at + ROWS_AT_ONCE].astype(np.int64)
             counts += np.bincount((rows[:, :, None] * d + rows[:, None, :]).ravel(), minlength=d * d)
-        found: Floats = counts.reshape(d, d)[:-1, :-1].astype(np.float64)
-        return found
+        return counts.reshape(d, d)[:-1, :-1].astype(np.float64)
 
-    def middle(self) -> Floats:
+    def middle(self) -> Doubles:
         """The mean of all trees of each sentence."""
         means = []
         for group in self._groups:
             n = group.length
-            mean = part_marginals(
-                {PartKind.ARC: np.zeros((1, n + 1, n + 1))}, trees=self.trees, roots="single"
-            )
-            means.append(np.tile(mean[PartKind.ARC][0][_arcs(n)], len(group.tags)))
+            scores = {PartKind.ARC: np.zeros((1, n + 1, n + 1))}
+            mean = part_marginals(scores, trees=self.trees, roots="single")[PartKind.ARC][0]
+            means.append(np.tile(mean[is_arc(n)], len(group.tags)))
         return np.concatenate(means)
 
-    def random_trees(self, seed: int) -> Places:
-        """The arcs of the best trees of random scores."""
+    def random_trees(self, seed: int) -> Longs:
         return self.best_trees(np.random.default_rng(seed).normal(size=self.size))
 
-    def best_trees(self, values: Floats) -> Places:
-        """The arcs of the best trees, by one value per arc; as many as words."""
-        found = []
-        for group, part in self._parts(values):
+    def best_trees(self, values: Doubles) -> Longs:
+        """The places of the arcs of the best trees, by one value per arc; as many as words."""
+        found, start = [], 0
+        for group in self._groups:
             m, n = group.tags.shape
-            arcs = _arcs(n)
+            arcs = is_arc(n)
             scores = np.zeros((m, n + 1, n + 1))
-            scores[:, arcs] = part.values.reshape(m, n * n)
-            heads = best_heads(
-                {PartKind.ARC: scores}, trees=self.trees, roots="single", threads=self.threads
-            )[:, 1:]
+            scores[:, arcs] = values[start : start + m * n * n].reshape(m, n * n)
+            parts = {PartKind.ARC: scores}
+            heads = best_heads(parts, trees=self.trees, roots="single", threads=self.threads)[:, 1:]
             place = np.zeros((n + 1, n + 1), dtype=np.int64)
             place[arcs] = np.arange(n * n)
-            found.append(part.start + np.arange(m)[:, None] * (n * n) + place[heads, np.arange(1, n + 1)])
-        return np.concatenate([each.ravel() for each in found])
+            chosen = start + np.arange(m)[:, None] * (n * n) + place[heads, np.arange(1, n + 1)]
+            found.append(chosen.ravel())
+            start += m * n * n
+        return np.concatenate(found)
 
-    def indicator(self, arcs: Places) -> Floats:
-        """1 where there is an arc."""
+    def indicator(self, arcs: Longs) -> Doubles:
         found = np.zeros(self.size)
         found[arcs] = 1.0
         return found
 
-    def _value(self, y: Floats, predicted: Floats) -> float:
+    def _value(self, y: Doubles, predicted: Doubles) -> float:
         # At the best w: ½|y - Xw|² + Nλ/2 |w|² = ½ y'(y - Xw).
         return float(y @ (y - predicted) / 2 - self._wanted @ y) / self.words
 
-    def _parts(self, values: Floats) -> Iterator[tuple[Group, _Part]]:
-        start = 0
-        for group in self._groups:
-            size = len(group.tags) * group.length**2
-            yield group, _Part(start, values[start : start + size])
-            start += size
-
-    def _most_frequent(self, most: int) -> Places:
-        """Places of the most frequent features, in order; of those that are equally so, the first."""
+    def _most_frequent(self, most: int) -> Longs:
+        """The places of the most frequent features, in order; ties go to the first."""
         counts = np.zeros(self._features.size, dtype=np.int64)
         for rows in self._all_rows():
             counts += np.bincount(rows.ravel(), minlength=len(counts))
@@ -272,34 +214,11 @@ class Clustering:
         return np.sort(ranked[counts[ranked] > 0])
 
     def _numbered(self) -> Ints:
-        """Features of all arcs, (arcs, 7), as numbers below d, their number; d stands for all others."""
+        """Features of all arcs, (arcs, 7), numbered from 0; all other features share the last number."""
         numbers = np.full(self._features.size, len(self._kept), dtype=np.int32)
         numbers[self._kept] = np.arange(len(self._kept), dtype=np.int32)
         return np.concatenate([numbers[rows] for rows in self._all_rows()])
 
-    def _all_rows(self) -> Iterator[Places]:
+    def _all_rows(self) -> Iterator[Longs]:
         for group in self._groups:
-            yield self._features.places(group.tags)[:, _arcs(group.length)].reshape(-1, TEMPLATES)
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    start: int
-    values: Floats
-
-
-def rule_pairs(rules: Rules | None, tags: tuple[str, ...]) -> Floats:
-    """A table of pairs for `ArcModel`: 1 where a rule has the pair, 0 elsewhere."""
-    if rules is None:
-        return no_pairs(len(tags))
-    words, root = rules.table(tags, tags), rules.table([ROOT], tags)[0]
-    return pair_table(words.astype(np.float64), root.astype(np.float64))
-
-
-@lru_cache(maxsize=64)
-def _arcs(n: int) -> Bools:
-    """Which pairs of nodes are arcs, (n+1, n+1): n² of them."""
-    found: Bools = ~np.eye(n + 1, dtype=bool)
-    found[:, 0] = False
-    found.flags.writeable = False
-    return found
+            yield self._features.places(group.tags)[:, is_arc(group.length)].reshape(-1, TEMPLATES)

@@ -1,24 +1,20 @@
-"""What trees are learned from: sentences as numbers of tags, without punctuation.
+"""Tagged sentences without punctuation, as numbers of tags: what trees are learned from.
 
-Punctuation is what is tagged PUNCT, or holds nothing but punctuation characters. Sentences that have nothing
-else are left out.
+Punctuation is what is tagged PUNCT, or written with punctuation characters alone. Sentences of nothing else
+are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
 from arbora.evaluation.attachment import is_punctuation
-
-Ints: TypeAlias = NDArray[np.int32]
-Bools: TypeAlias = NDArray[np.bool_]
+from arbora.types import Bools, Ints, Longs
 
 PUNCTUATION = "PUNCT"
 
@@ -27,18 +23,14 @@ PUNCTUATION = "PUNCT"
 class Group:
     """All sentences of one length."""
 
-    tags: Ints
-    """(sentences, n)"""
-    places: NDArray[np.int64]
-    """Where they stand in the corpus, (sentences,)."""
+    tags: Ints  # (sentences, n)
+    places: Longs  # Their places in the corpus, (sentences,)
 
     @property
     def length(self) -> int:
-        """The number of words, n."""
         return int(self.tags.shape[1])
 
     def pieces(self, most: int) -> Iterator[Group]:
-        """The same, at most so many sentences at a time."""
         for at in range(0, len(self.tags), most):
             yield Group(self.tags[at : at + most], self.places[at : at + most])
 
@@ -48,24 +40,22 @@ class TagCorpus:
     """Tagged sentences; `tags[number]` is a tag's name."""
 
     tags: tuple[str, ...]
-    sentences: tuple[Ints, ...]
-    """Numbers of tags, below `len(tags)`, (n,) each."""
+    sentences: tuple[Ints, ...]  # Numbers of tags, below `len(tags)`, (n,) each
 
     def __len__(self) -> int:
         return len(self.sentences)
 
     @property
     def words(self) -> int:
-        """How many there are."""
         return sum(map(len, self.sentences))
 
     def groups(self) -> list[Group]:
-        """The sentences by length, shortest first. O(words)."""
+        """The sentences by length, shortest first."""
         return by_length(self.sentences)
 
     @classmethod
     def of(cls, columns: Columns, *, longest: int | None = 10) -> TagCorpus:
-        """Sentences of 1 to `longest` words that are not punctuation; tags in alphabetical order."""
+        """Take the sentences of 1 to `longest` words, without punctuation; tags in alphabetical order."""
         kept = is_word(columns)
         ids = columns.ids("upos")
         parts = np.split(np.arange(columns.words), columns.offsets[1:-1])
@@ -94,15 +84,14 @@ def is_word(columns: Columns) -> Bools:
     """Which words are not punctuation, (W,)."""
     forms = np.array([is_punctuation(form) for form in columns.strings("form")], dtype=bool)
     tags = np.array([tag == PUNCTUATION for tag in columns.strings("upos")], dtype=bool)
-    found: Bools = ~(forms[columns.ids("form")] | tags[columns.ids("upos")])
-    return found
+    return ~(forms[columns.ids("form")] | tags[columns.ids("upos")])
 
 
 def heads_of_words(heads: Sequence[int], kept: Sequence[bool]) -> list[int]:
-    """The tree without punctuation: heads of those words that are kept, numbered from 1 among themselves.
+    """The tree without punctuation: heads of the words that are kept, numbered from 1 among themselves.
 
-    `heads` of all words, 0 for the root. What hung on a word that goes hangs on that word's head, and so on
-    up. O(n · depth of chains of punctuation).
+    `heads` of all words, 0 for the root. Dependents of a word that is left out move up to its head, and so
+    on.
     """
     new_number = np.cumsum([0, *kept])
     found = []

@@ -1,102 +1,151 @@
 """DMV: the dependency model with valence, learned by EM [klein-2004] or Viterbi EM [spitkovsky-2010].
 
-Starts from harmonic counts (`arbora.induction.harmonic`), but heads first stop as often as they go on: with
-`viterbi` that leads to better trees than what harmonic trees say of stopping; with `em`, to better ones for
-some languages and worse ones for others. Then in turn it
-- counts, under the model, how often each choice is expected to be made (`em`), or is made in the best trees
-  (`viterbi`);
-- estimates: probabilities are counts, each with `smoothing` added, divided by their sums.
+Learning starts from harmonic counts: each word of a sentence is the root equally often, and given the root,
+the probability of a projective tree is the product of 1 / (distance + constant) over its arcs. But at first
+heads stop as often as they go on: with `viterbi` that leads to better trees than the stops of harmonic trees;
+with `em`, to better ones for some languages and worse ones for others. Then, in turn,
+- count how often each choice is expected under the model (`em`), or is made in the best trees (`viterbi`);
+- estimate: probabilities are counts plus `smoothing`, divided by their sums.
 
 The objective never falls: log P(sentences) (`em`) or of the best trees (`viterbi`), plus smoothing · Σ log p
-over all probabilities, which is what adding `smoothing` to counts comes to; all divided by the number of
-words. The paper knows of no rules. Where they are given, each arc that one of them has adds `prior` to a
-tree's log-probability while trees are counted and in the objective, not in the model: P(tree) becomes
-P(tree) · exp(prior · arcs by rules), and nothing falls either.
+over all probabilities, divided by the number of words. The paper has no rules. If rules are given, each arc
+that follows one adds `prior` to a tree's log-probability while counting and in the objective, not in the
+model: P(tree) becomes P(tree) · exp(prior · arcs that follow rules), and the objective never falls either.
 
-Time per round: O(n³) per different sentence.
+Time per round: O(n³) per distinct sentence.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 
-from arbora.induction._valence_em import Climb
+from arbora import inference
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.harmonic import STARTS, harmonic_counts
-from arbora.induction.interfaces import Induced, Watch
+from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
-from arbora.induction.valence_counts import Counts, Floats, Sentences, bonus_of
-from arbora.induction.valence_model import NONE_YET, ValenceModel
-from arbora.learners._parameters import Configured, parameter
+from arbora.induction.valence_model import NONE_YET, Counts, Sentences, ValenceModel, bonus_of
+from arbora.learners._parameters import parameter
+from arbora.types import Doubles
+
+SHAPE = 4.0  # Of noisy counts: each is multiplied by a gamma variable of mean 1 and variance 1/4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dmv(Configured):
-    """The dependency model with valence: heads make their dependents one by one, and then stop; by EM."""
+class ValenceInducer(Inducer):
+    """EM for models with valence; a subclass says how probabilities are estimated from counts."""
+
+    mode: str = parameter("em", "count all trees, or the best ones", choices=("em", "viterbi"))
+    rounds: int = parameter(100, "rounds at most", least=1)
+    tolerance: float = parameter(1e-4, "stop when the objective changes less", least=0.0)
+    child_valence: str = parameter(
+        "no", "whether a dependent's tag depends on whether its head already has one", choices=("no", "yes")
+    )
+    constant: float = parameter(0.0, "first arcs are as frequent as 1 / (distance + constant)", least=0.0)
+    first_stops: str = parameter(
+        "even",
+        "how often heads stop at first: every other time, or as in harmonic trees",
+        choices=("even", "harmonic"),
+    )
+    prior: float = parameter(1.0, "weight of each arc that follows a rule, if rules are given", least=0.0)
+
+    @abstractmethod
+    def estimator(self, tags: tuple[str, ...], seed: int) -> Callable[[Counts], ValenceModel]:
+        """A function from counts to the next model; it may keep a state between rounds."""
+
+    def penalty(self, model: ValenceModel) -> float:
+        """Subtracted from log P in the objective."""
+        return 0.0
+
+    def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:
+        sentences = Sentences(corpus, self.name)
+        estimate = self.estimator(corpus.tags, seed)
+        bonus = bonus_of(rules, self.prior, corpus.tags)
+        counts = harmonic_counts(sentences, self.constant, self.first_stops == "even", seed)
+        before = -np.inf
+        for _ in range(self.rounds):
+            model = estimate(counts)
+            total, counts = sentences.counts(
+                model, best_only=self.mode == "viterbi", bonus=bonus, threads=threads
+            )
+            objective = (total - self.penalty(model)) / sentences.words
+            yield Learned(objective, lambda model=model: model)  # type: ignore[misc]
+            if abs(objective - before) < self.tolerance:
+                return
+            before = objective
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dmv(ValenceInducer):
+    """The dependency model with valence: heads take their dependents one by one, then stop; by EM."""
 
     name: ClassVar[str] = "dmv"
     paper: ClassVar[str] = "klein-2004"
 
-    mode: str = parameter("em", "count all trees, or the best ones", choices=("em", "viterbi"))
-    rounds: int = parameter(100, "at most so many", least=1)
-    tolerance: float = parameter(1e-4, "stop where the objective gains less", least=0.0)
     smoothing: float = parameter(1.0, "added to each count", above=0.0)
-    child_valence: str = parameter(
-        "no", "whether a dependent's tag depends on whether its head has one already", choices=("no", "yes")
-    )
-    constant: float = parameter(0.0, "first arcs are as frequent as 1 / (distance + constant)", least=0.0)
-    first_stops: str = parameter(
-        "even", "how often heads stop at first: every other time, or as those arcs say", choices=STARTS
-    )
-    prior: float = parameter(1.0, "weight of each arc that a rule has, where rules are given", least=0.0)
 
-    def fit(
-        self,
-        corpus: TagCorpus,
-        *,
-        rules: Rules | None = None,
-        seed: int = 0,
-        threads: int = 1,
-        watch: Watch | None = None,
-    ) -> Induced:
-        """Learn; seed 0 starts from harmonic counts, others from such counts with noise."""
-        sentences = Sentences(corpus, self.name)
-        climb = Climb(
-            best_only=self.mode == "viterbi",
-            rounds=self.rounds,
-            tolerance=self.tolerance,
-            bonus=bonus_of(rules, self.prior, corpus.tags),
-            threads=threads,
-            watch=watch,
-        )
-        start = harmonic_counts(sentences, self.constant, self.first_stops == "even", seed)
-        return climb.run(sentences, start, lambda counts: self.estimate(counts, corpus.tags), self.penalty)
+    def estimator(self, tags: tuple[str, ...], seed: int) -> Callable[[Counts], ValenceModel]:
+        return lambda counts: self.estimate(counts, tags)
 
     def estimate(self, counts: Counts, tags: tuple[str, ...]) -> ValenceModel:
-        """The model under which the counts, with smoothing, are most likely."""
+        """The most likely model given the smoothed counts."""
         child = counts.child
         if self.child_valence == "no":
             child = np.broadcast_to(child.sum(axis=2, keepdims=True), child.shape)
-        ends = np.stack([counts.stop, counts.go_on], axis=-1)
-        logs = _log_shares(ends + self.smoothing)
+        ends = _log_shares(np.stack([counts.stop, counts.go_on], axis=-1) + self.smoothing)
         return ValenceModel(
             tags=tags,
             root=_log_shares(counts.root + self.smoothing),
             child=_log_shares(child + self.smoothing),
-            stop=logs[..., 0].copy(),
-            go_on=logs[..., 1].copy(),
+            stop=ends[..., 0].copy(),
+            go_on=ends[..., 1].copy(),
         )
 
     def penalty(self, model: ValenceModel) -> float:
-        """-smoothing · Σ log p; tables that are one count once."""
+        """-smoothing · Σ log p; tables that are equal count once."""
         child = model.child if self.child_valence == "yes" else model.child[:, :, NONE_YET]
         return -self.smoothing * float(model.root.sum() + child.sum() + model.stop.sum() + model.go_on.sum())
 
 
-def _log_shares(counts: Floats) -> Floats:
-    """Logs of counts divided by their sum over the last axis."""
-    found: Floats = np.log(counts) - np.log(counts.sum(axis=-1, keepdims=True))
-    return found
+def _log_shares(counts: Doubles) -> Doubles:
+    return np.log(counts) - np.log(counts.sum(axis=-1, keepdims=True))
+
+
+@lru_cache(maxsize=256)
+def harmonic_arcs(n: int, constant: float) -> tuple[Doubles, Doubles]:
+    """How often each arc is expected, and as the nearest of its side: (n+1, n+1), read-only. O(n³)."""
+    nodes = np.arange(n + 1)
+    distances = np.maximum(np.abs(nodes[:, None] - nodes[None, :]), 1).astype(np.float64)
+    scores = -np.log(distances + constant)
+    # First as if all roots were alike, then corrected so that they are.
+    scores[0] = 0.0
+    scores[0, 1:] = -np.log(inference.marginals([scores], trees="projective")[0][0, 1:])
+    siblings = np.zeros((n + 1, n + 1, n + 1))
+    found: Any = inference.marginals(scores, siblings=siblings, trees="projective")
+    arcs, nearest = found.arcs, found.siblings[nodes[:, None], nodes[None, :], nodes[:, None]]
+    arcs.setflags(write=False)
+    nearest.setflags(write=False)
+    return arcs, nearest
+
+
+def harmonic_counts(sentences: Sentences, constant: float, even_stops: bool, seed: int = 0) -> Counts:
+    """Counts of all choices in harmonic trees; with noise unless the seed is 0.
+
+    `even_stops`: heads stop as often as they go on.
+    """
+    counts = Counts.zeros(len(sentences.tags))
+    for piece in sentences.pieces:
+        arcs, nearest = harmonic_arcs(piece.tags.shape[1], constant)
+        counts.add(piece.tags, arcs, nearest, piece.weights)
+    if even_stops:
+        counts.stop[:] = counts.go_on
+    if seed:
+        rng = np.random.default_rng(seed)
+        for table in (counts.root, counts.child, counts.stop):
+            table *= rng.gamma(SHAPE, 1 / SHAPE, size=table.shape)
+    return counts

@@ -1,9 +1,8 @@
-"""From tagged sentences, or words alone, to a parser: no treebank is needed.
+"""From tagged sentences, or words alone, to a parser, without a treebank.
 
     words ──word classes──▶ tags ──without punctuation──▶ TagCorpus ──inducer, several seeds──▶ the best model
 
-Which of several restarts is the best is told by the objective alone, and how far they agree with each other
-tells how much it depends on luck.
+The restart with the greatest objective is chosen. How far restarts agree shows how much depends on the seed.
 """
 
 from __future__ import annotations
@@ -11,11 +10,10 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeAlias
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.data.columns import Columns
 from arbora.data.encode import filled, numbers_of
@@ -37,28 +35,24 @@ from arbora.settings import from_dict, to_dict
 from arbora.training.config import TrainConfig
 from arbora.training.pipeline import Tools
 
-Ints: TypeAlias = NDArray[np.int32]
-
 logger = logging.getLogger("arbora")
 
 NO_RULES = "none"
-COMPARED = 2000
-"""Sentences that restarts are compared on."""
-SINGLE_SHARE = 0.75
-"""Above this share of sentences of a single word, something is wrong with the text."""
+COMPARED = 2000  # Sentences on which restarts are compared
+SINGLE_SHARE = 0.75  # Above this share of one-word sentences, something is wrong with the text
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassSettings:
-    """Classes of words, which stand for tags where there are none; see `arbora.induction.word_classes`."""
+    """Word classes, used as tags if there are none; see `arbora.induction.word_classes`."""
 
     count: int = 30
     rounds: int = 30
-    """At most."""
+    """Rounds at most."""
     least_count: int = 10
-    """Rarer words are taken together by their endings."""
+    """Rarer words are pooled by their endings."""
     starts: int = 5
-    """The best of so many is taken."""
+    """How many random starts to try."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,38 +62,32 @@ class InduceConfig:
     model: str = "crfae"
     """One of `arbora list inducers`."""
     parameters: dict[str, int | float | str] = field(default_factory=dict)
-    """Those of the model; others have their defaults."""
+    """Parameters of the model; others have their defaults."""
     rules: str = "universal"
-    """What is known of trees in advance: universal, table-2, none, or a file of rules."""
+    """Known in advance: universal, table-2, none, or a file of rules."""
     longest: int = 10
-    """Sentences of more words, not counting punctuation, are not learned from."""
+    """Longer sentences, not counting punctuation, are left out."""
     restarts: int = 1
     seed: int = 0
-    """Of the first start; the others follow."""
+    """The first restart's; the others follow."""
     only: Literal["all", "parser"] = "all"
-    """all: what leads from raw text to tags, too."""
+    """all: also train a segmenter, a tagger and a lemmatizer."""
     classes: ClassSettings = field(default_factory=ClassSettings)
-    """Where words have no tags: classes that stand for them."""
+    """Word classes, used as tags if words have none."""
     segmenter: SegmenterSettings = field(default_factory=SegmenterSettings)
-    """Of what finds words in raw text."""
 
     def __post_init__(self) -> None:
-        for name, value, least in (
-            ("longest", self.longest, 1),
-            ("restarts", self.restarts, 1),
-            ("seed", self.seed, 0),
-        ):
+        for name, least in (("longest", 1), ("restarts", 1), ("seed", 0)):
+            value = getattr(self, name)
             if value < least:
                 raise InputError(f"{name}: expected a whole number of at least {least}, got {value}")
         if self.only not in ("all", "parser"):
             raise InputError(f"only: expected all or parser, got {self.only!r}")
 
     def make_inducer(self) -> Inducer:
-        """The model's learner with its parameters."""
         return inducers.create(self.model, **self.parameters)
 
     def read_rules(self) -> Rules | None:
-        """The rules by name or from their file."""
         if self.rules == NO_RULES:
             return None
         return RULES[self.rules] if self.rules in RULES else Rules.read(self.rules)
@@ -107,37 +95,32 @@ class InduceConfig:
 
 @dataclass(frozen=True)
 class Start:
-    """What came of one seed."""
+    """The result of one seed."""
 
     seed: int
     history: tuple[Round, ...]
     model: TagModel = field(repr=False)
-    agreement: float = 1.0
-    """The share of heads that it has in common with the start that was chosen."""
+    agreement: float = 1.0  # The share of heads that it has in common with the chosen start
 
     @property
     def objective(self) -> float:
-        """What tells starts apart: the greatest is chosen."""
         return self.history[-1].objective
 
 
 @dataclass(frozen=True)
 class InducedModel:
-    """What `induce` gives."""
+    """The result of `induce`."""
 
     pipeline: Pipeline
     starts: tuple[Start, ...]
-    chosen: int
-    """The place of the best among the starts."""
+    chosen: int  # The index of the best start
     interrupted: bool = False
 
     @property
     def best(self) -> Start:
-        """The start that was chosen."""
         return self.starts[self.chosen]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model file."""
         self.pipeline.save(path)
 
 
@@ -148,87 +131,72 @@ def induce(
     threads: int = 1,
     observer: Observer | None = None,
 ) -> InducedModel:
-    """Learn a parser from sentences without trees: heads and labels that they have are not looked at.
+    """Learn a parser from sentences without trees; their heads and labels are ignored.
 
-    A treebank is a path, sentences, Columns, or a list of these. Where no word has a UPOS tag, classes of
-    words are found first and stand for tags. Ctrl-C keeps the best model so far.
+    A treebank is a path, sentences, Columns, or a list of these. If no word has a UPOS tag, word classes are
+    learned first and used as tags. Ctrl-C keeps the best model so far.
     """
     require_threads(threads)
     settings = config if isinstance(config, InduceConfig) else from_dict(InduceConfig, dict(config or {}))
-    told = observer or Silent()
+    observer = observer or Silent()
     inducer, rules = settings.make_inducer(), settings.read_rules()
     columns = gather(treebank, check_words)
     check_words(columns)
     has_classes = not filled(columns, "upos")
-    if not has_classes:
-        _check_classes(settings.classes, columns)
     if has_classes:
-        columns = with_classes(columns, settings.classes, settings.seed, told)
-        rules = _rules_of_tags(rules, told)
+        columns = with_classes(columns, settings.classes, settings.seed, observer)
+        if rules is not None:
+            observer.note("rules about tags are not used, since classes stand for tags")
+            rules = None
     else:
-        _tell_of_missing_tags(columns, told)
+        _check_classes(settings.classes, columns)
+        _report_missing_tags(columns, observer)
     corpus = TagCorpus.of(columns, longest=settings.longest)
-    if not corpus.words:
-        raise DataError(
-            f"expected sentences of at most {settings.longest} words to learn from, got none; a greater "
-            "`longest` takes longer ones",
-            source=columns.source,
-        )
-    told.note(
-        f"{settings.model}: learns from {len(corpus):,} of {counted(len(columns), 'sentence')}, those of at "
-        f"most {counted(settings.longest, 'word')}, with {counted(len(corpus.tags), 'tag')}"
-    )
-    _warn_of_single_words(corpus)
+    _check_corpus(corpus, settings, columns, observer)
     if rules is not None:
-        _tell_of_rules(rules, corpus, told)
-    runs = Runs(inducer, corpus, rules, threads, told)
+        _report_rules(rules, corpus, observer)
+    runs = Runs(inducer, corpus, rules, threads, observer)
     starts = runs.all([settings.seed + i for i in range(settings.restarts)])
     chosen = max(range(len(starts)), key=lambda i: starts[i].objective)
     starts = _compared(starts, chosen, corpus, threads)
     about = _about(settings, inducer, rules, corpus, starts, chosen)
     pipeline = Pipeline(parser=induced_parser(starts[chosen].model, about))
-    if runs.interrupted:
-        told.note("stopped by Ctrl-C: the model has a parser alone")
-        return InducedModel(pipeline, tuple(starts), chosen, interrupted=True)
-    if settings.only == "parser" and not has_classes:
-        return InducedModel(pipeline, tuple(starts), chosen)
-    if settings.only == "parser":
-        told.note("a tagger is learned all the same: nobody else can give words their classes")
-    try:
-        plan = TrainConfig(seed=settings.seed, segmenter=settings.segmenter)
-        tools = Tools.of(columns, None, plan, threads, told)
-    except KeyboardInterrupt:
-        told.note("stopped by Ctrl-C: the model has a parser alone")
-        return InducedModel(pipeline, tuple(starts), chosen, interrupted=True)
-    whole = replace(pipeline, segmenter=tools.segmenter, tagger=tools.tagger, lemmatizer=tools.lemmatizer)
-    return InducedModel(whole, tuple(starts), chosen)
+    interrupted = runs.interrupted
+    if not interrupted and (settings.only != "parser" or has_classes):
+        if settings.only == "parser":
+            observer.note("a tagger is trained all the same, to give words their classes")
+        try:
+            plan = TrainConfig(seed=settings.seed, segmenter=settings.segmenter)
+            tools = Tools.of(columns, None, plan, threads, observer)
+            pipeline = replace(
+                pipeline, segmenter=tools.segmenter, tagger=tools.tagger, lemmatizer=tools.lemmatizer
+            )
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        observer.note("stopped by Ctrl-C: the model has a parser alone")
+    return InducedModel(pipeline, tuple(starts), chosen, interrupted=interrupted)
 
 
 def check_words(columns: Columns, what: str = "the text to learn from", **_: bool) -> None:
-    """DataError unless there are words."""
+    """Raise DataError unless there are words."""
     if not columns.words:
         raise DataError(f"{what} has no words; is it the right file?", source=columns.source)
 
 
 def with_classes(columns: Columns, settings: ClassSettings, seed: int, observer: Observer) -> Columns:
-    """The same sentences with classes of words as UPOS; punctuation is tagged as such, and none of them."""
+    """The same sentences with word classes as UPOS, and PUNCT for punctuation."""
     words = is_word(columns)
     forms = columns.strings("form")
     parts = np.split(columns.ids("form"), columns.offsets[1:-1])
     kept = np.split(words, columns.offsets[1:-1])
     sentences = [[forms[i] for i in part[keep].tolist()] for part, keep in zip(parts, kept, strict=True)]
     if filled(columns, "xpos"):
-        observer.note("XPOS is not looked at: copy it to UPOS to learn from it")
-    classes = WordClasses.learn(
-        sentences,
-        classes=settings.count,
-        rounds=settings.rounds,
-        least_count=settings.least_count,
-        starts=settings.starts,
-        seed=seed,
-    )
-    told = counted(len(classes.names), "class of words stands for tags", "classes of words stand for tags")
-    observer.note(f"no word has a tag: {told}")
+        observer.note("XPOS is ignored: copy it to UPOS to learn from it")
+    limits = asdict(settings)
+    classes = WordClasses.learn(sentences, classes=limits.pop("count"), seed=seed, **limits)
+    used = counted(len(classes.names), "class of words stands for tags", "classes of words stand for tags")
+    observer.note(f"no word has a tag: {used}")
     tags = (PUNCTUATION, *classes.names)
     numbers = numbers_of([classes.class_of(form) for form in forms], tags)
     found = np.where(words, numbers[columns.ids("form")], 0).astype(np.int32)
@@ -236,7 +204,7 @@ def with_classes(columns: Columns, settings: ClassSettings, seed: int, observer:
 
 
 class Runs:
-    """Learns with one seed after the other; Ctrl-C ends it, and keeps what there is."""
+    """Learns with one seed after the other; Ctrl-C ends it and keeps the results so far."""
 
     def __init__(
         self, inducer: Inducer, corpus: TagCorpus, rules: Rules | None, threads: int, observer: Observer
@@ -251,7 +219,6 @@ class Runs:
         self._model: TagModel | None = None
 
     def all(self, seeds: Sequence[int]) -> list[Start]:
-        """What came of each seed."""
         found: list[Start] = []
         for seed in seeds:
             try:
@@ -286,7 +253,7 @@ class Runs:
         return induced
 
 
-def _tell_of_missing_tags(columns: Columns, observer: Observer) -> None:
+def _report_missing_tags(columns: Columns, observer: Observer) -> None:
     missing = columns.words - filled(columns, "upos")
     if missing:
         observer.note(
@@ -296,7 +263,6 @@ def _tell_of_missing_tags(columns: Columns, observer: Observer) -> None:
 
 
 def _check_classes(given: ClassSettings, columns: Columns) -> None:
-    """InputError where something is said of classes of words, and there are none."""
     default = ClassSettings()
     for each in fields(ClassSettings):
         if getattr(given, each.name) != getattr(default, each.name):
@@ -307,8 +273,17 @@ def _check_classes(given: ClassSettings, columns: Columns) -> None:
             )
 
 
-def _warn_of_single_words(corpus: TagCorpus) -> None:
-    """Where a text has one word per line, every word passes for a sentence."""
+def _check_corpus(corpus: TagCorpus, settings: InduceConfig, columns: Columns, observer: Observer) -> None:
+    if not corpus.words:
+        raise DataError(
+            f"expected sentences of at most {settings.longest} words to learn from, got none; a greater "
+            "`longest` takes longer ones",
+            source=columns.source,
+        )
+    observer.note(
+        f"{settings.model}: learns from {len(corpus):,} of {counted(len(columns), 'sentence')}, those of at "
+        f"most {counted(settings.longest, 'word')}, with {counted(len(corpus.tags), 'tag')}"
+    )
     single = sum(len(sentence) == 1 for sentence in corpus.sentences)
     if single > SINGLE_SHARE * len(corpus):
         logger.warning(
@@ -319,7 +294,7 @@ def _warn_of_single_words(corpus: TagCorpus) -> None:
         )
 
 
-def _tell_of_rules(rules: Rules, corpus: TagCorpus, observer: Observer) -> None:
+def _report_rules(rules: Rules, corpus: TagCorpus, observer: Observer) -> None:
     known = {ROOT, *corpus.tags}
     used = sum(head in known and dependent in known for head, dependent in rules.pairs)
     if used < len(rules.pairs):
@@ -332,15 +307,8 @@ def _tell_of_rules(rules: Rules, corpus: TagCorpus, observer: Observer) -> None:
         )
 
 
-def _rules_of_tags(rules: Rules | None, observer: Observer) -> Rules | None:
-    """Rules about tags say nothing of classes."""
-    if rules is not None:
-        observer.note("rules about tags are not used, since classes stand for tags")
-    return None
-
-
 def _compared(starts: list[Start], chosen: int, corpus: TagCorpus, threads: int) -> list[Start]:
-    """Each with the share of heads that it has in common with the chosen one."""
+    """Each start with its agreement."""
     if len(starts) == 1:
         return starts
     step = max(1, len(corpus) // COMPARED)
@@ -357,10 +325,9 @@ def _about(
     inducer: Inducer,
     rules: Rules | None,
     corpus: TagCorpus,
-    starts: Sequence[Start],
+    starts: list[Start],
     chosen: int,
 ) -> dict[str, Any]:
-    """What the model file says of how it was made."""
     return {
         "model": config.model,
         "config": {**to_dict(config), "parameters": inducer.settings()},

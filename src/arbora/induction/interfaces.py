@@ -1,30 +1,32 @@
-"""What all ways of learning from tagged sentences have in common.
+"""What inducers and their models have in common.
 
-An inducer is an immutable set of parameters with one method, `fit`: from a corpus to a model. A model scores
-the parts of trees over a sentence's tags; a family of trees does the rest, as everywhere.
+An inducer is an immutable set of parameters with one method, `fit`, from a corpus to a model. A model scores
+the parts of the trees of a sentence's tags; `arbora.inference` finds and sums trees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
+from arbora.errors import InputError
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.rules import Rules
-from arbora.interfaces import Parameter, PartKind, Roots, Trees
+from arbora.interfaces import PartKind, Roots, StopTraining, Trees
+from arbora.learners._parameters import Configured
+from arbora.types import Doubles, Ints
 
-Ints: TypeAlias = NDArray[np.int32]
-Floats: TypeAlias = NDArray[np.float64]
 Parts: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]
-"""Arrays and plain values: what a model file holds of a model."""
+"""The arrays and plain values that a model file holds of a model."""
 
 
 class TagModel(Protocol):
-    """Scores of parts of trees over a sentence's tags; immutable."""
+    """Scores the parts of trees over a sentence's tags; immutable."""
 
     kind: ClassVar[str]
     """The name in model files."""
@@ -33,72 +35,66 @@ class TagModel(Protocol):
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags it knows; a tag's place is its number, and `len(tags)` stands for all others."""
+        """The known tags; a tag's place is its number, and `len(tags)` stands for all others."""
 
     @property
-    def trees(self) -> Trees:
-        """Whether arcs may cross."""
-
+    def trees(self) -> Trees: ...
     @property
-    def roots(self) -> Roots:
-        """Whether exactly one word hangs on node 0."""
+    def roots(self) -> Roots: ...
 
-    def scores(self, tags: Ints) -> dict[PartKind, Floats]:
-        """Of m sentences of n words, (m, n): one array per kind of part, (m,) + (n+1,) * kind.axes."""
+    def scores(self, tags: Ints) -> dict[PartKind, Doubles]:
+        """Score m sentences of n words, (m, n): one array per kind of part, (m,) + (n+1,) * kind.axes."""
 
-    def to_parts(self) -> Parts:
-        """What a model file holds."""
+    def to_parts(self) -> Parts: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one round of learning came to."""
+    """One round of learning."""
 
-    number: int
-    """From 1."""
-    objective: float
-    """What is made as large as possible: a log-likelihood per word, say. Comparable between restarts."""
-    seconds: float
-    """Since learning began."""
+    number: int  # From 1
+    objective: float  # What is maximized, such as a log-likelihood per word. Comparable between restarts.
+    seconds: float  # Since learning began
     measures: Mapping[str, float] = field(default_factory=dict)
-    """What else there is to tell: a gap, the share of weights that are not 0."""
+    """Other figures: a gap, the share of weights that are not 0."""
+
+
+class Learned(NamedTuple):
+    """The state of learning after a round; the model is built when it is needed."""
+
+    objective: float
+    model: Callable[[], TagModel]
+    measures: Mapping[str, float] = {}
 
 
 Watch: TypeAlias = Callable[[Round, TagModel], None]
-"""Told after each round. What it raises ends learning, but for `arbora.interfaces.StopTraining`, after which
-`fit` returns what it has."""
+"""Called after each round. If it raises `arbora.interfaces.StopTraining`, `fit` returns what it has; any
+other exception ends learning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Induced:
-    """What `fit` returns."""
+    """The result of `fit`."""
 
     model: TagModel
     history: tuple[Round, ...]
 
     @property
     def objective(self) -> float:
-        """That of the last round; the greatest of several restarts is the best guess without a treebank."""
+        """The last round's; the restart with the greatest one is the best guess without a treebank."""
         return self.history[-1].objective
 
 
-class Inducer(Protocol):
-    """Learns a model from tagged sentences."""
+@dataclass(frozen=True, kw_only=True)
+class Inducer(Configured, ABC):
+    """Learns a model from tagged sentences; a subclass yields its state after each round in `learn`."""
 
     name: ClassVar[str]
-    paper: ClassVar[str]
-    """The key of the paper in docs/references.bib."""
+    paper: ClassVar[str]  # The key of the paper in docs/references.bib
 
-    @classmethod
-    def parameters(cls) -> tuple[Parameter, ...]:
-        """All parameters with their ranges, in order."""
-
-    @classmethod
-    def parse(cls, texts: Mapping[str, str]) -> dict[str, int | float | str]:
-        """Values for the constructor from `NAME=VALUE` pairs of a command line; checked."""
-
-    def settings(self) -> dict[str, int | float | str]:
-        """All parameters with their values."""
+    @abstractmethod
+    def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:
+        """Yield the state after each round; the last one is the result."""
 
     def fit(
         self,
@@ -109,8 +105,19 @@ class Inducer(Protocol):
         threads: int = 1,
         watch: Watch | None = None,
     ) -> Induced:
-        """Learn; `rules`: what is known of trees in advance, None: nothing.
+        """Learn; `rules`: what is known about trees in advance.
 
-        `seed`: 0 starts where the method's authors start; others start beside it, for restarts. One seed
-        gives one model, whatever the number of threads.
+        Seed 0 starts where the method's authors start, others start near it, for restarts. The same seed
+        gives the same model for any number of threads.
         """
+        if not len(corpus):
+            raise InputError(f"{self.name}: expected at least one sentence to learn from, got none")
+        start, history = time.perf_counter(), []
+        for number, state in enumerate(self.learn(corpus, rules, seed, threads), start=1):
+            history.append(Round(number, state.objective, time.perf_counter() - start, state.measures))
+            try:
+                if watch is not None:
+                    watch(history[-1], state.model())
+            except StopTraining:
+                break
+        return Induced(state.model(), tuple(history))

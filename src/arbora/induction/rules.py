@@ -1,7 +1,7 @@
-"""What is known of trees in advance: which tags like to depend on which [naseem-2010].
+"""Rules: which tags tend to depend on which, known in advance [naseem-2010].
 
-A file of rules has one per line, `HEAD -> DEPENDENT`, `#` starts a comment. `HEAD` may be ROOT; several tags
-may be given on either side, with commas.
+A file of rules has one per line, `HEAD -> DEPENDENT`; `#` starts a comment. `HEAD` may be ROOT. Either side
+may list several tags, with commas.
 
     VERB, AUX -> NOUN, PROPN     # four rules
     ROOT -> VERB
@@ -13,14 +13,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.errors import InputError
-
-Bools: TypeAlias = NDArray[np.bool_]
+from arbora.types import Bools
 
 ROOT = "ROOT"
 
@@ -33,15 +30,15 @@ class Rules:
 
     @classmethod
     def parse(cls, text: str, source: str = "rules") -> Rules:
-        """The rules of a text; InputError at the first line that is none."""
+        """Read the rules of a text; InputError at the first malformed line."""
         pairs = set()
         for number, line in enumerate(text.splitlines(), start=1):
             rule = line.partition("#")[0].strip()
             if not rule:
                 continue
-            head, arrow, dependent = rule.partition("->")
+            head, _, dependent = rule.partition("->")
             heads, dependents = _tags(head), _tags(dependent)
-            if not (arrow and heads and dependents) or ROOT in dependents:
+            if not (heads and dependents) or ROOT in dependents:
                 raise InputError(
                     f"{source}:{number}: expected a rule such as `VERB -> NOUN, PRON` or `ROOT -> VERB`, "
                     f"got {rule[:60]!r}"
@@ -53,7 +50,6 @@ class Rules:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Rules:
-        """Those of a file."""
         try:
             with Path(path).open(encoding="utf-8") as stream:
                 text = stream.read(1_000_000)
@@ -67,7 +63,6 @@ class Rules:
         return found.reshape(len(heads), len(dependents))
 
     def to_list(self) -> list[list[str]]:
-        """In order, for a model file."""
         return [list(pair) for pair in sorted(self.pairs)]
 
 
@@ -79,9 +74,9 @@ def _tags(text: str) -> list[str]:
 TEXTS = {
     "universal": """\
 # For UD's tags and trees, after the twelve rules of [cai-2017].
-# Words of content are heads: prepositions, auxiliaries, conjunctions and particles hang on them. Where a noun
-# or an adjective is the predicate, copula and subject hang on it, and on an adjective what else hangs on
-# predicates; possessive pronouns hang on nouns.
+# Content words are heads: prepositions, auxiliaries, conjunctions and particles depend on them. If a noun or
+# an adjective is the predicate, copula and subject depend on it, and on an adjective all that depends on
+# predicates. Possessive pronouns depend on nouns.
 ROOT -> VERB
 VERB -> VERB, NOUN, PROPN, PRON, ADV, ADJ, AUX, ADP, SCONJ, PART, CONJ, CCONJ
 NOUN, PROPN -> NOUN, PROPN, PRON, ADJ, DET, NUM, AUX, ADP, PART, CONJ, CCONJ
@@ -105,8 +100,6 @@ NOUN, PROPN -> CONJ, CCONJ
 ADJ -> ADV
 ADP -> NOUN, PROPN
 """,
-}
-"""As files of rules; the first line says what they are."""
+}  # The built-in rules as files; the first line is a summary
 RULES = {name: Rules.parse(text, name) for name, text in TEXTS.items()}
-"""Those that come with Arbora, by name."""
 UNIVERSAL, TABLE_2 = RULES["universal"], RULES["table-2"]

@@ -1,48 +1,51 @@
 """The dependency model with valence [klein-2004], as scores of arcs and siblings.
 
 A tree grows from its root. Each word, on either side, decides whether to go on or to stop; while it goes on,
-it takes a dependent, nearest first. Both choices know whether it has one on that side already (`NONE_YET`,
-`HAS_ONE`):
+it takes a dependent, nearest first. Both choices depend on whether it already has one on that side
+(`NONE_YET`, `HAS_ONE`):
 
     P(tree) = P_root(r) Π_{h, side} P_stop(h, side, has) Π_d P_go_on(h, side, has) P_child(d | h, side, has)
 
-Only the nearest dependent of a side is taken with `NONE_YET`, so this is a projective model of siblings: what
-later dependents cost is the arc's score; `siblings[h, d, h]`, "d is the nearest", holds the difference, and
-that h stops with `HAS_ONE`, not `NONE_YET`. That all words stop with `NONE_YET` on both sides is what all
-trees of a sentence share: `constants`. Best trees, sums and marginals are those of the sibling charts,
-O(n³), with one root.
+Only the nearest dependent of a side is taken with `NONE_YET`, so this is a projective model of siblings. An
+arc's score is that of a later dependent; `siblings[h, d, h]`, "d is the nearest", holds the difference, and
+the difference between stopping with `HAS_ONE` and with `NONE_YET`. `constants` is what all trees of a
+sentence share: all words stop with `NONE_YET` on both sides. Trees are found and summed by the sibling
+charts, O(n³), with a single root.
+
+The model is estimated from counts of its choices. These come from two arrays per sentence, [head, dependent]:
+how often there is an arc, and how often the dependent is the nearest on its side. The numbers may be 0 and 1
+(a tree), or expectations.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora.errors import InputError, ModelError
+from arbora.induction.corpus import Group, TagCorpus
 from arbora.induction.interfaces import Parts
+from arbora.induction.rules import ROOT, Rules
+from arbora.induction.trees import best_heads, log_sums, part_marginals, pieces
 from arbora.interfaces import PartKind, Roots, Trees
 from arbora.storage.model_file import ModelFile
-
-Ints: TypeAlias = NDArray[np.int32]
-Floats: TypeAlias = NDArray[np.float64]
+from arbora.types import Doubles, Ints
 
 LEFT, RIGHT = range(2)
 NONE_YET, HAS_ONE = range(2)
-LONGEST = 400
-"""Words of a sentence: its siblings' scores take (n+1)³ numbers, half a gigabyte."""
-LEAST_LOG = -1e9
-"""Below this, a log in a file is damage, not a probability."""
+LONGEST = 400  # Words of a sentence. Scores of siblings take (n+1)³ numbers, half a gigabyte.
+TABLES = ("root", "child", "stop", "go_on")
+LEAST_LOG = -1e9  # Below this, a log in a file is damage, not a probability
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ValenceModel:
-    """Logs of probabilities, -inf for what cannot be; see `arbora.induction.interfaces.TagModel`.
-
-    A tag that is not known behaves as tags do on average.
-    """
+    """Logs of probabilities, -inf for the impossible; unknown tags behave as tags do on average."""
 
     kind: ClassVar[str] = "valence"
     order: ClassVar[int] = 2
@@ -50,30 +53,26 @@ class ValenceModel:
     roots: ClassVar[Roots] = "single"
 
     tags: tuple[str, ...]
-    root: Floats
-    """(tags,)"""
-    child: Floats
-    """[head, side, has, dependent]"""
-    stop: Floats
-    """[head, side, has]; finite for `NONE_YET`: any word may be without dependents."""
-    go_on: Floats
-    """[head, side, has]"""
+    root: Doubles  # (tags,)
+    child: Doubles  # [head, side, has, dependent]
+    stop: Doubles  # [head, side, has]; finite for `NONE_YET`: any word may be without dependents
+    go_on: Doubles  # [head, side, has]
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.stop[..., NONE_YET]).all():
             raise InputError(
                 "a model with valence: any tag may stop before its first dependent, got one that may not"
             )
+
+    @cached_property
+    def _tables(self) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+        """First and later dependents, roots, stops; each with an entry for an unknown tag."""
         stop, go_on = _with_mean(self.stop), _with_mean(self.go_on)
         take = go_on[..., None] + _with_mean(_with_mean(self.child), axis=-1)
         first = take[..., NONE_YET, :] + (stop[..., HAS_ONE] - stop[..., NONE_YET])[..., None]
-        object.__setattr__(self, "_first", first)
-        object.__setattr__(self, "_later", take[..., HAS_ONE, :])
-        object.__setattr__(self, "_root", _with_mean(self.root))
-        object.__setattr__(self, "_stops", stop[..., NONE_YET].sum(axis=-1))
+        return first, take[..., HAS_ONE, :], _with_mean(self.root), stop[..., NONE_YET].sum(axis=-1)
 
-    def scores(self, tags: Ints) -> dict[PartKind, Floats]:
-        """Of m sentences of n words, (m, n): arcs, (m, n+1, n+1), siblings, (m, n+1, n+1, n+1). O(m n³)."""
+    def scores(self, tags: Ints) -> dict[PartKind, Doubles]:
         m, n = tags.shape
         if n > LONGEST:
             raise InputError(
@@ -83,12 +82,12 @@ class ValenceModel:
         words = np.arange(1, n + 1)
         sides = (words[None, :] > words[:, None]).astype(np.int64)
         at = (tags[:, :, None], sides[None], tags[:, None, :])
-        first: Floats = self._first[at]  # type: ignore[attr-defined]
-        later: Floats = self._later[at]  # type: ignore[attr-defined]
+        firsts, laters, roots, _ = self._tables
+        first, later = firsts[at], laters[at]
         never_later = later == -np.inf
         base = np.where(never_later, 0.0, later)
         arcs = np.zeros((m, n + 1, n + 1))
-        arcs[:, 0, 1:] = self._root[tags]  # type: ignore[attr-defined]
+        arcs[:, 0, 1:] = roots[tags]
         arcs[:, 1:, 1:] = np.where(never_later & (first == -np.inf), -np.inf, base)
         siblings = np.zeros((m, n + 1, n + 1, n + 1))
         if never_later.any():
@@ -96,24 +95,17 @@ class ValenceModel:
         siblings[:, words[:, None], words[None, :], words[:, None]] = first - base
         return {PartKind.ARC: arcs, PartKind.SIBLING: siblings}
 
-    def constants(self, tags: Ints) -> Floats:
-        """What all trees of a sentence share, (m,): log P(sentence) is this and log Z of `scores`. O(m n)."""
-        found: Floats = self._stops[tags].sum(axis=-1)  # type: ignore[attr-defined]
-        return found
+    def constants(self, tags: Ints) -> Doubles:
+        """What all trees of a sentence share, (m,): log P(sentence) is this plus log Z of `scores`."""
+        return self._tables[-1][tags].sum(axis=-1)
 
     def to_parts(self) -> Parts:
-        """All logs."""
-        tensors: dict[str, NDArray[Any]] = {
-            "root": self.root,
-            "child": self.child,
-            "stop": self.stop,
-            "go_on": self.go_on,
-        }
+        tensors: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in TABLES}
         return tensors, {"tags": list(self.tags), "trees": self.trees, "roots": self.roots}
 
     @classmethod
     def from_file(cls, file: ModelFile, tags: tuple[str, ...], trees: Trees, roots: Roots) -> ValenceModel:
-        """What a model file holds; ModelError where it does not fit together."""
+        """Read what `to_parts` gave; ModelError if it does not fit the tags."""
         t = len(tags)
         shapes = {"root": [t], "child": [t, 2, 2, t], "stop": [t, 2, 2], "go_on": [t, 2, 2]}
         logs = {name: file.tensor(name, np.float64, shape) for name, shape in shapes.items()}
@@ -128,14 +120,146 @@ class ValenceModel:
         return cls(tags=tags, **logs)
 
 
-def _with_mean(logs: Floats, axis: int = 0) -> Floats:
-    """One more entry along an axis: the log of the mean of the others' probabilities."""
+def _with_mean(logs: Doubles, axis: int = 0) -> Doubles:
+    """Append the log of the mean probability along an axis."""
     with np.errstate(divide="ignore"):
         mean = np.log(np.exp(logs).mean(axis=axis, keepdims=True))
     return np.concatenate([logs, mean], axis=axis)
 
 
-def _are_logs(values: Floats) -> bool:
-    """Whether none is NaN, above 0 (but for rounding), or absurd."""
+def _are_logs(values: Doubles) -> bool:
     finite = values[values != -np.inf]
     return bool(np.isfinite(finite).all() and (finite <= 1e-6).all() and (finite >= LEAST_LOG).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each choice is made; axes as in `ValenceModel`."""
+
+    root: Doubles
+    child: Doubles
+    stop: Doubles
+
+    @classmethod
+    def zeros(cls, tags: int) -> Counts:
+        return cls(np.zeros(tags), np.zeros((tags, 2, 2, tags)), np.zeros((tags, 2, 2)))
+
+    @property
+    def go_on(self) -> Doubles:
+        return self.child.sum(axis=-1)
+
+    def add(self, tags: Ints, arcs: Doubles, nearest: Doubles, weights: Doubles) -> None:
+        """Add m sentences of n words, (m, n), with weights (m,). O(m n²).
+
+        `arcs`, `nearest`: (m, n+1, n+1), or (n+1, n+1) if all are alike.
+        """
+        m, n = tags.shape
+        t = len(self.root)
+        words = np.arange(n)
+        sides = (words[None, :] > words[:, None]).astype(np.int64)
+        between = np.broadcast_to(arcs[..., 1:, 1:], (m, n, n)) * weights[:, None, None]
+        between[:, words, words] = 0.0
+        first = np.broadcast_to(nearest[..., 1:, 1:], (m, n, n)) * weights[:, None, None]
+        first[:, words, words] = 0.0
+        heads = (tags[:, :, None] * 2 + sides).astype(np.int64)
+        at = (heads * t + tags[:, None, :]).ravel()
+        firsts = np.bincount(at, first.ravel(), minlength=2 * t * t).reshape(t, 2, t)
+        laters = np.bincount(at, (between - first).ravel(), minlength=2 * t * t).reshape(t, 2, t)
+        self.child[:, :, NONE_YET] += firsts
+        # Rounding may leave a little less than 0.
+        self.child[:, :, HAS_ONE] += np.maximum(laters, 0.0)
+        roots = np.broadcast_to(arcs[..., 0, 1:], (m, n)) * weights[:, None]
+        self.root[:] += np.bincount(tags.ravel(), roots.ravel(), minlength=t)
+        seen = np.bincount(tags.ravel(), np.repeat(weights, n), minlength=t)
+        with_one = firsts.sum(axis=-1)
+        self.stop[:, :, HAS_ONE] += with_one
+        self.stop[:, :, NONE_YET] += np.maximum(seen[:, None] - with_one, 0.0)
+
+
+class Weighted(NamedTuple):
+    """Different sentences of one length, and how often each occurs."""
+
+    tags: Ints
+    weights: Doubles
+
+
+class Sentences:
+    """A corpus by length, with equal sentences once."""
+
+    def __init__(self, corpus: TagCorpus, owner: str) -> None:
+        self.tags = corpus.tags
+        self.words = corpus.words
+        self.pieces: list[Weighted] = []
+        for group in corpus.groups():
+            if group.length > LONGEST:
+                raise InputError(
+                    f"{owner}: a sentence of {group.length} words, expected at most {LONGEST}; "
+                    "learn from shorter ones"
+                )
+            self.pieces += _different(group)
+
+    def counts(
+        self, model: ValenceModel, *, best_only: bool, bonus: Doubles | None = None, threads: int = 1
+    ) -> tuple[float, Counts]:
+        """log P of all sentences under a model, and expected counts; or those of the best trees.
+
+        `bonus`: added to the scores of arcs, [head, dependent]; the last head is the root.
+        """
+        total, counts = 0.0, Counts.zeros(len(self.tags))
+        for piece in self.pieces:
+            scores = model.scores(piece.tags)
+            if bonus is not None:
+                scores[PartKind.ARC] += _bonuses(bonus, piece.tags)
+            if best_only:
+                heads = best_heads(scores, trees=model.trees, roots=model.roots, threads=threads)
+                arcs, nearest = tree_parts(heads)
+                logs = _tree_scores(scores, arcs, nearest)
+            else:
+                logs = log_sums(scores, trees=model.trees, roots=model.roots, threads=threads)
+                found = part_marginals(scores, trees=model.trees, roots=model.roots, threads=threads)
+                nodes = np.arange(piece.tags.shape[1] + 1)
+                arcs = found[PartKind.ARC]
+                nearest = found[PartKind.SIBLING][:, nodes[:, None], nodes[None, :], nodes[:, None]]
+            total += float(piece.weights @ (logs + model.constants(piece.tags)))
+            counts.add(piece.tags, arcs, nearest, piece.weights)
+        return total, counts
+
+
+def bonus_of(rules: Rules | None, weight: float, tags: tuple[str, ...]) -> Doubles | None:
+    """What arcs gain from rules: (tags + 1, tags), the root last; None if nothing."""
+    if rules is None or not weight:
+        return None
+    return weight * rules.table((*tags, ROOT), tags).astype(np.float64)
+
+
+def tree_parts(heads: Ints) -> tuple[Doubles, Doubles]:
+    """1 for each arc, and for each to the nearest dependent of a side: (m, n+1, n+1); heads (m, n+1)."""
+    nodes = np.arange(heads.shape[1])
+    arcs = heads[:, None, :] == nodes[None, :, None]
+    right = nodes[None, :] > nodes[:, None]
+    after, before = arcs & right, arcs & ~right
+    nearest = (after & (after.cumsum(axis=2) == 1)) | (
+        before & (before[:, :, ::-1].cumsum(axis=2)[:, :, ::-1] == 1)
+    )
+    return arcs.astype(np.float64), nearest.astype(np.float64)
+
+
+def _tree_scores(scores: dict[PartKind, Doubles], arcs: Doubles, nearest: Doubles) -> Doubles:
+    nodes = np.arange(arcs.shape[1])
+    firsts = scores[PartKind.SIBLING][:, nodes[:, None], nodes[None, :], nodes[:, None]]
+    parts = np.where(arcs > 0, scores[PartKind.ARC], 0.0) + np.where(nearest > 0, firsts, 0.0)
+    return parts.sum(axis=(1, 2))
+
+
+def _bonuses(bonus: Doubles, tags: Ints) -> Doubles:
+    m, n = tags.shape
+    found = np.zeros((m, n + 1, n + 1))
+    found[:, 0, 1:] = bonus[-1][tags]
+    found[:, 1:, 1:] = bonus[tags[:, :, None], tags[:, None, :]]
+    return found
+
+
+def _different(group: Group) -> Iterator[Weighted]:
+    rows, counts = np.unique(group.tags, axis=0, return_counts=True)
+    for piece in pieces(Group(rows, np.arange(len(rows))), 3):
+        yield Weighted(piece.tags, counts[piece.places].astype(np.float64))

@@ -1,16 +1,14 @@
-"""Classes of words for text without tags, from which words stand beside which [martin-1998].
+"""Word classes for text without tags, from bigrams [martin-1998].
 
-The exchange algorithm (core/classes) puts words into so many classes that bigrams of classes make the text
-as likely as they can: word after word moves to the class where that is greatest, which never makes it less.
-Where it ends depends on where it started, so the best of several starts is taken.
+The exchange algorithm (core/text) puts words into classes so that bigrams of classes make the text as likely
+as possible: word after word moves to the class where the likelihood is greatest. The likelihood never falls,
+but where it ends depends on the start, so the best of several starts is used.
 
-Words are told apart in lower case. Those seen less often than `least_count` are too rare to say where they
-belong and are taken together: by whether they begin with a capital or hold digits, and by the longest
-ending, up to three letters, that rare words seen at least `least_count` times in all share. A word that was
-never seen goes where rare words of its ending went.
+Case is ignored. Words rarer than `least_count` are pooled: by whether they begin with a capital or hold
+digits, and by the longest ending, up to three letters, that rare words with at least `least_count`
+occurrences in all share. An unseen word goes to the pool of its ending.
 
-Libraries for this on the Python Package Index take time that grows with the square of the vocabulary, and
-have no place for words they have not seen.
+Libraries for this on PyPI take time quadratic in the vocabulary, and have no place for unseen words.
 """
 
 from __future__ import annotations
@@ -18,15 +16,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora import _core
 from arbora.errors import InputError, ModelError
-
-Ints: TypeAlias = NDArray[np.int32]
+from arbora.types import Ints, Longs
 
 LONGEST_ENDING = 3
 BOUNDARY = -1
@@ -34,17 +30,14 @@ BOUNDARY = -1
 
 @dataclass(frozen=True, eq=False)
 class WordClasses:
-    """Which class a word belongs to; immutable."""
+    """The class of every word; immutable."""
 
-    words: Mapping[str, str]
-    """The class of each frequent word, in lower case."""
+    words: Mapping[str, str]  # The class of each frequent word, in lower case
     endings: Mapping[str, str]
-    """Of rare words: the class by kind and ending, such as `a-ing`, `A-`, `0-5`."""
-    others: str
-    """The class of all other words."""
+    """The class of each pool of rare words, by kind and ending, such as `a-ing`, `A-`, `0-5`."""
+    others: str  # The class of all other words
     values: tuple[float, ...] = ()
-    """The text's log-likelihood per word before the first round of the best start and after each, but for a
-    constant."""
+    """Log-likelihood per word, plus a constant, before the first round of the best start and after each."""
 
     @classmethod
     def learn(
@@ -57,11 +50,11 @@ class WordClasses:
         starts: int = 5,
         seed: int = 0,
     ) -> WordClasses:
-        """Classes of the words of sentences.
+        """Learn classes from sentences.
 
-        `rounds`: at most; fewer where no word moves any more. `starts`: the best of so many is taken; the
-        first has the most frequent words in classes of their own and all others together, as [martin-1998],
-        the others have words anywhere, by the seed.
+        `rounds`: at most; fewer if no word moves any more. `starts`: how many to try; the first has the most
+        frequent words in classes of their own and all others together, as [martin-1998], the others are
+        random.
         """
         given = {"classes": (classes, 2), "rounds": (rounds, 1), "least_count": (least_count, 1)}
         for name, (value, least) in (given | {"starts": (starts, 1), "seed": (seed, 0)}).items():
@@ -85,12 +78,12 @@ class WordClasses:
         endings: dict[str, str] = {}
         for (is_pool, name), c in zip(types.names, found.tolist(), strict=True):
             (endings if is_pool else words)[name] = names[c]
-        # Words unlike any rare one go where most rare words are; the first type is the most frequent of all.
+        # Words unlike any rare one go to the most frequent pool; without pools, to the most frequent word.
         others = next(iter(endings.values()), names[int(found[0])])
         return cls(words, endings, others, tuple(value / (len(text) - len(read)) for value in values))
 
     def class_of(self, form: str) -> str:
-        """The name of a word's class, such as `C07`; classes are numbered from the most frequent on."""
+        """A word's class, such as `C07`; classes are numbered by frequency."""
         known = self.words.get(form.lower())
         if known is not None:
             return known
@@ -98,16 +91,13 @@ class WordClasses:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The classes that have words, in order."""
         return tuple(sorted({*self.words.values(), *self.endings.values(), self.others}))
 
     def to_plain(self) -> dict[str, Any]:
-        """What a model file holds: strings, lists and dicts."""
         return {"words": dict(self.words), "endings": dict(self.endings), "others": self.others}
 
     @classmethod
     def from_plain(cls, plain: Any, source: str = "<model>") -> WordClasses:
-        """What `to_plain` gave; ModelError where it is something else."""
         parts = [plain.get(key) for key in ("words", "endings", "others")] if isinstance(plain, dict) else []
         match parts:
             case [dict() as words, dict() as endings, str() as others] if all(
@@ -119,17 +109,14 @@ class WordClasses:
 
 @dataclass(frozen=True, eq=False)
 class _Types:
-    """What is put into classes: frequent words, and pools of rare ones; most frequent first."""
+    """The items to put into classes: frequent words, and pools of rare ones; most frequent first."""
 
-    names: list[tuple[bool, str]]
-    """Whether it is a pool, and its name."""
+    names: list[tuple[bool, str]]  # (is a pool, name)
     counts: list[int]
-    numbers: dict[str, int]
-    """Of forms as they stand in the text."""
+    numbers: dict[str, int]  # The item of each form
 
     @classmethod
     def of(cls, forms: Counter[str], least: int) -> _Types:
-        """Of a text with so many of each form."""
         folded: Counter[str] = Counter()
         for form, count in forms.items():
             folded[form.lower()] += count
@@ -152,7 +139,7 @@ class _Types:
 
 
 def _pools(form: str) -> list[str]:
-    """Where a rare word may belong, the closest company first; the empty string is for all."""
+    """The pools that a rare word fits, most specific first; the empty string fits all."""
     kind = "0" if any(c.isdigit() for c in form) else "A" if form[:1].isupper() else "a"
     lower = form.lower()
     endings = [lower[-length:] for length in range(min(LONGEST_ENDING, len(lower)), 0, -1)]
@@ -165,8 +152,7 @@ def _start(types: int, classes: int, seed: int, start: int) -> Ints:
     return np.minimum(np.arange(types, dtype=np.int32), np.int32(classes - 1))
 
 
-def _names(found: Ints, counts: NDArray[np.int64], classes: int) -> dict[int, str]:
-    """Names of classes, by how often their words occur."""
+def _names(found: Ints, counts: Longs, classes: int) -> dict[int, str]:
     sizes = np.bincount(found, weights=counts, minlength=classes)
     digits = max(2, len(str(classes - 1)))
     return {c: f"C{rank:0{digits}d}" for rank, c in enumerate(np.argsort(-sizes, kind="stable").tolist())}

@@ -1,13 +1,12 @@
 """Exact inference over weighted sets of trees: numpy in, numpy out, no parser needed.
 
 Queries, families of trees, `TreeDistribution`, and the same for PyTorch (`arbora.inference.torch`) belong
-here; nothing here knows words, files or features. Conventions are in `arbora.inference.queries`.
+here; nothing here knows words, files or features. `arbora.inference.queries` states the conventions.
 """
 
+from arbora.inference._native import Best, Marginals
 from arbora.inference._parts import FirstOrder, Options
 from arbora.inference.queries import (
-    Best,
-    Marginals,
     arc_marginals,
     argmax,
     entropy,

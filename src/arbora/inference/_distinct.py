@@ -1,86 +1,93 @@
 """Sampling trees without replacement, for any family that answers `sample` and `log_partition`.
 
-First by rejection: independent draws, repeats skipped, give exactly the wanted law. Where the trees drawn
-so far hold nearly all the probability, rejection would never end; then the set of trees not yet drawn is
-split into disjoint subsets whose masses are computed, and one of them is drawn from. The subsets are the
-places where a tree leaves the drawn ones: with the words in order, "the first j-1 words have these heads,
-word j has a head that no drawn tree has there". No probability is ever computed as one minus another, so
-the last tree out of a million is drawn as exactly as the first.
+First by rejection: independent draws without repeats have exactly the wanted distribution. Once the drawn
+trees hold nearly all the probability, rejection would not end. Then the set of trees not yet drawn is split
+into disjoint subsets, and one is drawn from by its mass. The subsets are the places where a tree leaves the
+drawn ones: "the first j-1 words have these heads, word j has a head that no drawn tree has there". No
+probability is computed as one minus another, so the last of a million trees is drawn as exactly as the first.
 
 Time per tree: one draw, or, in the second mode, up to n partition functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from arbora.errors import NoTreeError
+from arbora.inference import _native
+from arbora.inference._native import Best
 from arbora.inference._parts import Parts
+from arbora.inference._relative import own_scores
 from arbora.types import Doubles
 
-Choice = tuple[int, int]  # (head, label), label 0 where unlabelled
+Choice = tuple[int, int]  # (head, label), label 0 if unlabelled
 Tree = tuple[Choice, ...]
 
 
 @dataclass
 class _Branching:
-    """Trees that start as a drawn one does and then choose otherwise."""
+    """Trees that share a drawn tree's first words and then differ."""
 
     taken: set[Choice] = field(default_factory=set)
     log_mass: float | None = None  # None: not computed since `taken` last grew
 
 
-class DistinctTrees:
-    """Draws distinct trees of one sentence; `sample_one` and `log_mass` are asked of native code."""
+def draw_distinct(one: Parts, k: int, seed: int, stream: int) -> list[Best]:
+    """Draw up to `k` distinct trees of one sentence, in the order drawn."""
+    trees = _DistinctTrees(one, np.random.default_rng([seed, stream])).draw(k)
+    return [_best_of(one, tree) for tree in trees]
 
-    def __init__(
-        self,
-        parts: Parts,
-        random: np.random.Generator,
-        sample: Callable[[Parts, int, int], list[Tree]],
-        log_partition: Callable[[Parts], float],
-    ) -> None:
+
+def _best_of(one: Parts, tree: Tree) -> Best:
+    heads = np.array([-1, *(head for head, _ in tree)], dtype=np.int32)
+    labels = np.array([-1, *(label for _, label in tree)], dtype=np.int32) if one.labelled else None
+    return Best(heads, float(np.sum(own_scores(one, heads, labels)[1:])), labels)
+
+
+def _choices(best: Best) -> Tree:
+    labels = [0] * len(best.heads) if best.labels is None else best.labels.tolist()
+    return tuple(zip(best.heads.tolist()[1:], labels[1:], strict=True))
+
+
+class _DistinctTrees:
+    def __init__(self, parts: Parts, random: np.random.Generator) -> None:
         self._parts = parts
         self._random = random
-        self._sample = sample
-        self._log_partition = log_partition
         self._drawn: list[Tree] = []
         self._seen: set[Tree] = set()
         self._branchings: dict[Tree, _Branching] = {}
 
     def draw(self, k: int) -> list[Tree]:
-        """Up to `k` distinct trees, in the order drawn."""
         self._reject(k)
         while len(self._drawn) < k:
             tree = self._draw_unseen()
             if tree is None:
                 break
             self._add(tree)
+            self._note(tree)
         return self._drawn
 
-    def _seed(self) -> int:
-        return int(self._random.integers(2**63))
+    def _sample(self, parts: Parts, k: int) -> list[Tree]:
+        seed = int(self._random.integers(2**63))
+        return [_choices(best) for best in _native.sample(parts, k, seed)[0]]
 
     def _reject(self, k: int) -> None:
-        """Skips repeats; gives up when they become the rule."""
+        """Skip repeats; give up when most draws repeat."""
         misses = 0
         while len(self._drawn) < k and misses < 32:
-            for tree in self._sample(self._parts, max(8, k - len(self._drawn)), self._seed()):
+            for tree in self._sample(self._parts, max(8, k - len(self._drawn))):
                 if len(self._drawn) == k:
                     return
                 if tree in self._seen:
                     misses += 1
                 else:
-                    self._drawn.append(tree)
-                    self._seen.add(tree)
+                    self._add(tree)
 
     def _add(self, tree: Tree) -> None:
         self._drawn.append(tree)
         self._seen.add(tree)
-        self._note(tree)
 
     def _note(self, tree: Tree) -> None:
         for j, choice in enumerate(tree):
@@ -99,13 +106,13 @@ class DistinctTrees:
             return None
         weights = np.exp(masses - masses.max())
         chosen = prefixes[int(self._random.choice(len(prefixes), p=weights / weights.sum()))]
-        return self._sample(self._restricted(chosen), 1, self._seed())[0]
+        return self._sample(self._restricted(chosen), 1)[0]
 
     def _log_mass(self, prefix: Tree) -> float:
         branching = self._branchings[prefix]
         if branching.log_mass is None:
             try:
-                branching.log_mass = self._log_partition(self._restricted(prefix))
+                branching.log_mass = float(_native.log_partition(self._restricted(prefix))[0])
             except NoTreeError:
                 branching.log_mass = -np.inf
         return branching.log_mass

@@ -1,7 +1,7 @@
-"""Scores as the native core reads them: checked, float64, C order; one sentence or a batch.
+"""Checked scores for the native core: float64, C order, one sentence or a batch.
 
-The conventions are those of `arbora.inference`: `scores[head, dep]`, node 0 is the root, column 0 and
-the diagonal are ignored, `-inf` forbids. Nothing here writes into an array of the caller's.
+The conventions are those of `arbora.inference`: `scores[head, dep]`, node 0 is the root, column 0 and the
+diagonal are ignored, `-inf` forbids. Nothing here writes into the caller's arrays.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ROOTS = {"single": _core.Roots.single, "multi": _core.Roots.multi}
 
 
 class FirstOrder(TypedDict, total=False):
-    """What every query takes: the family of trees, known heads, threads."""
+    """Options of every query: the family of trees, known heads, threads."""
 
     trees: Literal["projective", "nonprojective"]
     roots: Literal["single", "multi"]
@@ -38,7 +38,7 @@ class FirstOrder(TypedDict, total=False):
 
 
 class Options(FirstOrder, total=False):
-    """The same with higher-order parts."""
+    """Options of queries that take higher-order parts."""
 
     siblings: Scores | None
     grandparents: Scores | None
@@ -47,7 +47,7 @@ class Options(FirstOrder, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A batch of problems: lists of arrays, one entry per sentence, and the family they range over."""
+    """A batch: lists of arrays, one entry per sentence, and the family of trees."""
 
     arcs: list[Doubles]
     siblings: list[Doubles] | None
@@ -60,35 +60,35 @@ class Parts:
     labelled: bool
 
     def replace_arcs(self, arcs: list[Doubles]) -> Parts:
-        """The same batch with other arc scores (labelled or not)."""
         return replace(self, arcs=arcs, labelled=bool(arcs) and arcs[0].ndim == 3)
 
     def pick(self, indices: list[int]) -> Parts:
-        """Some of the sentences."""
 
         def chosen(parts: list[Doubles] | None) -> Any:
             return None if parts is None else [parts[i] for i in indices]
 
-        return replace(
-            self,
-            arcs=chosen(self.arcs),
-            siblings=chosen(self.siblings),
-            grandparents=chosen(self.grandparents),
-            grandsiblings=chosen(self.grandsiblings),
-        )
+        names = ("arcs", "siblings", "grandparents", "grandsiblings")
+        return replace(self, **{name: chosen(getattr(self, name)) for name in names})
 
     def only(self, i: int) -> Parts:
-        """Sentence `i` as a batch of its own."""
         return replace(self.pick([i]), threads=1, single=True)
 
     @property
+    def higher(self) -> tuple[list[Doubles] | None, list[Doubles] | None, list[Doubles] | None]:
+        return self.siblings, self.grandparents, self.grandsiblings
+
+    @property
     def first_order(self) -> bool:
-        """Whether arcs are the only parts."""
         return self.siblings is None and self.grandparents is None and self.grandsiblings is None
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What every native query takes."""
+        return (self.arcs, *self.higher, self.trees, self.roots, self.threads)
 
 
 def option(name: str, value: str, choices: dict[str, Any]) -> Any:
-    """`choices[value]`, or an InputError that lists what may be chosen."""
+    """`choices[value]`, or an InputError that lists the choices."""
     try:
         return choices[value]
     except (KeyError, TypeError):
@@ -97,7 +97,7 @@ def option(name: str, value: str, choices: dict[str, Any]) -> Any:
 
 
 def make_parts(scores: Scores, **options: Unpack[Options]) -> Parts:
-    """Checks everything the caller gave and arranges it as a batch."""
+    """Check the caller's arguments and arrange them as a batch."""
     for name in options:
         if name not in Options.__annotations__:
             near = difflib.get_close_matches(name, Options.__annotations__, n=1)
@@ -161,9 +161,7 @@ def arc_array(array: Any, i: int, single: bool) -> Doubles:
     where = "scores" if single else f"scores[{i}]"
     result = _float_array(array, where)
     shape = result.shape
-    if len(shape) == 2 and shape[0] == shape[1] >= 1:
-        return result
-    if len(shape) == 3 and shape[0] == shape[1] >= 1 and shape[2] >= 1:
+    if len(shape) in (2, 3) and shape[0] == shape[1] and min(shape) >= 1:
         return result
     hint = "; a list of arrays is a batch of sentences" if len(shape) != 2 else ""
     raise InputError(
@@ -234,7 +232,7 @@ def _pairs(required: Any, where: str) -> list[tuple[int, int]]:
 
 
 def constrain(scores: Doubles, heads: NDArray[np.intp]) -> Doubles:
-    """A copy of `scores` in which every other head of a word with a known head is forbidden."""
+    """A copy of `scores` that forbids all other heads of words with a known head."""
     result = scores.copy()
     known = np.flatnonzero(heads >= 0)
     result[:, known] = -np.inf

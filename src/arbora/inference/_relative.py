@@ -1,7 +1,7 @@
 """Scores relative to a tree: shifted per word so that the tree scores 0, which changes no probability.
 
-Every word has one head, so adding a number to all of a word's scores adds it to every tree. Sums of large
-scores would drown a log-probability or an entropy; relative to the right tree they are small.
+Every word has one head, so adding a number to all of a word's scores adds it to every tree. Relative to the
+right tree, sums are small, and large scores do not swamp a log-probability or an entropy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from arbora.types import Doubles
 
 
 def own_scores(one: Parts, tree: NDArray[Any], labels: NDArray[Any] | None) -> Doubles:
-    """The scores (n+1,) of each word's own parts in a tree; labels summed out where not given."""
+    """The scores (n+1,) of each word's own parts in a tree; labels are summed out if not given."""
     words = np.arange(1, len(tree))
     arcs = one.arcs[0]
     if one.labelled:
@@ -29,21 +29,18 @@ def own_scores(one: Parts, tree: NDArray[Any], labels: NDArray[Any] | None) -> D
             own = arcs[tree[words], words, labels[1:]]
         arcs = np.zeros(arcs.shape[:2])
         arcs[tree[words], words] = own
-    return _core.word_scores(
-        arcs, np.asarray(tree).tolist(), one.siblings, one.grandparents, one.grandsiblings
-    )
+    return _core.word_scores(arcs, np.asarray(tree).tolist(), *one.higher)
 
 
 def relative_to(one: Parts, tree: NDArray[Any], labels: NDArray[Any] | None = None) -> Doubles | None:
-    """One sentence's arc scores relative to a tree; None where the tree uses a forbidden part."""
+    """One sentence's arc scores relative to a tree; None if the tree uses a forbidden part."""
     own = own_scores(one, tree, labels)
     if np.any(own == -np.inf):
         return None
     shape = (1, -1, 1) if one.labelled else (1, -1)
     # Ignored entries may hold anything, and a difference may fall below the range, where it forbids.
     with np.errstate(over="ignore", invalid="ignore"):
-        relative: Doubles = one.arcs[0] - own.reshape(shape)
-    return relative
+        return one.arcs[0] - own.reshape(shape)
 
 
 def relative_to_best(parts: Parts, bests: list[Best]) -> Parts:
@@ -57,23 +54,17 @@ def relative_to_best(parts: Parts, bests: list[Best]) -> Parts:
 
 
 def expected_score(marginal: Any, one: Parts) -> float:
-    """The mean score of a tree, from a result of `marginals` and the scores it came from."""
+    """The mean score of a tree, from the result of `marginals` and its scores."""
     pairs = [(marginal, one.arcs[0])]
     if isinstance(marginal, Marginals):
-        pairs = [(marginal.arcs, one.arcs[0])]
-        pairs += [
-            (probabilities, scores[0])
-            for probabilities, scores in zip(
-                marginal[1:], (one.siblings, one.grandparents, one.grandsiblings), strict=True
-            )
-            if probabilities is not None and scores is not None
-        ]
+        each = zip(marginal, (one.arcs, *one.higher), strict=True)
+        pairs = [(found, scores[0]) for found, scores in each if found is not None and scores is not None]
     # Parts of probability 0 may be forbidden: 0 * -inf counts 0.
     return sum(float(np.sum(m[m > 0.0] * s[m > 0.0])) for m, s in pairs)
 
 
-def given_trees(parts: Parts, heads: Any) -> list[NDArray[np.intp]]:
-    """The caller's trees, one per sentence, checked to be heads of the right number."""
+def read_trees(parts: Parts, heads: Any) -> list[NDArray[np.intp]]:
+    """The caller's trees, one per sentence, checked."""
     each = [heads] if parts.single else heads
     if not isinstance(each, (list, tuple)) or len(each) != len(parts.arcs):
         raise InputError(f"heads must be a list of {len(parts.arcs)} arrays, one per sentence")
@@ -90,7 +81,7 @@ def given_trees(parts: Parts, heads: Any) -> list[NDArray[np.intp]]:
 
 
 def as_heads(tree: Any, where: str) -> NDArray[Any]:
-    """An array of one axis, of whatever the caller gave."""
+    """The caller's heads as an array of one axis."""
     try:
         array = np.asarray(tree)
     except (TypeError, ValueError) as error:
@@ -100,7 +91,7 @@ def as_heads(tree: Any, where: str) -> NDArray[Any]:
     return array
 
 
-def given_labels(parts: Parts, trees: list[Any], labels: Any) -> list[NDArray[Any] | None]:
+def read_labels(parts: Parts, trees: list[Any], labels: Any) -> list[NDArray[Any] | None]:
     """The caller's labels, one array per sentence, or None for each."""
     if labels is None:
         return [None] * len(trees)

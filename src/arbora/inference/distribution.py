@@ -1,7 +1,7 @@
-"""`TreeDistribution`: a lazy object over (scores, family) that answers every question of `arbora.inference`.
+"""`TreeDistribution`: a lazy object over (scores, family) that answers every query of `arbora.inference`.
 
-P(tree) is proportional to exp(score of the tree). Nothing is computed before it is asked for, and nothing
-twice. The scores are copied, so later changes to the caller's arrays change nothing.
+P(tree) is proportional to exp(score of the tree). Nothing is computed before it is needed, nor twice. The
+scores are copied, so later changes to the caller's arrays have no effect.
 """
 
 from __future__ import annotations
@@ -19,11 +19,8 @@ from arbora.inference._native import Best, Marginals
 from arbora.inference._parts import Options, make_parts
 from arbora.types import Doubles, Ints
 
-__all__ = ["TreeDistribution"]
-
 
 def _freeze(*arrays: NDArray[Any] | None) -> None:
-    """Answers are kept, so nobody may write into them."""
     for array in arrays:
         if array is not None:
             array.flags.writeable = False
@@ -76,7 +73,6 @@ class TreeDistribution:
 
     @cached_property
     def log_partition(self) -> float:
-        """log of the sum of exp(score) over all trees."""
         return inference.log_partition(self._scores, **self._options)
 
     @cached_property
@@ -114,11 +110,9 @@ class TreeDistribution:
         return inference.entropy(self._scores, **self._options)
 
     def kbest(self, k: int) -> list[Best]:
-        """The k best trees, best first."""
         return inference.kbest(self._scores, k, **self._options)
 
     def sample(self, k: int, seed: int = 0, replacement: bool = True) -> list[Best]:
-        """Random trees, drawn exactly."""
         return inference.sample(self._scores, k, seed=seed, replacement=replacement, **self._options)
 
     def log_prob(self, heads: Ints, labels: Ints | None = None) -> float:
@@ -126,7 +120,6 @@ class TreeDistribution:
         return inference.log_prob(self._scores, heads, labels, **self._options)
 
     def minimum_risk(self) -> Best:
-        """The tree with the most expected correct heads."""
         return inference.minimum_risk(self._scores, **self._options)
 
     def expected_wrong_heads(self, heads: Ints) -> float:

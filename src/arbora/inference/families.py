@@ -1,6 +1,6 @@
-"""Families: a set of trees, the parts that are scored, and the queries that can be answered.
+"""Families of trees: a set of trees, the parts that are scored, and the queries that can be answered.
 
-`arbora.inference` does the work. `arbora.registry.families` knows each family by its name.
+`arbora.inference.queries` does the work; `arbora.registry.families` finds a family by name.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from arbora.errors import InputError
 from arbora.inference import queries
+from arbora.inference._native import Marginals
 from arbora.inference.tree_parts import labelled_arcs, split_labels
 from arbora.interfaces import (
     FAMILY_QUERIES,
@@ -28,12 +29,12 @@ ARC, LABEL = PartKind.ARC, PartKind.LABEL
 
 @dataclass(frozen=True, slots=True)
 class TreeFamily:
-    """Base of the families; each sets the class variables. See `arbora.interfaces.Family`."""
+    """Base class; each family sets the class variables. See `arbora.interfaces.Family`."""
 
     name: ClassVar[str]
     trees: ClassVar[Trees]
-    parts: ClassVar[tuple[PartKind, ...]]
-    queries: ClassVar[frozenset[Query]]
+    parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC,)
+    queries: ClassVar[frozenset[Query]] = FAMILY_QUERIES
     approximate: ClassVar[frozenset[Query]] = frozenset()
 
     roots: Roots = "single"
@@ -43,27 +44,21 @@ class TreeFamily:
             raise InputError(f"roots must be {' or '.join(map(repr, ROOTS))}, got {self.roots!r}")
 
     def argmax(self, scores: PartScores) -> ScoredTree:
-        """The best tree."""
         arcs, options = self._checked(Query.ARGMAX, scores)
-        best: ScoredTree = queries.argmax(arcs, **options)
-        return best
+        return queries.argmax(arcs, **options)
 
     def kbest(self, scores: PartScores, k: int) -> list[ScoredTree]:
-        """The k best trees (1 <= k <= 1000), best first, all different; all of them where fewer exist."""
         arcs, options = self._checked(Query.KBEST, scores)
-        trees: list[ScoredTree] = queries.kbest(arcs, k, **options)
-        return trees
+        return queries.kbest(arcs, k, **options)
 
     def log_partition(self, scores: PartScores) -> float:
-        """The log of the sum of exp(score) over all trees; never below the best tree's score."""
         arcs, options = self._checked(Query.LOG_PARTITION, scores)
         return float(queries.log_partition(arcs, **options))
 
     def marginals(self, scores: PartScores) -> PartMarginals:
-        """The probability of each part, in arrays shaped as the scores."""
         arcs, options = self._checked(Query.MARGINALS, scores)
         found = queries.marginals(arcs, **options)
-        if not isinstance(found, queries.Marginals):
+        if not isinstance(found, Marginals):
             return split_labels(found, scores)
         higher = {kind: getattr(found, kind) for kind in self.parts[1:]}
         return split_labels(found.arcs, scores) | {
@@ -80,13 +75,10 @@ class TreeFamily:
         return split_labels(found, scores)
 
     def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[ScoredTree]:
-        """`k` independent random trees. The same seed gives the same trees."""
         arcs, options = self._checked(Query.SAMPLE, scores)
-        trees: list[ScoredTree] = queries.sample(arcs, k, seed=seed, **options)
-        return trees
+        return queries.sample(arcs, k, seed=seed, **options)
 
     def _checked(self, query: Query, scores: PartScores) -> tuple[Any, dict[str, Any]]:
-        """The arc scores, and everything else as `arbora.inference` takes it."""
         if query not in self.queries | self.approximate:
             raise InputError(
                 f"{query} is not answered by the family {self.name!r}; it answers {self._answers()}"
@@ -116,12 +108,8 @@ class Projective(TreeFamily):
     Dynamic programming over spans [eisner-1996]: O(n³) for every query, O(n²) space.
     """
 
-    __slots__ = ()
-
-    name: ClassVar[str] = "projective"
+    name = "projective"
     trees: ClassVar[Trees] = "projective"
-    parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC,)
-    queries: ClassVar[frozenset[Query]] = FAMILY_QUERIES
 
 
 class Nonprojective(TreeFamily):
@@ -131,12 +119,8 @@ class Nonprojective(TreeFamily):
     [koo-2007]; O(n²) space.
     """
 
-    __slots__ = ()
-
-    name: ClassVar[str] = "nonprojective"
+    name = "nonprojective"
     trees: ClassVar[Trees] = "nonprojective"
-    parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC,)
-    queries: ClassVar[frozenset[Query]] = FAMILY_QUERIES
 
 
 class ProjectiveSibling(TreeFamily):
@@ -145,12 +129,9 @@ class ProjectiveSibling(TreeFamily):
     Dynamic programming over spans [mcdonald-2006]: O(n³) for every query, O(n²) space beside the scores.
     """
 
-    __slots__ = ()
-
-    name: ClassVar[str] = "projective_sibling"
+    name = "projective_sibling"
     trees: ClassVar[Trees] = "projective"
-    parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC, PartKind.SIBLING)
-    queries: ClassVar[frozenset[Query]] = FAMILY_QUERIES
+    parts = (PartKind.ARC, PartKind.SIBLING)
 
 
 class ProjectiveGrandparent(TreeFamily):
@@ -160,17 +141,10 @@ class ProjectiveGrandparent(TreeFamily):
     O(n³) space beside the scores.
     """
 
-    __slots__ = ()
-
-    name: ClassVar[str] = "projective_grandparent"
+    name = "projective_grandparent"
     trees: ClassVar[Trees] = "projective"
-    parts: ClassVar[tuple[PartKind, ...]] = (
-        PartKind.ARC,
-        PartKind.SIBLING,
-        PartKind.GRANDPARENT,
-        PartKind.GRANDSIBLING,
-    )
-    queries: ClassVar[frozenset[Query]] = frozenset({Query.ARGMAX, Query.LOG_PARTITION, Query.MARGINALS})
+    parts = (PartKind.ARC, PartKind.SIBLING, PartKind.GRANDPARENT, PartKind.GRANDSIBLING)
+    queries = frozenset({Query.ARGMAX, Query.LOG_PARTITION, Query.MARGINALS})
 
 
 class NonprojectiveSibling(TreeFamily):
@@ -181,13 +155,11 @@ class NonprojectiveSibling(TreeFamily):
     improves it.
     """
 
-    __slots__ = ()
-
-    name: ClassVar[str] = "nonprojective_sibling"
+    name = "nonprojective_sibling"
     trees: ClassVar[Trees] = "nonprojective"
-    parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC, PartKind.SIBLING)
-    queries: ClassVar[frozenset[Query]] = frozenset()
-    approximate: ClassVar[frozenset[Query]] = frozenset({Query.ARGMAX})
+    parts = (PartKind.ARC, PartKind.SIBLING)
+    queries = frozenset()
+    approximate = frozenset({Query.ARGMAX})
 
 
 def _listed(kinds: Any) -> str:

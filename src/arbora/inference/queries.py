@@ -4,18 +4,19 @@ Conventions
 -----------
 - `scores[head, dep]`, shape `(n+1, n+1)` for n words; node 0 is the root; column 0 and the diagonal are
   ignored; `-inf` forbids an arc. Labelled scores have shape `(n+1, n+1, labels)`.
-- A list (or tuple) of such arrays is a batch: results come as a list, or as one array of numbers.
-  `threads` spreads a batch over native threads; results do not depend on it.
-- `trees`: `"nonprojective"` (default) or `"projective"`; `roots`: `"single"` (default, exactly one word
-  hangs on node 0) or `"multi"`.
-- `required`: a partial tree, as an array `(n+1,)` of heads with -1 where free, or pairs `(head, dep)`.
+- A list (or tuple) of such arrays is a batch: the result is a list, or one array of numbers. `threads`
+spreads
+  a batch over native threads; results do not depend on it.
+- `trees`: `"nonprojective"` (default) or `"projective"`; `roots`: `"single"` (default: exactly one word is a
+  dependent of node 0) or `"multi"`.
+- `required`: a partial tree, as an array `(n+1,)` of heads, -1 if free, or pairs `(head, dep)`.
 - Second-order parts, projective trees: `siblings[head, dep, sibling]`, where `sibling` is the next
-  dependent of `head` on the way from `dep` to `head`, or `head` itself where `dep` is the nearest;
+  dependent of `head` on the way from `dep` to `head`, or `head` itself if `dep` is the nearest;
   `grandparents[grandparent, head, dep]` and `grandsiblings[grandparent, head, dep, sibling]`, for words
   whose head is not the root. Entries that no tree can use are ignored.
 - `heads` has shape `(n+1,)`, `heads[0] == -1`.
 
-Where no tree is left, `NoTreeError`; scores that are NaN or +inf, or of a wrong shape, `InputError`.
+If no tree is allowed: `NoTreeError`. If scores are NaN or +inf, or have a wrong shape: `InputError`.
 
 Time per sentence: non-projective `argmax` O(n²), `kbest` O(k n²), sums O(n³); projective O(n³), with
 siblings O(n³), with grandparents O(n⁴). Papers: [koo-2007] for the four families, [eisner-1996],
@@ -32,34 +33,11 @@ from numpy.typing import NDArray
 from arbora import _core
 from arbora.errors import InputError
 from arbora.inference import _native
-from arbora.inference._distinct import DistinctTrees
+from arbora.inference._distinct import draw_distinct
 from arbora.inference._native import Best, Marginals
 from arbora.inference._parts import Batch, FirstOrder, Options, Parts, Scores, make_parts
-from arbora.inference._relative import (
-    expected_score,
-    given_labels,
-    given_trees,
-    own_scores,
-    relative_to,
-    relative_to_best,
-)
+from arbora.inference._relative import expected_score, read_labels, read_trees, relative_to, relative_to_best
 from arbora.types import Doubles, Ints
-
-__all__ = [
-    "Best",
-    "Marginals",
-    "argmax",
-    "entropy",
-    "expected_wrong_heads",
-    "kbest",
-    "kl_divergence",
-    "log_partition",
-    "log_prob",
-    "marginals",
-    "marginals_along",
-    "minimum_risk",
-    "sample",
-]
 
 Answer = TypeVar("Answer")
 
@@ -71,8 +49,8 @@ def argmax(scores: Batch, **options: Unpack[Options]) -> list[Best]: ...
 def argmax(scores: Scores, **options: Unpack[Options]) -> Best | list[Best]:
     """The best tree: a `Best`, or a list of them for a batch.
 
-    Exact, except for non-projective trees with siblings, where it is the approximate search of
-    [mcdonald-2006]: never below the best projective tree, and no single re-attachment improves it.
+    Exact, except for non-projective trees with siblings: there it is the hill climbing of [mcdonald-2006],
+    never below the best projective tree, and no single head change improves it.
     """
     parts = make_parts(scores, **options)
     return _result(parts, _native.argmax(parts))
@@ -83,7 +61,7 @@ def kbest(scores: NDArray[Any], k: int, **options: Unpack[Options]) -> list[Best
 @overload
 def kbest(scores: Batch, k: int, **options: Unpack[Options]) -> list[list[Best]]: ...
 def kbest(scores: Scores, k: int, **options: Unpack[Options]) -> list[Best] | list[list[Best]]:
-    """The k best trees (1 <= k <= 1000), best first, all different; all of them where fewer exist.
+    """The k best trees (1 <= k <= 1000), best first, all different; fewer if there are fewer.
 
     A list of `Best`, or a list of such lists for a batch.
     """
@@ -132,11 +110,11 @@ def marginals_along(scores: NDArray[Any], direction: Any, **options: Unpack[Firs
 @overload
 def marginals_along(scores: Batch, direction: Any, **options: Unpack[FirstOrder]) -> list[Doubles]: ...
 def marginals_along(scores: Scores, direction: Any, **options: Unpack[FirstOrder]) -> Doubles | list[Doubles]:
-    """How `marginals` change as scores move along `direction`, shaped as they are: an exact derivative.
+    """The exact derivative of `marginals` as scores move along `direction`, which has their shape.
 
-    It is the covariance of each arc with the direction's sum over the tree, the Hessian of `log_partition`
-    times the direction: what the gradient of anything computed from marginals needs. First-order scores only,
-    in the time of `marginals`.
+    It is the Hessian of `log_partition` times the direction, or the covariance of each arc with the
+    direction's sum over the tree. Gradients of anything computed from marginals need it. First-order scores
+    only, in the time of `marginals`.
     """
     parts = make_parts(scores, **options)
     if not parts.first_order:
@@ -158,13 +136,13 @@ def log_prob(scores: Batch, heads: Any, labels: Any = None, **options: Unpack[Op
 def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[Options]) -> float | Doubles:
     """log P(tree), never above 0; -inf for a tree outside the family.
 
-    `heads` (n+1,), or a list of them for a batch. With labelled scores and no `labels`, the sum over
-    all labellings.
+    `heads` (n+1,), or a list of them for a batch. Labelled scores without `labels`: the sum over all
+    labellings.
     """
     parts = make_parts(scores, **options)
     _native.check(parts)
-    trees = given_trees(parts, heads)
-    chosen = given_labels(parts, trees, labels)
+    trees = read_trees(parts, heads)
+    chosen = read_labels(parts, trees, labels)
     values = np.full(len(parts.arcs), -np.inf)
     possible = []
     arcs = []
@@ -176,7 +154,7 @@ def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[O
     if possible:
         # Relative to the tree its own score is 0, so its log-probability is -log Z alone.
         log_z = _native.log_partition(parts.pick(possible).replace_arcs(arcs))
-        values[possible] = np.minimum(0.0, -log_z)  # labels summed here and natively may round differently
+        values[possible] = np.minimum(0.0, -log_z)  # sums over labels may round differently
     return _number(parts, values)
 
 
@@ -199,7 +177,7 @@ def kl_divergence(p: Batch, q: Batch, **options: Unpack[Options]) -> Doubles: ..
 def kl_divergence(p: Scores, q: Scores, **options: Unpack[Options]) -> float | Doubles:
     """KL(p || q) in nats between the tree distributions of two first-order score arrays.
 
-    `inf` where p gives weight to a tree that q forbids. Options apply to both.
+    `inf` if q forbids a tree that p allows. Options apply to both.
     """
     first, second = make_parts(p, **options), make_parts(q, **options)
     if not first.first_order:
@@ -218,7 +196,7 @@ def expected_wrong_heads(scores: Batch, heads: Any, **options: Unpack[Options]) 
 def expected_wrong_heads(scores: Scores, heads: Any, **options: Unpack[Options]) -> float | Doubles:
     """The expected number of words whose head differs from `heads` (n+1,), under the distribution."""
     parts = make_parts(scores, **options)
-    trees = given_trees(parts, heads)
+    trees = read_trees(parts, heads)
     values = [
         float(np.sum(1.0 - arc_marginals(marginal)[tree[1:], np.arange(1, len(tree))]))
         for tree, marginal in zip(trees, _native.marginals(parts), strict=True)
@@ -239,9 +217,9 @@ def sample(
 ) -> list[Best] | list[list[Best]]:
     """`k` random trees, drawn exactly: a list of `Best`, or a list of such lists for a batch.
 
-    Without replacement, the trees are distinct, each drawn from the distribution over those not yet
-    drawn; all of them come out where fewer than `k` exist. One seed gives one result: give each call
-    its own, since the default is always 0.
+    Without replacement, the trees are distinct, each drawn from the distribution over those not yet drawn;
+    fewer than `k` if there are fewer. The same seed gives the same result: give each call its own, since the
+    default is always 0.
     """
     if not isinstance(replacement, bool):
         raise InputError(f"replacement must be True or False, got {replacement!r}")
@@ -253,8 +231,7 @@ def sample(
     if replacement:
         drawn = _native.sample(parts, int(k), int(seed))
     else:
-        each = range(len(parts.arcs))
-        drawn = [_draw_distinct(parts.only(i), int(k), int(seed), i) for i in each]
+        drawn = [draw_distinct(parts.only(i), int(k), int(seed), i) for i in range(len(parts.arcs))]
     return _result(parts, drawn)
 
 
@@ -265,7 +242,7 @@ def minimum_risk(scores: Batch, **options: Unpack[Options]) -> list[Best]: ...
 def minimum_risk(scores: Scores, **options: Unpack[Options]) -> Best | list[Best]:
     """The tree of the family with the most expected correct heads; its score is that expectation.
 
-    Labels, where there are any, are the most probable ones given each arc.
+    Labels, if any, are the most probable ones given each arc.
     """
     parts = make_parts(scores, **options)
     bests = []
@@ -286,28 +263,6 @@ def arc_marginals(marginal: Doubles | Marginals) -> Doubles:
     return arcs.sum(axis=-1) if arcs.ndim == 3 else arcs
 
 
-def _draw_distinct(one: Parts, k: int, seed: int, stream: int) -> list[Best]:
-    def choices(best: Best) -> tuple[tuple[int, int], ...]:
-        labels = [0] * len(best.heads) if best.labels is None else best.labels.tolist()
-        return tuple(zip(best.heads.tolist()[1:], labels[1:], strict=True))
-
-    random = np.random.default_rng([seed, stream])
-    trees = DistinctTrees(
-        one,
-        random,
-        lambda parts, count, start: [choices(best) for best in _native.sample(parts, count, start)[0]],
-        lambda parts: float(_native.log_partition(parts)[0]),
-    )
-    return [_best_of(one, tree) for tree in trees.draw(k)]
-
-
-def _best_of(one: Parts, choices: tuple[tuple[int, int], ...]) -> Best:
-    heads = np.array([-1, *(head for head, _ in choices)], dtype=np.int32)
-    labels = np.array([-1, *(label for _, label in choices)], dtype=np.int32)
-    score = float(np.sum(own_scores(one, heads, labels if one.labelled else None)[1:]))
-    return Best(heads, score, labels if one.labelled else None)
-
-
 def _labelled_along(one: Parts, direction: Doubles) -> Doubles:
     """P(arc, label) = P(arc) P(label | arc), where the score of an arc is the log-sum of its labels'."""
     _native.check(one)
@@ -320,7 +275,7 @@ def _labelled_along(one: Parts, direction: Doubles) -> Doubles:
     totals = np.where(used, weights.sum(axis=-1), 1.0)
     shares = weights / totals[..., None]
     arcs = np.where(used, tops + np.log(totals), -np.inf)
-    inner = np.where(shares > 0.0, direction, 0.0)  # what no tree uses may be anything
+    inner = np.where(shares > 0.0, direction, 0.0)  # entries that no tree uses may be anything
     if not np.all(np.isfinite(inner)):
         place = ", ".join(map(str, np.argwhere(~np.isfinite(inner))[0]))
         raise InputError(f"direction[{place}] must be a finite number")
@@ -328,8 +283,7 @@ def _labelled_along(one: Parts, direction: Doubles) -> Doubles:
     plain = one.replace_arcs([arcs])
     changes = _native.marginals_along(plain, [means])[0]
     probabilities: Doubles = _native.marginals(plain)[0]
-    result: Doubles = shares * (changes[..., None] + probabilities[..., None] * (inner - means[..., None]))
-    return result
+    return shares * (changes[..., None] + probabilities[..., None] * (inner - means[..., None]))
 
 
 def _is_whole(value: Any) -> bool:

@@ -4,9 +4,9 @@
     loss = -distribution.log_prob(heads).mean()
     loss.backward()
 
-The answers are those of `arbora.inference`, exact at any score scale and computed in float64 by the native
-core, on the CPU wherever the scores lie. Gradients are exact too: that of `log_partition` is `marginals`, and
-that of `marginals`, which `entropy` and losses on probabilities need, is a covariance over all trees
+The answers are those of `arbora.inference`, exact at any scale of scores and computed in float64 by the
+native core, on the CPU. Gradients are exact too: that of `log_partition` is `marginals`, and that of
+`marginals`, which `entropy` and losses on probabilities need, is a covariance over all trees
 (`arbora.inference.marginals_along`). `log_partition` and `log_prob` can be differentiated twice, `marginals`
 and `entropy` once.
 
@@ -41,8 +41,8 @@ Roots = Literal["single", "multi"]
 class Drawn(NamedTuple):
     """Trees of every sentence: `heads` (*batch, n+1), or with k trees each (*batch, k, n+1).
 
-    `heads[..., 0]` and what lies past a sentence's end are -1, as are the trees that a sentence has fewer of;
-    their scores are -inf. `labels` are shaped as `heads` where the scores are labelled, else None.
+    `heads[..., 0]` and entries past a sentence's end are -1. So are the missing trees of a sentence with
+    fewer than k; their scores are -inf. `labels` are shaped as `heads`, or None for unlabelled scores.
     """
 
     heads: Tensor
@@ -51,7 +51,7 @@ class Drawn(NamedTuple):
 
 
 class _Family(NamedTuple):
-    """What the native queries need besides scores, which are (B, n+1, n+1), -inf where no arc can be."""
+    """What the native queries need besides scores, (B, n+1, n+1)."""
 
     nodes: list[int]
     trees: Trees
@@ -59,12 +59,10 @@ class _Family(NamedTuple):
     threads: int
 
     def split(self, tensor: Tensor) -> list[Doubles]:
-        """One array for each sentence, cut to its own size."""
         array = tensor.detach().cpu().numpy()
         return [np.ascontiguousarray(each[:m, :m]) for each, m in zip(array, self.nodes, strict=True)]
 
     def join(self, arrays: list[Doubles], like: Tensor) -> Tensor:
-        """The reverse; 0 past a sentence's end."""
         padded = np.zeros(like.shape)
         for target, array, m in zip(padded, arrays, self.nodes, strict=True):
             target[:m, :m] = array
@@ -72,13 +70,10 @@ class _Family(NamedTuple):
 
     @property
     def options(self) -> dict[str, Any]:
-        """Keyword arguments of every query."""
         return {"trees": self.trees, "roots": self.roots, "threads": self.threads}
 
 
 class _LogPartition(torch.autograd.Function):
-    """log Z of each sentence; its gradient is `_Marginals`."""
-
     @staticmethod
     def forward(ctx: Any, scores: Tensor, family: _Family) -> Tensor:
         ctx.save_for_backward(scores)
@@ -93,8 +88,6 @@ class _LogPartition(torch.autograd.Function):
 
 
 class _Marginals(torch.autograd.Function):
-    """P(arc) of each sentence; its gradient is a covariance."""
-
     @staticmethod
     def forward(ctx: Any, scores: Tensor, family: _Family) -> Tensor:
         ctx.save_for_backward(scores)
@@ -185,15 +178,13 @@ class TreeDistribution:
         family = f"trees={self._family.trees!r}, roots={self._family.roots!r}"
         return f"TreeDistribution(batch_shape={tuple(self.batch_shape)}, {family}, labelled={self.labelled})"
 
-    # What everything else is made of: labels are summed out first.
-
     @cached_property
     def _arcs(self) -> Tensor:
-        """Scores of arcs, (B, n+1, n+1), -inf where none can be."""
+        """Scores of arcs, (B, n+1, n+1), labels summed out; -inf for what is no arc."""
         if not self.labelled:
             return self._exact
         some = self._allowed
-        # All-forbidden arcs are kept away from the log-sum, whose gradient is not defined there.
+        # The gradient of the log-sum is undefined for arcs whose labels are all forbidden.
         sums = torch.logsumexp(torch.where(some[..., None], self._exact, 0.0), dim=-1)
         return torch.where(some, sums, -torch.inf)
 
@@ -203,7 +194,6 @@ class TreeDistribution:
 
     @cached_property
     def _labels_given_arcs(self) -> Tensor:
-        """P(label | arc); 0 where the arc is forbidden."""
         some = self._allowed[..., None]
         return torch.where(some, torch.softmax(torch.where(some, self._exact, 0.0), dim=-1), 0.0)
 
@@ -238,9 +228,12 @@ class TreeDistribution:
     @cached_property
     def entropy(self) -> Tensor:
         """Of the distribution over (labelled) trees, in nats, shape (*batch)."""
-        # Relative to the best tree: what all heads of a word have in common changes no probability.
-        best = self._native_best()
-        near = self._relative(torch.from_numpy(np.maximum(best, 0)).to(self._arcs.device))[0]
+        # Relative to the best tree: adding a number to all heads of a word changes no probability.
+        found = inference.argmax(self._family.split(self._arcs), **self._family.options)
+        heads = np.zeros(self._arcs.shape[:2], dtype=np.int64)
+        for row, best in zip(heads, found, strict=True):
+            row[1 : len(best.heads)] = best.heads[1:]
+        near = self._relative(torch.from_numpy(heads).to(self._arcs.device))[0]
         partition = _LogPartition.apply(near, self._family)
         marginals = _Marginals.apply(near, self._family)
         values = partition - (marginals * torch.where(self._allowed, near, 0.0)).sum(dim=(1, 2))
@@ -251,10 +244,10 @@ class TreeDistribution:
         return self._answer(values)
 
     def log_prob(self, heads: Any, labels: Any = None) -> Tensor:
-        """log P(tree), shape (*batch); -inf, with no gradient, for what is no tree of the family.
+        """log P(tree), shape (*batch); -inf, with no gradient, for trees outside the family.
 
-        `heads` (*batch, n+1) as `argmax` gives them: entry 0 and those past a sentence's end are ignored.
-        With labelled scores and no `labels`, the sum over all labellings.
+        `heads` (*batch, n+1); entry 0 and those past a sentence's end are ignored. Labelled scores without
+        `labels`: the sum over all labellings.
         """
         trees = self._whole(heads, "heads")
         if labels is not None and not self.labelled:
@@ -267,7 +260,7 @@ class TreeDistribution:
         near, own = self._relative(safe)
         possible = (fits & (own > -torch.inf) | ~inside).all(dim=1)
         possible &= torch.tensor(self._in_family(safe), device=trees.device)
-        # A tree's log-probability is -log Z of scores from which its own are taken: never above 0.
+        # log P(tree) is -log Z of the scores relative to the tree: never above 0.
         values = -_LogPartition.apply(near, self._family)
         if labels is not None:
             chosen = self._whole(labels, "labels")
@@ -291,29 +284,26 @@ class TreeDistribution:
         sums = (weights * gain).flatten(start_dim=1).sum(dim=1)
         return self._answer(sums - self._log_partition + other._log_partition)
 
-    # Trees
-
     def argmax(self) -> Drawn:
         """The best tree of each sentence, with the score that autograd can follow."""
-        found = inference.argmax(self._lists(), **self._family.options)
+        found = inference.argmax(self._family.split(self._exact), **self._family.options)
         return self._drawn([[best] for best in found], None)
 
     def kbest(self, k: int) -> Drawn:
         """The k best trees of each sentence, best first."""
-        return self._drawn(inference.kbest(self._lists(), k, **self._family.options), k)
+        return self._drawn(inference.kbest(self._family.split(self._exact), k, **self._family.options), k)
 
     def sample(self, k: int, *, seed: int | None = None) -> Drawn:
         """`k` random trees of each sentence, drawn exactly; without a seed, one from PyTorch's generator."""
         start = int(torch.randint(2**62, ()).item()) if seed is None else seed
-        return self._drawn(inference.sample(self._lists(), k, seed=start, **self._family.options), k)
+        return self._drawn(
+            inference.sample(self._family.split(self._exact), k, seed=start, **self._family.options), k
+        )
 
     def minimum_risk(self) -> Drawn:
         """The tree of each sentence with the most expected correct heads; its score is that of the tree."""
-        found = inference.minimum_risk(self._lists(), **self._family.options)
+        found = inference.minimum_risk(self._family.split(self._exact), **self._family.options)
         return self._drawn([[best] for best in found], None)
-
-    def _lists(self) -> list[Doubles]:
-        return self._family.split(self._exact)
 
     def _drawn(self, found: list[list[inference.Best]], k: int | None) -> Drawn:
         nodes, count = self._exact.shape[1], k or 1
@@ -337,27 +327,18 @@ class TreeDistribution:
         )
 
     def _scores_of(self, heads: Tensor, labels: Tensor | None) -> Tensor:
-        """Of (B, k, n+1) trees, differentiable."""
         own = torch.gather(self._exact, 1, _indices(heads, self._exact))
         if labels is not None:
             own = torch.gather(own, 3, labels.clamp(min=0)[..., None])[..., 0]
         return torch.where(heads >= 0, own, 0.0).sum(dim=-1)
 
-    def _native_best(self) -> Longs:
-        heads = np.full(self._arcs.shape[:2], -1, dtype=np.int64)
-        found = inference.argmax(self._family.split(self._arcs), **self._family.options)
-        for row, best in zip(heads, found, strict=True):
-            row[: len(best.heads)] = best.heads
-        return heads
-
     def _relative(self, heads: Tensor) -> tuple[Tensor, Tensor]:
-        """Arc scores less those of each word's own arc in a tree, and these, (B, n+1); 0 for -inf."""
+        """Arc scores minus those of each word's own arc in a tree, and the latter, (B, n+1)."""
         own = torch.gather(self._arcs, 1, heads[:, None, :])[:, 0]
         shift = torch.where(own > -torch.inf, own, 0.0)
         return torch.where(self._allowed, self._arcs - shift[:, None, :], -torch.inf), own
 
     def _log_label_shares(self, heads: Tensor, labels: Tensor, inside: Tensor) -> Tensor:
-        """Sum over words of log P(label | arc)."""
         of_arcs = torch.gather(self._exact, 1, _indices(heads[:, None], self._exact))[:, 0]
         chosen = torch.gather(of_arcs, 2, labels[..., None])[..., 0]
         sums = torch.gather(self._arcs, 1, heads[:, None, :])[:, 0]
@@ -374,7 +355,6 @@ class TreeDistribution:
         return tensor.reshape(-1, expected[-1]).to(torch.int64)
 
     def _in_family(self, heads: Tensor) -> list[bool]:
-        """Whether each is a tree of the family; heads lie within the sentences."""
         trees, roots = _core.Trees.__members__, _core.Roots.__members__
         family = (trees[self._family.trees], roots[self._family.roots])
         rows = zip(heads.tolist(), self._family.nodes, strict=True)
@@ -395,7 +375,6 @@ def _usable(nodes: list[int], most: int) -> Tensor:
 
 
 def _lengths(lengths: Any, mask: Tensor | None, batch: tuple[int, ...], most: int) -> Longs:
-    """The number of words of each sentence."""
     if lengths is not None and mask is not None:
         raise InputError("lengths, mask: expected one of them, got both")
     if mask is not None:

@@ -1,10 +1,7 @@
-"""Learners, one per file; `arbora.registry.learners` knows them by name.
+"""Learners: each turns a problem into weights; one per file, by name in `arbora.registry.learners`.
 
-A learner is an immutable set of parameters with `fit(problem)`, which asks the problem for trees and returns
-weights. `OnlineTrainer` and `parameter` are what a learner of one's own is made with (docs/extending.md).
-
-Classifiers of sparse examples that are learned so, `OnlineClassifier` and what goes with it, are in
-`arbora.classification` and can be had from here, too: they are imported when they are first used.
+A learner is an immutable set of parameters with `fit(problem)`. Write your own with `OnlineTrainer` and
+`parameter` (docs/extending.md). The names of `arbora.classification` can be imported from here, too, lazily.
 """
 
 from typing import Any

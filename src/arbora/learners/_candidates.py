@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._core import Weights
 from arbora.interfaces import Answer, Candidates, Listing, Problem, Query
 from arbora.learners._online import OnlineTrainer
 from arbora.learners._parameters import parameter
+from arbora.types import Doubles, Longs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,15 +31,13 @@ class CandidateTrainer(OnlineTrainer):
 
     @property
     def needs(self) -> frozenset[Query]:
-        """The best tree, or the k best."""
         return frozenset({Query.ARGMAX if self.k == 1 else Query.KBEST})
 
     @abstractmethod
-    def multipliers(self, wrong: Candidates) -> NDArray[np.float64]:
+    def multipliers(self, wrong: Candidates) -> Doubles:
         """α, one for each candidate; at least one is there."""
 
-    def step(self, problem: Problem, chosen: NDArray[np.int64], w: Weights, t: int) -> tuple[Answer, bool]:
-        """One example."""
+    def step(self, problem: Problem, chosen: Longs, w: Weights, t: int) -> tuple[Answer, bool]:
         candidates = wrong_candidates(problem, int(chosen[0]), w, self.k)
         changed = False
         if len(candidates.losses):
@@ -71,7 +69,7 @@ class ListedCandidates:
         self.margins = np.array([answer.margin for answer in wrong])
         self._differences = [answer.difference for answer in wrong]
 
-    def gram(self) -> NDArray[np.float64]:
+    def gram(self) -> Doubles:
         """<d_i, d_j>."""
         count = len(self._differences)
         gram = np.empty((count, count))
@@ -81,8 +79,7 @@ class ListedCandidates:
                 gram[i, j] = gram[j, i] = left.dot(self._differences[j])
         return gram
 
-    def add_to(self, w: Weights, multipliers: NDArray[np.float64]) -> None:
-        """w += Σ α_j d_j."""
+    def add_to(self, w: Weights, multipliers: Doubles) -> None:
         for difference, multiplier in zip(self._differences, multipliers, strict=True):
             if multiplier != 0:
                 w.add(difference, float(multiplier))

@@ -28,10 +28,8 @@ FALL = 1e-4
 FLATTER = 0.4
 MOST_TRIALS = 12
 EPSILON = 2.0**-52
-FARTHER = 4.0
-"""How much longer a step that was too short may become at once."""
-INSIDE = 0.1
-"""A step between two others keeps this share of their distance from both."""
+FARTHER = 4.0  # How much longer a step that was too short may become at once
+INSIDE = 0.1  # A step between two others keeps this share of their distance from both
 
 
 @dataclass(frozen=True)

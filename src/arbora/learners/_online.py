@@ -1,8 +1,7 @@
-"""The only epoch loop: order of examples, callbacks, interruption, checkpoints and history for every learner.
+"""The epoch loop: order of examples, callbacks, interruption, checkpoints and history of every learner.
 
-The order of epoch e is a permutation drawn from (seed, e) alone, so that a run that is resumed after some
-epoch needs no generator's state and gives the same bytes as one that was never interrupted. Steps are
-numbered from 1 through all epochs.
+The order of epoch e is a permutation drawn from (seed, e) alone, so a resumed run needs no generator's state
+and gives the same bytes as one that was never interrupted. Steps are numbered from 1 through all epochs.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -32,19 +31,18 @@ from arbora.interfaces import (
     StopTraining,
 )
 from arbora.learners._parameters import Configured, parameter
+from arbora.types import Floats, Longs
 
 State = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trainer(Configured, ABC):
-    """What all learners share: a number of epochs, and `fit`."""
+    """Base class of learners: a number of epochs, and `fit`."""
 
     name: ClassVar[str]
-    paper: ClassVar[str]
-    """The key of the paper in docs/references.bib."""
-    needs_more: ClassVar[str] = ""
-    """What other parameters than the defaults need, in words."""
+    paper: ClassVar[str]  # The key of the paper in docs/references.bib
+    needs_more: ClassVar[str] = ""  # what non-default parameters need, in words
 
     epochs: int = parameter(10, "passes over the examples", least=1)
 
@@ -54,11 +52,11 @@ class Trainer(Configured, ABC):
         """What the problem must answer."""
 
     def require_installed(self) -> None:
-        """InputError where something that it works with is not installed; most need nothing."""
+        """Raise InputError if an optional package is missing."""
 
     @property
     def incremental(self) -> bool:
-        """Whether weights are all that it keeps, so that it can go on with other examples (`go_on`)."""
+        """Whether weights are all it keeps, so that it can go on with other examples (`go_on`)."""
         return False
 
     @abstractmethod
@@ -74,8 +72,7 @@ class Trainer(Configured, ABC):
     ) -> Learned:
         """Train; `callbacks` run after each epoch, `resume` is the `state()` of an earlier run's progress.
 
-        Ctrl-C ends training, not the program: what was learned so far is returned. The weights are then those
-        in the middle of an epoch; a callback that keeps the best epoch's has them already.
+        Ctrl-C ends training and returns the weights so far, from the middle of an epoch.
         """
         require_answers(self, problem)
         loop = Loop(self, problem, self.begin(problem))
@@ -87,19 +84,12 @@ class Trainer(Configured, ABC):
 class Run(Protocol):
     """What changes while a learner trains, epoch by epoch."""
 
-    def epoch(self, number: int) -> Tally:
-        """One pass over the examples; `number` counts from 1."""
-
     @property
-    def converged(self) -> bool:
-        """Whether there is nothing left to gain."""
-
-    def last(self) -> NDArray[np.float32]: ...
-
-    def averaged(self) -> NDArray[np.float32]: ...
-
+    def converged(self) -> bool: ...
+    def epoch(self, number: int) -> Tally: ...
+    def last(self) -> Floats: ...
+    def averaged(self) -> Floats: ...
     def state(self) -> State: ...
-
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None: ...
 
 
@@ -113,7 +103,6 @@ class Tally:
         self.measures: dict[str, float] = {}
 
     def count(self, answer: Answer, *, changed: bool) -> None:
-        """Add one step's answer."""
         self.loss += answer.loss
         self.hinge += answer.hinge
         self.updates += changed
@@ -121,33 +110,28 @@ class Tally:
 
 @dataclass(frozen=True, kw_only=True)
 class OnlineTrainer(Trainer):
-    """A learner that changes the weights after every few examples: a subclass says how, in `step`."""
+    """A learner that changes the weights after every few examples; a subclass says how in `step`."""
 
-    seed: int = parameter(0, "of the order of examples, which is another in each epoch", least=0)
+    seed: int = parameter(0, "random seed of the order of examples", least=0)
 
     @property
     def batch(self) -> int:
-        """How many examples a step sees; the last step of an epoch sees what is left."""
+        """Examples per step; the last step of an epoch gets the rest."""
         return 1
 
-    def step(self, problem: Problem, chosen: NDArray[np.int64], w: Weights, t: int) -> tuple[Answer, bool]:
-        """Step t, from 1: ask, change `w`, tick its average; returns the answer and whether `w` changed."""
+    def step(self, problem: Problem, chosen: Longs, w: Weights, t: int) -> tuple[Answer, bool]:
+        """Step t, from 1: query, change `w`, tick its average; return the answer and whether `w` changed."""
         raise NotImplementedError
 
     @property
     def incremental(self) -> bool:
-        """Unless its runs are of its own making, and may keep more than weights."""
         return type(self).begin is OnlineTrainer.begin
 
     def begin(self, problem: Problem) -> Run:
-        """A run at its start: weights of zero."""
         return OnlineRun(self, problem)
 
     def go_on(self, problem: Problem, w: Weights, *, number: int, done: int) -> Epoch:
-        """Pass `number` over examples, from 1, with weights that `done` steps on the same or others made.
-
-        The weights are changed. InputError unless it is `incremental`.
-        """
+        """Make pass `number`, from 1, over examples and change weights that have seen `done` steps before."""
         if not self.incremental:
             raise InputError(
                 f"{self.name} keeps more than weights from step to step: it cannot go on with other examples"
@@ -163,18 +147,15 @@ class OnlineRun:
     converged = False
 
     def __init__(self, learner: OnlineTrainer, problem: Problem, w: Weights | None = None) -> None:
-        """`w`: weights to go on with, which are changed; None: zero."""
         self.learner = learner
         self.problem = problem
         self.w = Weights(problem.size) if w is None else w
 
     def epoch(self, number: int) -> Tally:
-        """One pass over the examples, in an order of its own."""
         steps = -(-len(self.problem) // self.learner.batch)
         return self.over(shuffled(len(self.problem), self.learner.seed, number), (number - 1) * steps + 1)
 
-    def over(self, order: NDArray[np.int64], first: int) -> Tally:
-        """Steps on the examples in this order; the number of the first of them."""
+    def over(self, order: Longs, first: int) -> Tally:
         tally = Tally()
         batch = self.learner.batch
         for t, start in enumerate(range(0, len(order), batch), first):
@@ -182,29 +163,24 @@ class OnlineRun:
             tally.count(answer, changed=changed)
         return tally
 
-    def step(self, chosen: NDArray[np.int64], t: int) -> tuple[Answer, bool]:
-        """Step t on the chosen examples: the learner's, unless the run keeps more than weights."""
+    def step(self, chosen: Longs, t: int) -> tuple[Answer, bool]:
         return self.learner.step(self.problem, chosen, self.w, t)
 
-    def last(self) -> NDArray[np.float32]:
-        """The weights as they are."""
+    def last(self) -> Floats:
         return self.w.values()
 
-    def averaged(self) -> NDArray[np.float32]:
-        """Their average over all steps."""
+    def averaged(self) -> Floats:
         return self.w.average()
 
     def state(self) -> State:
-        """The weights with all that belongs to them."""
         return weights_to_arrays(self.w)
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state` gave."""
         self.w = weights_from_arrays(state, self.problem.size)
 
 
 class Loop:
-    """Epochs of one run; this is what callbacks see as `Progress`."""
+    """The epochs of one run; callbacks see it as `Progress`."""
 
     def __init__(self, learner: Trainer, problem: Problem, run: Run) -> None:
         self.learner = learner
@@ -214,24 +190,19 @@ class Loop:
 
     @property
     def epoch(self) -> Epoch:
-        """The epoch that has just ended."""
         return self.history[-1]
 
     @property
     def epochs(self) -> int:
-        """How many there are at most."""
         return self.learner.epochs
 
-    def last(self) -> NDArray[np.float32]:
-        """The weights as they are."""
+    def last(self) -> Floats:
         return self._run.last()
 
-    def averaged(self) -> NDArray[np.float32]:
-        """The average of the weights over all steps so far."""
+    def averaged(self) -> Floats:
         return self._run.averaged()
 
     def run(self, callbacks: Sequence[Callback]) -> Learned:
-        """All epochs that are left."""
         stopped: Literal["finished", "converged", "callback", "interrupted"] = "finished"
         try:
             while len(self.history) < self.epochs and not self._run.converged:
@@ -245,26 +216,21 @@ class Loop:
             stopped = "callback"
         except KeyboardInterrupt:
             stopped = "interrupted"
-        last = self.last()
-        averaged = self.averaged()
-        return Learned(last, averaged, tuple(self.history), stopped)
+        return Learned(self.last(), self.averaged(), tuple(self.history), stopped)
 
     def state(self) -> State:
-        """All that `fit(resume=...)` needs to go on after the last finished epoch, to the same bytes."""
+        """What `fit(resume=...)` needs to go on after the last finished epoch, to the same bytes."""
         about = {
             "learner": self.learner.name,
             "settings": self.learner.settings(),
             "examples": len(self.problem),
             "size": self.problem.size,
-            "history": [
-                [e.number, e.loss, e.hinge, e.updates, e.seconds, dict(e.measures)] for e in self.history
-            ],
+            "history": [list(astuple(epoch)) for epoch in self.history],
         }
-        text = json.dumps(about, ensure_ascii=True)
-        return {"about": np.frombuffer(text.encode(), dtype=np.uint8).copy(), **self._run.state()}
+        text = json.dumps(about).encode()
+        return {"about": np.frombuffer(text, dtype=np.uint8).copy(), **self._run.state()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state` gave; InputError where it belongs to another training."""
         try:
             about = json.loads(np.asarray(state["about"], dtype=np.uint8).tobytes())
             history = [Epoch(*row) for row in about["history"]]
@@ -280,7 +246,7 @@ class Loop:
         }
         there = {**about, **about["settings"]}
         for name, value in here.items():
-            # More epochs than were planned are a reason to resume.
+            # Training for more epochs is a reason to resume.
             if name != "epochs" and there.get(name) != value:
                 raise InputError(
                     f"resume: the state is of a training with {name} = {there.get(name)!r}, this one has "
@@ -294,7 +260,7 @@ class Loop:
 
 
 def timed(problem: Problem, number: int, pass_over: Callable[[], Tally]) -> Epoch:
-    """An epoch with all that is to be told of it."""
+    """Run an epoch and report on it."""
     begin = time.perf_counter()
     tally = pass_over()
     seconds = time.perf_counter() - begin
@@ -303,17 +269,17 @@ def timed(problem: Problem, number: int, pass_over: Callable[[], Tally]) -> Epoc
     return Epoch(number, tally.loss, tally.hinge, tally.updates, seconds, dict(tally.measures))
 
 
-def shuffled(count: int, seed: int, epoch: int) -> NDArray[np.int64]:
-    """The order of an epoch's examples: a permutation that depends on nothing else.
+def shuffled(count: int, seed: int, epoch: int) -> Longs:
+    """The order of an epoch's examples, by sorting raw numbers.
 
-    By sorting raw numbers: unlike `Generator.permutation`, numpy promises these for all its versions.
+    numpy keeps raw numbers the same in all versions, unlike `Generator.permutation`.
     """
     numbers = np.random.PCG64([seed, epoch]).random_raw(count)
     return np.argsort(numbers, kind="stable").astype(np.int64)
 
 
 def require_answers(learner: Learner, problem: Problem) -> None:
-    """InputError unless the problem has examples and answers all that the learner asks, and that can work."""
+    """Raise InputError unless the problem has examples and answers all queries of the learner."""
     if isinstance(learner, Trainer):
         learner.require_installed()
     if not len(problem):
@@ -333,7 +299,7 @@ def require_answers(learner: Learner, problem: Problem) -> None:
 
 
 def weights_to_arrays(w: Weights, prefix: str = "weights.") -> State:
-    """A Weights' state, every entry an array."""
+    """The state of weights, every entry an array."""
     return {f"{prefix}{name}": np.asarray(value) for name, value in w.state().items()}
 
 
@@ -348,3 +314,41 @@ def weights_from_arrays(state: Mapping[str, NDArray[Any]], size: int, prefix: st
     if len(w) != size:
         raise InputError(f"resume: the state has {len(w)} weights, the problem {size}")
     return w
+
+
+def attributes_to_arrays(owner: object, names: Sequence[str], prefix: str = "") -> State:
+    """Attributes, arrays or numbers, for `Run.state`."""
+    return {prefix + name: np.array(getattr(owner, name)) for name in names}
+
+
+def attributes_from_arrays(
+    owner: object, names: Sequence[str], state: Mapping[str, NDArray[Any]], prefix: str = ""
+) -> None:
+    """Set the attributes that `attributes_to_arrays` stored."""
+    for name in names:
+        old, new = getattr(owner, name), np.array(state[prefix + name])
+        setattr(owner, name, new if isinstance(old, np.ndarray) else type(old)(new))
+
+
+class BatchRun:
+    """A run over all examples at once; `kept` names what it stores besides weights."""
+
+    kept: ClassVar[tuple[str, ...]] = ("converged",)
+
+    def __init__(self, learner: Trainer, problem: Problem) -> None:
+        self.problem = problem
+        self.everyone = np.arange(len(problem), dtype=np.int64)
+        self.converged = False
+
+    def last(self) -> Floats:
+        raise NotImplementedError
+
+    def averaged(self) -> Floats:
+        """These weights need no averaging."""
+        return self.last()
+
+    def state(self) -> State:
+        return attributes_to_arrays(self, self.kept)
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        attributes_from_arrays(self, self.kept, state)

@@ -30,6 +30,7 @@ from arbora.errors import InputError
 from arbora.interfaces import Answer, Problem, Query
 from arbora.learners._online import OnlineRun, OnlineTrainer, Run, State, Tally
 from arbora.learners._parameters import parameter
+from arbora.types import Longs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,7 @@ class Adagrad(OnlineTrainer):
 
     name: ClassVar[str] = "adagrad"
     paper: ClassVar[str] = "duchi-2011"
+    needs = frozenset({Query.MARGINALS})
 
     C: float = parameter(1.0, "the weight of the sum of -log P against |w|²/2", above=0.0)
     rate: float = parameter(0.1, "η, the length of steps", above=0.0)
@@ -48,17 +50,10 @@ class Adagrad(OnlineTrainer):
     k: int = parameter(1, "examples per step", least=1)
 
     @property
-    def needs(self) -> frozenset[Query]:
-        """The expected features."""
-        return frozenset({Query.MARGINALS})
-
-    @property
     def batch(self) -> int:
-        """Examples per step."""
         return self.k
 
     def begin(self, problem: Problem) -> Run:
-        """A run at its start: weights of zero."""
         return AdagradRun(self, problem)
 
 
@@ -73,8 +68,7 @@ class AdagradRun(OnlineRun):
         self.options = (learner.rate, penalty, learner.floor)
         self.steps = Steps(problem.size, *self.options)
 
-    def step(self, chosen: NDArray[np.int64], t: int) -> tuple[Answer, bool]:
-        """One step, on the mean of the chosen examples."""
+    def step(self, chosen: Longs, t: int) -> tuple[Answer, bool]:
         if len(chosen) == 1:
             answer = self.problem.answer(int(chosen[0]), self.w, Query.MARGINALS)
         else:
@@ -95,7 +89,6 @@ class AdagradRun(OnlineRun):
         return {**super().state(), **held}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state` gave."""
         super().restore(state)
         squares, paid = state["adagrad.squares"], state["adagrad.paid"]
         if len(squares) != self.problem.size:

@@ -1,7 +1,7 @@
 """Exponentiated gradient: max-margin or log-linear training by dual variables [bartlett-2004, koo-2007].
 
-The dual of both objectives has a distribution α_i over the trees of each example. It is held as scores θ_i of
-arcs, α_i(y) ∝ exp Σ_{a in y} θ_i,a, with marginals μ_i. With e_i,a = 1 for wrong arcs, 0 for right ones:
+The dual of both objectives has a distribution α_i over the trees of each example. It is stored as scores θ_i
+of arcs, α_i(y) ∝ exp Σ_{a in y} θ_i,a, with marginals μ_i. With e_i,a = 1 for wrong arcs, 0 for right ones:
 
                   primal                               dual
     margin        C Σ_i hinge_i      + ½ |w|²          D = C Σ_i <e_i, μ_i> - ½ |w|²
@@ -16,27 +16,25 @@ Figure 2 of [koo-2007], from θ_i,a = β for right arcs and 0 for wrong ones; s_
         w  ← w + C Σ_a (μ_i,a - μ'_i,a) f(x_i, a)
         θ_i ← θ'
 
-The paper halves η when the dual has not risen after a pass. How much one step adds to the dual is known as
-soon as μ' is, for nothing:
+The paper halves η if the dual has not risen after a pass. But once μ' is known, so is the gain of a step:
 
     D' - D = C <e_i + s_i, μ' - μ_i> - ½ |w' - w|²     log_linear: with H' - H in place of <e_i, μ' - μ_i>
 
-so here each example has an η of its own, as in [collins-2008]: a step that would lower the dual is not taken,
-its η is halved and the step tried again; after one that was taken η grows by a quarter, but ηC not past 100,
-which is enough to put all of α_i on one tree. So no pass is ever undone, and the dual rises from step to
-step. Should it fail to rise over a whole pass all the same, which only rounding can bring about, every η is
-halved; what the pass did is kept.
+so here each example has its own η, as in [collins-2008]: a step that would lower the dual is not taken but
+tried again with half the η; after a step η grows by a quarter, up to ηC = 100, which is enough to put all of
+α_i on one tree. So no pass is ever undone, and the dual rises from step to step. If it does not rise over a
+whole pass, which only rounding can cause, every η is halved.
 
 After each pass `primal`, `dual` and `gap` are reported; training ends when the gap is at most `tolerance`
-times the primal. C counts for the sum over m examples: `one_slack` with C·m has the same optimum. Arcs must
-be the only parts. Memory: one float64 per arc. A step takes two or more sums over trees.
+times the primal. C weighs the sum over m examples: `one_slack` with C·m has the same optimum. Arcs must be
+the only parts. Memory: one float64 per arc. A step takes two or more sums over trees.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +43,7 @@ from arbora._core import Weights
 from arbora.errors import InputError
 from arbora.interfaces import Problem, Query
 from arbora.learners._online import (
+    BatchRun,
     Run,
     State,
     Tally,
@@ -54,8 +53,7 @@ from arbora.learners._online import (
     weights_to_arrays,
 )
 from arbora.learners._parameters import parameter
-
-Vector: TypeAlias = NDArray[np.float64]
+from arbora.types import Doubles, Floats
 
 GROWTH = 1.25
 LONGEST = 100.0
@@ -74,7 +72,7 @@ class ExponentiatedGradient(Trainer):
     name: ClassVar[str] = "exponentiated_gradient"
     paper: ClassVar[str] = "bartlett-2004"
 
-    seed: int = parameter(0, "of the order of examples, which is another in each epoch", least=0)
+    seed: int = parameter(0, "random seed of the order of examples", least=0)
     objective: str = parameter("margin", "what is minimized", choices=("margin", "log_linear"))
     C: float = parameter(1.0, "the weight of the sum of losses against |w|²/2", above=0.0)
     eta: float = parameter(1.0, "η·C of the first step; later ones adapt", above=0.0)
@@ -83,35 +81,32 @@ class ExponentiatedGradient(Trainer):
 
     @property
     def needs(self) -> frozenset[Query]:
-        """Marginals of scores of its own, and what the primal is made of."""
         own = Query.COST_AUGMENTED if self.objective == "margin" else Query.MARGINALS
         return frozenset({Query.ARC_MARGINALS, own})
 
     def begin(self, problem: Problem) -> Run:
-        """A run at its start."""
         return ExponentiatedGradientRun(self, problem)
 
 
-class ExponentiatedGradientRun:
+class ExponentiatedGradientRun(BatchRun):
     """The dual variables, and the weights they give."""
 
+    kept = ("rates", "rate", "dual", "converged")
+
     def __init__(self, learner: ExponentiatedGradient, problem: Problem) -> None:
+        super().__init__(learner, problem)
         self.learner = learner
-        self.problem = problem
-        self.everyone = np.arange(len(problem), dtype=np.int64)
         self.w = Weights(problem.size, averaged=False)
-        self.theta: list[Vector] = []
+        self.theta: list[Doubles] = []
         self.rates = np.zeros(len(problem))  # η·C of each example; 0: that of the step before
-        self.rate = learner.eta
+        self.rate = float(learner.eta)
         self.dual = -np.inf
-        self.converged = False
 
     def epoch(self, number: int) -> Tally:
-        """One pass: a step on each example."""
         learner, tally = self.learner, Tally()
         if not self.theta:
             self._start()
-        value = 0.0  # Σ <e_i, μ_i> or Σ H(α_i): nobody else's step changes μ_i, so each is known at its own
+        value = 0.0  # Σ <e_i, μ_i> or Σ H(α_i); only an example's own step changes its μ_i
         for i in shuffled(len(self.everyone), learner.seed, number):
             gained, taken = self._step(int(i))
             value += gained
@@ -163,14 +158,13 @@ class ExponentiatedGradientRun:
         self.rates[i] = self.rate
         return value, False
 
-    def _moved(self, theta: Vector, scores: Vector, costs: Vector) -> Vector:
-        """θ'."""
+    def _moved(self, theta: Doubles, scores: Doubles, costs: Doubles) -> Doubles:
         if self.learner.objective == "margin":
             return theta + self.rate * (costs + scores)
         self.rate = min(self.rate, 1.0)
         return theta + self.rate * (scores - theta)
 
-    def _value(self, theta: Vector, costs: Vector, log_partition: float, mu: Vector) -> float:
+    def _value(self, theta: Doubles, costs: Doubles, log_partition: float, mu: Doubles) -> float:
         """What the example adds to the dual, but for C: the expected cost, or the entropy."""
         if self.learner.objective == "margin":
             return float(costs @ mu)
@@ -185,34 +179,18 @@ class ExponentiatedGradientRun:
         tally.loss = self.problem.gradient(self.everyone, self.w, Query.MARGINALS)[0]
         return self.learner.C * tally.loss + 0.5 * self.w.norm2()
 
-    def last(self) -> NDArray[np.float32]:
-        """The weights as they are."""
+    def last(self) -> Floats:
         return self.w.values()
 
-    def averaged(self) -> NDArray[np.float32]:
-        """The same: these need no averaging."""
-        return self.last()
-
     def state(self) -> State:
-        """The dual variables, the weights and the steps' lengths."""
-        return {
-            **weights_to_arrays(self.w),
-            "theta": np.concatenate(self.theta),
-            "ends": np.cumsum([len(each) for each in self.theta], dtype=np.int64),
-            "rates": self.rates.copy(),
-            "rate": np.asarray(self.rate),
-            "dual": np.asarray(self.dual),
-            "converged": np.asarray(self.converged),
-        }
+        ends = np.cumsum([len(each) for each in self.theta], dtype=np.int64)
+        own = {"theta": np.concatenate(self.theta), "ends": ends}
+        return {**weights_to_arrays(self.w), **own, **super().state()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state` gave."""
         self.w = weights_from_arrays(state, self.problem.size)
         ends = state["ends"]
         if len(ends) != len(self.everyone) or ends[-1] != len(state["theta"]):
             raise InputError(f"resume: the state has θ of {len(ends)} examples, not of {len(self.everyone)}")
         self.theta = [np.array(each, dtype=np.float64) for each in np.split(state["theta"], ends[:-1])]
-        self.rates = np.array(state["rates"], dtype=np.float64)
-        self.rate = float(state["rate"])
-        self.dual = float(state["dual"])
-        self.converged = bool(state["converged"])
+        super().restore(state)

@@ -5,21 +5,20 @@
     ∂L/∂w = w + C Σ_i ( E[f(x_i, y)] - f(x_i, y_i) )
 
 L is convex and is minimized by SciPy's L-BFGS with few pairs of vectors (extra `optimize`), or by nonlinear
-conjugate gradients (Polak-Ribière) as in [koo-2007], which need no SciPy. Where only part of a tree is known,
-P is that of the known part; L is then not convex, and what is found is a minimum near by.
+conjugate gradients (Polak-Ribière) as in [koo-2007], which need no SciPy. If only part of a tree is known, P
+is that of the known part; L is then not convex, and the result is a local minimum.
 
 Some features are in every tree and some in one: steps that suit the rare ones are far too long for the common
-ones. So both methods work on z_j = √H_j w_j, where H_j = 1 + |∂L/∂w_j| at w = 0, which grows with how often a
-feature is seen, is a rough guess of the second derivative. This changes the way to the minimum, not the
-minimum.
+ones. So both methods work on z_j = √H_j w_j, where H_j = 1 + |∂L/∂w_j| at w = 0 grows with a feature's
+frequency and roughly estimates the second derivative. This changes the path to the minimum, not the minimum.
 
-An epoch is `iterations` iterations begun afresh from the present weights, so that going on after an epoch
-needs nothing but the weights. Each takes one pass over the examples, now and then two or three. After an
-epoch `objective` L, `gradient` |∂L/∂w| and `passes` are reported. Training ends when the gradient is at most
-`tolerance` times as long as at w = 0, or when no step lowers L any more.
+An epoch is `iterations` iterations that start afresh from the present weights, so resuming needs nothing
+else. Each takes one pass over the examples, sometimes two or three. After an epoch `objective` L, `gradient`
+|∂L/∂w| and `passes` are reported. Training ends when the gradient is at most `tolerance` times as long as at
+w = 0, or when no step lowers L.
 
 Weights are float64 here and rounded to float32 for the problem; L and its gradient are those at the rounded
-weights, so that both are of one point. Memory: about 2 `pairs` + 20 vectors of float64, or 14 with `cg`.
+weights. Memory: about 2 `pairs` + 20 vectors of float64, or 14 with `cg`.
 """
 
 from __future__ import annotations
@@ -36,8 +35,9 @@ from arbora._core import Weights
 from arbora.errors import InputError
 from arbora.interfaces import Problem, Query
 from arbora.learners._conjugate import Found, Vector, conjugate_gradients
-from arbora.learners._online import Run, State, Tally, Trainer
+from arbora.learners._online import BatchRun, Run, Tally, Trainer
 from arbora.learners._parameters import parameter
+from arbora.types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +49,7 @@ class LogLinear(Trainer):
 
     name: ClassVar[str] = "log_linear"
     paper: ClassVar[str] = "koo-2007"
+    needs = frozenset({Query.MARGINALS})
 
     C: float = parameter(1.0, "the weight of the sum of -log P against |w|²/2", above=0.0)
     method: str = parameter(
@@ -58,13 +59,7 @@ class LogLinear(Trainer):
     pairs: int = parameter(3, "steps that L-BFGS remembers; each takes two vectors of float64", least=1)
     tolerance: float = parameter(1e-4, "ends when the gradient has shrunk to this share", least=0.0)
 
-    @property
-    def needs(self) -> frozenset[Query]:
-        """The expected features."""
-        return frozenset({Query.MARGINALS})
-
     def require_installed(self) -> None:
-        """InputError where L-BFGS is asked for and there is no SciPy."""
         if self.method == "lbfgs" and not importlib.util.find_spec("scipy"):
             raise InputError(
                 "log_linear: L-BFGS needs SciPy, which is not installed: pip install 'arbora[optimize]'; "
@@ -72,21 +67,20 @@ class LogLinear(Trainer):
             )
 
     def begin(self, problem: Problem) -> Run:
-        """A run at its start: weights of zero."""
         return LogLinearRun(self, problem)
 
 
-class LogLinearRun:
+class LogLinearRun(BatchRun):
     """The weights, and the objective at them."""
 
+    kept = ("z", "roots", "first", "converged")
+
     def __init__(self, learner: LogLinear, problem: Problem) -> None:
+        super().__init__(learner, problem)
         self.learner = learner
-        self.problem = problem
-        self.everyone = np.arange(len(problem), dtype=np.int64)
         self.z: Vector = np.zeros(problem.size)
-        self.roots: Vector = np.ones(problem.size)  # √H, once it is known; likewise:
-        self.first = -1.0  # |∂L/∂w| at w = 0
-        self.converged = False
+        self.roots: Vector = np.ones(problem.size)  # √H, set by `_start`
+        self.first = -1.0  # |∂L/∂w| at w = 0, set by `_start`
         self.passes = 0
 
     def objective(self, z: Vector) -> tuple[float, Vector]:
@@ -111,7 +105,6 @@ class LogLinearRun:
         return value, gradient
 
     def epoch(self, number: int) -> Tally:
-        """Some iterations from where the weights are."""
         learner, self.passes = self.learner, 0
         if self.first < 0.0:
             self._start()
@@ -126,16 +119,16 @@ class LogLinearRun:
         return tally
 
     def _move(self, xk: Vector) -> None:
-        """After each iteration: should the next be interrupted, this much was learned."""
+        """After each iteration, so that an interrupted one loses nothing."""
         self.z[:] = xk
 
     def _conjugate(self) -> Found:
         return conjugate_gradients(self._scaled, self.z, self.learner.iterations, self._move)
 
     def _lbfgs(self) -> Found:
-        from scipy.optimize import minimize  # late: it takes longer to load than all of ours
+        from scipy.optimize import minimize  # lazy: it loads slowly
 
-        # Iterate until the epoch is over: whether training is, `epoch` decides.
+        # Iterate until the epoch is over; `epoch` decides whether to stop.
         options: Any = {
             "maxiter": self.learner.iterations,
             "maxcor": self.learner.pairs,
@@ -147,42 +140,24 @@ class LogLinearRun:
         )
         return Found(found.x, float(found.fun), found.jac, int(found.nit))
 
-    def last(self) -> NDArray[np.float32]:
-        """The weights as they are."""
+    def last(self) -> Floats:
         return self._weights(self.z)
 
-    def _weights(self, z: Vector) -> NDArray[np.float32]:
+    def _weights(self, z: Vector) -> Floats:
         return np.divide(z, self.roots, out=np.empty(z.shape, dtype=np.float32), casting="same_kind")
 
-    def averaged(self) -> NDArray[np.float32]:
-        """The same: these need no averaging."""
-        return self.last()
-
-    def state(self) -> State:
-        """The weights, and what was known of L at their start."""
-        return {
-            "z": self.z.copy(),
-            "roots": self.roots.copy(),
-            "first": np.asarray(self.first),
-            "converged": np.asarray(self.converged),
-        }
-
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state` gave."""
-        self.z = np.array(state["z"], dtype=np.float64)
-        self.roots = np.array(state["roots"], dtype=np.float64)
+        super().restore(state)
         if not self.z.shape == self.roots.shape == (self.problem.size,):
             raise InputError(f"resume: the state has {self.z.shape} weights, the problem {self.problem.size}")
-        self.first = float(state["first"])
-        self.converged = bool(state["converged"])
 
 
-def squared_norm(values: NDArray[np.float32]) -> float:
+def squared_norm(values: Floats) -> float:
     """|w|², in float64 without a copy of w."""
     return float(np.einsum("i,i->", values, values, dtype=np.float64))
 
 
-def weights_of(values: NDArray[np.float32]) -> Weights:
+def weights_of(values: Floats) -> Weights:
     """Weights with these values, without an average."""
     blank: dict[str, Any] = {"u": np.zeros(0), "scale": 1.0, "carried": 0.0, "ticks": 0.0, "norm2_error": 0.0}
     return Weights.from_state({**blank, "v": values, "norm2": squared_norm(values)})

@@ -24,12 +24,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._core import logistic_multipliers
 from arbora.interfaces import Candidates
 from arbora.learners._candidates import CandidateTrainer
 from arbora.learners._parameters import parameter
+from arbora.types import Doubles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +45,7 @@ class MinimumExpectedCost(CandidateTrainer):
     prior: str = parameter("gauss", "the regularizer, which keeps steps short", choices=("gauss", "laplace"))
     gamma: float = parameter(1.0, "γ, the weight of the regularizer", above=0.0)
 
-    def multipliers(self, wrong: Candidates) -> NDArray[np.float64]:
-        """α of the least regularized expectation."""
+    def multipliers(self, wrong: Candidates) -> Doubles:
         scales = np.full(len(wrong.losses), self.gamma)
         return logistic_multipliers(
             wrong.gram(), wrong.margins, wrong.losses, scales, "expected_cost", self.prior

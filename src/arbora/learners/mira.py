@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._core import nearest_multipliers
 from arbora.interfaces import Candidates
 from arbora.learners._candidates import CandidateTrainer
 from arbora.learners._parameters import parameter
+from arbora.types import Doubles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Mira(CandidateTrainer):
     k: int = parameter(1, "how many of the best trees become constraints", least=1)
     C: float = parameter(1.0, "the most that one example's multipliers sum to; inf: no limit", above=0.0)
 
-    def multipliers(self, wrong: Candidates) -> NDArray[np.float64]:
+    def multipliers(self, wrong: Candidates) -> Doubles:
         """Those of the shortest change that meets all margins; 0 where they are met already."""
         bounds = wrong.losses - wrong.margins
         return (

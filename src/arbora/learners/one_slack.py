@@ -2,29 +2,29 @@
 
     min_w  ½ |w|² + C/m Σ_i ξ_i,    ξ_i = max_y { L(y_i, y) - <w, f(x_i, y_i) - f(x_i, y)> }
 
-One slack ξ = 1/m Σ ξ_i serves all examples: whatever trees are picked, one per example, their mean loss b and
+One slack ξ = 1/m Σ ξ_i serves all examples: for any choice of one tree per example, their mean loss b and
 mean difference of features d bound it from below, ξ ≥ b - <w, d>. Each round adds the plane (d, b) of the
-worst trees at the present w and solves the dual over the planes held,
+worst trees at the present w and solves the dual over the planes,
 
     max_α  Σ_j α_j b_j - ½ |Σ_j α_j d_j|²      α ≥ 0,  Σ_j α_j ≤ C            w = Σ_j α_j d_j
 
-The dual's value never falls and never exceeds the optimum; the objective at any w never lies below it. So the
-gap between the lowest objective seen and the dual's value says how far from the best one is at most, and
-training ends when it is at most C·ε, that is when the mean hinge cannot fall by more than ε. Those w with the
-lowest objective are the result; nothing is averaged.
+The dual's value never falls and never exceeds the optimum; the objective at any w is never below it. So the
+gap between the lowest objective seen and the dual's value bounds the distance from the optimum. Training ends
+when it is at most C·ε: the mean hinge cannot fall by more than ε. The w with the lowest objective is the
+result; nothing is averaged.
 
-While there are few planes, the dual's w swings far from side to side. So the next trees are looked for on the
-way to it, at the share `reach` of the way from the weights with the lowest objective [franc-2009]: the plane
-found there either cuts that w off, or the objective is lower there. reach = 1 goes all the way, as in
-[joachims-2009], and takes about twice as many rounds where examples are sentences.
+With few planes, the dual's w oscillates. So the next trees are searched on the way to it, at the share
+`reach` of the way from the w with the lowest objective [franc-2009]: the plane found there either cuts that w
+off, or the objective is lower there. reach = 1 goes all the way, as in [joachims-2009], and takes about twice
+as many rounds if examples are sentences.
 
-Memory is bounded: planes whose multiplier was 0 for `patience` rounds are dropped, and when more than
-`planes` are held, the two with the least multipliers are merged in proportion to these. A mean of valid
-bounds is a valid bound, and neither w nor the dual's value changes by it.
+Memory is bounded: planes whose multiplier was 0 for `patience` rounds are dropped, and if more than `planes`
+are left, the two with the least multipliers are merged in proportion to these. A mean of valid bounds is a
+valid bound, and merging changes neither w nor the dual's value.
 
 With C = 1/λ the objective is that of `pegasos` times C. A round costs a cost-augmented argmax per example,
-`planes` inner products of planes and the program in O(planes³). Where search is approximate, the hinge may be
-too small, and with it objective and gap.
+`planes` inner products of planes and a quadratic program in O(planes³). If search is approximate, the hinge
+may be too small, and with it objective and gap.
 """
 
 from __future__ import annotations
@@ -39,14 +39,18 @@ from numpy.typing import NDArray
 from arbora._core import SparseVector, Weights, solve_qp
 from arbora.interfaces import Problem, Query
 from arbora.learners._online import (
+    BatchRun,
     Run,
     State,
     Tally,
     Trainer,
+    attributes_from_arrays,
+    attributes_to_arrays,
     weights_from_arrays,
     weights_to_arrays,
 )
 from arbora.learners._parameters import parameter
+from arbora.types import Floats, Longs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +64,7 @@ class OneSlack(Trainer):
 
     name: ClassVar[str] = "one_slack"
     paper: ClassVar[str] = "joachims-2009"
+    needs = frozenset({Query.COST_AUGMENTED})
 
     epochs: int = parameter(200, "rounds at most; each sees every example once", least=1)
     C: float = parameter(1000.0, "the weight of the mean hinge against |w|²/2; 1/λ", above=0.0, most=1e15)
@@ -73,31 +78,24 @@ class OneSlack(Trainer):
         most=1.0,
     )
 
-    @property
-    def needs(self) -> frozenset[Query]:
-        """The tree of greatest score plus cost."""
-        return frozenset({Query.COST_AUGMENTED})
-
     def begin(self, problem: Problem) -> Run:
-        """A run at its start: weights of zero, no planes."""
         return OneSlackRun(self, problem)
 
 
-class OneSlackRun:
+class OneSlackRun(BatchRun):
     """The planes, the weights they give, and the best weights so far."""
 
+    kept = ("primal", "converged")
+
     def __init__(self, learner: OneSlack, problem: Problem) -> None:
+        super().__init__(learner, problem)
         self.learner = learner
-        self.problem = problem
-        self.everyone = np.arange(len(problem), dtype=np.int64)
         self.held = WorkingSet(1.0 / len(problem))
         self.w = Weights(problem.size, averaged=False)
         self.best = self.w
         self.primal = np.inf  # the objective at `best`
-        self.converged = False
 
     def epoch(self, number: int) -> Tally:
-        """One round."""
         learner, m = self.learner, len(self.everyone)
         worst = self.problem.total(self.everyone, self.w, Query.COST_AUGMENTED)
         primal = 0.5 * self.w.norm2() + learner.C * worst.hinge / m
@@ -127,31 +125,21 @@ class OneSlackRun:
         self.held.add_weights(between, reach)
         return between
 
-    def last(self) -> NDArray[np.float32]:
-        """The weights with the lowest objective."""
+    def last(self) -> Floats:
         return self.best.values()
 
-    def averaged(self) -> NDArray[np.float32]:
-        """The same: these need no averaging."""
-        return self.last()
-
     def state(self) -> State:
-        """The weights, the planes, and the best so far."""
-        return {
-            **weights_to_arrays(self.w),
-            **self.held.state(),
-            **weights_to_arrays(self.best, "best."),
-            "primal": np.asarray(self.primal),
-            "converged": np.asarray(self.converged),
-        }
+        weights = {**weights_to_arrays(self.w), **weights_to_arrays(self.best, "best.")}
+        return {**weights, **self.held.state(), **super().state()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state` gave."""
+        super().restore(state)
         self.w = weights_from_arrays(state, self.problem.size)
-        self.held.restore(state)
         self.best = weights_from_arrays(state, self.problem.size, "best.")
-        self.primal = float(state["primal"])
-        self.converged = bool(state["converged"])
+        self.held.restore(state)
+
+
+KEPT = ("losses", "multipliers", "idle", "gram", "dual")
 
 
 class WorkingSet:
@@ -167,7 +155,6 @@ class WorkingSet:
         self.dual = 0.0
 
     def insert(self, difference: SparseVector, loss: float) -> None:
-        """One more plane, with multiplier 0."""
         products = [difference.dot(other) * self.scale**2 for other in self.differences]
         count = len(products)
         gram = np.empty((count + 1, count + 1))
@@ -181,12 +168,11 @@ class WorkingSet:
         self.idle = np.append(self.idle, 0)
 
     def solve(self, C: float) -> None:
-        """The best multipliers, from where they are."""
         self.multipliers, self.dual, _, _ = solve_qp(self.gram, self.losses, C, self.multipliers)
         self.idle = np.where(self.multipliers > 0, 0, self.idle + 1)
 
     def clean(self, patience: int, planes: int) -> None:
-        """Drop what has been of no use for long; then drop or merge the least useful until there is room."""
+        """Drop planes that were long unused; then drop or merge the least useful until there is room."""
         self._drop(np.flatnonzero(self.idle >= patience))
         while len(self.differences) > planes:
             # Longest idle first, then least multiplier, then oldest.
@@ -208,51 +194,31 @@ class WorkingSet:
         self.insert(merged, float(loss))
         self.multipliers[-1] = mass
 
-    def _drop(self, which: NDArray[np.int64]) -> None:
+    def _drop(self, which: Longs) -> None:
         if not len(which):
             return
         keep = np.setdiff1d(np.arange(len(self.differences)), which)
         self.differences = [self.differences[j] for j in keep]
-        self.losses, self.multipliers, self.idle = (
-            self.losses[keep],
-            self.multipliers[keep],
-            self.idle[keep],
-        )
+        for name in ("losses", "multipliers", "idle"):
+            setattr(self, name, getattr(self, name)[keep])
         self.gram = np.ascontiguousarray(self.gram[np.ix_(keep, keep)])
 
     def add_weights(self, w: Weights, share: float) -> None:
-        """w += share · Σ α_j d_j."""
         for difference, multiplier in zip(self.differences, self.multipliers, strict=True):
             if multiplier > 0:
                 w.add(difference, share * float(multiplier) * self.scale)
 
     def state(self) -> State:
-        """Every plane, for `restore`."""
-        ends = np.cumsum([len(difference) for difference in self.differences], dtype=np.int64)
-        empty = SparseVector([], [])
-        held = [empty, *self.differences]
+        held = [SparseVector([], []), *self.differences]
         return {
-            "planes.ends": ends,
+            "planes.ends": np.cumsum([len(each) for each in self.differences], dtype=np.int64),
             "planes.indices": np.concatenate([each.indices for each in held]),
             "planes.values": np.concatenate([each.values for each in held]),
-            "planes.losses": self.losses.copy(),
-            "planes.multipliers": self.multipliers.copy(),
-            "planes.idle": self.idle.copy(),
-            "planes.gram": self.gram.copy(),
-            "planes.dual": np.asarray(self.dual),
+            **attributes_to_arrays(self, KEPT, "planes."),
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `state` gave."""
-        ends = state["planes.ends"]
-        starts = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
-        indices, values = state["planes.indices"], state["planes.values"]
-        self.differences = [
-            SparseVector(indices[start:end], values[start:end])
-            for start, end in zip(starts, ends, strict=True)
-        ]
-        self.losses = np.array(state["planes.losses"], dtype=np.float64)
-        self.multipliers = np.array(state["planes.multipliers"], dtype=np.float64)
-        self.idle = np.array(state["planes.idle"], dtype=np.int64)
-        self.gram = np.array(state["planes.gram"], dtype=np.float64)
-        self.dual = float(state["planes.dual"])
+        cuts = state["planes.ends"][:-1]
+        pairs = zip(*(np.split(state[f"planes.{name}"], cuts) for name in ("indices", "values")), strict=True)
+        self.differences = [SparseVector(*pair) for pair in pairs] if len(state["planes.ends"]) else []
+        attributes_from_arrays(self, KEPT, state, "planes.")

@@ -19,13 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from arbora._core import Weights
 from arbora.interfaces import Answer, Problem, Query
 from arbora.learners._online import OnlineTrainer
 from arbora.learners._parameters import parameter
+from arbora.types import Longs
 
 STEPS = {
     "PA": lambda hinge, norm2, C: hinge / norm2,
@@ -48,17 +46,12 @@ class PassiveAggressive(OnlineTrainer):
 
     name: ClassVar[str] = "passive_aggressive"
     paper: ClassVar[str] = "crammer-2006"
+    needs = frozenset({Query.COST_AUGMENTED})
 
     variant: str = parameter("PA-I", "the rule for the step", choices=tuple(STEPS))
     C: float = parameter(1.0, "the cap of PA-I, the damping of PA-II; PA has neither", above=0.0)
 
-    @property
-    def needs(self) -> frozenset[Query]:
-        """The tree of greatest score plus cost."""
-        return frozenset({Query.COST_AUGMENTED})
-
-    def step(self, problem: Problem, chosen: NDArray[np.int64], w: Weights, t: int) -> tuple[Answer, bool]:
-        """One example."""
+    def step(self, problem: Problem, chosen: Longs, w: Weights, t: int) -> tuple[Answer, bool]:
         answer = problem.answer(int(chosen[0]), w, Query.COST_AUGMENTED)
         tau = step_length(self.variant, answer.hinge, answer.difference.norm2, self.C)
         if tau > 0:

@@ -26,13 +26,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from arbora._core import Weights
 from arbora.interfaces import Answer, Problem, Query
 from arbora.learners._online import OnlineTrainer
 from arbora.learners._parameters import parameter
+from arbora.types import Longs
 
 
 def onto_ball(norm2: float, radius: float) -> float:
@@ -50,22 +48,16 @@ class Pegasos(OnlineTrainer):
 
     name: ClassVar[str] = "pegasos"
     paper: ClassVar[str] = "lee-2010"
+    needs = frozenset({Query.COST_AUGMENTED})
 
     lam: float = parameter(0.03, "λ, the weight of |w|²/2 against the mean hinge; 1/C", above=0.0)
     k: int = parameter(10, "examples per step", least=1)
 
     @property
-    def needs(self) -> frozenset[Query]:
-        """The tree of greatest score plus cost."""
-        return frozenset({Query.COST_AUGMENTED})
-
-    @property
     def batch(self) -> int:
-        """The size of A_t."""
         return self.k
 
-    def step(self, problem: Problem, chosen: NDArray[np.int64], w: Weights, t: int) -> tuple[Answer, bool]:
-        """Lines 5 to 9 of Algorithm 2."""
+    def step(self, problem: Problem, chosen: Longs, w: Weights, t: int) -> tuple[Answer, bool]:
         answer = problem.total(chosen, w, Query.COST_AUGMENTED)
         eta = 1.0 / (self.lam * t)
         w.multiply(1.0 - 1.0 / t)  # 1 - η λ, which is 0 at t = 1 without rounding

@@ -14,12 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from arbora._core import Weights
 from arbora.interfaces import Answer, Problem, Query
 from arbora.learners._online import OnlineTrainer
+from arbora.types import Longs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,14 +29,9 @@ class Perceptron(OnlineTrainer):
 
     name: ClassVar[str] = "perceptron"
     paper: ClassVar[str] = "collins-2002"
+    needs = frozenset({Query.ARGMAX})
 
-    @property
-    def needs(self) -> frozenset[Query]:
-        """The best tree."""
-        return frozenset({Query.ARGMAX})
-
-    def step(self, problem: Problem, chosen: NDArray[np.int64], w: Weights, t: int) -> tuple[Answer, bool]:
-        """One example."""
+    def step(self, problem: Problem, chosen: Longs, w: Weights, t: int) -> tuple[Answer, bool]:
         answer = problem.answer(int(chosen[0]), w, Query.ARGMAX)
         wrong = answer.loss > 0
         if wrong:

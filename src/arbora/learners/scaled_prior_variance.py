@@ -25,12 +25,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._core import logistic_multipliers
 from arbora.interfaces import Candidates
 from arbora.learners._candidates import CandidateTrainer
 from arbora.learners._parameters import parameter
+from arbora.types import Doubles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +47,7 @@ class ScaledPriorVariance(CandidateTrainer):
     prior: str = parameter("gauss", "which keeps steps short", choices=("gauss", "laplace"))
     gamma: float = parameter(1.0, "γ, the weight of the prior", above=0.0)
 
-    def multipliers(self, wrong: Candidates) -> NDArray[np.float64]:
-        """α of the greatest posterior."""
+    def multipliers(self, wrong: Candidates) -> Doubles:
         costs, margins = wrong.losses, wrong.margins
         variances = costs if self.scale == "cost" else costs + np.maximum(0.0, -margins)
         scales = self.gamma / variances

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from arbora.interfaces import Learner, Problem, Progress, StopTraining
 from arbora.problems import watch
 from arbora.progress import EpochReport, Observer, Scores
+from arbora.types import Floats
 
-Floats: TypeAlias = NDArray[np.float32]
 Which: TypeAlias = Literal["averaged", "last"]
 
 
@@ -40,8 +40,7 @@ class Stage:
     problem: Problem
     judge: Callable[[Floats], Scores] | None
     """Scores of weights on dev, the one that decides first; None: the last epoch is the best."""
-    patience: int
-    """Epochs without a better score after which to stop; 0: never."""
+    patience: int  # Epochs without a better score after which to stop; 0: never
     which: Which = "averaged"
 
     def run(
@@ -71,7 +70,6 @@ class Stage:
         return best, interrupted
 
     def _is_enough(self, best: Best) -> bool:
-        """Whether the score on dev has not risen for too long."""
         if not self.patience or self.judge is None or not best.reports:
             return False
         return bool(best.reports[-1]["epoch"] - best.epoch >= self.patience)

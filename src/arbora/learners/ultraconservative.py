@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.interfaces import Candidates
 from arbora.learners._candidates import CandidateTrainer
+from arbora.types import Doubles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,6 @@ class Ultraconservative(CandidateTrainer):
     name: ClassVar[str] = "au"
     paper: ClassVar[str] = "crammer-2003"
 
-    def multipliers(self, wrong: Candidates) -> NDArray[np.float64]:
-        """1/|E| for the error set E."""
+    def multipliers(self, wrong: Candidates) -> Doubles:
         errors = (wrong.margins <= 0).astype(np.float64)
         return errors / max(1.0, float(errors.sum()))

@@ -19,9 +19,7 @@ from arbora._core import TagLexicon, apply_scripts, check_script, edit_script
 from arbora.data.columns import Columns
 from arbora.data.encode import NOTHING, filled, used
 from arbora.errors import InputError, ModelError
-from arbora.learners.stage import Floats
 from arbora.pipeline.words import (
-    Ints,
     Tensors,
     WordModel,
     WordSettings,
@@ -34,10 +32,10 @@ from arbora.pipeline.words import (
     train_words,
 )
 from arbora.progress import Observer, Scores, Silent
+from arbora.types import Floats, Ints
 
 FEATURES = "lemma-v1"
-LEAST = 2
-"""Occurrences of a script."""
+LEAST = 2  # Occurrences of a script
 SETTINGS = WordSettings(parameters={"C": 0.05, "epochs": 6})
 
 
@@ -45,10 +43,8 @@ SETTINGS = WordSettings(parameters={"C": 0.05, "epochs": 6})
 class Lemmatizer:
     """Gives tagged words their lemmas."""
 
-    tags: tuple[str, ...]
-    """UPOS, the most common first."""
-    scripts: tuple[tuple[str, ...], ...]
-    """Those of each tag, the most common first."""
+    tags: tuple[str, ...]  # UPOS, the most common first
+    scripts: tuple[tuple[str, ...], ...]  # Those of each tag, the most common first
     lexicon: TagLexicon
     model: WordModel
 
@@ -62,7 +58,6 @@ class Lemmatizer:
         )
 
     def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Tensors and metadata for a model file."""
         tensors = {**lexicon_tensors(self.lexicon), **self.model.to_tensors("scripts", quantized=quantized)}
         metadata = {
             "tags": list(self.tags),
@@ -74,7 +69,6 @@ class Lemmatizer:
 
     @classmethod
     def from_parts(cls, tensors: Tensors, metadata: Mapping[str, Any], source: str) -> Lemmatizer:
-        """What `to_parts` gave; ModelError where it is damaged."""
         tags = read_texts(metadata, "tags", source)
         scripts = _read_scripts(metadata.get("scripts"), len(tags), source)
         bits = metadata.get("bits")

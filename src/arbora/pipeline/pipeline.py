@@ -31,6 +31,7 @@ from arbora.search.request import Decode
 from arbora.storage.bundled import find_model
 from arbora.storage.model_file import ModelFile, read_model, write_model
 from arbora.storage.pickling import Reloaded
+from arbora.types import Bools
 
 KIND = "pipeline"
 PARTS = ("segmenter", "tagger", "lemmatizer", "parser")
@@ -49,17 +50,14 @@ class Pipeline(Reloaded):
     segmenter: Segmenter | None = None
     tagger: Tagger | None = None
     lemmatizer: Lemmatizer | None = None
-    about: dict[str, Any] = field(default_factory=dict)
-    """How it was made: scores on dev, the data's licence."""
-    source: str = "the model"
-    """What messages call it."""
+    about: dict[str, Any] = field(default_factory=dict)  # How it was made: scores on dev, the data's licence
+    source: str = "the model"  # What messages call it
 
     def __repr__(self) -> str:
         return f"<Pipeline of {self.source}: {', '.join(self.parts)}>"
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
-        """The names of those that it has."""
         return tuple(name for name in PARTS if getattr(self, name) is not None)
 
     # From text
@@ -192,7 +190,6 @@ class Pipeline(Reloaded):
         write_model(path, *self.to_parts(quantized=quantized))
 
     def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Tensors and metadata for a model file."""
         if self.parts == ("parser",):
             return self.parser.to_parts(quantized=quantized)
         tensors: dict[str, NDArray[Any]] = {}
@@ -209,7 +206,6 @@ class Pipeline(Reloaded):
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Pipeline:
-        """The same of a file that is read already."""
         if "parts" not in file.metadata:
             parser = Parser.from_file(file)
             about: dict[str, Any] = {
@@ -238,10 +234,7 @@ def load(path: str | os.PathLike[str] | None = None) -> Pipeline:
 
 def _to_parts(part: Any, *, quantized: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """A segmenter's weights are always small."""
-    found: tuple[dict[str, NDArray[Any]], dict[str, Any]] = (
-        part.to_parts() if isinstance(part, Segmenter) else part.to_parts(quantized=quantized)
-    )
-    return found
+    return part.to_parts() if isinstance(part, Segmenter) else part.to_parts(quantized=quantized)
 
 
 def _read_part(file: ModelFile, name: str, read: Callable[..., Any]) -> Any:
@@ -262,7 +255,7 @@ def _filled_in(columns: Columns, found: Columns) -> Columns:
     return columns
 
 
-def _is_bare(columns: Columns, column: TextColumn) -> NDArray[np.bool_]:
+def _is_bare(columns: Columns, column: TextColumn) -> Bools:
     """Of each sentence, whether a column is `_` everywhere. Shape (S,)."""
     before = np.concatenate([[0], np.cumsum(columns.ids(column) != 0)])
     return np.asarray(np.diff(before[columns.offsets]) == 0)

@@ -24,6 +24,7 @@ from arbora import _core
 from arbora.data.columns import Columns
 from arbora.errors import InputError, ModelError
 from arbora.storage.quantization import dequantize, is_quantized, quantize
+from arbora.types import Floats, Longs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,12 +51,9 @@ class Segmented:
     """
 
     columns: Columns
-    starts: NDArray[np.int64]
-    """Shape (W,), in characters."""
-    ends: NDArray[np.int64]
-    """Shape (W,)."""
-    sentences: NDArray[np.int64]
-    """Shape (S, 2): where each sentence begins and ends."""
+    starts: Longs  # Shape (W,), in characters
+    ends: Longs  # Shape (W,)
+    sentences: Longs  # Shape (S, 2): where each sentence begins and ends
 
     def placed(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """The sentences of these columns, whatever was added to them, with the places of their words."""
@@ -112,7 +110,6 @@ class Segmenter:
                 yield found
 
     def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Tensors and metadata for a model file; weights take a byte each."""
         parts = self.native.parts()
         tensors: dict[str, NDArray[Any]] = {}
         for name in WEIGHTS:
@@ -137,7 +134,6 @@ class Segmenter:
     def from_parts(
         cls, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any], source: str = "<model>"
     ) -> Segmenter:
-        """The inverse of `to_parts`; ModelError, which calls the file `source`, where a part does not fit."""
         parts = _Parts(tensors, metadata, source)
         parts.check_versions()
         arrays: dict[str, NDArray[Any]] = {name: parts.weights(name) for name in WEIGHTS}
@@ -253,7 +249,7 @@ class _Parts:
             raise self.error(f"tensor 'segmenter.{name}': expected {np.dtype(kind)}[any], got {got}")
         return np.ascontiguousarray(found)
 
-    def weights(self, name: str) -> NDArray[np.float32]:
+    def weights(self, name: str) -> Floats:
         if is_quantized(self.tensors, f"segmenter.{name}"):
             restored = dequantize(self.tensors, f"segmenter.{name}", source=self.source)
             return np.ascontiguousarray(restored.reshape(-1))

@@ -22,9 +22,7 @@ from arbora._core import TagLexicon
 from arbora.data.columns import Columns
 from arbora.data.encode import NOTHING, used
 from arbora.errors import InputError, ModelError
-from arbora.learners.stage import Floats
 from arbora.pipeline.words import (
-    Ints,
     Tensors,
     WordModel,
     WordSettings,
@@ -39,10 +37,10 @@ from arbora.pipeline.words import (
     train_words,
 )
 from arbora.progress import Observer, Scores, Silent
+from arbora.types import Floats, Ints
 
 UPOS_FEATURES, MORPH_FEATURES = "upos-v1", "morph-v1"
-Analysis = tuple[str, str]
-"""XPOS and FEATS."""
+Analysis = tuple[str, str]  # XPOS and FEATS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +57,8 @@ class TaggerSettings:
 class Tagger:
     """Gives words their tags."""
 
-    tags: tuple[str, ...]
-    """UPOS, the most common first."""
-    analyses: tuple[tuple[Analysis, ...], ...]
-    """Those of each tag, the most common first."""
+    tags: tuple[str, ...]  # UPOS, the most common first
+    analyses: tuple[tuple[Analysis, ...], ...]  # Those of each tag, the most common first
     lexicon: TagLexicon
     upos: WordModel
     morphology: WordModel
@@ -85,7 +81,6 @@ class Tagger:
         return columns
 
     def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Tensors and metadata for a model file."""
         tensors = {
             **lexicon_tensors(self.lexicon),
             **self.upos.to_tensors("upos", quantized=quantized),
@@ -101,7 +96,6 @@ class Tagger:
 
     @classmethod
     def from_parts(cls, tensors: Tensors, metadata: Mapping[str, Any], source: str) -> Tagger:
-        """What `to_parts` gave; ModelError where it is damaged."""
         tags = read_texts(metadata, "tags", source)
         analyses = _read_analyses(metadata.get("analyses"), len(tags), source)
         if metadata.get("features") != [UPOS_FEATURES, MORPH_FEATURES]:
@@ -161,7 +155,6 @@ class Training:
         self.analyses, self.gold_analyses = _analyses_of(train, self.gold, len(self.tags))
 
     def run(self) -> tuple[Tagger, list[dict[str, Any]]]:
-        """Both stages."""
         upos, reports = self._upos_stage()
         morphology, more = self._morphology_stage()
         return Tagger(self.tags, self.analyses, self.lexicon, upos, morphology), reports + more

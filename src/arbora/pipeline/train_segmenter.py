@@ -22,6 +22,7 @@ from arbora.errors import DataError, InputError
 from arbora.interfaces import Epoch
 from arbora.pipeline.segmenter import Segmenter
 from arbora.progress import EpochReport, Observer, Scores, Silent
+from arbora.types import Longs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,7 +181,7 @@ def varied(tokens: Tokens, chance: random.Random) -> RawText:
 
 def _native(
     raw: RawText,
-) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8], dict[int, Any]]:
+) -> tuple[bytes, Longs, Longs, NDArray[np.uint8], dict[int, Any]]:
     words = {token: [list(map(ord, word)) for word in words] for token, words in raw.tokens.words.items()}
     try:
         return raw.text.encode(), raw.starts, raw.ends, raw.last, words
@@ -188,7 +189,7 @@ def _native(
         raise InputError(f"forms: expected text that UTF-8 can hold, got {error}") from None
 
 
-def _word_ranges(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _word_ranges(tokens: Tokens) -> tuple[Longs, Longs]:
     """Per token: its first word, and behind its last."""
     counts = np.ones(len(tokens.forms), np.int64)
     for token, words in tokens.words.items():
@@ -201,7 +202,7 @@ def _word_count(tokens: Tokens) -> int:
     return len(tokens.forms) + sum(len(words) - 1 for words in tokens.words.values())
 
 
-def _spans(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+def _spans(starts: Longs, ends: Longs) -> Longs:
     """One number for each pair; texts are shorter than 2^31 characters."""
     return starts << 31 | ends
 

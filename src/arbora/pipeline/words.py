@@ -18,13 +18,13 @@ from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
 from arbora.errors import InputError, ModelError
 from arbora.interfaces import Learner
-from arbora.learners.stage import Floats, Stage
+from arbora.learners.stage import Stage
 from arbora.problems import SequenceProblem
 from arbora.progress import Observer, Scores
 from arbora.registry import learners
 from arbora.storage import quantization as compact
+from arbora.types import Floats, Ints
 
-Ints: TypeAlias = NDArray[np.int32]
 Tensors: TypeAlias = Mapping[str, NDArray[Any]]
 
 
@@ -67,14 +67,12 @@ class WordModel:
 
     features: str
     bits: int
-    groups: Ints
-    """How many labels a word may have, by the number of its tag."""
+    groups: Ints  # How many labels a word may have, by the number of its tag
     transitions: bool
     weights: Floats
 
     @property
     def native(self) -> SequenceModel:
-        """The core's own object."""
         return SequenceModel(self.bits, int(self.groups.max()), self.transitions)
 
     def predict(self, columns: Columns, lexicon: TagLexicon, tags: Ints, threads: int = 1) -> Ints:
@@ -97,7 +95,6 @@ class WordModel:
         return batch
 
     def to_tensors(self, name: str, *, quantized: bool) -> dict[str, NDArray[Any]]:
-        """The weights as stored."""
         return compact.quantize(self.weights, name) if quantized else {name: self.weights}
 
 
