@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import config, treebank
 
 from arbora.data.tree import Tree
@@ -65,11 +66,11 @@ def test_all_kinds_together(parsers):
     assert one.probability is None  # one of them does not know
     assert all(0 < w.label_probability <= 1 for w in one)
     assert not everyone.is_calibrated
-    with pytest.raises(InputError, match="expected one parser, got several"):
+    with pytest.raises(InputError):
         one.kbest(2)
-    with pytest.raises(InputError, match="expected one parser, got several"):
+    with rejects(InputError, field="distribution"):
         _ = one.distribution
-    with pytest.raises(InputError, match="at least one"):
+    with rejects(InputError, field="parsers"):
         Ensemble([])
 
 

@@ -180,8 +180,9 @@ class Training:
     def _check_order(self) -> None:
         if self.settings.order == 2 and self.settings.trees == "nonprojective":
             raise InputError(
-                f"the learner {self.config.learner} needs sums over trees, and second-order non-projective "
-                'trees have no exact ones; choose order = 1, or trees = "projective"'
+                f"{self.config.learner} needs sums over trees, and second-order non-projective "
+                'trees have no exact ones; choose order = 1, or trees = "projective"',
+                field="learner",
             )
 
     def _require_answers(self, learner: Learner, problem: Problem) -> None:
@@ -198,8 +199,9 @@ class Training:
             choices.append("another learner (`arbora list learners` says what each needs)")
             which = f"{c.trees} trees of order {c.order}" if self.transition is None else "transition parsers"
             raise InputError(
-                f"the learner {learner.name} needs {', '.join(missing)}, which {which} with labels "
-                f"{c.labels} do not answer; choose {' or '.join(choices)}"
+                f"{learner.name} needs {', '.join(missing)}, which {which} with labels "
+                f"{c.labels} do not answer; choose {' or '.join(choices)}",
+                field="learner",
             )
         require_answers(learner, problem)
 
