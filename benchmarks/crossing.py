@@ -29,7 +29,7 @@ from rich.table import Table
 from arbora._core import measure_trees
 from arbora.data.columns import Columns
 from arbora.data.treebank import read_columns
-from arbora.training._parser import TrainConfig, Trained, train
+from arbora.training import TrainConfig, Trained, train
 
 ROOT = Path(__file__).resolve().parents[1]
 TREEBANKS = {

@@ -31,7 +31,7 @@ from arbora.data.treebank import gather
 from arbora.interfaces import Learner, Problem
 from arbora.problems import FilterProblem, GraphProblem
 from arbora.search.pruner import Pruner, PrunerSettings, Rule, pruner_scorer
-from arbora.training._parser import FILTER_LEARNER, PRUNER_LEARNER, PRUNER_PROBABILITIES
+from arbora.training import FILTER_LEARNER, PRUNER_LEARNER, PRUNER_PROBABILITIES
 from arbora.training.annotation import check_treebank, training_heads
 
 DATA = Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))

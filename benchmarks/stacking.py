@@ -30,7 +30,7 @@ from rich.table import Table
 from arbora.data.columns import Columns
 from arbora.data.treebank import read_columns
 from arbora.progress import Silent
-from arbora.training._parser import TrainConfig, Trained, Training
+from arbora.training import TrainConfig, Trained, Training
 from arbora.training.overrides import override
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -34,11 +34,11 @@ def test_importing_loads_nothing_that_is_not_used():
 def test_names_are_where_type_checkers_look_for_them():
     tree = ast.parse(Path(arbora.__file__).read_text(encoding="utf-8"))
     (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == CHECKING)
-    told = {alias.name: node.module for node in block.body for alias in node.names}
-    assert sorted(told) == sorted(arbora.__all__)
-    assert {name: module for name, module in told.items() if module != "arbora"} == arbora._MODULES
+    typed = {alias.name: node.module for node in block.body for alias in node.names}
+    assert sorted(typed) == sorted(arbora.__all__)
+    assert {name: module for name, module in typed.items() if module != "arbora"} == arbora._MODULES
     assert set(arbora.__all__) <= set(dir(arbora))
-    with pytest.raises(AttributeError, match="module 'arbora' has no attribute 'trains'"):
+    with pytest.raises(AttributeError):
         _ = arbora.trains
 
 

@@ -1,6 +1,7 @@
 import pytest
+from errors import rejects
 
-from arbora.errors import InputError
+from arbora.errors import InputError, UnknownNameError
 from arbora.inference.families import Projective
 from arbora.registry import Registry, families
 
@@ -19,28 +20,25 @@ def test_families_in_order():
 
 
 def test_an_unknown_name_suggests_the_nearest_and_lists_all():
-    with pytest.raises(
-        InputError, match=r"unknown family 'projectiv'; did you mean 'projective'\? known: "
-    ) as caught:
+    with rejects(UnknownNameError, field="family", name="projectiv", suggestion="projective") as caught:
         families.create("projectiv")
     assert all(name in str(caught.value) for name in families)
 
 
 @pytest.mark.parametrize("name", ["xyz", "", None, [], 3])
-def test_a_name_like_no_other_gets_the_list_alone(name):
-    with pytest.raises(InputError, match=r"unknown family .*; known: projective") as caught:
+def test_a_name_like_no_other_has_no_suggestion(name):
+    with rejects(UnknownNameError, name=name, suggestion=None):
         families.create(name)
-    assert "did you mean" not in str(caught.value)
 
 
-def test_a_name_is_given_once():
+def test_a_name_cannot_be_registered_twice():
     registry = Registry("thing")
     registry.register("one", dict)
-    with pytest.raises(InputError, match="the thing 'one' is registered already"):
+    with pytest.raises(InputError):
         registry.register("one", list)
     assert registry.create("one") == {}
 
 
-def test_bad_roots_are_named():
-    with pytest.raises(InputError, match="roots must be 'single' or 'multi', got 'two'"):
+def test_bad_roots_are_rejected():
+    with rejects(InputError, field="roots"):
         families.create("projective", roots="two")

@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Literal
 
 import pytest
+from errors import rejects
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,48 +100,48 @@ def test_a_file_sets_what_it_names(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "field"),
     [
-        ("epoch = 1", r"unknown setting 'epoch'; did you mean 'epochs'\? known: epochs, rate"),
-        ("[learner]\nlamda = 1", r"unknown setting 'learner.lamda'; did you mean 'learner.lambda'\?"),
-        ("[learner]\nlambda_ = 1", "did you mean 'learner.lambda'"),
-        ('epochs = "3"', "epochs: expected a whole number, got '3'"),
-        ("epochs = 3.0", "epochs: expected a whole number, got 3.0"),
-        ("epochs = true", "epochs: expected a whole number, got true"),
-        ("averaged = 1", "averaged: expected true or false, got 1"),
-        ("rate = nan", "rate: expected a finite number, got nan"),
-        ("rate = inf", "rate: expected a finite number, got inf"),
-        ("rate = 1" + "0" * 400, "rate: expected a finite number, got 1000"),
-        ("order = 4", "order: expected one of 1, 2, 3, got 4"),
-        ("order = true", "order: expected one of 1, 2, 3, got true"),
-        ('roots = "many"', "roots: expected one of 'single', 'multi', got 'many'"),
-        ('seed = "one"', "seed: expected a whole number or none, got 'one'"),
-        ("sizes = 3", "sizes: expected a list, each item a whole number, got 3"),
-        ("sizes = [1, 2.5]", "sizes: expected a list"),
-        ("span = [1]", "span: expected a list of 2 values: a whole number, a finite number"),
-        ("learner = 3", "learner: expected a table, got 3"),
-        ("extra = {a = [1]}", "extra: expected a table"),
-        ("epochs = 1979-05-27", "epochs: expected a whole number"),
-        ("epochs = -1", "epochs: expected 0 or more, got -1"),
-        ("[learner]\nk = 0", "learner: k: expected at least 1, got 0"),
-        ("epochs 3", "expected TOML, .*line 1"),
-        ("epochs = 1\nepochs = 2", "expected TOML, .*overwrite"),
-        (b"comment = '\xff'", "UTF-8, got byte 0xff at 11"),
-        ("x = " + "[" * 50_000, "expected TOML"),
+        ("epoch = 1", "setting"),
+        ("[learner]\nlamda = 1", "setting"),
+        ("[learner]\nlambda_ = 1", "setting"),
+        ('epochs = "3"', "epochs"),
+        ("epochs = 3.0", "epochs"),
+        ("epochs = true", "epochs"),
+        ("averaged = 1", "averaged"),
+        ("rate = nan", "rate"),
+        ("rate = inf", "rate"),
+        ("rate = 1" + "0" * 400, "rate"),
+        ("order = 4", "order"),
+        ("order = true", "order"),
+        ('roots = "many"', "roots"),
+        ('seed = "one"', "seed"),
+        ("sizes = 3", "sizes"),
+        ("sizes = [1, 2.5]", "sizes"),
+        ("span = [1]", "span"),
+        ("learner = 3", "learner"),
+        ("extra = {a = [1]}", "extra"),
+        ("epochs = 1979-05-27", "epochs"),
+        ("epochs = -1", "epochs"),
+        ("[learner]\nk = 0", "learner"),
+        ("epochs 3", None),
+        ("epochs = 1\nepochs = 2", None),
+        (b"comment = '\xff'", None),
+        ("x = " + "[" * 50_000, None),
     ],
 )
-def test_faults_are_told_with_file_name_and_the_nearest(tmp_path, text, expected):
-    with pytest.raises(InputError, match=expected) as caught:
+def test_bad_files_are_rejected_with_their_name(tmp_path, text, field):
+    with rejects(InputError, field=field) as caught:
         load(tmp_path, text)
     assert str(caught.value).startswith(f"{tmp_path / 'train.toml'}: ")
 
 
-def test_a_value_that_must_be_given(tmp_path):
-    with pytest.raises(InputError, match="expected a value for path, got none"):
+def test_missing_values_are_rejected(tmp_path):
+    with pytest.raises(InputError):
         load(tmp_path, "", Needy)
-    with pytest.raises(OSError, match="No such file"):
+    with pytest.raises(FileNotFoundError):
         load_config(tmp_path / "none.toml", Needy)
-    with pytest.raises(InputError, match="dataclass"):
+    with rejects(InputError, field="config"):
         load(tmp_path, "", int)
 
 
@@ -173,28 +174,29 @@ def test_overrides_are_text():
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "expected"),
+    ("name", "text"),
     [
-        ("epoch", "3", r"^-p epoch=3: unknown setting 'epoch'; did you mean 'epochs'\?"),
-        ("lamda", "3", "did you mean 'lambda'"),
-        ("learner.x", "3", "unknown setting 'learner.x'"),
-        ("learner", "mira", "unknown setting 'learner'"),
-        ("k", "3", "means one setting, got 'k'; write learner.k or pruner.k"),
-        ("epochs", "ten", "^-p epochs=ten: expected a whole number, got 'ten'"),
-        ("epochs", "", "expected a whole number, got ''"),
-        ("epochs", "-3", "-p epochs=-3: epochs: expected 0 or more, got -3"),
-        ("rate", "nan", "expected a finite number"),
-        ("averaged", "maybe", "expected true or false"),
-        ("order", "first", "one of 1, 2, 3"),
-        ("lambda", "much", "expected a finite number, got 'much'; lambda is learner.lambda"),
-        ("span", "1", "a list of 2 values"),
-        ("sizes", "1,x", "each item a whole number"),
-        ("", "", "unknown setting"),
+        ("k", "3"),  # of two tables
+        ("epochs", "ten"),
+        ("epochs", ""),
+        ("epochs", "-3"),
+        ("rate", "nan"),
+        ("averaged", "maybe"),
+        ("order", "first"),
+        ("lambda", "much"),
+        ("span", "1"),
+        ("sizes", "1,x"),
     ],
 )
-def test_overrides_that_do_not_fit(name, text, expected):
-    with pytest.raises(InputError, match=expected):
+def test_bad_overrides_are_rejected(name, text):
+    with pytest.raises(InputError):
         merge(Train(), {name: text})
+
+
+@pytest.mark.parametrize("name", ["epoch", "lamda", "learner.x", "learner", ""])
+def test_overrides_of_unknown_settings_are_rejected(name):
+    with rejects(InputError, field="setting"):
+        merge(Train(), {name: "3"})
 
 
 def test_merging_leaves_the_original_alone():
@@ -209,7 +211,7 @@ def test_a_dictionary_is_json_and_reads_back():
     assert values["learner"] == {"name": "mira", "lambda": 0.01, "k": 1}
     assert (values["seed"], values["roots"], values["sizes"]) == (None, "multi", [1, 2])
     assert from_dict(Train, values) == config
-    with pytest.raises(InputError, match=r"^model: unknown setting 'epoch'"):
+    with rejects(InputError, field="setting"):
         from_dict(Train, {"epoch": 1}, source="model")
 
 
@@ -249,9 +251,9 @@ def test_toml_looks_as_one_would_write_it():
     assert 'seed = "none"\n' in text
     assert "note" not in text
     assert text.endswith('\n[learner]\nname = "mira"\nlambda = 0.01\nk = 1\n')
-    with pytest.raises(InputError, match="Unicode"):
+    with pytest.raises(InputError):
         to_toml(Train(comment="\ud800"))
-    with pytest.raises(InputError, match="rate: expected"):
+    with rejects(InputError, field="rate"):
         to_toml(Train(rate=float("nan")))
 
 

@@ -11,7 +11,7 @@ import re
 # A message starts with its field, after where it came from: `k must be ...`, `run.toml: order: expected ...`.
 # The core's errors are nothing but text, so it is found there.
 _FIELD = re.compile(
-    r"(?:[^\s:]+: )?(?:unknown (?P<kind>[\w ]+)(?= ')|(?P<name>[A-Za-z][\w.-]*(?:\[[\d, ]+\])?"
+    r"(?:(?:-\S+ )?[^\s:]+: )?(?:unknown (?P<kind>[\w ]+)(?= ')|(?P<name>[A-Za-z][\w.-]*(?:\[[\d, ]+\])?"
     r"|(?:sentence|word) \d+(?:, word \d+)?|(?:tensor|metadata) '[^']*')"
     r"(?=: | must | is not available | of the batch: ))"
 )

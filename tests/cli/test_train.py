@@ -279,7 +279,7 @@ def test_settings_that_do_not_fit_are_status_2(train, arbora, invented, tmp_path
         ("--config", "range.toml"): "C must be a number > 0",
         ("--config", "none.toml"): "none.toml: no such file",
         ("--plot", "curve.pdf"): "expected a name that ends in .svg or .png",
-        ("--learner", "mira", "-p", "k=3"): "the learner mira needs kbest",
+        ("--learner", "mira", "-p", "k=3"): "mira needs kbest",
     }.items():
         result = train(*options)
         assert (result.status, result.stdout) == (2, ""), options

@@ -7,7 +7,7 @@ import pytest
 
 from arbora.cli.verbs import VERBS, make_command
 
-HEAVY = ("arbora.parsing.parser", "arbora.training._parser", "numpy", "pydantic", "rich", "scipy", "typer")
+HEAVY = ("arbora.parsing.parser", "arbora.training.pipeline", "numpy", "pydantic", "rich", "scipy", "typer")
 
 
 def first_paragraph(text):

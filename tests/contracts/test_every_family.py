@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from errors import rejects
 from inference.helpers import slope
 from oracle.enumerate_trees import is_tree
 
@@ -185,13 +186,13 @@ def test_sample_frequencies_follow_the_marginals(family):
 
 @each_family
 @pytest.mark.parametrize("query", [query for query in Query if query in FAMILY_QUERIES])
-def test_declared_queries_work_and_others_say_so(family, query):
+def test_declared_queries_work_and_others_are_rejected(family, query):
     scores = random_scores(family, 0)
     if query in family.queries | family.approximate:
         assert ASK[query](family, scores) is not None
         return
     for given in (scores, {PartKind.ARC: scores[PartKind.ARC]}):
-        with pytest.raises(InputError, match=f"{query} is not answered by the family '{family.name}'"):
+        with rejects(InputError, field=query.value):
             ASK[query](family, given)
 
 
@@ -238,11 +239,11 @@ def test_parts_left_out_count_nothing(family):
 
 
 @each_family
-def test_foreign_and_missing_parts_are_named(family):
+def test_foreign_and_missing_parts_are_rejected(family):
     scores = random_scores(family, 5)
     query = next(iter(family.queries | family.approximate))
-    with pytest.raises(InputError, match="must have an entry 'arcs'"):
+    with rejects(InputError, field="scores"):
         ASK[query](family, {})
     for kind in set(PartKind) - set(family.parts):
-        with pytest.raises(InputError, match=f"'{kind}' do not belong"):
+        with rejects(InputError, field="scores"):
             ASK[query](family, {**scores, kind: np.zeros((WORDS + 1,) * kind.axes)})

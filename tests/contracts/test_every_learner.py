@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from errors import rejects
 from learners_toy import EVERY, ToyProblem
 
 from arbora._core import SparseVector
@@ -118,23 +119,23 @@ def test_resuming_gives_the_same_bytes(case, after):
 
 
 @each_learner
-def test_a_state_of_another_training_is_refused(case):
+def test_a_state_of_another_training_is_rejected(case):
     problem = ToyProblem()
     kept = []
     make(case, epochs=1).fit(problem, callbacks=[lambda progress: kept.append(progress.state())])
-    (name, other) = next(
+    name, other = next(
         pair for pair in (("seed", 1), ("patience", 7), ("pairs", 7)) if pair[0] in make(case).settings()
     )
-    wrong = f"resume: the state is of a training with {name} = [0-9]+, this one has {other}"
-    with pytest.raises(InputError, match=wrong):
+    with rejects(InputError, field="resume"):
         make(case, **{name: other}).fit(problem, resume=kept[0])
-    with pytest.raises(InputError, match="examples = 12, this one has 13"):
+    with rejects(InputError, field="resume"):
         make(case).fit(ToyProblem(examples=13), resume=kept[0])
-    with pytest.raises(InputError, match="not the state of a training"):
+    with rejects(InputError, field="resume"):
         make(case).fit(problem, resume={})
     for name in kept[0]:
-        with pytest.raises(InputError, match=r"not the state|no entry"):
+        with rejects(InputError) as caught:
             make(case).fit(problem, resume={key: kept[0][key] for key in kept[0] if key != name})
+        assert caught.value.field in ("resume", "Weights.from_state")
 
 
 @each_learner
@@ -185,30 +186,26 @@ def test_an_interruption_keeps_what_was_learned(case):
 
 
 @each_learner
-def test_what_is_needed_must_be_answered(case):
+def test_problems_without_a_needed_query_are_rejected(case):
     learner = make(case)
     assert learner.needs
     for missing in learner.needs:
         problem = ToyProblem(queries=EVERY - {missing})
-        with pytest.raises(InputError) as caught:
+        with rejects(InputError, field="learner"):
             learner.fit(problem)
-        message = str(caught.value)
-        assert f"the learner {learner.name} needs " in message
-        assert f"missing: {missing}. " in message
-        assert all(query.value in message for query in problem.queries)
         assert problem.asked == 0
     exactly = ToyProblem(queries=learner.needs)
     assert learner.fit(exactly).history
 
 
 @each_learner
-def test_no_examples_is_an_error(case):
-    with pytest.raises(InputError, match="no examples"):
+def test_problems_without_examples_are_rejected(case):
+    with pytest.raises(InputError):
         make(case).fit(ToyProblem(examples=0))
 
 
 @each_learner
-def test_trees_that_do_not_differ_teach_nothing(case):
+def test_equal_trees_change_no_weights(case):
     problem = ToyProblem()
     problem.features = [np.zeros_like(features) for features in problem.features]
     problem.arcs = [np.zeros_like(features) for features in problem.arcs]
@@ -228,12 +225,12 @@ def test_parameters_are_declared_and_checked(name):
         assert each.help
         assert each.range
         for bad in ("nonsense", None, True, float("nan"), -1):
-            with pytest.raises(InputError, match=f"{name}: {each.name} must be .*, got"):
+            with rejects(InputError, field=each.name):
                 learners.create(name, **{each.name: bad})
         text = f"{each.default:.17g}" if isinstance(each.default, float) else str(each.default)
         parsed = learner.parse({each.name: text})
         assert parsed == {each.name: each.default}
-        with pytest.raises(InputError, match=each.name):
+        with rejects(InputError, field=each.name):
             learner.parse({each.name: "none of it"})
     with pytest.raises((AttributeError, TypeError)):
         learner.epochs = 3
@@ -241,13 +238,13 @@ def test_parameters_are_declared_and_checked(name):
 
 
 @each_name
-def test_an_unknown_parameter_suggests_the_nearest(name):
-    message = f"unknown parameter of {name} 'epoch'; did you mean 'epochs'"
-    with pytest.raises(InputError, match=message):
+def test_unknown_parameters_are_rejected(name):
+    field = f"parameter of {name}"
+    with rejects(InputError, field=field):
         learners.create(name, epoch=3)
-    with pytest.raises(InputError, match=message):
+    with rejects(InputError, field=field):
         learners.create(name).parse({"epoch": "3"})
-    with pytest.raises(InputError, match="given by name"):
+    with rejects(InputError, field=name):
         learners.factory(name)(3)
 
 

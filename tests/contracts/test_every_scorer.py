@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import BITS, SHAPES, name_of, scorer, treebank
 from oracle.enumerate_trees import head_matrix
 
@@ -133,36 +134,36 @@ def test_problems_answer_as_the_inference_library_does(shape):
 def test_coefficients_that_do_not_fit_are_errors():
     made, encoded = scorer(COLUMNS, order=2)
     n = int(LENGTHS[0]) + 1
-    with pytest.raises(InputError, match="expected an entry 'arcs', got none"):
+    with rejects(InputError, field="coefficients"):
         made.sentence_pullback(encoded, 0, {PartKind.SIBLING: np.zeros((n, n, n))})
-    with pytest.raises(InputError, match="shaped as the scores"):
+    with rejects(InputError, field="coefficients"):
         made.sentence_pullback(encoded, 0, {PartKind.ARC: np.zeros((n, n + 1))})
-    with pytest.raises(InputError, match="shaped as the scores"):
+    with rejects(InputError, field="coefficients"):
         made.sentence_pullback(
             encoded, 0, {PartKind.ARC: np.zeros((n, n)), PartKind.SIBLING: np.zeros((n, n))}
         )
     for bad in (np.nan, np.inf):
         arcs = np.zeros((n, n))
         arcs[0, 1] = bad
-        with pytest.raises(InputError, match="finite"):
+        with pytest.raises(InputError):
             made.sentence_pullback(encoded, 0, {PartKind.ARC: arcs})
     with pytest.raises(IndexError):
         made.sentence_scores(encoded, len(encoded), Weights(made.weight_count()))
-    with pytest.raises(InputError, match=f"expected {1 << BITS} weights, got 7"):
+    with pytest.raises(InputError):
         made.sentence_scores(encoded, 0, Weights(7))
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "field"),
     [
-        ({"trees": "crossing"}, "trees: expected projective or nonprojective, got 'crossing'"),
-        ({"roots": "two"}, "roots: expected single or multi, got 'two'"),
-        ({"order": 4}, "order: expected 1 or 2 or 3, got 4"),
-        ({"labels": "later"}, "labels: expected staged or joint or none, got 'later'"),
-        ({"tree_bits": 9}, "tree_bits: expected 10 to 28, got 9"),
-        ({"label_bits": 29}, "label_bits: expected 10 to 28, got 29"),
+        ({"trees": "crossing"}, "trees"),
+        ({"roots": "two"}, "roots"),
+        ({"order": 4}, "order"),
+        ({"labels": "later"}, "labels"),
+        ({"tree_bits": 9}, "tree_bits"),
+        ({"label_bits": 29}, "label_bits"),
     ],
 )
-def test_settings_are_checked(options, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_settings_are_rejected(options, field):
+    with rejects(InputError, field=field):
         scorer(COLUMNS, **options)

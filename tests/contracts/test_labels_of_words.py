@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 from pipeline_toys import columns
 
 from arbora._core import SparseVector, TagLexicon, Weights
@@ -79,8 +80,8 @@ def test_threads_and_runs_give_the_same_bytes(name):
 
 
 @pytest.mark.parametrize("name", [name for name in learners if name not in CAN])
-def test_learners_that_ask_for_trees_are_told(name):
-    with pytest.raises(InputError, match=f"the learner {name} needs .* missing"):
+def test_learners_of_trees_are_rejected(name):
+    with rejects(InputError, field="learner"):
         make(name).fit(make_problem()[0])
 
 
@@ -124,19 +125,20 @@ def test_a_sentence_of_which_nothing_is_known_teaches_nothing():
         assert np.abs(dense(answer.difference, problem.size)).max() < 1e-6
 
 
-def test_what_is_not_answered_is_told():
+def test_other_queries_are_rejected():
     problem, _, batch = make_problem()
     w = some_weights(problem)
-    for ask in (
-        lambda: problem.candidates(0, w, 2),
-        lambda: problem.arc_scores(0, w),
-        lambda: problem.arc_gold(0),
-        lambda: problem.arc_marginals(0, np.zeros((2, 2))),
-        lambda: problem.arc_features(0, np.zeros(2)),
-    ):
-        with pytest.raises(InputError, match="choose a learner that asks no more"):
-            ask()
-    with pytest.raises(InputError, match="expected marginals or cost_augmented_marginals, got argmax"):
+    questions = {
+        "candidates": (0, w, 2),
+        "arc_scores": (0, w),
+        "arc_gold": (0,),
+        "arc_marginals": (0, np.zeros((2, 2))),
+        "arc_features": (0, np.zeros(2)),
+    }
+    for name, arguments in questions.items():
+        with rejects(InputError, field=name):
+            getattr(problem, name)(*arguments)
+    with rejects(InputError, field="gradient"):
         problem.gradient(np.arange(2), w, Query.ARGMAX)
     with pytest.raises(IndexError):
         problem.answer(len(problem), w, Query.ARGMAX)
@@ -144,20 +146,26 @@ def test_what_is_not_answered_is_told():
         problem.total(np.array([0, len(problem)]), w, Query.ARGMAX)
     with pytest.raises((InputError, IndexError)):
         problem.total(np.array([-1]), w, Query.ARGMAX)
-    with pytest.raises(InputError, match=f"expected {problem.size}, got 5"):
+    with rejects(InputError, field="weights"):
         problem.answer(0, Weights(5), Query.ARGMAX)
-    with pytest.raises(InputError, match="one per word"):
+    with pytest.raises(InputError):
         batch.set_labels(np.ones(3, np.int32), np.ones(3, np.int32))
 
 
-def test_labels_that_are_none_of_the_models_are_told():
+def test_labels_of_another_model_are_rejected():
     _, model, batch = make_problem()
     words = batch.words
-    for labels, gold in ((0, -1), (len(TAGS) + 1, -1), (len(TAGS) - 1, -1), (len(TAGS), len(TAGS))):
+    count = len(TAGS)
+    for labels, gold, field in (
+        (0, -1, "labels"),
+        (count + 1, -1, "labels"),
+        (count - 1, -1, "labels"),
+        (count, count, "gold"),
+    ):
         batch.set_labels(np.full(words, labels, np.int32), np.full(words, gold, np.int32))
-        with pytest.raises(InputError, match=r"labels: expected|gold: expected"):
+        with rejects(InputError, field=field):
             SequenceProblem(model.native, batch)
     small = _upos_model(len(TAGS), 8).native
     batch.set_labels(np.full(words, len(TAGS), np.int32), np.full(words, 0, np.int32))
-    with pytest.raises(InputError, match="places: expected numbers below 256"):
+    with rejects(InputError, field="places"):
         SequenceProblem(small, batch)

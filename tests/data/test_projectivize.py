@@ -1,5 +1,4 @@
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -134,7 +133,7 @@ def test_pseudo_projective_labels():
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_one_lift_per_tree_comes_back_whole(encoding):
+def test_one_lift_per_tree_is_undone(encoding):
     assert deprojectivize(projectivize(HEARING, "pseudo-projective", encoding=encoding)) == HEARING
 
 
@@ -180,13 +179,13 @@ def test_a_head_that_is_not_there_leaves_the_word_in_place():
 
 
 @pytest.mark.parametrize("mark", ["^", "~"])
-def test_labels_with_a_mark_are_refused(mark):
+def test_labels_with_a_mark_are_rejected(mark):
     tree = Tree(HEARING.heads, [*HEARING.labels[:-1], f"adv{mark}mod"])
     with rejects(InputError, field="word 8"):
         projectivize(tree, "pseudo-projective")
 
 
-def test_names_are_checked():
+def test_unknown_names_are_rejected():
     with rejects(InputError, field="how"):
         projectivize(HEARING, "minimal-loss")
     with rejects(InputError, field="encoding"):
@@ -195,13 +194,11 @@ def test_names_are_checked():
         projectivize(HEARING, "flatten", encoding="head")
 
 
-def test_a_thousand_words_are_quick():
+def test_a_thousand_words_become_projective():
     rng = np.random.default_rng(5)
     tree = random_tree(rng, 1000)
-    start = time.perf_counter()
     flat = projectivize(tree, "pseudo-projective", encoding="head+path")
     assert flat.is_projective()
-    assert time.perf_counter() - start < 5
 
 
 @pytest.mark.parametrize(

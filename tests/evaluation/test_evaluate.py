@@ -1,6 +1,5 @@
 import io
 import json
-import time
 import warnings
 from dataclasses import FrozenInstanceError
 
@@ -309,12 +308,10 @@ def test_streams_are_read_once_and_side_by_side():
     assert evaluate(stream(gold, 1), stream(gold, -1)).uas == 100
 
 
-def test_a_million_words_take_about_a_second():
+def test_large_treebanks_have_the_scores_of_their_parts():
     gold = random_treebank(0, sentences=200)
     predicted = spoil_all(gold, 0)
     repeat = 200_000 // sum(map(len, gold)) + 1
-    start = time.perf_counter()
-    result = evaluate(gold * repeat, predicted * repeat)
-    # A fifth of a million words here, and a loaded machine in mind.
-    assert result.tokens >= 200_000
-    assert time.perf_counter() - start < 2
+    once, often = evaluate(gold, predicted), evaluate(gold * repeat, predicted * repeat)
+    assert often.tokens == repeat * once.tokens
+    assert (often.uas, often.las) == pytest.approx((once.uas, once.las))

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import numpy as np
-import pytest
+from errors import rejects
 
 from arbora.errors import InputError
 from arbora.induction.baselines import LeftBranching, NearestRule, RandomWeights, RightBranching, random_heads
@@ -40,7 +40,7 @@ def test_rules_come_before_distance():
 
 
 def test_nearest_rule_needs_rules():
-    with pytest.raises(InputError, match="expected rules, got none"):
+    with rejects(InputError, field="nearest-rule"):
         NearestRule().fit(CORPUS)
 
 

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from errors import rejects
 from oracle.enumerate_trees import enumerate_forest
 
 from arbora.data.columns import columns_of
@@ -300,23 +301,23 @@ def test_arcs_of_trees_and_features_are_adjoint():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "field"),
     [
-        ({"rate": 0.0}, "crfae: rate must be a number > 0 and"),
-        ({"objective": "best"}, "crfae: objective must be one of viterbi, likelihood, got 'best'"),
-        ({"trees": "flat"}, "crfae: trees must be one of projective, nonprojective, got 'flat'"),
-        ({"prior": float("inf")}, "crfae: prior must be a number >= 0 and <= 1e"),
-        ({"batch": 0}, "crfae: batch must be a whole number >= 1, got 0"),
-        ({"l2": 1.0}, "l1"),
+        ({"rate": 0.0}, "rate"),
+        ({"objective": "best"}, "objective"),
+        ({"trees": "flat"}, "trees"),
+        ({"prior": float("inf")}, "prior"),
+        ({"batch": 0}, "batch"),
+        ({"l2": 1.0}, "parameter of crfae"),
     ],
 )
-def test_wrong_parameters_are_named(options, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_parameters_are_rejected(options, field):
+    with rejects(InputError, field=field):
         CrfAutoencoder(**options)
 
 
 def test_nothing_to_learn_from_is_an_error():
-    with pytest.raises(InputError, match="at least one sentence"):
+    with rejects(InputError, field="crfae"):
         CrfAutoencoder().fit(TagCorpus((), ()))
 
 

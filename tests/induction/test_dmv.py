@@ -142,10 +142,10 @@ def test_rules_pull_trees_towards_them():
 
 
 @pytest.mark.parametrize("learner", [Dmv(), NeuralDmv()])
-def test_nothing_to_learn_from_is_an_error(learner):
-    with pytest.raises(InputError, match="dmv: expected"):
+def test_no_sentences_and_long_ones_are_rejected(learner):
+    with pytest.raises(InputError):
         learner.fit(corpus_of([]))
-    with pytest.raises(InputError, match="401 words"):
+    with pytest.raises(InputError):
         learner.fit(corpus_of([[0] * 401]))
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from errors import rejects
 
 from arbora import load, train
 from arbora.data.columns import columns_of
@@ -134,28 +135,28 @@ def test_rules_may_be_ones_own(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "field"),
     [
-        ({"model": "crfea"}, "crfae"),
-        ({"parameters": {"ruonds": 1}}, "rounds"),
-        ({"parameters": {"rounds": 0}}, "rounds must be"),
-        ({"rules": "no/such/file"}, "expected a file of rules"),
-        ({"restarts": 0}, "restarts: expected"),
-        ({"longest": 0}, "longest: expected"),
-        ({"only": "some"}, "only: expected"),
-        ({"lngest": 3}, "longest"),
+        ({"model": "crfea"}, "inducer"),
+        ({"parameters": {"ruonds": 1}}, "parameter of crfae"),
+        ({"parameters": {"rounds": 0}}, "rounds"),
+        ({"rules": "no/such/file"}, None),
+        ({"restarts": 0}, "restarts"),
+        ({"longest": 0}, "longest"),
+        ({"only": "some"}, "only"),
+        ({"lngest": 3}, "setting"),
     ],
 )
-def test_bad_settings_are_told(settings, told):
-    with pytest.raises(InputError, match=told):
+def test_bad_settings_are_rejected(settings, field):
+    with rejects(InputError, field=field):
         induce(SENTENCES, config={"only": "parser", **settings})
 
 
 def test_no_words_and_no_short_sentences_are_told():
-    with pytest.raises(DataError, match="no words"):
+    with rejects(DataError, source="<sentences>"):
         induce([], config=quick())
     long = [s for s in SENTENCES if np.count_nonzero(np.array(s.upos) != "PUNCT") > 3]
-    with pytest.raises(DataError, match="at most 1 words"):
+    with rejects(DataError, source="<sentences>"):
         induce(long, config=quick(longest=1))
 
 
@@ -203,9 +204,7 @@ def test_one_of_each_is_told_as_one():
 
 
 def test_classes_are_for_words_without_tags():
-    with pytest.raises(
-        InputError, match=r"classes\.rounds: does nothing here; .* got tags of 1,205 of 1,205 words"
-    ):
+    with rejects(InputError, field="classes.rounds"):
         induce(SENTENCES, config=quick(classes=ClassSettings(rounds=3)))
 
 

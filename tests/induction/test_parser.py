@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from errors import rejects
 
 from arbora import load
 from arbora.data.columns import columns_of
@@ -228,20 +229,20 @@ def test_heads_of_marks_are_as_sure_as_the_trees_that_have_them():
 
 
 @pytest.mark.parametrize(
-    ("heads", "told"),
+    "heads",
     [
-        ([0, 0, -1, -1], "words 1 and 2 are both given as roots"),
-        ([2, 1, -1, -1], "word 1 is below itself"),
-        ([3, 4, -1, -1], "words 1 and 2 cross"),
+        [0, 0, -1, -1],  # two roots
+        [2, 1, -1, -1],  # a cycle
+        [3, 4, -1, -1],  # arcs that cross
     ],
 )
-def test_given_heads_in_no_tree_are_named(heads, told):
+def test_given_heads_without_any_tree_are_rejected(heads):
     parser = make_parser()
     given = parser.encode(columns_of([make_sentence("a b c d", "NOUN NOUN VERB ADJ")]))
     given.set_heads(np.array(heads, dtype=np.int32))
-    with pytest.raises(NoTreeError, match=told):
+    with pytest.raises(NoTreeError):
         parser.trees(given, keep_heads=True)
-    with pytest.raises(NoTreeError, match=told):
+    with pytest.raises(NoTreeError):
         parser.judge(given, keep_heads=True)
 
 
@@ -273,29 +274,29 @@ def test_files_bring_it_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "field"),
     [
-        (lambda m, t: m.update(model="other"), "expected arcs or valence"),
+        (lambda m, t: m.update(model="other"), "model"),
         (lambda m, t: m.update(tags=["NOUN", "NOUN", "PUNCT"]), "tags"),
-        (lambda m, t: m.update(trees="other"), "expected arcs or valence"),
+        (lambda m, t: m.update(trees="other"), "model"),
         (lambda m, t: m.update(calibration=3), "calibration"),
-        (lambda m, t: t.update(pairs=np.full((5, 4), np.nan)), "do not fit"),
-        (lambda m, t: t.update(places=t["places"] + 10**9), "do not fit"),
-        (lambda m, t: t.update(weights=t["weights"][1:]), "do not fit"),
+        (lambda m, t: t.update(pairs=np.full((5, 4), np.nan)), "weights"),
+        (lambda m, t: t.update(places=t["places"] + 10**9), "weights"),
+        (lambda m, t: t.update(weights=t["weights"][1:]), "weights"),
     ],
 )
-def test_damaged_files_are_told(tmp_path, change, told):
+def test_damaged_files_are_rejected(tmp_path, change, field):
     path = tmp_path / "x.arbora"
     make_parser().save(path)
     file = read_model(path)
     metadata, tensors = dict(file.metadata), {name: array.copy() for name, array in file.tensors.items()}
     change(metadata, tensors)
     write_model(path, tensors, metadata)
-    with pytest.raises(ModelError, match=told):
+    with rejects(ModelError, field=field):
         load(path)
 
 
 def test_bad_heads_are_told():
     encoded = make_parser().encode(columns_of([PLAIN]))
-    with pytest.raises(InputError, match="word 2: expected a head of 0 to 3"):
+    with rejects(InputError, field="word 2"):
         encoded.set_heads(np.array([0, 2, 1], dtype=np.int32))

@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from errors import rejects
 from induction.valence_story import SIDES, random_grammar, sample, tree_probability
 from oracle.enumerate_trees import head_matrix, siblings_of
 
@@ -144,16 +145,16 @@ def test_a_tag_that_is_not_known_behaves_as_tags_do_on_average():
     assert parse(model, [np.array([2, 2, 2], dtype=np.int32)])[0].shape == (3,)
 
 
-def test_long_sentences_are_refused_with_a_way_out():
+def test_long_sentences_are_rejected():
     model = model_of(random_grammar(random.Random(2), 2), 2)
-    with pytest.raises(InputError, match=r"401 words.*split it"):
+    with pytest.raises(InputError):
         model.scores(np.zeros((1, 401), dtype=np.int32))
 
 
-def test_a_tag_that_may_not_stop_is_refused():
+def test_a_tag_that_may_not_stop_is_rejected():
     grammar = random_grammar(random.Random(2), 2)
     grammar["stop"][0, "left", False] = 0.0
-    with pytest.raises(InputError, match="may stop"):
+    with pytest.raises(InputError):
         model_of(grammar, 2)
 
 
@@ -173,19 +174,19 @@ def test_a_model_comes_back_from_its_file(tmp_path):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 0.5, -1e300])
 @pytest.mark.parametrize("name", ["root", "child", "stop", "go_on"])
-def test_damaged_files_are_errors(tmp_path, name, value):
+def test_damaged_files_are_rejected(tmp_path, name, value):
     tensors, _ = model_of(random_grammar(random.Random(4), 2), 2).to_parts()
     tensors[name].flat[0] = value
-    with pytest.raises(ModelError, match="damaged"):
+    with rejects(ModelError, source=str(tmp_path / "m.arbora")):
         ValenceModel.from_file(saved(tmp_path, tensors), ("A", "B"), "projective", "single")
 
 
-def test_files_of_other_shapes_or_trees_are_errors(tmp_path):
+def test_files_of_other_shapes_or_trees_are_rejected(tmp_path):
     tensors, _ = model_of(random_grammar(random.Random(4), 2), 2).to_parts()
-    with pytest.raises(ModelError, match="expected"):
+    with rejects(ModelError, field="tensor 'root'"):
         ValenceModel.from_file(saved(tmp_path, tensors), ("A", "B", "C"), "projective", "single")
-    with pytest.raises(ModelError, match="nonprojective"):
+    with rejects(ModelError, source=str(tmp_path / "m.arbora"), field=None):
         ValenceModel.from_file(saved(tmp_path, tensors), ("A", "B"), "nonprojective", "single")
     tensors["stop"][0, 0, 0] = -np.inf
-    with pytest.raises(ModelError, match="damaged"):
+    with rejects(ModelError, source=str(tmp_path / "m.arbora")):
         ValenceModel.from_file(saved(tmp_path, tensors), ("A", "B"), "projective", "single")

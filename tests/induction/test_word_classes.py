@@ -4,6 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from errors import rejects
 
 from arbora.errors import InputError, ModelError
 from arbora.induction.word_classes import WordClasses
@@ -104,14 +105,14 @@ def test_what_is_written_is_read():
         {"words": {"a": 1}, "endings": {}, "others": "C00"},
         {"words": [], "endings": {}},
     ):
-        with pytest.raises(ModelError, match="word classes"):
+        with pytest.raises(ModelError):
             WordClasses.from_plain(broken)
 
 
-def test_wrong_values_are_refused():
-    with pytest.raises(InputError, match="got no word"):
+def test_bad_values_are_rejected():
+    with pytest.raises(InputError):
         WordClasses.learn([])
-    with pytest.raises(InputError, match="got no word"):
+    with pytest.raises(InputError):
         WordClasses.learn([[], []])
     for wrong in (
         {"classes": 1},
@@ -121,5 +122,5 @@ def test_wrong_values_are_refused():
         {"starts": 0},
         {"seed": -1},
     ):
-        with pytest.raises(InputError, match="expected a whole number"):
+        with rejects(InputError, field=next(iter(wrong))):
             WordClasses.learn([["a"]], **wrong)

@@ -3,6 +3,7 @@
 import pickle
 
 import pytest
+from errors import rejects
 
 import arbora
 from arbora.data.sentence import Sentence
@@ -194,16 +195,16 @@ def test_certainties_go_with_the_doc(nlp, gold):
     assert [s._.tree_probability for s in again.sents] == [s._.tree_probability for s in doc.sents]
 
 
-def test_clear_errors(tmp_path):
+def test_bad_models_and_settings_are_rejected(tmp_path):
     nlp = spacy.blank("xx")
     nlp.add_pipe("arbora", config={"model": "no-such.arbora"})
-    with pytest.raises(ModelError, match=r"no-such\.arbora: no such file"):
+    with rejects(ModelError, source="no-such.arbora"):
         nlp("a b")
     bad = tmp_path / "bad.arbora"
     bad.write_bytes(b"no model")
-    with pytest.raises(ModelError, match=r"bad\.arbora"):
+    with rejects(ModelError, source=str(bad)):
         spacy.blank("xx").add_pipe("arbora", config={"model": str(bad)})
-    with pytest.raises(arbora.InputError, match="settings of an arbora component"):
+    with pytest.raises(arbora.InputError):
         nlp.get_pipe("arbora").from_bytes(b"{}\n")
 
 

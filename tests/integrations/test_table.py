@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 
 import arbora
 from arbora.data.columns import parse_text
@@ -132,45 +133,43 @@ def test_what_a_parser_is_sure_of():
     assert parsed[0].to_displacy(probabilities=False) == parsed[0].sentence.to_displacy()
 
 
-def test_clear_errors(sentences, tmp_path):
-    with pytest.raises(InputError, match=r"got str; read a file with arbora\.read"):
+def test_bad_tables_are_rejected(sentences, tmp_path):
+    with pytest.raises(InputError):
         table.to_arrow("x.conllu")
-    with pytest.raises(InputError, match="got one of int"):
+    with pytest.raises(InputError):
         table.to_arrow([1])
-    with pytest.raises(InputError, match="expected one of pyarrow, pandas or Polars, got int"):
+    with rejects(InputError, field="table"):
         table.from_table(3)
     found = table.to_arrow(sentences)
-    with pytest.raises(InputError, match="got none named form"):
+    with rejects(InputError, field="table"):
         list(table.from_table(found.drop_columns(["form"])))
-    with pytest.raises(
-        InputError, match=r"table: sentence 0: expected rows with id 1 to .*were some left out"
-    ):
+    with rejects(InputError, field="sentence 0"):
         list(table.from_table(found.slice(1)))
     first = found.slice(0, len(sentences[0]))
     place = first.column_names.index("head")
     import pyarrow as pa
 
     wrong = first.set_column(place, "head", pa.array([99] * first.num_rows))
-    with pytest.raises(InputError, match=r"sentence 0: .*99"):
+    with rejects(InputError, field="sentence 0"):
         list(table.from_table(wrong))
     lines = first.set_column(len(first.column_names) - 1, "other_lines", pa.array(["x\ty"] * first.num_rows))
     with pytest.raises(InputError):
         list(table.from_table(lines))
     for form in ("b\n", "b\n2\tc\t_\t_\t_\t_\t0\troot\t_\t_\n3", "b\t"):
         broken = pa.table({"sentence": [0, 1], "form": ["a", form]})
-        with pytest.raises(InputError, match="sentence 1: "):
+        with rejects(InputError, field="sentence 1"):
             list(table.from_table(broken))
     for name, data in (("text", b"no parquet"), ("cut", b"PAR1" + bytes(100)), ("empty", b"")):
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(DataError, match=f"{name}: expected a Parquet file of words"):
+        with rejects(DataError, source=str(tmp_path / name)):
             list(table.read_parquet(tmp_path / name))
 
 
 def test_no_file_is_left_where_something_goes_wrong(sentences, tmp_path):
     def broken():
         yield sentences[0]
-        raise RuntimeError("stop")
+        raise InterruptedError
 
-    with pytest.raises(RuntimeError, match="stop"):
+    with pytest.raises(InterruptedError):
         table.write_parquet(broken(), tmp_path / "x.parquet")
     assert list(tmp_path.iterdir()) == []

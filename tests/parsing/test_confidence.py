@@ -5,6 +5,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import SHAPES, config, name_of, treebank
 from oracle.enumerate_trees import enumerate_forest
 
@@ -265,19 +266,19 @@ def test_parsed_sentences(parser):
     assert parser.parse([], probabilities=True) == []
 
 
-def test_what_a_parser_cannot_tell(parsers):
+def test_unavailable_queries_are_rejected(parsers):
     crossing = parsers["nonprojective-single-3-staged"]
     (one,) = crossing.parse([["a", "b", "c"]], probabilities=True)
     assert (one.probability, one.entropy) == (None, None)
     assert "tree_probability" not in one.to_conllu()
     with pytest.raises(InputError):
         one.kbest(2)
-    with pytest.raises(InputError, match="expected a first-order parser"):
+    with rejects(InputError, field="distribution"):
         _ = one.distribution
     for k in (0, 1001, 1.5, True):
-        with pytest.raises(InputError, match=r"whole number in 1\.\.1000"):
+        with rejects(InputError, field="k"):
             crossing.kbest(["a"], k)
-    with pytest.raises(InputError, match="expected argmax or minimum-risk, got 'best'"):
+    with rejects(InputError, field="decode"):
         crossing.parse([["a"]], decode="best")
     bare = train(TRAIN, config=config(epochs=1, labels="none", order=1)).parser
     (one,) = bare.parse([["a", "b"]], probabilities=True)
@@ -290,7 +291,7 @@ def test_long_sentences_have_probabilities_too(parsers):
     (one,) = parsers["projective-single-3-staged"].parse([words], probabilities=True)
     assert one.probability is None
     assert all(0 <= w.head_probability <= 1 for w in one)
-    with pytest.raises(InputError, match="at most 600 words"):
+    with pytest.raises(InputError):
         one.kbest(2)
 
 
@@ -338,12 +339,12 @@ def test_models_without_temperatures_load(parser, tmp_path):
 @pytest.mark.parametrize(
     "bad", [3, [], {"trees": 0.0}, {"trees": "1"}, {"labels": -1.0}, {"missed": 1.0}, {"other": 1.0}]
 )
-def test_damaged_temperatures_are_refused(bad, parser, tmp_path):
+def test_damaged_temperatures_are_rejected(bad, parser, tmp_path):
     parser.save(tmp_path / "model")
     file = read_model(tmp_path / "model")
     metadata = {**file.metadata, "calibration": bad}
     write_model(tmp_path / "bad", dict(file.tensors), metadata)
-    with pytest.raises(ModelError, match="bad"):
+    with rejects(ModelError, source=str(tmp_path / "bad")):
         Parser.load(tmp_path / "bad")
 
 
@@ -365,7 +366,7 @@ def test_what_is_certain_can_be_kept(parsers):
     again = train(half, config=config(learner="adagrad", order=1)).parser
     assert again.parse([parsed[0].sentence])
     for threshold in (-0.1, 1.1, float("nan")):
-        with pytest.raises(InputError, match=r"within \[0, 1\]"):
+        with rejects(InputError, field="threshold"):
             parsed[0].certain(threshold)
 
 

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import SHAPES, config, name_of, treebank
 from oracle.enumerate_trees import enumerate_forest
 
@@ -186,32 +187,31 @@ def test_labels_that_are_given_are_kept(parser):
 
 
 @pytest.mark.parametrize(
-    ("heads", "message"),
+    "heads",
     [
-        ([3, None, None, 2, None], r"cross, word 1 on word 3 and word 4 on word 2, but .* projective"),
-        ([0, None, 0, None, None], "words 1 and 3 are both given as roots"),
-        ([None, 3, 4, 2, None], r"a cycle .*2 -> 3 -> 4 -> 2"),
-        ([2, None, 1, None, None], "put word 3 on word 1, around word 2, and word 1 below word 2"),
-        ([3, 0, None, None, None], "cross, word 1 on word 3 and word 2 as a root"),
+        [3, None, None, 2, None],  # arcs that cross
+        [0, None, 0, None, None],  # two roots
+        [None, 3, 4, 2, None],  # a cycle
+        [2, None, 1, None, None],
+        [3, 0, None, None, None],
     ],
 )
-def test_what_is_said_where_there_is_no_tree(parser, heads, message):
+def test_given_heads_without_any_tree_are_rejected(parser, heads):
     known = tuple(NO_HEAD if head is None else head for head in heads)
     sentence = replace(Sentence.from_lists(list("abcde")), heads=known)
-    with pytest.raises(NoTreeError, match=message) as one:
+    with rejects(NoTreeError, field=None):
         parser.parse([sentence], keep_heads=True)
-    assert "sentence" not in str(one.value)
     fine = Sentence.from_lists(["a"])
-    with pytest.raises(NoTreeError, match="sentence 1: "):
+    with rejects(NoTreeError, field="sentence 1"):
         parser.parse([fine, sentence], keep_heads=True, probabilities=True)
-    with pytest.raises(NoTreeError, match=message):
+    with rejects(NoTreeError, field=None):
         parser.kbest(sentence, 2, keep_heads=True)
 
 
 def test_heads_that_are_none(parser):
     for wrong in (6, 1, -2):
         sentence = replace(Sentence.from_lists(list("abcde")), heads=(wrong, *[NO_HEAD] * 4))
-        with pytest.raises(InputError, match="word 1: expected a head of 0 to 5"):
+        with rejects(InputError, field="sentence 0, word 1"):
             parser.parse([sentence], keep_heads=True)
 
 

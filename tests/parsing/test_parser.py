@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import BITS, config, treebank
 from training_toys import Recorder
 
@@ -159,7 +160,7 @@ def test_files_may_be_compressed_long_and_of_another_format(parser, tmp_path):
 def test_a_bad_file_leaves_no_half_of_an_output(parser, tmp_path):
     (tmp_path / "in.conllu").write_text(DEV.to_bytes().decode() + "1\tbad\n\n")
     (tmp_path / "out.conllu").write_text("before")
-    with pytest.raises(DataError, match=r"in.conllu:\d+"):
+    with rejects(DataError, line=138):
         parser.parse_file(tmp_path / "in.conllu", tmp_path / "out.conllu")
     assert (tmp_path / "out.conllu").read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.conllu", "out.conllu"]
@@ -210,21 +211,17 @@ def test_quantized_models_are_smaller(parser, tmp_path):
     assert (tmp_path / "True").stat().st_size < 0.6 * (tmp_path / "False").stat().st_size
 
 
-def test_another_kind_of_file_is_no_parser(parser, tmp_path):
+def test_files_that_are_no_parser_are_rejected(parser, tmp_path):
     write_model(tmp_path / "model", {"tree": np.zeros(4, dtype=np.float32)}, {"kind": "tagger", "hash": 1})
-    with pytest.raises(
-        ModelError, match="expected a parser, as `arbora train` writes it, got 'tagger'; the file is damaged"
-    ):
+    with rejects(ModelError, source=str(tmp_path / "model"), field=None):
         Parser.load(tmp_path / "model")
     write_model(tmp_path / "model", {}, {**parser.to_parts()[1], "hash": 2})
-    with pytest.raises(
-        ModelError, match="hash: expected version 1, got 2; the parser is of another version of Arbora"
-    ):
+    with rejects(ModelError, field="hash"):
         Parser.load(tmp_path / "model")
-    with pytest.raises(ModelError, match="no such file"):
+    with rejects(ModelError, source=str(tmp_path / "nothing")):
         Parser.load(tmp_path / "nothing")
     (tmp_path / "text").write_bytes(DEV.to_bytes())
-    with pytest.raises(ModelError, match="text"):
+    with rejects(ModelError, source=str(tmp_path / "text")):
         Parser.load(tmp_path / "text")
 
 
@@ -243,7 +240,7 @@ def load_changed(file, change, tmp_path):
 
 
 @pytest.mark.parametrize("quantized", [False, True])
-def test_tensors_that_do_not_fit_are_refused(quantized, parser, tmp_path):
+def test_tensors_that_do_not_fit_are_rejected(quantized, parser, tmp_path):
     file = stored(parser, tmp_path, quantized=quantized)
     for name, array in file.tensors.items():
         others = (
@@ -261,7 +258,7 @@ def test_tensors_that_do_not_fit_are_refused(quantized, parser, tmp_path):
                 if other is not None:
                     tensors[name] = other
 
-            with pytest.raises(ModelError, match="tensor"):
+            with rejects(ModelError, source=str(tmp_path / "changed")):
                 load_changed(file, change, tmp_path)
 
 
@@ -301,12 +298,12 @@ def test_metadata_that_does_not_fit_is_refused_or_harmless(parser, tmp_path):
 
 def test_names_that_repeat_are_refused(parser, tmp_path):
     file = stored(parser, tmp_path)
-    for what in ("tags", "labels"):
+    for field in ("tags", "labels"):
 
-        def change(tensors, metadata, what=what):
-            metadata[what][1] = metadata[what][0]
+        def change(tensors, metadata, field=field):
+            metadata[field][1] = metadata[field][0]
 
-        with pytest.raises(ModelError, match=what):
+        with rejects(ModelError, field=field):
             load_changed(file, change, tmp_path)
 
 
@@ -322,7 +319,7 @@ def test_weights_that_are_no_numbers_are_refused(parsers, tmp_path):
                     )
 
                 damaged = load_changed(file, change, tmp_path)
-                with pytest.raises(ArboraError, match="finite"):
+                with rejects(InputError, field="scores"):
                     damaged.trees(DEV)
 
 
@@ -349,7 +346,7 @@ def test_damaged_files_are_errors_and_never_crash(parser, tmp_path):
                 [0, 0x7F, 0x80, 0xFF, 0xC0, random.randrange(256)]
             )
         (tmp_path / "spoilt").write_bytes(spoilt)
-        with pytest.raises(ModelError, match="checksum"):
+        with rejects(ModelError, field="data"):
             Parser.load(tmp_path / "spoilt")
         loaded = Parser.from_file(read_model(tmp_path / "spoilt"))
         try:
@@ -359,15 +356,15 @@ def test_damaged_files_are_errors_and_never_crash(parser, tmp_path):
         assert heads.shape == (DEV.words,)
 
 
-def test_saving_where_one_cannot_is_an_error(parser, tmp_path):
-    with pytest.raises(ModelError, match="could not be saved"):
+def test_saving_into_a_missing_folder_is_rejected(parser, tmp_path):
+    with rejects(ModelError, source=str(tmp_path / "nowhere" / "model")):
         parser.save(tmp_path / "nowhere" / "model")
     assert parser.scorer.settings.tree_bits == BITS
 
 
-def test_a_sentence_with_too_many_parts_is_refused(parsers):
+def test_a_sentence_with_too_many_parts_is_rejected(parsers):
     words = ["word"] * 520
-    with pytest.raises(InputError, match=r"520 words has .* second-order parts.*prune"):
+    with pytest.raises(InputError):
         parsers["no labels"].parse([words])
     assert len(parsers["second order"].parse([words])[0]) == 520
 
@@ -375,14 +372,14 @@ def test_a_sentence_with_too_many_parts_is_refused(parsers):
 def test_what_is_no_list_of_sentences():
     parser = train(TRAIN, config=config(order=1)).parser
     sentence = next(TRAIN.sentences())
-    for given, told in (
-        ("file.conllu", "got 'file.conllu'; read a file with arbora.read first"),
-        (sentence, r"got one Sentence; put it in \[ \]"),
-        (["some", "words"], r"got the text 'some'; .* put the list in \[ \]"),
-        (None, "expected a list of sentences, got None"),
-        ([None], "expected a Sentence or a list of words, got None"),
+    for given, field in (
+        ("file.conllu", "parse"),
+        (sentence, "parse"),
+        (["some", "words"], None),
+        (None, "parse"),
+        ([None], "parse"),
     ):
-        with pytest.raises(InputError, match=told):
+        with rejects(InputError, field=field):
             parser.parse(given)
-    with pytest.raises(InputError, match="threads must be"):
+    with rejects(InputError, field="threads"):
         parser.parse([sentence], threads=0)

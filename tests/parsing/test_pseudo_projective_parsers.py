@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import config, treebank
 
 from arbora._core import measure_trees
@@ -146,29 +147,29 @@ def test_models_without_marks_know_nothing_of_them(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("lifts", "match"),
+    ("lifts", "field"),
     [
-        ("head", "lifts: expected a table, got str"),
+        ("head", "lifts"),
         ({"encoding": "heads"}, "encoding"),
-        ({"lifted": ""}, "marks: expected two"),
-        ({"lifted": "s"}, "expected each without its marks"),
-        ({"mark": "x"}, "unknown setting 'mark'"),
+        ({"lifted": ""}, "marks"),
+        ({"lifted": "s"}, "labels"),
+        ({"mark": "x"}, "setting"),
     ],
 )
-def test_damaged_files(parser, tmp_path, lifts, match):
+def test_damaged_files(parser, tmp_path, lifts, field):
     parser.save(tmp_path / "good.arbora")
     file = read_model(tmp_path / "good.arbora")
     write_model(tmp_path / "bad.arbora", file.tensors, {**file.metadata, "lifts": lifts})
-    with pytest.raises(ModelError, match=match):
+    with rejects(ModelError, field=field):
         Parser.load(tmp_path / "bad.arbora")
 
 
 def test_the_setting_decides_about_trees():
     assert resolve(TrainConfig(), TRAIN).trees == "nonprojective"
     assert resolve(TrainConfig(**LIFTED), TRAIN).trees == "projective"
-    with pytest.raises(InputError, match="with trees = nonprojective, got 'pseudo-projective'"):
+    with rejects(InputError, field="projectivize"):
         TrainConfig(trees="nonprojective", **LIFTED)
-    with pytest.raises(InputError, match="with labels = none, got 'pseudo-projective'"):
+    with rejects(InputError, field="projectivize"):
         TrainConfig(labels="none", **LIFTED)
 
 

@@ -63,7 +63,7 @@ def test_what_was_made_of_a_loaded_model_is_another(loaded):
     other = replace(loaded, tagger=None, lemmatizer=None)
     again = pickle.loads(pickle.dumps(other))
     assert again.parts == ("segmenter", "parser")
-    assert again.parser is loaded.parser or heads(again) == heads(other)
+    assert heads(again) == heads(other)
 
 
 def test_a_replaced_file_is_rejected(pipeline, tmp_path):

@@ -3,7 +3,6 @@
 import io
 import json
 import random
-import time
 
 import numpy as np
 import pytest
@@ -208,7 +207,7 @@ def test_emoji_marks_and_flags_stay_whole(toy):
     assert not {"🇩", "🇰", "🇪"} & set(forms)
 
 
-def test_a_lone_surrogate_is_told_with_its_place(toy):
+def test_bad_texts_are_rejected(toy):
     with rejects(InputError, field="text"):
         toy.segment("Ann \udc80")
     with rejects(InputError, field="text"):
@@ -219,22 +218,16 @@ def test_a_lone_surrogate_is_told_with_its_place(toy):
         toy.native.segment(b"ab\xff", longest_sentence=9, lines=False, first_number=1, continues=False)
 
 
-def test_megabytes_of_one_line_take_linear_time(toy):
-    def seconds(text):
-        start = time.process_time()
-        found = toy.segment(text)
-        assert found.columns.words
-        return time.process_time() - start
-
-    for unit, size in (
-        ("dog. Ann ", 2_000_000),
-        ("x", 2_000_000),
-        ("'s", 500_000),
-        ("🇩", 500_000),
-        (".", 500_000),
-    ):
-        small = min(seconds(unit * (size // 10 // len(unit))) for _ in range(3))
-        assert seconds(unit * (size // len(unit))) < 30 * small + 0.1, unit
+@pytest.mark.parametrize(
+    ("unit", "size"),
+    [("dog. Ann ", 2_000_000), ("x", 2_000_000), ("'s", 500_000), ("🇩", 500_000), (".", 500_000)],
+)
+def test_megabytes_of_one_line_are_segmented(toy, unit, size):
+    """An algorithm that is not linear would take hours."""
+    text = unit * (size // len(unit))
+    found = toy.segment(text)
+    assert (found.starts[0], found.ends[-1]) == (0, len(text.rstrip()))
+    assert (found.starts[1:] >= found.ends[:-1]).all()
 
 
 def test_streams_give_what_the_whole_text_gives(toy, monkeypatch):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 from inference.helpers import ONE_ARRAY_QUERIES, unaligned
 
 from arbora import inference
@@ -23,14 +24,14 @@ def test_a_single_roots_sibling_score_is_checked(query, n, bad):
     """It was read unchecked: with n = 1 and NaN, `argmax` answered with memory that nobody had written."""
     scores, siblings = np.zeros((n + 1,) * 2), np.zeros((n + 1,) * 3)
     siblings[0, 1, 0] = bad
-    with pytest.raises(InputError, match=r"siblings.* at \[0, 1, 0\]"):
+    with rejects(InputError, field="siblings"):
         query(scores, trees="projective", roots="single", siblings=siblings)
 
 
 def test_a_single_roots_sibling_score_is_checked_in_approximate_search():
     siblings = np.zeros((2, 2, 2))
     siblings[0, 1, 0] = np.nan
-    with pytest.raises(InputError, match=r"siblings.* at \[0, 1, 0\]"):
+    with rejects(InputError, field="siblings"):
         inference.argmax(np.zeros((2, 2)), trees="nonprojective", roots="single", siblings=siblings)
 
 

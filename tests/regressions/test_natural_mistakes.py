@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from errors import rejects
 
 import arbora
 from arbora import TreeDistribution, inference
@@ -30,17 +31,16 @@ def test_a_distribution_is_checked_when_it_is_made(scores, options):
 def test_what_a_distribution_answered_cannot_be_overwritten():
     trees = TreeDistribution(SCORES)
     for array in (trees.arc_marginals, trees.marginals, trees.best.heads):
-        with pytest.raises(ValueError, match="read-only"):
-            array[...] = 7
-    with pytest.raises(AttributeError, match="does not change"):
+        assert not array.flags.writeable
+    with pytest.raises(AttributeError):
         trees.entropy = 5.0
 
 
 def test_a_tree_is_given_by_its_heads():
     for query in (inference.log_prob, inference.expected_wrong_heads):
-        with pytest.raises(InputError, match=r"\.heads"):
+        with rejects(InputError, field="heads"):
             query(SCORES, inference.argmax(SCORES))
-        with pytest.raises(InputError, match="heads"):
+        with rejects(InputError, field="heads"):
             query(SCORES, [[0, 1], [2]])
 
 
@@ -50,12 +50,12 @@ def test_a_partial_tree_may_be_a_plain_list():
 
 def test_sentences_are_not_paths_and_trees_are_not_lists(tmp_path):
     sentence = next(iter(generate(1, seed=1)))
-    with pytest.raises(InputError, match=r"arbora\.read"):
+    with rejects(InputError, field="gold"):
         arbora.evaluate("gold.conllu", "parsed.conllu")
-    with pytest.raises(InputError, match="iterable of Sentence"):
+    with rejects(InputError, field="write"):
         arbora.write(sentence, tmp_path / "one.conllu")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(InputError, match="from_heads"):
+    with rejects(InputError, field="tree"):
         arbora.projectivize([2, 0])
-    with pytest.raises(InputError, match="TreeDistribution"):
+    with pytest.raises(InputError):
         TreeDistribution(SCORES).kl_divergence(SCORES)

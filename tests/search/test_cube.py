@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import check_probabilities, config, treebank
 from typer.testing import CliRunner
 
@@ -103,7 +104,7 @@ def test_minimum_risk_and_given_heads(trained):
     crossing = next(
         s for s in treebank(20, seed=3, nonprojective=1.0).sentences() if not s.tree.is_projective()
     )
-    with pytest.raises(NoTreeError, match=r"projective; .* a parser of trees that may cross"):
+    with pytest.raises(NoTreeError):
         trained.parser.parse([crossing], keep_heads=True)
 
 
@@ -197,35 +198,35 @@ def test_other_updates_and_lists_learn_crossing_trees(update):
 
 def test_rules_of_pruners_for_crossing_trees():
     plan = replace(PLAN, trees="nonprojective", pruner_settings=PrunerSettings(rule="max-marginal"))
-    with pytest.raises(InputError, match="expected margin or arc-odds for trees that may cross"):
+    with rejects(InputError, field="rule"):
         train(TRAIN, config=plan)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "field"),
     [
-        ({"parser": "graph", "order": 3}, 'order: expected 1 or 2 with parser = "graph", got 3'),
+        ({"parser": "graph", "order": 3}, "order"),
         (
             {"parser": "cube", "labels": "none", "cube": CubeSettings(most_labels=2)},
-            "cube.most_labels: does nothing here; it needs labels = joint",
+            "cube.most_labels",
         ),
         (
             {"parser": "cube", "labels": "none", "cube": CubeSettings(labels_within=2.0)},
-            "cube.labels_within: does nothing here; it needs labels = joint",
+            "cube.labels_within",
         ),
-        ({"update": "s-max"}, 'update: only for parser = "cube", got one with parser = "graph"'),
-        ({"cube": CubeSettings(beam=2)}, 'cube: only for parser = "cube", got one with parser = "graph"'),
-        ({"parser": "cube", "labels": "staged"}, 'labels: expected joint or none with parser = "cube"'),
+        ({"update": "s-max"}, "update"),
+        ({"cube": CubeSettings(beam=2)}, "cube"),
+        ({"parser": "cube", "labels": "staged"}, "labels"),
     ],
 )
-def test_settings_that_do_not_fit(options, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_settings_are_rejected(options, field):
+    with rejects(InputError, field=field):
         config(**options)
 
 
-def test_learners_of_sums_are_told_what_fits():
+def test_learners_of_sums_are_rejected():
     plan = config(parser="cube", learner="adagrad", parameters={})
-    with pytest.raises(InputError, match=r"exact search \(--parser graph\)"):
+    with rejects(InputError, field="learner"):
         train(TRAIN, config=plan)
 
 
@@ -256,21 +257,21 @@ def test_the_command_line(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "field"),
     [
-        ({"parser": "cube", "features": "graph-v1"}, r"with contexts of higher order: cube-v1, got graph-v1"),
+        ({"parser": "cube", "features": "graph-v1"}, "features"),
         (
             {"parser": "cube", "features": "pruner-v1", "order": 2},
-            r"cube-v1, got pruner-v1; or choose order = 1",
+            "features",
         ),
         (
             {"features": "cube-v1"},
-            r'without .*: graph-v1 or pruner-v1, got cube-v1; or choose parser = "cube"',
+            "features",
         ),
     ],
 )
-def test_contexts_are_for_cube_pruning(options, message):
-    with pytest.raises(InputError, match=message):
+def test_contexts_are_for_cube_pruning(options, field):
+    with rejects(InputError, field=field):
         train(TRAIN, config=config(**options))
     first_order = config(parser="cube", features="graph-v1", order=1, epochs=1)
     assert train(TRAIN, config=first_order).parser.search.order == 1

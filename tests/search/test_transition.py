@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import check_probabilities, config, treebank
 from typer.testing import CliRunner
 
@@ -135,10 +136,7 @@ def test_given_heads_are_kept(trained):
     crossing = next(
         s for s in treebank(20, seed=3, nonprojective=1.0).sentences() if not s.tree.is_projective()
     )
-    advice = (
-        r"the heads that are given .* projective; .* a parser of trees that may cross \(--trees nonprojective"
-    )
-    with pytest.raises(NoTreeError, match=advice):
+    with pytest.raises(NoTreeError):
         trained.parser.parse([crossing], keep_heads=True)
 
 
@@ -209,59 +207,59 @@ def test_training_goes_on_from_a_checkpoint(greedy, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "field"),
     [
-        ({"trees": "nonprojective"}, "trees: expected projective with the system arc-eager"),
+        ({"trees": "nonprojective"}, "trees"),
         (
             {"search": {"system": "swap"}, "trees": "projective"},
-            "trees: expected nonprojective with the system",
+            "trees",
         ),
-        ({"labels": "staged"}, 'labels: expected joint or none with parser = "transition"'),
-        ({"grandparents": False}, "grandparents: does nothing here; it needs order 2 or 3"),
+        ({"labels": "staged"}, "labels"),
+        ({"grandparents": False}, "grandparents"),
         (
             {"search": {"beam": 4, "oracle": "static"}},
-            "transition.oracle: does nothing here; it needs a parser without a beam",
+            "transition.oracle",
         ),
         (
             {"pruner_settings": PrunerSettings(rule="margin")},
-            'pruner_settings.rule: does nothing here; it needs parser = "graph" or "cube"',
+            "pruner_settings.rule",
         ),
         (
             {"pruner_settings": PrunerSettings(rule="auto", keep=4)},
-            'pruner_settings.keep: does nothing here; it needs parser = "graph" or "cube"',
+            "pruner_settings.keep",
         ),
         (
             {"search": {"update": "early"}},
-            "transition.update: does nothing here; it needs a beam",
+            "transition.update",
         ),
         (
             {"search": {"most_labels": 3}, "labels": "none"},
-            "transition.most_labels: does nothing here; it needs labels = joint",
+            "transition.most_labels",
         ),
         (
             {"search": {"system": "swap"}, "projectivize": "minimum-loss"},
-            "projectivize: does nothing here; it needs projective trees",
+            "projectivize",
         ),
-        ({"order": 2}, 'order: only for parser = "graph" or "cube"'),
-        ({"pruner": True}, 'pruner: only for parser = "graph" or "cube"'),
-        ({"update": "p-max"}, 'update: only for parser = "cube"'),
+        ({"order": 2}, "order"),
+        ({"pruner": True}, "pruner"),
+        ({"update": "p-max"}, "update"),
         (
             {"search": {"system": "swap"}, "projectivize": "pseudo-projective"},
-            "projectivize: expected flatten",
+            "projectivize",
         ),
     ],
 )
-def test_settings_that_do_not_fit(options, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_settings_are_rejected(options, field):
+    with rejects(InputError, field=field):
         plan(**options)
 
 
-def test_settings_of_other_parsers_stay_there():
-    with pytest.raises(InputError, match='transition: only for parser = "transition"'):
+def test_settings_of_other_parsers_are_rejected():
+    with rejects(InputError, field="transition"):
         config(transition=TransitionSettings(beam=2))
-    with pytest.raises(InputError, match="unknown feature set of transition parsers 'graph-v1'"):
+    with rejects(InputError, field="feature set of transition parsers"):
         train(TRAIN, config=plan(features="graph-v1"))
-    with pytest.raises(InputError, match=r"exact search \(--parser graph\)"):
+    with rejects(InputError, field="learner"):
         train(TRAIN, config=plan(learner="adagrad", parameters={}))
 
 

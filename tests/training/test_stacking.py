@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import config, treebank
 from training_toys import Recorder
 from typer.testing import CliRunner
@@ -208,7 +209,7 @@ def test_another_guide_does_not_go_on(guide, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(TRAIN, DEV, config=plan(str(copy)), observer=Recorder(("pruner", 1)), checkpoint=path)
     train(TRAIN, DEV, config=replace(GUIDE_PLAN, seed=1)).parser.save(copy)
-    with pytest.raises(ModelError, match=r"of another training: guide was .*, now it is"):
+    with rejects(ModelError, source=str(path)):
         train(TRAIN, DEV, config=plan(str(copy)), checkpoint=path, resume=True)
 
 
@@ -315,24 +316,24 @@ def test_distributions_of_first_order(guide):
 
 
 def test_sentences_must_have_the_trees_of_a_guide(stacked):
-    with pytest.raises(InputError, match="expected sentences with the trees of a guide"):
+    with pytest.raises(InputError):
         stacked.parser.trees(Names.of(TRAIN).batch(DEV))
 
 
 @pytest.mark.parametrize(
-    ("heads", "labels", "message"),
+    ("heads", "labels", "field"),
     [
-        ([2], [0, 0], "one head and one label per word"),
-        ([2, 0], [0], "one head and one label per word"),
-        ([2, -1], [0, 0], "word 2: expected a head of 0 to 2 that is another word, got -1"),
-        ([3, 0], [0, 0], "word 1: expected a head of 0 to 2"),
-        ([2, 0], [0, 1], "expected a label of -1 to 0, got 1"),
+        ([2], [0, 0], "guide"),
+        ([2, 0], [0], "guide"),
+        ([2, -1], [0, 0], "sentence 0, word 2"),
+        ([3, 0], [0, 0], "sentence 0, word 1"),
+        ([2, 0], [0, 1], None),
     ],
 )
-def test_trees_of_a_guide_are_checked(heads, labels, message):
+def test_trees_of_a_guide_are_checked(heads, labels, field):
     columns = parse_text("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n2\tb\t_\t_\t_\t_\t1\tdep\t_\t_\n\n", "conllu")
     encoded = Names.of(columns).encode(columns)
-    with pytest.raises(InputError, match=message):
+    with rejects(InputError, field=field):
         encoded.set_guide(np.array(heads, np.int32), np.array(labels, np.int32), ["x"])
     assert not encoded.has_guide
 
@@ -379,24 +380,24 @@ def damaged(path, change):
 
 
 DAMAGES = {
-    "no guide": (lambda m, t: m.pop("guide"), "guide: expected one, as its features say"),
+    "no guide": (lambda m, t: m.pop("guide"), "guide"),
     "features": (
         lambda m, t: m["settings"].update(features="graph-v1"),
-        "guide: expected none, as its features say",
+        "guide",
     ),
-    "no mapping": (lambda m, t: m.update(guide=[1]), "expected 'guide' of type dict, got list"),
-    "a guide's guide": (lambda m, t: m["guide"].update(guide=dict(m["guide"])), "a parser that has no guide"),
-    "kind": (lambda m, t: m["guide"].update(kind="tagger"), "expected a parser, as `arbora train`"),
-    "weights": (lambda m, t: t.pop("guide/tree"), "expected a tensor 'tree'"),
-    "labels": (lambda m, t: m["guide"].update(labels=["a", "a"]), "labels: expected texts that are all diff"),
+    "no mapping": (lambda m, t: m.update(guide=[1]), "metadata"),
+    "a guide's guide": (lambda m, t: m["guide"].update(guide=dict(m["guide"])), "guide"),
+    "kind": (lambda m, t: m["guide"].update(kind="tagger"), None),
+    "weights": (lambda m, t: t.pop("guide/tree"), None),
+    "labels": (lambda m, t: m["guide"].update(labels=["a", "a"]), "labels"),
 }
 
 
 @pytest.mark.parametrize("name", DAMAGES)
 def test_damaged_files(stacked, name, tmp_path):
-    change, message = DAMAGES[name]
+    change, field = DAMAGES[name]
     stacked.parser.save(tmp_path / "m")
-    with pytest.raises(ModelError, match=message):
+    with rejects(ModelError, field=field):
         Parser.load(damaged(tmp_path / "m", change))
 
 
@@ -405,32 +406,26 @@ def test_damaged_files(stacked, name, tmp_path):
 
 def test_a_stacked_parser_is_no_guide(stacked, tmp_path):
     stacked.parser.save(tmp_path / "m")
-    with pytest.raises(
-        InputError, match=r"expected a parser that was trained alone, got .*, which has a guide"
-    ):
+    with rejects(InputError, field="stack"):
         train(TRAIN, DEV, config=plan(str(tmp_path / "m")))
 
 
 def test_a_guide_must_say_how_it_was_trained(guide, tmp_path):
-    for config_of_guide, message in (
-        (None, "does not say how it was trained"),
-        ({"odd": 1}, "unknown.*'odd'"),
+    for config_of_guide, field in (
+        (None, "stack"),
+        ({"odd": 1}, "stack"),
     ):
         path = tmp_path / "m"
         Parser.load(guide).save(path)
         damaged(path, lambda m, t, how=config_of_guide: m["about"].update(config=how))
-        with pytest.raises(InputError, match=message):
+        with rejects(InputError, field=field):
             train(TRAIN, DEV, config=plan(str(path)))
 
 
 def test_features_and_guide_go_together(guide):
-    with pytest.raises(
-        InputError, match=r"looks at the trees of another parser, got none; name it with stack"
-    ):
+    with rejects(InputError, field="features"):
         train(TRAIN, config=config(features="graph-v1+guide-v1"))
-    with pytest.raises(
-        InputError, match=r"expected one of graph-v1.guide-v1, cube-v1.guide-v1, got pruner-v1"
-    ):
+    with rejects(InputError, field="features"):
         train(TRAIN, config=plan(guide, features="pruner-v1"))
     for name in ("graph-v1", "graph-v1+guide-v1"):
         trained = train(TRAIN, config=plan(guide, features=name, epochs=1))
@@ -439,21 +434,19 @@ def test_features_and_guide_go_together(guide):
 
 def test_treebanks_that_cannot_be_parted(guide):
     one = TRAIN.select(np.array([0]))
-    with pytest.raises(InputError, match=r"expected at least 2 sentences to train on, .* got 1"):
+    with rejects(InputError, field="stack"):
         train(one, config=plan(guide))
     text = TRAIN.to_bytes().decode().splitlines()
     first = text.index(next(line for line in text if line.startswith("1\t")))
     fields = text[first].split("\t")
     text[first] = "\t".join([*fields[:6], "_", "_", *fields[8:]])
     partial = parse_text("\n".join(text) + "\n", "conllu")
-    with pytest.raises(
-        InputError, match="the guide's learner, passive_aggressive, needs the heads of all words"
-    ):
+    with rejects(InputError, field="stack"):
         train(partial, config=plan(guide, learner="adagrad", order=1, trees="nonprojective"))
 
 
 def test_no_such_file(tmp_path):
-    with pytest.raises(ModelError, match="no such file"):
+    with pytest.raises(ModelError):
         train(TRAIN, config=plan(str(tmp_path / "none")))
 
 

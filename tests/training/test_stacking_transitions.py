@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import check_probabilities, config, treebank
 from training_toys import Recorder
 from typer.testing import CliRunner
@@ -213,7 +214,7 @@ def test_sentences_must_have_the_trees_of_a_guide(stacked):
     with pytest.raises(InputError):
         stacked.parser.trees(Names.of(TRAIN).batch(DEV))
     problem = TransitionProblem(stacked.parser.scorer, Names.of(BLANK_TRAIN).encode(BLANK_TRAIN))
-    with pytest.raises(InputError, match="expected sentences with the trees of a guide"):
+    with pytest.raises(InputError):
         problem.instances()
 
 
@@ -234,19 +235,19 @@ def test_files_keep_both_parsers(guide, stacked, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "field"),
     [
-        (lambda m: m.pop("guide"), "guide: expected one, as its features say"),
-        (lambda m: m["settings"].update(features="zhang-nivre-v1"), "guide: expected none, as its features"),
+        (lambda m: m.pop("guide"), "guide"),
+        (lambda m: m["settings"].update(features="zhang-nivre-v1"), "guide"),
     ],
 )
-def test_damaged_files(stacked, change, message, tmp_path):
+def test_damaged_files_are_rejected(stacked, change, field, tmp_path):
     stacked.parser.save(tmp_path / "m")
     file = read_model(tmp_path / "m")
     metadata, tensors = {**file.metadata, "settings": dict(file.metadata["settings"])}, dict(file.tensors)
     change(metadata)
     write_model(tmp_path / "m", tensors, metadata)
-    with pytest.raises(ModelError, match=message):
+    with rejects(ModelError, field=field):
         Parser.load(tmp_path / "m")
 
 
@@ -255,16 +256,14 @@ def test_damaged_files(stacked, change, message, tmp_path):
 
 def test_features_and_guide_go_together(guide, stacked, tmp_path):
     alone = replace(plan(guide), stack=None, features="zhang-nivre-v1+guide-v1")
-    with pytest.raises(
-        InputError, match=r"looks at the trees of another parser, got none; .* zhang-nivre-v1$"
-    ):
+    with rejects(InputError, field="features"):
         train(TRAIN, config=alone)
-    with pytest.raises(InputError, match="unknown feature set of transition parsers 'graph-v1'"):
+    with rejects(InputError, field="feature set of transition parsers"):
         train(TRAIN, config=plan(guide, features="graph-v1"))
     named = train(TRAIN, DEV, config=plan(guide, features="zhang-nivre-v1+guide-v1"))
     assert saved(named.parser, tmp_path / "2") == saved(stacked.parser, tmp_path / "1")
     stacked.parser.save(tmp_path / "m")
-    with pytest.raises(InputError, match="expected a parser that was trained alone"):
+    with rejects(InputError, field="stack"):
         train(TRAIN, config=plan(str(tmp_path / "m")))
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from errors import rejects
 from graph_toys import config, treebank
 from training_toys import Recorder
 
@@ -49,11 +50,8 @@ def test_files_train_as_columns_do(tmp_path):
 @pytest.mark.parametrize("learner", ["au", "spv", "mec"])
 def test_learners_of_several_candidates_train_parsers(learner):
     trained = train(TRAIN, DEV, config=config(order=1, labels="joint", trees="projective", learner=learner))
-    assert trained.parser is not None
     assert trained.scores["uas"] > 75
-    with pytest.raises(
-        InputError, match=f"the learner {learner} needs kbest, which .* order 2 .* do not answer"
-    ):
+    with rejects(InputError, field="learner"):
         train(TRAIN, DEV, config=config(order=2, learner=learner))
 
 
@@ -248,22 +246,22 @@ def without(columns, column):
     return parse_text("\n".join("\t".join(fields) for fields in lines), "conllu")
 
 
-def test_an_empty_treebank(tmp_path):
+def test_an_empty_treebank_is_rejected(tmp_path):
     (tmp_path / "empty.conllu").write_text("")
-    with pytest.raises(DataError, match="the treebank to train on has no words; is it the right file"):
+    with rejects(DataError, source=str(tmp_path / "empty.conllu")):
         train(tmp_path / "empty.conllu", config=config())
-    with pytest.raises(DataError, match=r"empty.conllu: the dev treebank has no words"):
+    with rejects(DataError, source=str(tmp_path / "empty.conllu")):
         train(TRAIN, tmp_path / "empty.conllu", config=config())
 
 
-def test_words_without_heads(tmp_path, small_treebank):
-    with pytest.raises(DataError, match=r"small.conllu:62: HEAD: expected a head for every word"):
+def test_words_without_heads_are_rejected(tmp_path, small_treebank):
+    with rejects(DataError, line=62, field="HEAD"):
         train(small_treebank, config=config())
-    with pytest.raises(DataError, match=r"small.conllu:62: HEAD"):
+    with rejects(DataError, line=62, field="HEAD"):
         train(TRAIN, small_treebank, config=config())
 
 
-def test_words_without_labels(tmp_path):
+def test_words_without_labels_are_rejected(tmp_path):
     path = tmp_path / "train.conllu"
     path.write_text(text_of(TRAIN).replace("\tdet\t", "\t_\t", 1))
     line = (
@@ -271,7 +269,7 @@ def test_words_without_labels(tmp_path):
         + 1
     )
     for labels in ("staged", "joint"):
-        with pytest.raises(DataError, match=rf"train.conllu:{line}: DEPREL: expected a label for every word"):
+        with rejects(DataError, source=str(path), line=line, field="DEPREL"):
             train(path, config=config(labels=labels))
     assert train(path, config=config(labels="none")).parser.scorer.label_weights is None
 
@@ -290,8 +288,7 @@ def test_a_label_that_only_dev_has_is_noted(tmp_path):
 
 @pytest.mark.parametrize(("column", "name"), [(2, "LEMMA"), (3, "UPOS")])
 def test_dev_with_other_columns(column, name):
-    told = f"{name}: {TRAIN.words} of {TRAIN.words} words of train have it, none of {DEV.words} of dev"
-    with pytest.raises(DataError, match=told):
+    with rejects(DataError, field=name):
         train(TRAIN, without(DEV, column), config=config())
     # What only dev has is ignored, and so is what only the sentences to parse have.
     watcher = Recorder()
@@ -305,43 +302,40 @@ def test_dev_with_other_columns(column, name):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "field"),
     [
-        ({"learner": "perceptrn"}, "unknown learner 'perceptrn'; did you mean 'perceptron'"),
-        ({"parameters": {"epoch": 3}}, "unknown parameter of passive_aggressive 'epoch'"),
-        ({"parameters": {"C": -1.0}}, "C must be"),
-        ({"features": "graph-v0"}, "unknown feature set 'graph-v0'"),
-        ({"order": 3}, "order: expected 1 or 2"),
-        ({"tree_bits": 40}, "tree_bits: expected 10 to 28"),
-        ({"trees": "flat"}, "trees: expected"),
-        ({"weights": "best"}, "weights: expected averaged or last, got 'best'"),
-        ({"patience": -1}, "patience, seed: expected 0 or more, got -1"),
-        ({"seed": -3}, "patience, seed: expected 0 or more, got -3"),
-        (
-            {"learner": "mira", "parameters": {"k": 3}},
-            "mira needs kbest, which .* trees of order 2 .*--order 1",
-        ),
+        ({"learner": "perceptrn"}, "learner"),
+        ({"parameters": {"epoch": 3}}, "parameter of passive_aggressive"),
+        ({"parameters": {"C": -1.0}}, "C"),
+        ({"features": "graph-v0"}, "feature set"),
+        ({"order": 3}, "order"),
+        ({"tree_bits": 40}, "tree_bits"),
+        ({"trees": "flat"}, "trees"),
+        ({"weights": "best"}, "weights"),
+        ({"patience": -1}, None),
+        ({"seed": -3}, None),
+        ({"learner": "mira", "parameters": {"k": 3}}, "learner"),
     ],
 )
-def test_settings_that_do_not_fit(options, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_settings_are_rejected(options, field):
+    with rejects(InputError, field=field):
         train(TRAIN, config=config(**options))
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "field"),
     [
-        ({"keep": 0}, "keep: expected"),
-        ({"bits": 5}, "bits: expected"),
-        ({"within": float("nan")}, "within: expected"),
-        ({"rule": "other"}, "rule: expected margin or max-marginal or tree-odds"),
-        ({"alpha": 1.5}, "alpha: expected 0 to 1"),
-        ({"log_odds": -1.0}, "log_odds: expected"),
-        ({"among": 0}, "among: expected"),
+        ({"keep": 0}, "keep"),
+        ({"bits": 5}, "bits"),
+        ({"within": float("nan")}, "within"),
+        ({"rule": "other"}, "rule"),
+        ({"alpha": 1.5}, "alpha"),
+        ({"log_odds": -1.0}, "log_odds"),
+        ({"among": 0}, "among"),
     ],
 )
-def test_pruner_settings_that_do_not_fit(options, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_pruner_settings_are_rejected(options, field):
+    with rejects(InputError, field=field):
         PrunerSettings(**options)
 
 
@@ -363,38 +357,38 @@ def test_pruners_that_look_at_whole_trees(rule, roots, tmp_path):
 @pytest.mark.parametrize("rule", ["max-marginal", "tree-odds"])
 def test_pruners_of_projective_trees_where_trees_may_cross(rule):
     plan = config(trees="nonprojective", pruner_settings=PrunerSettings(rule=rule, bits=10))
-    with pytest.raises(InputError, match=rf'expected margin or arc-odds .* got {rule}.*trees = "projective"'):
+    with rejects(InputError, field="rule"):
         train(TRAIN, config=plan)
     train(TRAIN, config=replace(plan, pruner=False))
 
 
-def test_a_checkpoint_of_another_training_is_refused(tmp_path):
+def test_a_checkpoint_of_another_training_is_rejected(tmp_path):
     path = tmp_path / "checkpoint"
     train(TRAIN, DEV, config=config(), checkpoint=path)
     before = path.read_bytes()
-    for columns, dev, plan, what in (
-        (TRAIN, DEV, config(seed=1), "seed was"),
-        (TRAIN, DEV, config(epochs=4), "epochs was"),
-        (DEV, DEV, config(), "the treebanks have changed"),
-        (TRAIN, TRAIN, config(), "the treebanks have changed"),
-        (TRAIN, None, config(), "the treebanks have changed"),
+    for columns, dev, plan in (
+        (TRAIN, DEV, config(seed=1)),
+        (TRAIN, DEV, config(epochs=4)),
+        (DEV, DEV, config()),
+        (TRAIN, TRAIN, config()),
+        (TRAIN, None, config()),
     ):
-        with pytest.raises(ModelError, match=f"of another training: {what}"):
+        with rejects(ModelError, source=str(path)):
             train(columns, dev, config=plan, checkpoint=path, resume=True)
     assert path.read_bytes() == before
     trained = train(TRAIN, DEV, config=config())
     trained.parser.save(path)
-    with pytest.raises(ModelError, match=r"a checkpoint of a training, got a parser; `arbora\.load`"):
+    with rejects(ModelError, source=str(path)):
         train(TRAIN, DEV, config=config(), checkpoint=path, resume=True)
 
 
-def test_a_damaged_checkpoint_is_refused(tmp_path):
+def test_a_damaged_checkpoint_is_rejected(tmp_path):
     path = tmp_path / "checkpoint"
     train(TRAIN, config=config(order=1), checkpoint=path)
     whole = path.read_bytes()
     for length in (0, 7, 100, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
-        with pytest.raises(ModelError, match=str(path)):
+        with rejects(ModelError, source=str(path)):
             train(TRAIN, config=config(order=1), checkpoint=path, resume=True)
 
 
@@ -542,24 +536,20 @@ def test_non_projective_models_may_parse_projectively():
     assert any("over projective ones" in note for note in watcher.notes)
 
 
-def test_probabilities_that_cannot_be(small_treebank):
-    with pytest.raises(
-        InputError, match=r"second-order non-projective trees have no exact ones; choose order = 1"
-    ):
+def test_probabilities_without_an_algorithm_are_rejected(small_treebank):
+    with rejects(InputError, field="learner"):
         train(TRAIN, config=config(learner="adagrad", order=2, trees="nonprojective"))
-    with pytest.raises(InputError, match=r"exponentiated_gradient needs arc_marginals.*choose order 1"):
+    with rejects(InputError, field="learner"):
         train(TRAIN, config=config(learner="exponentiated_gradient", order=2, trees="projective"))
-    with pytest.raises(
-        InputError, match=r"labels joint do not answer; choose staged labels .--labels staged. or"
-    ):
+    with rejects(InputError, field="learner"):
         train(TRAIN, config=config(learner="exponentiated_gradient", order=1, labels="joint"))
-    with pytest.raises(InputError, match="decode: expected same with order = 2"):
+    with rejects(InputError, field="decode"):
         config(order=2, decode="auto")
-    with pytest.raises(DataError, match=r"HEAD: expected a head .*learn from what is known"):
+    with rejects(DataError, line=4, source="<text>", field="HEAD"):
         train(with_unknown(TRAIN, 0.5), config=config(learner="exponentiated_gradient", order=1))
-    with pytest.raises(DataError, match="HEAD"):
+    with rejects(DataError, line=4, source="<text>", field="HEAD"):
         train(TRAIN, with_unknown(DEV, 0.5), config=config(learner="adagrad", order=1))
-    with pytest.raises(DataError, match="no word with a head"):
+    with rejects(DataError, source="<text>"):
         train(with_unknown(TRAIN, 1.1), config=config(learner="adagrad", order=1))
 
 
@@ -577,11 +567,13 @@ def test_a_treebank_may_be_given_in_several_ways(tmp_path):
         found = model_bytes(train(given, list(DEV.sentences()), config=config()), tmp_path / "2")
         assert found == expected
     for given in (None, 3, [3]):
-        with pytest.raises(InputError, match="treebank: expected a path, sentences, or a list of these"):
+        with rejects(InputError, field="treebank"):
             train(given, config=config())
-    for given in ("nowhere.conllu", ["nowhere.conllu", paths[0]], tmp_path):
-        with pytest.raises(DataError, match=r"nowhere.conllu: no such file|is a directory; check the name"):
+    for given in ("nowhere.conllu", ["nowhere.conllu", paths[0]]):
+        with rejects(DataError, source="nowhere.conllu"):
             train(given, config=config())
+    with rejects(DataError, source=str(tmp_path)):
+        train(tmp_path, config=config())
 
 
 def test_a_configuration_may_be_a_file(tmp_path):
@@ -591,17 +583,15 @@ def test_a_configuration_may_be_a_file(tmp_path):
         assert train(TRAIN, config=given).parser.search.order == 1
     with pytest.raises(InputError, match=r"nowhere.toml: No such file"):
         train(TRAIN, config=tmp_path / "nowhere.toml")
-    with pytest.raises(
-        InputError, match=r"expected a TrainConfig, a mapping or the name of a TOML file, got int"
-    ):
+    with rejects(InputError, field="config"):
         train(TRAIN, config=3)
-    with pytest.raises(InputError, match=r"unknown setting 'epochs'; did you mean parameters.epochs\?"):
+    with rejects(InputError, field="setting"):
         train(TRAIN, config={"epochs": 1})
 
 
 def test_threads_are_counted_from_one():
     for threads in (0, -1, 1.5, True):
-        with pytest.raises(InputError, match="threads must be a whole number of at least 1"):
+        with rejects(InputError, field="threads"):
             train(TRAIN, config=config(), threads=threads)
 
 
@@ -651,15 +641,15 @@ def test_crossing_arcs_are_seen_where_only_some_heads_are_known():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "field"),
     [
-        ({"encoding": "path"}, 'encoding: does nothing here; it needs projectivize = "pseudo-projective"'),
-        ({"trees": "nonprojective", "projectivize": "minimum-loss"}, "it needs projective trees"),
-        ({"order": 1, "grandparents": False}, "grandparents: does nothing here; it needs order 2 or 3"),
+        ({"encoding": "path"}, "encoding"),
+        ({"trees": "nonprojective", "projectivize": "minimum-loss"}, "projectivize"),
+        ({"order": 1, "grandparents": False}, "grandparents"),
     ],
 )
-def test_settings_that_do_nothing_are_refused(options, message):
-    with pytest.raises(InputError, match=message):
+def test_settings_without_effect_are_rejected(options, field):
+    with rejects(InputError, field=field):
         TrainConfig(**options)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from errors import rejects
 
 from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
@@ -59,19 +60,19 @@ def test_cross_validation_says_how_many_epochs(columns):
 
 
 def test_a_grid_that_does_not_fit_is_told_before_anything_is_trained(columns):
-    for grid, told in (
-        ({}, "at least one setting"),
-        ({"C": []}, "a list of at least one value"),
-        ({"C": "0.1"}, "a list of at least one value"),
-        ({"D": [1]}, "unknown setting 'D'"),
-        ({"C": [1, -1]}, "C must be"),
-        ({"learner": ["mira", "mirra"]}, "did you mean 'mira'"),
+    for grid, field in (
+        ({}, "grid"),
+        ({"C": []}, "C"),
+        ({"C": "0.1"}, "C"),
+        ({"D": [1]}, "setting"),
+        ({"C": [1, -1]}, "C"),
+        ({"learner": ["mira", "mirra"]}, "learner"),
     ):
-        with pytest.raises(InputError, match=told):
+        with rejects(InputError, field=field):
             list(combinations(grid, BASE))
-    with pytest.raises(InputError, match=r"folds: expected 2 to 60, .* got 61"):
+    with rejects(InputError, field="folds"):
         tune(columns, grid={"C": [1]}, config=BASE, folds=61)
-    with pytest.raises(DataError, match="has no words"):
+    with rejects(DataError, source="<sentences>"):
         tune(columns_of([]), grid={"C": [1]}, config=BASE)
 
 
@@ -112,13 +113,13 @@ def test_treebanks_that_are_known_in_part(columns):
     probable = replace(BASE, learner="adagrad")
     (trial,) = tune([with_gaps(columns), with_gaps(dev)], dev, grid={"C": [0.1]}, config=probable).trials
     assert trial.scores["uas"] > 50
-    with pytest.raises(DataError, match=r"words have no head, and .*--dev"):
+    with rejects(DataError, source="<text>"):
         tune(with_gaps(columns), grid={"C": [0.1]}, config=probable)
-    with pytest.raises(DataError, match="HEAD: expected a head for every word"):
+    with rejects(DataError, line=4, source="<text>", field="HEAD"):
         tune(with_gaps(columns), dev, grid={"learner": ["adagrad", "mira"]}, config=probable)
 
 
 @pytest.mark.parametrize("name", ["tags", "only", "tagger.upos.bits"])
-def test_settings_that_trials_do_not_look_at_are_refused(name):
-    with pytest.raises(InputError, match=f"grid: {name}: trials train the parser alone"):
+def test_settings_without_effect_on_trials_are_rejected(name):
+    with rejects(InputError, field=name):
         [*combinations({name: ["gold"]}, TrainConfig())]

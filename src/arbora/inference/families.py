@@ -81,15 +81,16 @@ class TreeFamily:
     def _checked(self, query: Query, scores: PartScores) -> tuple[Any, dict[str, Any]]:
         if query not in self.queries | self.approximate:
             raise InputError(
-                f"{query} is not answered by the family {self.name!r}; it answers {self._answers()}"
+                f"{query} is not available for the family {self.name!r}; it answers {self._answers()}"
             )
         if PartKind.ARC not in scores:
             raise InputError(f"scores must have an entry {PartKind.ARC.value!r}, got {_listed(scores)}")
         foreign = [kind for kind in scores if kind not in (*self.parts, LABEL)]
         if foreign:
             raise InputError(
-                f"scores of {_listed(foreign)} do not belong to the family {self.name!r}, "
-                f"whose parts are {_listed(self.parts)}"
+                f"{_listed(foreign)} do not belong to the family {self.name!r}, "
+                f"whose parts are {_listed(self.parts)}",
+                field="scores",
             )
         options: dict[str, Any] = {"trees": self.trees, "roots": self.roots}
         for kind in self.parts[1:]:

@@ -31,7 +31,7 @@ from arbora.registry import features
 from arbora.scorers import GraphSettings
 from arbora.search.pruner import Pruner, PrunerSettings, pruner_scorer
 from arbora.settings import to_dict
-from arbora.training._parser import PRUNER_LEARNER
+from arbora.training import PRUNER_LEARNER
 from arbora.training.annotation import check_treebank, training_heads
 
 Which: TypeAlias = Literal["averaged", "last"]

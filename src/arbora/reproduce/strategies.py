@@ -29,7 +29,7 @@ from arbora.reproduce.languages import Limits, Material, TestedWithLabels
 from arbora.reproduce.study import Journal, Watcher, compute
 from arbora.scorers.cube import Update
 from arbora.settings import to_dict
-from arbora.training._parser import TrainConfig, Trained, Training
+from arbora.training import TrainConfig, Trained, Training
 from arbora.training.dev import Dev
 
 Scores: TypeAlias = tuple[float, float]

@@ -22,7 +22,7 @@ from arbora.reproduce.courses import as_columns, checksum, written_punctuation
 from arbora.reproduce.languages import Material
 from arbora.reproduce.trials import Asked
 from arbora.settings import to_dict
-from arbora.training._parser import TrainConfig, Training
+from arbora.training import TrainConfig, Training
 
 
 @dataclass(frozen=True, kw_only=True)
