@@ -101,3 +101,11 @@ def test_missing_packages_name_the_extra(arbora, model, monkeypatch):
     result = arbora("serve", "-m", model)
     assert result.status == 2
     assert "pip install 'arbora-nlp[serve]'" in result.stderr
+
+
+def test_import_without_the_extra():
+    names = ("msgspec", "starlette", "uvicorn", "httpx")
+    code = (
+        f"import sys; sys.modules |= dict.fromkeys({names!r}); import arbora, arbora.cli.serve; arbora.load"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
