@@ -197,7 +197,10 @@ class Pipeline:
         return SimpleNamespace(columns=columns_of(lines))
 
     def prepare(self, columns):
-        return columns_of(replace(s, upos=("NOUN",) * len(s)) for s in columns.sentences())
+        untagged = {("_",) * n for n in range(100)}
+        return columns_of(
+            replace(s, upos=("NOUN",) * len(s)) if s.upos in untagged else s for s in columns.sentences()
+        )
 
 
 def test_model_with_segmenter_and_tagger():

@@ -61,7 +61,7 @@ def serve_model(
         packages = " and ".join(missing)
         raise typer.BadParameter(f"`arbora serve` needs {packages}: pip install 'arbora-nlp[serve]'")
     from arbora.web.server import listen, make_application, serve
-    from arbora.web.serving import make_engine
+    from arbora.web.serving import Engine
 
     limits = Limits(
         body=max_body,
@@ -76,7 +76,7 @@ def serve_model(
     with session():
         bundled = DEFAULT if model is None else model if is_bundled(model) else None
         name = Path(model or DEFAULT).name if bundled is None else bundled.title()
-        engine = make_engine(arbora.load(model), name, EXAMPLES.get(bundled or "", ""))
+        engine = Engine(arbora.load(model), name, EXAMPLES.get(bundled or "", ""))
         application = make_application(engine, limits, hosts=(host, *(allow_host or ())), quiet=quiet)
         try:
             bound = listen(host, port)

@@ -16,9 +16,9 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -33,17 +33,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from arbora import __version__
-from arbora.web.api import (
-    ErrorDetail,
-    ErrorResponse,
-    Info,
-    ParseRequest,
-    Rejected,
-    SvgRequest,
-    parse,
-    read_picture,
-    read_request,
-)
+from arbora.web import api
+from arbora.web.api import Rejected
 from arbora.web.limits import Limits
 from arbora.web.openapi import ENDPOINTS, JSON, SVG, describe
 from arbora.web.serving import Engine
@@ -80,12 +71,12 @@ def make_application(
 ) -> Starlette:
     """Build the ASGI application; `hosts` are allowed host names besides localhost and IP addresses."""
     limits = limits or Limits()
-    api = _Api(engine, limits)
-    info = Info(**engine.about(), version=__version__, limits=limits)
+    endpoints = _Endpoints(engine, limits)
+    info = api.Info(**engine.about(), version=__version__, limits=limits)
     answers: dict[str, Any] = {
         "/api/info": _json(info),
-        "/api/parse": api.parse,
-        "/api/svg": api.draw,
+        "/api/parse": endpoints.parse,
+        "/api/svg": endpoints.draw,
         "/openapi.json": _json(describe(limits)),
     }
     application = Starlette(
@@ -95,7 +86,7 @@ def make_application(
         ],
         middleware=[Middleware(Guard, hosts=hosts, quiet=quiet)],
         exception_handlers={HTTPException: _routing_error},
-        lifespan=api.lifespan,
+        lifespan=endpoints.lifespan,
     )
     application.router.redirect_slashes = False
     return application
@@ -111,7 +102,7 @@ def _json(value: object, status: int = 200) -> Response:
 
 
 def _error(rejected: Rejected) -> Response:
-    response = _json(ErrorResponse(ErrorDetail(rejected.code, rejected.message)), rejected.status)
+    response = _json(api.ErrorResponse(api.ErrorDetail(rejected.code, rejected.message)), rejected.status)
     if rejected.status == 503:
         response.headers["retry-after"] = "1"
     return response
@@ -192,7 +183,7 @@ def _is_address(name: str) -> bool:
     return True
 
 
-class _Api:
+class _Endpoints:
     """The endpoints that compute."""
 
     def __init__(self, engine: Engine, limits: Limits) -> None:
@@ -207,7 +198,7 @@ class _Api:
 
     async def parse(self, request: Request) -> Response:
         def work(body: bytes) -> Response:
-            return _json(parse(read_request(body, ParseRequest), self.engine, self.limits))
+            return _json(api.parse(api.read_request(body, api.ParseRequest), self.engine, self.limits))
 
         return await self._compute(request, work)
 
@@ -215,7 +206,7 @@ class _Api:
         from arbora.web.svg import draw_svg
 
         def work(body: bytes) -> Response:
-            sentence, probabilities = read_picture(read_request(body, SvgRequest), self.limits)
+            sentence, probabilities = api.read_picture(api.read_request(body, api.SvgRequest), self.limits)
             picture = draw_svg(sentence, probabilities=probabilities)
             headers = {"content-security-policy": PICTURE_POLICY}
             return Response(picture, media_type=f"{SVG}; charset=utf-8", headers=headers)
@@ -307,33 +298,14 @@ class Workers:
 def listen(host: str, port: int) -> socket.socket:
     """Open a listening socket."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only on sockets whose protocol is given.
-    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind((host, port))
-        bound.listen(BACKLOG)
-    except OSError:
-        bound.close()
-        raise
+    bound = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by its connections
     return bound
 
 
 def serve(application: ASGIApp, bound: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM, then finish running requests for at most five seconds."""
     import uvicorn
-
-    class Server(uvicorn.Server):
-        @contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            # Uvicorn raises the signal again at the end, which would end the process with an error.
-            signals = (signal.SIGINT, signal.SIGTERM)
-            before = {each: signal.signal(each, self.handle_exit) for each in signals}
-            try:
-                yield
-            finally:
-                for each, handler in before.items():
-                    signal.signal(each, handler)
 
     config = uvicorn.Config(
         application,
@@ -349,4 +321,11 @@ def serve(application: ASGIApp, bound: socket.socket) -> None:
         timeout_keep_alive=10,
         timeout_graceful_shutdown=5,
     )
-    Server(config).run(sockets=[bound])
+    # Uvicorn stops on these signals, then raises them again; by then they have done their work.
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {each: signal.signal(each, lambda number, frame: None) for each in signals}
+    try:
+        uvicorn.Server(config).run(sockets=[bound])
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

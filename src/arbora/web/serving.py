@@ -9,51 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.data.columns import Columns, columns_of
+from arbora.data.columns import columns_of
 from arbora.data.plain_text import split_plainly
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.errors import InputError
 from arbora.parsing._tree_parser import AnyParser, TreeParser
 from arbora.parsing.parsed import Parsed, keep_labels, make_parsed
+from arbora.pipeline.pipeline import Pipeline
 
 NO_SEGMENTER = "this model has no segmenter: words were split at spaces and punctuation"
 NO_TAGGER = "this model has no tagger: trees are better for CoNLL-U with tags"
 NO_RANKING = "this parser does not rank trees: only the best one is shown"
-
-
-class Segmented(Protocol):
-    """The words of a text."""
-
-    @property
-    def columns(self) -> Columns:
-        """Sentences without annotation."""
-
-
-class Pipeline(Protocol):
-    """From raw text to trees, as returned by `arbora.load`. A missing part is None."""
-
-    @property
-    def parser(self) -> AnyParser:
-        """The parser of tagged words."""
-
-    @property
-    def segmenter(self) -> object | None:
-        """The segmenter."""
-
-    @property
-    def tagger(self) -> object | None:
-        """The tagger."""
-
-    def segment(self, text: str) -> Segmented:
-        """Split a text into words."""
-
-    def prepare(self, columns: Columns) -> Columns:
-        """Tag sentences that have no tags."""
 
 
 @dataclass(frozen=True)
@@ -78,32 +49,23 @@ class Engine:
 
     def __init__(self, model: AnyParser | Pipeline, name: str = "model", example: str = "") -> None:
         self.name = name
-        self.example = example
-        self.parser = model if isinstance(model, TreeParser) else model.parser
-        self.pipeline = None if isinstance(model, TreeParser) else model
-        self.segments = self.pipeline is not None and self.pipeline.segmenter is not None
-        self.tags = self.pipeline is not None and self.pipeline.tagger is not None
+        self.example = example  # a text that the page starts with
+        self.pipeline = Pipeline(parser=model) if isinstance(model, TreeParser) else model
+        self.parser = self.pipeline.parser
         self.ranks = ranks_trees(self.parser)
 
     def split(self, text: str, most: int) -> tuple[list[Sentence], list[str]]:
         """The first sentences of a text, untagged, and notes on what the model lacks."""
-        notes = [] if self.tags else [NO_TAGGER]
-        if self.segments and self.pipeline is not None:
-            return list(islice(self.pipeline.segment(text).columns.sentences(), most)), notes
-        return list(islice(split_plainly(text), most)), [NO_SEGMENTER, *notes]
+        notes = [NO_TAGGER] if self.pipeline.tagger is None else []
+        if self.pipeline.segmenter is None:
+            return list(islice(split_plainly(text), most)), [NO_SEGMENTER, *notes]
+        return list(islice(self.pipeline.segment(text).columns.sentences(), most)), notes
 
     def tag(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Tag the sentences that have no tags, if the model can."""
-        untagged = [i for i, s in enumerate(sentences) if all(tag == "_" for tag in s.upos)]
-        result = list(sentences)
-        if self.pipeline is None or not self.tags or not untagged:
-            return result
-        tagged = self.pipeline.prepare(columns_of(without_tree(sentences[i]) for i in untagged))
-        for i, tags in zip(untagged, tagged.sentences(), strict=True):
-            result[i] = replace(
-                sentences[i], lemmas=tags.lemmas, upos=tags.upos, xpos=tags.xpos, feats=tags.feats
-            )
-        return result
+        if self.pipeline.tagger is None:
+            return list(sentences)
+        return list(self.pipeline.prepare(columns_of(sentences)).sentences())
 
     def parse(self, sentences: Sequence[Sentence], *, k: int, marginals: bool) -> list[RankedTrees]:
         """Parse around the heads that the sentences have; k > 1 returns the k most probable trees."""
@@ -134,15 +96,10 @@ class Engine:
             "order": shape.order,
             "labels": list(self.parser.plain_labels),
             "is_calibrated": self.parser.is_calibrated,
-            "reads_text": self.segments,
-            "tags_words": self.tags,
+            "reads_text": self.pipeline.segmenter is not None,
+            "tags_words": self.pipeline.tagger is not None,
             "example": self.example,
         }
-
-
-def make_engine(model: object, name: str = "model", example: str = "") -> Engine:
-    """Wrap what `arbora.load` returns; `example` is the text that the page starts with."""
-    return Engine(cast("AnyParser | Pipeline", model), name, example)
 
 
 def without_tree(sentence: Sentence) -> Sentence:
