@@ -1,8 +1,8 @@
-"""Trees as one web page that needs nothing else: no script, no other file, light and dark.
+"""Trees as one self-contained web page: no scripts, no other files, light and dark.
 
-Pictures are those of `svg.py`, and like them everything is escaped. What is more, the page forbids itself
-(by a Content-Security-Policy) to run or fetch anything. Pages are made in parts, so that one with many
-trees need not be held in memory: `page_start`, then `page_section` for each sentence, then `page_end`.
+Pictures are those of `svg.py`. All text is escaped, and a content security policy forbids the page to run or
+fetch anything. Pages are made in parts, so that long ones need little memory: `page_start`, `page_section`
+for each sentence, `page_end`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from arbora.web.svg import Drawable, Look, draw_picture, join_pictures
 from arbora.web.writing import safe_in_xml
 
 WIDTH = 1000.0
-"""Pictures on a page are this wide at most, unless a single word is wider."""
+"""The largest width of pictures, unless a single word is wider."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 TITLE = "Dependency trees"
 STYLE = """\
@@ -40,7 +40,7 @@ svg{display:block;color:var(--arbora-ink)}
 
 
 def draw_html(sentences: Iterable[Drawable], *, title: str = TITLE, look: Look | None = None) -> str:
-    """A whole page: each sentence with its number, its text and its tree."""
+    """Draw a page: each sentence with its number, text and tree."""
     sections = [page_section(number, [(each, "")], look) for number, each in enumerate(sentences, start=1)]
     return "".join([page_start(title), *sections, page_end()])
 
@@ -57,7 +57,7 @@ def page_start(title: str = TITLE) -> str:
 
 
 def page_section(number: int, trees: Sequence[tuple[Drawable, str]], look: Look | None = None) -> str:
-    """A sentence with its number, its text and its trees, each with a caption or an empty one."""
+    """A sentence with its number, text and trees, each tree with a caption (may be empty)."""
     look = look or Look(max_width=WIDTH)
     first = trees[0][0]
     text = (first if isinstance(first, Sentence) else first.sentence).text
@@ -67,9 +67,9 @@ def page_section(number: int, trees: Sequence[tuple[Drawable, str]], look: Look 
     ]
     for tree, caption in trees:
         picture = draw_picture(tree, look)
-        told = f"<figcaption>{safe_in_xml(caption)}</figcaption>\n" if caption else ""
+        shown = f"<figcaption>{safe_in_xml(caption)}</figcaption>\n" if caption else ""
         side = ' dir="rtl"' if picture.direction == "rtl" else ""
-        parts.append(f"<figure{side}>\n{told}{join_pictures([picture], standalone=False)}</figure>\n")
+        parts.append(f"<figure{side}>\n{shown}{join_pictures([picture], standalone=False)}</figure>\n")
     return "".join([*parts, "</section>\n"])
 
 
