@@ -47,6 +47,7 @@ class DownloadError(ArboraError):
     """
 
     def __init__(self, what: str, *, url: str | None = None, status: int | None = None) -> None:
+        self.what = what
         self.url = url
         self.status = status
         message = what if url is None else f"{url}: {what}"

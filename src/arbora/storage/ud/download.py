@@ -35,16 +35,11 @@ RESERVE_BYTES = 16 << 20
 
 
 class DownloadObserver(Protocol):
-    """Receives the progress of a download."""
+    """Receives the files to fetch, the bytes on disk of each, and messages for the user."""
 
-    def begins(self, release: Release, files: Sequence[RemoteFile]) -> None:
-        """The files to fetch are known."""
-
-    def moved(self, file: RemoteFile, size: int) -> None:
-        """`size` bytes of a file are on disk."""
-
-    def note(self, text: str) -> None:
-        """A message for the user."""
+    def begins(self, release: Release, files: Sequence[RemoteFile]) -> None: ...
+    def moved(self, file: RemoteFile, size: int) -> None: ...
+    def note(self, text: str) -> None: ...
 
 
 def download(
@@ -132,16 +127,15 @@ def _make_manifest(name: TreebankName, release: Release, stored: list[StoredFile
 
 def _move(staging: Path, target: Path) -> None:
     """Rename the folder; if that fails, the previous one stays."""
-    if not target.exists():
-        staging.rename(target)
-        return
     old = target.with_name(f".{target.name}.old")
     shutil.rmtree(old, ignore_errors=True)
-    target.rename(old)
+    if target.exists():
+        target.rename(old)
     try:
         staging.rename(target)
     except BaseException:
-        old.rename(target)
+        if old.exists():
+            old.rename(target)
         raise
     shutil.rmtree(old, ignore_errors=True)
 
@@ -151,7 +145,7 @@ def _part(file: RemoteFile) -> str:
 
 
 class _WrongContentError(DownloadError):
-    """A file does not have its checksum."""
+    pass
 
 
 @dataclass

@@ -80,18 +80,22 @@ class Client:
 
     def json(self, url: str) -> tuple[Any, str | None]:
         """Fetch JSON, and the address of the next page if there is one."""
+        return self.retry(lambda: self._json(url))
 
-        def fetch() -> tuple[Any, str | None]:
-            text = bytearray()
-            with self.open(url, {"Accept": "application/vnd.github+json"}) as response:
-                for piece in response.iter_raw():
-                    text += piece
-                    if len(text) > MAX_JSON_BYTES:
-                        raise DownloadError(f"response longer than {MAX_JSON_BYTES:,} bytes", url=url)
-                following = response.links.get("next", {}).get("url")
-                return _parse_json(bytes(text), url), following and str(response.url.join(following))
-
-        return self.retry(fetch)
+    def _json(self, url: str) -> tuple[Any, str | None]:
+        text = bytearray()
+        with self.open(url, {"Accept": "application/vnd.github+json"}) as response:
+            for piece in response.iter_raw():
+                text += piece
+                if len(text) > MAX_JSON_BYTES:
+                    raise DownloadError(f"response longer than {MAX_JSON_BYTES:,} bytes", url=url)
+            following = response.links.get("next", {}).get("url")
+            following = following and str(response.url.join(following))
+        try:
+            return json.loads(text), following
+        except (ValueError, RecursionError):
+            start = repr(text[:40].decode(errors="replace"))
+            raise DownloadError(f"expected JSON, got {start}; check the address", url=url) from None
 
     def pages(self, url: str, most: int) -> Iterator[Any]:
         """The entries of a list that may span several pages."""
@@ -115,8 +119,8 @@ class Client:
                 tries = 0 if now > before else tries
                 before = max(before, now)  # fetching discarded bytes again is no progress
                 if tries == len(PAUSES_SECONDS):
-                    what = f"{error}; failed {tries + 1} times, try again later"
-                    raise DownloadError(what, status=error.status) from None
+                    what = f"{error.what}; failed {tries + 1} times, try again later"
+                    raise DownloadError(what, url=error.url, status=error.status) from None
                 seconds = max(PAUSES_SECONDS[tries], error.pause)
                 tries += 1
                 self._note(f"{error}; next try in {seconds:g} s")
@@ -190,9 +194,8 @@ def _status_error(response: httpx.Response, url: str) -> DownloadError:
         return NotFoundError("not found (404)", url=url, status=status)
     if status in (403, 429) and headers.get("X-RateLimit-Remaining") == "0":
         reset = _seconds(headers.get("X-RateLimit-Reset"))
-        known = 0 < reset < 1 << 40
-        when = time.strftime("after %H:%M:%S", time.localtime(reset)) if known else "in an hour"
-        return DownloadError(f"rate limit exceeded ({status}); try again {when}", url=url, status=status)
+        when = time.strftime("%H:%M:%S", time.localtime(reset)) if 0 < reset < 1 << 40 else "an hour"
+        return DownloadError(f"rate limit exceeded; try again after {when}", url=url, status=status)
     what = f"status {status} {response.reason_phrase}"
     if status < 500 and status not in (408, 429):
         return DownloadError(what, url=url, status=status)
@@ -204,11 +207,3 @@ def _status_error(response: httpx.Response, url: str) -> DownloadError:
 
 def _seconds(header: str | None) -> float:
     return float(header) if header and re.fullmatch(r"(?a:\d{1,15})", header) else 0.0
-
-
-def _parse_json(text: bytes, url: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        start = repr(text[:40].decode(errors="replace"))
-        raise DownloadError(f"expected JSON, got {start}; check the address", url=url) from None

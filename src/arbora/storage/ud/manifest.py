@@ -97,15 +97,13 @@ class Manifest:
         if found.pop("format") != FORMAT:
             raise ValueError(f"expected format {FORMAT}")
         files = tuple(StoredFile(**file) for file in found.pop("files"))
-        manifest = cls(**found, files=files)
-        texts = [manifest.name, manifest.release, manifest.commit, manifest.source, manifest.attribution]
-        texts += [text for file in files for text in (file.name, file.git_sha1, file.sha256)]
-        texts += [] if manifest.licence is None else [manifest.licence]
-        if any(not isinstance(text, str) or clean(text) != text for text in texts):
-            raise TypeError("expected plain text")
+        texts = [value for name, value in found.items() if name not in ("includes_text", "licence")]
+        texts += [found["licence"] or "", *(x for f in files for x in (f.name, f.git_sha1, f.sha256))]
+        if any(clean(text) != text for text in texts):
+            raise ValueError("expected text without control characters")
         if any(not isinstance(file.size, int) or Path(file.name).name != file.name for file in files):
             raise ValueError("bad name or size of a file")
-        return manifest
+        return cls(**found, files=files)
 
     def faults(self, folder: Path) -> Iterator[str]:
         """A line for each file that is missing or has changed since the download."""
