@@ -8,6 +8,7 @@ for each sentence, `page_end`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib.resources import files
 
 from arbora.data.sentence import Sentence
 from arbora.web.svg import Drawable, Look, draw_picture, join_pictures
@@ -17,26 +18,7 @@ WIDTH = 1000.0
 """The largest width of pictures, unless a single word is wider."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 TITLE = "Dependency trees"
-STYLE = """\
-:root{color-scheme:light dark}
-:root{--arbora-ink:#1b1f24;--arbora-crossing:#b3400a;--paper:#fff;--line:#d5d9de;--soft:#5b626b}
-@media(prefers-color-scheme:dark){
-:root{--arbora-ink:#e8eaed;--arbora-crossing:#ffb083;--paper:#16181c;--line:#363b43;--soft:#a3abb5}
-}
-body{margin:0 auto;padding:1.5rem;max-width:66rem;color:var(--arbora-ink);background:var(--paper);
-font:1rem/1.5 system-ui,'Helvetica Neue',Helvetica,Arial,'Noto Sans',sans-serif}
-h1{font-size:1.3rem;overflow-wrap:anywhere}
-section{border-top:1px solid var(--line);padding:1rem 0 1.5rem}
-h2{display:flex;gap:.75rem;margin:0 0 1rem;font-size:1rem;font-weight:400;line-height:1.5}
-h2 a{color:var(--soft);text-decoration:none;font-variant-numeric:tabular-nums}
-h2 a:hover,h2 a:focus{text-decoration:underline}
-h2 span{flex:1;overflow-wrap:anywhere}
-figure{margin:0 0 1rem;overflow-x:auto}
-figcaption{color:var(--soft);font-size:.875rem}
-svg{display:block;color:var(--arbora-ink)}
-.arbora-crossing{color:var(--arbora-crossing)}
-@media print{body{max-width:none;padding:0}section{break-inside:avoid}svg{max-width:100%;height:auto}}
-"""
+STYLE = (files("arbora.web") / "static" / "trees.css").read_text(encoding="utf-8")
 
 
 def draw_html(sentences: Iterable[Drawable], *, title: str = TITLE, look: Look | None = None) -> str:

@@ -20,6 +20,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+import wcwidth
+
 from arbora.data.tree import Tree, top_down
 from arbora.errors import InputError
 from arbora.web import THRESHOLD
@@ -216,18 +218,8 @@ def _listed(tree: Tree, texts: list[list[str]], arrow: str) -> Iterator[str]:
         yield " ".join(filter(None, (f"{mark}{word}", form + mark, f"{arrow} {head}", *rest)))
 
 
-def _wrapped(text: str, width: int, ellipsis: str) -> Iterator[str]:
+def _wrapped(text: str, width: int, ellipsis: str) -> list[str]:
     """Break text into lines of at most `width` cells, at spaces if possible."""
-    line, indent = "", INDENT if width > 4 * len(INDENT) else ""
-    for word in text.split(" "):
-        if line.strip() and cells(line) + 1 + cells(word) > width:
-            yield line
-            line = indent
-        line += " " if line.strip() else ""
-        for cluster in clusters(word):
-            size = cells(cluster)
-            if cells(line) + size > width and line.strip():
-                yield line
-                line = indent
-            line += cluster if size <= width else ellipsis
-    yield line
+    fitting = "".join(each if cells(each) <= width else ellipsis for each in clusters(text))
+    indent = INDENT if width > 4 * len(INDENT) else ""
+    return wcwidth.wrap(fitting, width, subsequent_indent=indent, break_on_hyphens=False)
