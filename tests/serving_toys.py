@@ -8,8 +8,8 @@ from typing import NamedTuple
 from graph_toys import config, treebank
 
 from arbora.training import train
-from arbora.web.api import Limits
-from arbora.web.server import Application
+from arbora.web.limits import Limits
+from arbora.web.server import make_application
 from arbora.web.serving import Engine
 
 JSON = {"content-type": "application/json"}
@@ -17,7 +17,7 @@ JSON = {"content-type": "application/json"}
 
 @lru_cache
 def parser(**shape):
-    """Trained on an invented treebank; takes a fraction of a second."""
+    """Trained on a synthetic treebank; takes a fraction of a second."""
     return train(treebank(60, seed=1), config=config(epochs=3, **shape)).parser
 
 
@@ -44,7 +44,7 @@ class Client:
     """Calls an application as a server would."""
 
     def __init__(self, limits=None, model=None, **options):
-        self.application = Application(model or engine(), limits or Limits(), **options)
+        self.application = make_application(model or engine(), limits or Limits(), **options)
 
     def __call__(self, method, path, body=b"", headers=None, chunks=None):
         return asyncio.run(self.call(method, path, body, headers, chunks))
@@ -58,6 +58,7 @@ class Client:
             "type": "http",
             "method": method,
             "path": path,
+            "query_string": b"",
             "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items()],
             "client": ("127.0.0.1", 5),
         }
@@ -78,5 +79,5 @@ class Client:
 
         await self.application(scope, receive, send)
         start, end = sent
-        told = {name.decode(): value.decode() for name, value in start["headers"]}
-        return Reply(start["status"], told, end["body"])
+        names = {name.decode(): value.decode() for name, value in start["headers"]}
+        return Reply(start["status"], names, end["body"])

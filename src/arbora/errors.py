@@ -93,13 +93,17 @@ class ModelError(ArboraError, ValueError):
 
 
 class DownloadError(ArboraError):
-    """Something could not be fetched from the net; `str()` says from where.
+    """A download failed; `url` and the HTTP `status` are None if unknown.
 
-    What a server said may stand in it, so it has no control characters.
+    The message may quote the server, so control characters are replaced.
     """
 
-    def __init__(self, what: str) -> None:
-        super().__init__("".join(c if c.isprintable() else "?" for c in what))
+    def __init__(self, what: str, *, url: str | None = None, status: int | None = None) -> None:
+        self.what = what
+        self.url = url
+        self.status = status
+        message = what if url is None else f"{url}: {what}"
+        super().__init__("".join(c if c.isprintable() else "?" for c in message))
 
 
 def nearest(name: object, known: list[str]) -> str | None:

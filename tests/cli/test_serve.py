@@ -1,4 +1,4 @@
-"""`arbora serve` as a process: it answers, it says what it does, it ends when told to."""
+"""`arbora serve` as a process: it responds, logs, and ends on a signal."""
 
 import http.client
 import json
@@ -12,7 +12,8 @@ from contextlib import contextmanager
 
 import pytest
 
-pytest.importorskip("uvicorn", reason="arbora serve needs uvicorn (extra: serve)")
+for package in ("msgspec", "starlette", "uvicorn"):
+    pytest.importorskip(package, reason=f"arbora serve needs {package} (extra: serve)")
 
 
 @contextmanager
@@ -49,13 +50,18 @@ def post(port, value):
     return receive(send(port, value))
 
 
-def test_it_serves_and_ends(model):
+def test_requests_under_way_are_finished(model):
     with served(model) as (process, port):
-        status, told = post(port, {"text": "tafo zondos.", "k": 2})
+        status, answer = post(port, {"text": "tafo zondos.", "k": 2})
         assert status == 200
-        assert len(told["sentences"][0]["trees"]) == 2
-        status, told = post(port, {"text": "x" * 3_000_000})
-        assert (status, told["error"]["code"]) == (413, "too_large")
+        assert len(answer["sentences"][0]["trees"]) == 2
+        status, answer = post(port, {"text": "x" * 3_000_000})
+        assert (status, answer["error"]["code"]) == (413, "too_large")
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as raw:
+            raw.sendall(b"HEAD / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            response = b"".join(iter(lambda: raw.recv(65536), b""))
+        assert response.startswith(b"HTTP/1.1 200")
+        assert response.endswith(b"\r\n\r\n")  # no body
         with socket.create_connection(("127.0.0.1", port), timeout=20) as raw:
             raw.sendall(b"\x16\x03\x01 this is no HTTP\r\n\r\n")
             assert raw.recv(100).startswith(b"HTTP/1.1 400")
@@ -66,12 +72,12 @@ def test_it_serves_and_ends(model):
         process.send_signal(signal.SIGTERM)
         assert [receive(connection)[0] for connection in under_way] == [200] * 4
         assert process.wait(20) == 0
-        told = process.stderr.read()
-        assert told.endswith("ended\n")
-        assert "tafo" not in told
+        log = process.stderr.read()
+        assert log.endswith("ended\n")
+        assert "tafo" not in log
 
 
-def test_ctrl_c_and_quiet(model):
+def test_quiet_server_ends_on_ctrl_c(model):
     with served(model, "--quiet") as (process, port):
         assert post(port, {"text": "tafo"})[0] == 200
         process.send_signal(signal.SIGINT)
@@ -79,7 +85,7 @@ def test_ctrl_c_and_quiet(model):
         assert process.stderr.read() == "ended\n"
 
 
-def test_what_it_refuses(arbora, model, tmp_path):
+def test_bad_options_are_rejected(arbora, model, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -90,8 +96,16 @@ def test_what_it_refuses(arbora, model, tmp_path):
     assert arbora("serve", "-m", model, "--port", "70000").status == 2
 
 
-def test_without_uvicorn(arbora, model, monkeypatch):
+def test_missing_packages_name_the_extra(arbora, model, monkeypatch):
     monkeypatch.setattr("arbora.cli.serve.find_spec", lambda name: None)
     result = arbora("serve", "-m", model)
     assert result.status == 2
-    assert "pip install 'arbora[serve]'" in result.stderr
+    assert "pip install 'arbora-nlp[serve]'" in result.stderr
+
+
+def test_import_without_the_extra():
+    names = ("msgspec", "starlette", "uvicorn", "httpx")
+    code = (
+        f"import sys; sys.modules |= dict.fromkeys({names!r}); import arbora, arbora.cli.serve; arbora.load"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

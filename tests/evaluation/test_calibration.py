@@ -7,7 +7,7 @@ from errors import rejects
 from arbora.data.sentence import Sentence
 from arbora.errors import DataError, InputError
 from arbora.evaluation.calibration import BINS, SHARES, calibration, measure
-from arbora.web.reliability import draw_reliability
+from arbora.web.plots import draw_reliability
 
 
 def test_by_hand():

@@ -161,7 +161,7 @@ def test_results_of_another_study_are_not_mixed(tmp_path):
 
 def test_without_matplotlib_nothing_is_begun(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InputError, match="a plot needs matplotlib"):
+    with pytest.raises(InputError):
         run(tmp_path)
     assert list(tmp_path.iterdir()) == []
 

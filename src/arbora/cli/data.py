@@ -18,7 +18,7 @@ from arbora.storage.ud.folders import Folder, find, installed
 from arbora.storage.ud.names import EXAMPLE, TreebankName, language_of
 
 if TYPE_CHECKING:
-    from arbora.storage.ud.github import Catalogue, Release, RemoteFile, Repository
+    from arbora.storage.ud.github import Catalogue, Release, RemoteFile
 
 # What speaks with the net is imported where it is used: no other verb shall wait for it.
 
@@ -92,10 +92,10 @@ def list_treebanks(
     place = _folder(folder)
     with session():
         here = {found.name: found for found in installed(place)}
-        remote: dict[str, Repository] = {}
+        remote: dict[str, int] = {}
         if not only_installed:
             try:
-                remote = {found.name: found for found in _catalogue(url, _say_note).repositories()}
+                remote = _catalogue(url, _say_note).repositories()
             except DownloadError as error:
                 say(f"note: {error}")
                 say(f"note: so this lists what is in {place}")
@@ -127,7 +127,7 @@ def _matches(name: str, words: Sequence[str]) -> bool:
     return all(word.replace("_", " ").lower() in text for word in words)
 
 
-def _described(name: str, remote: Repository | None, here: Folder | None) -> dict[str, Any]:
+def _described(name: str, repository_size: int | None, here: Folder | None) -> dict[str, Any]:
     release = licence = None
     if here is not None:
         try:
@@ -143,7 +143,7 @@ def _described(name: str, remote: Repository | None, here: Folder | None) -> dic
         "parts": [] if here is None else list(here.parts),
         "folder": None if here is None else str(here.path),
         "licence": licence,
-        "repository_bytes": None if remote is None else remote.size,
+        "repository_bytes": repository_size,
     }
 
 

@@ -18,8 +18,7 @@ from arbora.evaluation.attachment import evaluate
 from arbora.evaluation.calibration import BINS, SHARES, Calibration, calibration
 from arbora.evaluation.scores import BREAKDOWNS, Attachment, Breakdown, Evaluation, Scores
 from arbora.evaluation.significance import Comparison, compare
-from arbora.web.plots import SUFFIXES
-from arbora.web.reliability import draw_reliability
+from arbora.web.plots import SUFFIXES, draw_reliability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

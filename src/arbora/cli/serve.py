@@ -13,7 +13,7 @@ import arbora
 from arbora.cli.files import existing_model_if_given, say, session
 from arbora.errors import InputError
 from arbora.storage.bundled import DEFAULT, EXAMPLES, is_bundled
-from arbora.web.api import Limits
+from arbora.web.limits import Limits
 
 DEFAULTS = Limits()
 
@@ -26,40 +26,42 @@ def serve_model(
             "-m",
             metavar="MODEL",
             callback=existing_model_if_given,
-            help="From `arbora train`; without it, the English model that comes with Arbora.",
+            help="A model from `arbora train` (default: the bundled English model).",
         ),
     ] = None,
-    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 for any that is free.")] = 8080,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8080,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
             "--allow-host",
             metavar="NAME",
-            help="A name under which browsers may call; addresses and localhost always may.",
+            help="Host name that browsers may use; localhost and IP addresses are always allowed.",
         ),
     ] = None,
-    max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = DEFAULTS.body,
-    max_sentences: Annotated[int, typer.Option(min=1, help="Of a request.")] = DEFAULTS.sentences,
-    max_words: Annotated[int, typer.Option(min=1, help="Of a sentence.")] = DEFAULTS.words,
-    threads: Annotated[int, typer.Option(min=1, help="Requests computed at a time.")] = DEFAULTS.running,
-    queue: Annotated[int, typer.Option(min=0, help="Requests that wait; more get 503.")] = DEFAULTS.waiting,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds for a request.")] = DEFAULTS.seconds,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No line per request.")] = False,
+    max_body: Annotated[int, typer.Option(min=1, help="Bytes per request.")] = DEFAULTS.body,
+    max_sentences: Annotated[int, typer.Option(min=1, help="Sentences per request.")] = DEFAULTS.sentences,
+    max_words: Annotated[int, typer.Option(min=1, help="Words per sentence.")] = DEFAULTS.words,
+    threads: Annotated[int, typer.Option(min=1, help="Requests computed in parallel.")] = DEFAULTS.running,
+    queue: Annotated[int, typer.Option(min=0, help="Longest queue of requests.")] = DEFAULTS.waiting,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds per request.")] = DEFAULTS.seconds,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not log requests.")] = False,
 ) -> None:
-    """Serve a page to type text on, and see trees, how sure they are, and what else they could be.
+    """Serve a page that shows trees, their probabilities and the alternatives, and a JSON API.
 
-    Nothing leaves this machine, and nobody else's can call it, unless --host says so. Ctrl-C ends it.
+    Nothing leaves this machine, and no other machine can call it unless you set --host. Ctrl-C ends it.
 
     Examples:
 
     - `arbora serve`
     - `arbora serve -m da.arbora --port 9000 --quiet`
     """
-    if find_spec("uvicorn") is None:
-        raise typer.BadParameter("serve needs uvicorn: pip install 'arbora[serve]'")
-    from arbora.web.server import Application, listen, serve
-    from arbora.web.serving import make_engine
+    missing = [name for name in ("msgspec", "starlette", "uvicorn") if find_spec(name) is None]
+    if missing:
+        packages = " and ".join(missing)
+        raise typer.BadParameter(f"`arbora serve` needs {packages}: pip install 'arbora-nlp[serve]'")
+    from arbora.web.server import listen, make_application, serve
+    from arbora.web.serving import Engine
 
     limits = Limits(
         body=max_body,
@@ -74,13 +76,13 @@ def serve_model(
     with session():
         bundled = DEFAULT if model is None else model if is_bundled(model) else None
         name = Path(model or DEFAULT).name if bundled is None else bundled.title()
-        engine = make_engine(arbora.load(model), name, EXAMPLES.get(bundled or "", ""))
-        application = Application(engine, limits, hosts=(host, *(allow_host or ())), quiet=quiet)
+        engine = Engine(arbora.load(model), name, EXAMPLES.get(bundled or "", ""))
+        application = make_application(engine, limits, hosts=(host, *(allow_host or ())), quiet=quiet)
         try:
             bound = listen(host, port)
         except OSError as error:
             raise InputError(
-                f"{host}, port {port}: cannot be listened on ({error.strerror or error}); try another --port"
+                f"{host}, port {port}: cannot listen ({error.strerror or error}); try another --port"
             ) from None
         shown = f"[{host}]" if ":" in host else host
         say(f"serving {engine.name} on http://{shown}:{bound.getsockname()[1]}/ (Ctrl-C ends it)")

@@ -53,8 +53,7 @@ from arbora.progress import Scores
 from arbora.storage.atomic import is_special
 from arbora.training.config import learns_from_parts
 from arbora.training.pipeline import Trained, train
-from arbora.web.curve import draw_curve
-from arbora.web.plots import SUFFIXES
+from arbora.web.plots import SUFFIXES, draw_curve
 
 CHECKPOINT = ".checkpoint"
 STOPPED = 130

@@ -43,7 +43,7 @@ VERBS: Sequence[Verb] = (
     Verb(
         "serve",
         "serve.serve_model",
-        "Serve a page to type text on, and see trees, how sure they are, and what else they could be.",
+        "Serve a page that shows trees, their probabilities and the alternatives, and a JSON API.",
     ),
     Verb(
         "tune",

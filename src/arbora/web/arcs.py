@@ -1,16 +1,15 @@
-"""Where the words and arcs of a picture stand: one row of words, arcs above them.
+"""Lay out one row of a picture: a line of words, and arcs above them.
 
-Idea: an arc rises from its head, runs level, and falls on its dependent. Its level is one above the highest
-arc between its ends, shorter arcs first, so levels are as low as nesting allows. At each word the arcs that
-leave to the left come first, short ones before long ones, and those to the right after them, long before
-short, so that arcs of projective trees never touch. Where an arc of another tree falls through a lower
-one, it *cuts* it, and the lower one's label moves to a stretch between cuts. Words stand as close as
-their own widths and the labels above them allow: what room a label lacks is shared out among the gaps
-below it.
+An arc rises from its head, runs level, and falls on its dependent. Its level is one above the highest arc
+between its ends, shorter arcs first, so levels are as low as nesting allows. At each word, arcs to the left
+come first, short ones before long ones, then arcs to the right, long before short, so that arcs of
+projective trees never touch. A non-projective arc may fall through a lower one: it *cuts* it, and the lower
+one's label moves to a stretch between cuts. Words are as close as their widths and the labels above them
+allow: missing room for a label is shared among the gaps below it.
 
-Nodes of a row are 0 (its left edge), its words 1..m, and m+1 (its right edge); arcs from or to words in
-other rows run off the edge. Places are measured from the left edge. O(m log m) calls into NumPy for
-projective trees, O(m²) time at worst.
+Nodes of a row are 0 (its left edge), its words 1..m, and m+1 (its right edge); arcs to words in other rows
+run off the edge. Positions are measured from the left edge. O(m log m) calls into NumPy for projective
+trees, O(m²) time at worst.
 """
 
 from __future__ import annotations
@@ -24,29 +23,29 @@ from numpy.typing import NDArray
 WORD_GAP = 13.0
 EDGE = 10.0
 FAN, NARROW_FAN = 7.0, 4.5
-"""Between arcs at a word, and what this may shrink to where there are many."""
+"""The space between arcs at a word, and the least if there are many."""
 SHOULDER = 5.0
-"""The least that an arc shows on each side of its label."""
+"""The least visible part of an arc on each side of its label."""
 CLEARANCE = 4.0
-"""Between a label and a line of another arc."""
+"""The space between a label and a line of another arc."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What one row shows of an arc: between two nodes, with the width of its label (0: no label here)."""
+    """The part of an arc in one row: between two nodes, with the width of its label (0: none here)."""
 
     left: int
     right: int
     arc: int
-    """A number by which the caller knows it."""
+    """The caller's number for it."""
     label: float = 0.0
     length: int = 0
-    """In words, with those in other rows: of two that look alike here, the shorter is the lower."""
+    """In words, other rows included: the shorter of two spans with the same ends is the lower."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A span with its level (1 is the lowest), its two ends, and the middle of its label."""
+    """A span with its level (1 is the lowest), the positions of its ends and of the middle of its label."""
 
     span: Span
     level: int
@@ -57,7 +56,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """The arc from outside to a root, which comes straight down, with its label on top."""
+    """The vertical arc to a root, with its label on top."""
 
     node: int
     arc: int
@@ -66,7 +65,7 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class PlacedRoot:
-    """A root's arc with its level and its place."""
+    """A root's arc with its level and its position."""
 
     root: Root
     level: int
@@ -75,7 +74,7 @@ class PlacedRoot:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row that is laid out: the middles of its words, its arcs, its width and number of levels."""
+    """A finished row: the middles of its words, its arcs, its width and number of levels."""
 
     words: tuple[float, ...]
     spans: tuple[Placed, ...]
@@ -85,7 +84,7 @@ class Row:
 
 
 def lay_out(widths: Sequence[float], spans: Sequence[Span], roots: Sequence[Root]) -> Row:
-    """Place words that are so wide, and the arcs over them."""
+    """Place words of the given widths, and the arcs above them."""
     edge = len(widths) + 1
     levels, root_levels = _levels(edge, spans, roots)
     offsets, fans = _fans(widths, spans, roots, levels)
@@ -121,7 +120,7 @@ def lay_out(widths: Sequence[float], spans: Sequence[Span], roots: Sequence[Root
 
 
 def _levels(edge: int, spans: Sequence[Span], roots: Sequence[Root]) -> tuple[list[int], list[int]]:
-    """One above all that lies below, shorter arcs first; those of roots stand above all arcs over them."""
+    """One above everything below, shorter arcs first; root arcs are above all others at their word."""
     skyline = np.zeros(edge, dtype=np.int64)  # by gap between nodes
     levels = [0] * len(spans)
     order = [(span.right - span.left, span.length, span.left, i) for i, span in enumerate(spans)]
@@ -140,9 +139,9 @@ def _levels(edge: int, spans: Sequence[Span], roots: Sequence[Root]) -> tuple[li
 def _fans(
     widths: Sequence[float], spans: Sequence[Span], roots: Sequence[Root], levels: Sequence[int]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How far the ends of arcs are from the middles of their words, and half of what each word's arcs take.
+    """The offsets of arc ends from the middles of their words, and half the width of each word's arcs.
 
-    Rows of the first are spans with two ends, then roots; ends at the edges are at 0.
+    Rows of the offsets are spans with two ends, then roots; ends at the edges have offset 0.
     """
     edge = len(widths) + 1
     at_node: list[list[tuple[int, int, int, int]]] = [[] for _ in range(edge + 1)]
@@ -165,7 +164,7 @@ def _fans(
 
 
 class _Cuts:
-    """Where arcs are cut by others that come down through them."""
+    """Where arcs are cut by others that fall through them."""
 
     def __init__(
         self,
@@ -195,10 +194,10 @@ class _Cuts:
 def _make_room(
     distances: NDArray[np.float64], nodes: NDArray[np.int64], offsets: NDArray[np.float64], room: float
 ) -> None:
-    """Widen the gaps below the longest stretch between two points until it has the room."""
+    """Widen the gaps below the longest stretch between two points until the label fits."""
     first = int(nodes[0])
     places = np.concatenate([[0.0], np.cumsum(distances[first : int(nodes[-1])])])
-    # Between two lines at one word nothing can be widened.
+    # The stretch between two lines at one word cannot be widened.
     stretches = np.where(np.diff(nodes) > 0, np.diff(places[nodes - first] + offsets), -np.inf)
     longest = int(np.argmax(stretches))
     if stretches[longest] < room:
@@ -207,7 +206,7 @@ def _make_room(
 
 
 def _label_place(points: NDArray[np.float64], room: float) -> float:
-    """The middle of a label: as near to the arc's middle as the stretches that are long enough allow."""
+    """The middle of a label: the position nearest to the arc's middle in a stretch that is long enough."""
     middle = (points[0] + points[-1]) / 2
     enough = np.diff(points) >= room - 1e-6
     lowest, highest = points[:-1][enough] + room / 2, points[1:][enough] - room / 2

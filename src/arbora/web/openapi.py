@@ -1,17 +1,58 @@
-"""The description of the JSON API, as OpenAPI 3.1; tests hold it against the routes and the answers."""
+"""The OpenAPI 3.1 document, generated from the endpoints and the types of `api.py`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from arbora import __version__
-from arbora.web.api import Limits
+from arbora.web.api import ErrorResponse, Info, ParseRequest, ParseResponse, SvgRequest
+from arbora.web.limits import Limits
 
-Schema = dict[str, Any]
+JSON = "application/json"
+SVG = "image/svg+xml"
+REF = "#/components/schemas/{name}"
 
 
-def describe(limits: Limits) -> Schema:
-    """The document at /openapi.json."""
+@dataclass(frozen=True)
+class Endpoint:
+    """A path of the API with its types; `response` is None for JSON of any form and for other media types."""
+
+    path: str
+    name: str
+    summary: str
+    request: type | None = None
+    response: type | None = None
+    media_type: str = JSON
+
+    @property
+    def method(self) -> str:
+        """POST if the endpoint has a request body."""
+        return "GET" if self.request is None else "POST"
+
+
+ENDPOINTS = (
+    Endpoint("/api/info", "info", "Describe the model and the limits.", None, Info),
+    Endpoint("/api/parse", "parse", "Parse a text, or sentences in CoNLL-U.", ParseRequest, ParseResponse),
+    Endpoint("/api/svg", "svg", "Draw one tree.", SvgRequest, media_type=SVG),
+    Endpoint("/openapi.json", "openapi", "Return this document."),
+)
+
+
+def describe(limits: Limits) -> dict[str, Any]:
+    """Return the document at /openapi.json."""
+    types = [kind for each in ENDPOINTS for kind in (each.request, each.response) if kind is not None]
+    _, schemas = msgspec.json.schema_components([*types, ErrorResponse], ref_template=REF)
+    schemas["ParseRequest"]["properties"]["k"]["maximum"] = limits.trees
+    for schema in schemas.values():
+        schema["additionalProperties"] = False
+    paths = {each.path: {each.method.lower(): _operation(each)} for each in ENDPOINTS}
+    paths["/api/parse"]["post"]["description"] = (
+        f"At most {limits.sentences} sentences of {limits.words} words; with k > 1 or marginals, at most "
+        f"{limits.ranked_sentences} of {limits.ranked_words} words."
+    )
     return {
         "openapi": "3.1.0",
         "info": {
@@ -20,151 +61,27 @@ def describe(limits: Limits) -> Schema:
             "description": "Dependency trees and their probabilities. Errors are JSON: a code and a message.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "paths": {
-            "/api/info": {"get": _operation("info", "The model and the limits.", "Info")},
-            "/api/parse": {
-                "post": _operation(
-                    "parse",
-                    "Trees of a text, or of sentences in CoNLL-U: at most "
-                    f"{limits.sentences} of {limits.words} words; with k > 1 or marginals "
-                    f"{limits.ranked_sentences} of {limits.ranked_words} words.",
-                    "Answer",
-                    "Question",
-                )
-            },
-            "/api/svg": {"post": _svg()},
-            "/openapi.json": {"get": _operation("openapi", "This description.", None)},
-        },
-        "components": {"schemas": _schemas(limits), "responses": {"Error": _error()}},
+        "paths": paths,
+        "components": {"schemas": schemas},
     }
 
 
-def _operation(name: str, summary: str, answer: str | None, body: str | None = None) -> Schema:
-    schema = {"type": "object"} if answer is None else _ref(answer)
-    operation: Schema = {
-        "operationId": name,
-        "summary": summary,
+def _operation(endpoint: Endpoint) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": endpoint.name,
+        "summary": endpoint.summary,
         "responses": {
-            "200": {"description": "Done.", "content": {"application/json": {"schema": schema}}},
-            "default": {"$ref": "#/components/responses/Error"},
+            "200": _content("Success.", endpoint.media_type, endpoint.response),
+            "default": _content("A rejected request, or a busy server (503).", JSON, ErrorResponse),
         },
     }
-    if body is not None:
-        operation["requestBody"] = _body(body)
+    if endpoint.request is not None:
+        operation["requestBody"] = {"required": True, **_content(None, JSON, endpoint.request)}
     return operation
 
 
-def _svg() -> Schema:
-    operation = _operation("svg", "A picture of one tree.", None, "Picture")
-    content = {"image/svg+xml": {"schema": {"type": "string"}}}
-    operation["responses"]["200"] = {"description": "An SVG document.", "content": content}
-    return operation
-
-
-def _body(name: str) -> Schema:
-    return {"required": True, "content": {"application/json": {"schema": _ref(name)}}}
-
-
-def _ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _error() -> Schema:
-    return {
-        "description": "What was wrong with the request, or that there is no room for it (503).",
-        "content": {"application/json": {"schema": _ref("Error")}},
-    }
-
-
-def _object(required: list[str], **properties: Schema) -> Schema:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
-
-
-def _list(items: Schema, **more: Any) -> Schema:
-    return {"type": "array", "items": items, **more}
-
-
-TEXT: Schema = {"type": "string"}
-BOOLEAN: Schema = {"type": "boolean"}
-NUMBER_OR_NULL: Schema = {"type": ["number", "null"]}
-SHARE: Schema = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
-NODE: Schema = {"type": "integer", "minimum": 0}
-
-
-def _about(schema: Schema, description: str) -> Schema:
-    return {**schema, "description": description}
-
-
-def _schemas(limits: Limits) -> Schema:
-    tree = {
-        "heads": _list(_about(NODE, "A word's head; 0 is the root.")),
-        "deprels": _list(TEXT),
-        "conllu": _about(TEXT, "The sentence with this tree."),
-    }
-    shares = _list(SHARE)
-    words = dict.fromkeys(("form", "lemma", "upos", "xpos", "feats"), TEXT)
-    limit_names = list(vars(limits))
-    about = [
-        "name",
-        "trees",
-        "roots",
-        "order",
-        "labels",
-        "is_calibrated",
-        "reads_text",
-        "tags_words",
-        "example",
-    ]
-    return {
-        "Question": _object(
-            [],
-            text=_about(TEXT, "Raw text; either this or conllu."),
-            conllu=_about(TEXT, "Sentences; UPOS, where it is given, is used."),
-            k={"type": "integer", "minimum": 1, "maximum": limits.trees, "default": 1},
-            marginals=_about(BOOLEAN, "The probability of every arc, too."),
-            keep=_about(_list(_ref("Kept")), "Arcs that stay; of one sentence."),
-        ),
-        "Kept": _object(["word", "head"], word={"type": "integer", "minimum": 1}, head=NODE, deprel=TEXT),
-        "Picture": _object(["conllu"], conllu=_about(TEXT, "One sentence with its tree.")),
-        "Answer": _object(["sentences", "notes"], sentences=_list(_ref("Sentence")), notes=_list(TEXT)),
-        "Sentence": _object(
-            ["text", "words", "entropy", "trees", "given", "kept", "marginals"],
-            text=TEXT,
-            words=_list(_object(list(words), **words)),
-            entropy=_about(NUMBER_OR_NULL, "Of the distribution over trees, in nats."),
-            trees=_about(_list(_ref("Tree"), minItems=1), "The most probable first."),
-            given={
-                "oneOf": [_object(list(tree), **tree), {"type": "null"}],
-                "description": "As it was sent.",
-            },
-            kept=_list(NODE),
-            marginals={"oneOf": [_list(shares), {"type": "null"}], "description": "P(arc) at [head][word]."},
-        ),
-        "Tree": _object(
-            ["probability", "head_probabilities", "label_probabilities", *tree],
-            probability=SHARE,
-            head_probabilities=shares,
-            label_probabilities=shares,
-            **tree,
-        ),
-        "Info": _object(
-            [*about, "version", "limits"],
-            name=TEXT,
-            trees={"enum": ["projective", "nonprojective"]},
-            roots={"enum": ["single", "multi"]},
-            order={"enum": [1, 2]},
-            labels=_list(TEXT),
-            is_calibrated=BOOLEAN,
-            reads_text=_about(BOOLEAN, "Whether the model has a segmenter."),
-            tags_words=_about(BOOLEAN, "Whether the model has a tagger."),
-            example=_about(TEXT, "A text to begin with; empty where none is known."),
-            version=TEXT,
-            limits=_object(limit_names, **{name: {"type": "number"} for name in limit_names}),
-        ),
-        "Error": _object(["error"], error=_object(["code", "message"], code=TEXT, message=TEXT)),
-    }
+def _content(description: str | None, media_type: str, kind: type | None) -> dict[str, Any]:
+    plain = {"type": "object" if media_type == JSON else "string"}
+    schema = plain if kind is None else {"$ref": REF.format(name=kind.__name__)}
+    about = {} if description is None else {"description": description}
+    return {**about, "content": {media_type: {"schema": schema}}}

@@ -1,15 +1,14 @@
-"""Curves as SVG and PNG: the one style of all figures.
+"""Learning curves, reliability diagrams and other curves as SVG and PNG, in one style.
 
-Needs matplotlib, which is not among Arbora's own dependencies: `pip install arbora[plot]`. Colours can be
-told apart with every kind of colour vision (Okabe and Ito's), and each line has a dash or a mark of its own,
-so that a figure can be printed in grey. The same data gives the same bytes: no dates, no random names.
+Needs matplotlib (extra `plot`). Colours suit every kind of colour vision (Okabe and Ito), and each line has
+its own mark or dash, so figures can be printed in grey. The same data gives the same bytes.
 """
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +18,12 @@ from arbora.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+
+    from arbora.evaluation.calibration import Calibration
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
+BLACK = 6
 STYLE: Any = {
     "font.family": "sans-serif",
     "font.size": 9.0,
@@ -33,8 +34,7 @@ STYLE: Any = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "svg.hashsalt": "arbora",
-    # Text stays text: it can be searched, and is set in the reader's own font.
-    "svg.fonttype": "none",
+    "svg.fonttype": "none",  # text stays text
 }
 WIDTH, HEIGHT = 4.2, 3.2
 SUFFIXES = (".svg", ".png")
@@ -42,7 +42,7 @@ SUFFIXES = (".svg", ".png")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One curve: its name in the legend and its points; `style` picks colour and mark, `dashed` the line."""
+    """A curve with its name in the legend; `style` selects colour and mark."""
 
     label: str
     x: Sequence[float]
@@ -53,10 +53,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One pair of axes with its curves; `y_from` cuts off what lies below it, such as a steep start.
-
-    `marked` is a place on the x axis that a dotted line shows, with its name in the legend.
-    """
+    """A pair of axes with curves."""
 
     title: str
     x_label: str
@@ -66,47 +63,41 @@ class Panel:
     whole_x: bool = False
     """Only whole numbers on the x axis."""
     y_from: float | None = None
+    """The lowest y shown."""
     marked: tuple[float, str] | None = None
+    """A place on the x axis for a dotted line, and its name in the legend."""
 
 
 def require_matplotlib() -> None:
-    """InputError that says how to get it where matplotlib is missing."""
+    """InputError if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise InputError(
-            f"a plot needs matplotlib, which cannot be imported ({error}); install it with "
-            "`pip install 'arbora[plot]'`"
-        ) from None
+        install = "pip install 'arbora-nlp[plot]'"
+        raise InputError(f"plots need matplotlib ({error}); install it with `{install}`") from None
 
 
 def save_plot(panels: Sequence[Panel], *paths: str | os.PathLike[str]) -> None:
-    """Draw the panels side by side, into each of the files: SVG or PNG, by their endings."""
+    """Draw the panels side by side into each file: SVG or PNG, by its suffix."""
     require_matplotlib()
     kinds = [Path(path).suffix.lower() for path in paths]
     for path, kind in zip(paths, kinds, strict=True):
         if kind not in SUFFIXES:
             raise InputError(f"{os.fspath(path)}: expected a name that ends in {' or '.join(SUFFIXES)}")
     from matplotlib import rc_context
-
-    with rc_context(STYLE):
-        figure = _figure(panels)
-        for path, kind in zip(paths, kinds, strict=True):
-            drawn = io.BytesIO()
-            about = {"Date": None} if kind == ".svg" else {"Software": None}
-            figure.savefig(drawn, format=kind[1:], dpi=160, metadata=about)
-            with replacing(path) as stream:
-                stream.write(drawn.getvalue())
-
-
-def _figure(panels: Sequence[Panel]) -> Figure:
     from matplotlib.figure import Figure
 
-    # Not through pyplot, which keeps figures and a window system for the whole program.
-    figure = Figure(figsize=(WIDTH * len(panels), HEIGHT), layout="constrained")
-    for number, panel in enumerate(panels, start=1):
-        _draw(figure.add_subplot(1, len(panels), number), panel)
-    return figure
+    with rc_context(STYLE):
+        # Not through pyplot, which keeps figures and a window system for the whole program.
+        figure = Figure(figsize=(WIDTH * len(panels), HEIGHT), layout="constrained")
+        for number, panel in enumerate(panels, start=1):
+            _draw(figure.add_subplot(1, len(panels), number), panel)
+        for path, kind in zip(paths, kinds, strict=True):
+            drawn = io.BytesIO()
+            metadata = {"Date": None} if kind == ".svg" else {"Software": None}
+            figure.savefig(drawn, format=kind[1:], dpi=160, metadata=metadata)
+            with replacing(path) as stream:
+                stream.write(drawn.getvalue())
 
 
 def _draw(axes: Axes, panel: Panel) -> None:
@@ -130,15 +121,45 @@ def _draw(axes: Axes, panel: Panel) -> None:
     if panel.y_from is not None:
         axes.set_ylim(bottom=panel.y_from)
     if panel.marked is not None:
-        place, name = panel.marked
-        axes.axvline(place, color="grey", linestyle=":", label=name)
+        axes.axvline(panel.marked[0], color="grey", linestyle=":", label=panel.marked[1])
     if panel.whole_x:
         from matplotlib.ticker import MaxNLocator
 
         places = {place for line in panel.lines for place in line.x}
-        if len(places) == 1:  # which the locator would put between fractions
+        if len(places) == 1:  # the locator would add fractions
             axes.set_xticks(list(places))
         else:
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if panel.lines:
         axes.legend(loc="best")
+
+
+def draw_curve(reports: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
+    """Draw the learning curve of the trees from `Trained.reports`: scores on dev, or the loss without dev."""
+    epochs = [report for report in reports if report["stage"] == "tree"]
+    names = list(epochs[0]["dev"]) if epochs else []
+    values = {name.upper(): [epoch["dev"][name] for epoch in epochs] for name in names}
+    unit = "percent on dev" if names else "wrong heads while learning"
+    values = values or {"loss": [epoch["loss"] for epoch in epochs]}
+    numbers = [report["epoch"] for report in epochs]
+    lines = [Line(name, numbers, each, style=style) for style, (name, each) in enumerate(values.items())]
+    kept = max((report["epoch"] for report in epochs if report["best"]), default=None)
+    mark = None if kept is None else (float(kept), f"kept: epoch {kept}")
+    save_plot([Panel("", "epoch", unit, lines, whole_x=True, marked=mark)], path)
+
+
+def draw_reliability(results: Mapping[str, Calibration], path: str | os.PathLike[str]) -> None:
+    """Draw accuracy by probability, and the accuracy of the most certain predictions."""
+    reliable = [Line("perfect", [0.0, 1.0], [0.0, 1.0], style=BLACK, dashed=True)]
+    kept = []
+    for style, (name, each) in enumerate(results.items()):
+        bins = [one for one in each.bins if one.count]
+        confidences, accuracies = [one.confidence for one in bins], [one.accuracy for one in bins]
+        reliable.append(Line(f"{name}, ECE {each.ece:.4f}", confidences, accuracies, style=style))
+        percents = [float(one.percent) for one in each.kept]
+        kept.append(Line(name, percents, [100 * one.accuracy for one in each.kept], style=style))
+    panels = [
+        Panel("", "probability", "share right", reliable),
+        Panel("", "most certain percent kept", "percent right", kept),
+    ]
+    save_plot(panels, path)

@@ -1,8 +1,8 @@
-"""Long sentences in rows: as few as fit, alike in length, with few arcs between them.
+"""Break long sentences into rows: as few as fit, of similar length, with few arcs between them.
 
-A first try fills row after row, and says how many are needed. Then the breaks are chosen at which so many
-rows of about equal length cut the fewest arcs. `arcs.py` lays out each row by itself: an arc to another row
-runs off the edge and comes in again, at the same height among its likes, where its other end is.
+A first pass fills row after row, which gives the number of rows. Then dynamic programming chooses the breaks
+for which rows of similar length cut the fewest arcs. `arcs.py` lays out each row by itself: an arc to
+another row runs off the edge, and comes in again at the same height in the other row.
 """
 
 from __future__ import annotations
@@ -16,30 +16,22 @@ import numpy as np
 from arbora.web.arcs import EDGE, WORD_GAP, Root, Row, Span, lay_out
 
 MOST_BALANCED, UNEVENNESS = 8, 8.0
-"""For how many rows breaks are chosen with care, and what a row twice its share costs, in broken arcs."""
+"""The most rows for which breaks are optimized, and the cost of a row twice its share, in cut arcs."""
 
 
 class Arc(Protocol):
-    """An arc to a word from its head (0: from outside), with the width of its label."""
+    """An arc to a word from its head (0: the root), with the width of its label (0: none)."""
 
     @property
-    def head(self) -> int:
-        """Where it comes from."""
-
+    def head(self) -> int: ...
     @property
-    def dep(self) -> int:
-        """Where it goes."""
-
+    def dep(self) -> int: ...
     @property
-    def width(self) -> float:
-        """Of its label; 0 where it has none."""
+    def width(self) -> float: ...
 
 
 def break_rows(widths: Sequence[float], arcs: Sequence[Arc], room: float) -> list[tuple[int, Row]]:
-    """Words that are so wide in rows within the room, each with the number of its first word.
-
-    A word that is wider than the room has a row of its own, which takes what it needs.
-    """
+    """Rows within the room, each with the number of its first word; too wide words get their own rows."""
     whole = (1, _row(widths, arcs, 1, len(widths)))
     if whole[1].width <= room:
         return [whole]
@@ -53,10 +45,10 @@ def break_rows(widths: Sequence[float], arcs: Sequence[Arc], room: float) -> lis
 
 
 def _breaks(places: Sequence[float], arcs: Sequence[Arc], count: int, room: float) -> list[int]:
-    """The first words of so many rows: the breaks of least cost, with the words where they were in one row.
+    """The first words of `count` rows with breaks of least cost, for words placed as in one row.
 
-    cost[r, j], of the first j words in r rows, is the least over i < j of cost[r - 1, i], the arcs between
-    words j and j + 1, and how far the words between are from an equal share. O(rows · n²).
+    cost[r, j], of the first j words in r rows, is the minimum over i < j of cost[r - 1, i], plus the arcs
+    between words j and j + 1, plus the deviation of words i + 1..j from an equal share. O(rows · n²).
     """
     n = len(places)
     cut = np.zeros(n + 1)  # the arcs between words j and j + 1
@@ -81,7 +73,6 @@ def _breaks(places: Sequence[float], arcs: Sequence[Arc], count: int, room: floa
 
 
 def _filled(widths: Sequence[float], arcs: Sequence[Arc], room: float) -> list[tuple[int, Row]]:
-    """Rows that each take as many words as fit."""
     rows: list[tuple[int, Row]] = []
     first = 1
     while first <= len(widths):
@@ -91,7 +82,7 @@ def _filled(widths: Sequence[float], arcs: Sequence[Arc], room: float) -> list[t
             last += 1
         row = _row(widths, arcs, first, last)
         while row.width > room and last > first:
-            # The more it is too wide, the more words must go.
+            # Remove more words at a time from a row that is far too wide.
             last = max(first, last - max(1, int((last - first) * (1 - room / row.width) / 2)))
             row = _row(widths, arcs, first, last)
         rows.append((first, row))
@@ -100,7 +91,7 @@ def _filled(widths: Sequence[float], arcs: Sequence[Arc], room: float) -> list[t
 
 
 def _row(widths: Sequence[float], arcs: Sequence[Arc], first: int, last: int) -> Row:
-    """Words `first` to `last` with what is seen of the arcs; a label stands where its dependent does."""
+    """Lay out words `first` to `last`; the label of an arc is in the row of its dependent."""
     spans, roots = [], []
     edge = last - first + 2
     for i, arc in enumerate(arcs):

@@ -1,272 +1,181 @@
-"""The page and the JSON API as an ASGI application, and the server that runs it.
+"""The page and the JSON API as a Starlette application, and the uvicorn server that runs it.
 
-Requests are read on one event loop and computed on a few threads, for native code lets others run beside it.
-Every request has a deadline, every resource a limit, every refusal a JSON body with a code. What is computed
-past its deadline keeps its place among those that run until it ends, so that no more ever run at a time.
+Requests are read on one event loop and computed on a few threads, since native code releases the GIL. Every
+request has a deadline, every resource a limit, and every error a JSON body with a code. Work that exceeds its
+deadline keeps its thread until it ends, so the number of running requests stays bounded.
 
-Nothing but this server's own page may call it: requests that a browser sends for another site, or under a
-name that is not this server's (DNS rebinding), are refused. No typed text reaches a log.
+Only the server's own page may call it: requests from other sites, or under a foreign host name (DNS
+rebinding), are rejected. Logs never contain the parsed text.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
-import json
 import signal
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import msgspec
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
 from arbora import __version__
-from arbora.errors import InputError
-from arbora.web.api import Limits, Refused, answer, read_json, read_picture, read_question
-from arbora.web.openapi import describe
+from arbora.web import api
+from arbora.web.api import Rejected
+from arbora.web.limits import Limits
+from arbora.web.openapi import ENDPOINTS, JSON, SVG, describe
 from arbora.web.serving import Engine
 
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
-STATIC = {
-    "/": ("index.html", "text/html; charset=utf-8"),
-    "/arbora.css": ("arbora.css", "text/css; charset=utf-8"),
-    "/arbora.js": ("arbora.js", "text/javascript; charset=utf-8"),
-    "/tree.js": ("tree.js", "text/javascript; charset=utf-8"),
+HEADERS = {
+    "content-security-policy": PAGE_POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
 }
-JSON = "application/json"
+PAGES = {
+    "/": ("index.html", "text/html"),
+    "/arbora.css": ("arbora.css", "text/css"),
+    "/arbora.js": ("arbora.js", "text/javascript"),
+    "/tree.js": ("tree.js", "text/javascript"),
+}
 BACKLOG = 1024
-DRAINED = 16
-"""A body that is too large is read on to this many times the limit, so that clients see the answer."""
+DRAIN = 16
+"""A body that is too large is read up to this many times the limit, so that clients see the response."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """What routes look at."""
+def make_application(
+    engine: Engine, limits: Limits | None = None, *, hosts: tuple[str, ...] = (), quiet: bool = True
+) -> Starlette:
+    """Build the ASGI application; `hosts` are allowed host names besides localhost and IP addresses."""
+    limits = limits or Limits()
+    endpoints = _Endpoints(engine, limits)
+    info = api.Info(**engine.about(), version=__version__, limits=limits)
+    answers: dict[str, Any] = {
+        "/api/info": _json(info),
+        "/api/parse": endpoints.parse,
+        "/api/svg": endpoints.draw,
+        "/openapi.json": _json(describe(limits)),
+    }
+    application = Starlette(
+        routes=[
+            *(Route(path, _page(*file), methods=["GET"]) for path, file in PAGES.items()),
+            *(Route(each.path, answers[each.path], methods=[each.method]) for each in ENDPOINTS),
+        ],
+        middleware=[Middleware(Guard, hosts=hosts, quiet=quiet)],
+        exception_handlers={HTTPException: _routing_error},
+        lifespan=endpoints.lifespan,
+    )
+    application.router.redirect_slashes = False
+    return application
 
-    method: str
-    path: str
-    headers: dict[str, str]
-    scheme: str = "http"
-    client: str = "-"
-    begun: float = field(default_factory=time.monotonic)
+
+def _page(name: str, media_type: str) -> Response:
+    content = (files("arbora.web") / "static" / name).read_bytes()
+    return Response(content, media_type=media_type, headers={"cache-control": "no-cache"})
 
 
-@dataclass(frozen=True)
-class Response:
-    """What is sent back."""
-
-    status: int
-    kind: str
-    body: bytes
-    headers: tuple[tuple[str, str], ...] = ()
+def _json(value: object, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(value), status, media_type=JSON)
 
 
-class Application:
-    """ASGI 3; `hosts` are names besides localhost and addresses under which it may be called."""
+def _error(rejected: Rejected) -> Response:
+    response = _json(api.ErrorResponse(api.ErrorDetail(rejected.code, rejected.message)), rejected.status)
+    if rejected.status == 503:
+        response.headers["retry-after"] = "1"
+    return response
 
-    def __init__(
-        self, engine: Engine, limits: Limits | None = None, *, hosts: tuple[str, ...] = (), quiet: bool = True
-    ) -> None:
-        self.engine = engine
-        self.limits = limits or Limits()
+
+def _routing_error(request: Request, error: Exception) -> Response:
+    """A path or method that no route has."""
+    allowed = (error.headers or {}).get("Allow") if isinstance(error, HTTPException) else None
+    if allowed is None:
+        path = quote(request.scope["path"])[:100]
+        return _error(Rejected(404, "not_found", f"no such path: {path}; see /openapi.json"))
+    methods = ", ".join(sorted(allowed.split(", ")))
+    message = f"expected {methods}, got {quote(request.method)[:20]}"
+    response = _error(Rejected(405, "method_not_allowed", message))
+    response.headers["allow"] = methods
+    return response
+
+
+class Guard:
+    """Middleware that checks the host, adds security headers, writes the log and handles all errors."""
+
+    def __init__(self, app: ASGIApp, hosts: tuple[str, ...], quiet: bool) -> None:
+        self.app = app
         self.hosts = frozenset(host.lower() for host in (*hosts, "localhost"))
         self.quiet = quiet
-        self._work = Work(self.limits)
-        folder = files("arbora.web") / "static"
-        self._static = {
-            path: Response(200, kind, (folder / name).read_bytes(), (("cache-control", "no-cache"),))
-            for path, (name, kind) in STATIC.items()
-        }
-        info = {**engine.about(), "version": __version__, "limits": vars(self.limits)}
-        self._static["/api/info"] = make_json(200, info)
-        self._static["/openapi.json"] = make_json(200, describe(self.limits))
-        self._computed = {"/api/parse": self._parse, "/api/svg": self._draw}
 
-    @property
-    def routes(self) -> dict[str, str]:
-        """The method of each path."""
-        return {**dict.fromkeys(self._static, "GET"), **dict.fromkeys(self._computed, "POST")}
-
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """One connection's request, or the server's start and end."""
-        if scope["type"] == "lifespan":
-            return await self._live(receive, send)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
         if scope["type"] != "http":
-            raise InputError(f"expected HTTP, got {scope['type']}")
-        request = read_request(scope)
-        try:
-            response = await self._respond(request, receive)
-        except Refused as refused:
-            response = make_refusal(refused)
-        except Exception as error:  # the last door: a fault of ours is told without what was typed
-            print(f"error: {request.method} {quote(request.path)}: {type(error).__name__}", file=sys.stderr)
-            response = make_refusal(Refused(500, "internal", "the server failed on this request"))
-        await send_response(response, send, with_body=request.method != "HEAD")
-        if not self.quiet:
-            self._log(request, response)
-        return None
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.shutdown":
-                self._work.close()
-            await send({"type": f"{message['type']}.complete"})
-            if message["type"] == "lifespan.shutdown":
-                return
-
-    async def _respond(self, request: Request, receive: Receive) -> Response:
-        self._check_host(request)
-        wanted = self.routes.get(request.path)
-        if wanted is None:
-            raise Refused(404, "not_found", f"no such path: {quote(request.path)[:100]}; see /openapi.json")
-        if request.method != wanted and not (wanted == "GET" and request.method == "HEAD"):
-            refusal = Refused(
-                405, "method_not_allowed", f"expected {wanted}, got {quote(request.method)[:20]}"
-            )
-            return make_refusal(refusal, ("allow", wanted if wanted == "POST" else "GET, HEAD"))
-        if wanted == "GET":
-            return self._static[request.path]
-        self._check_origin(request)
-        body = await self._read(request, receive)
-        work = self._computed[request.path]
-        return await self._work.do(lambda: work(body), request.begun + self.limits.seconds)
-
-    # What may call
-
-    def _check_host(self, request: Request) -> None:
-        host = request.headers.get("host", "")
-        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-        if name.lower() in self.hosts or is_address(name):
+            await self.app(scope, receive, send)
             return
-        what = f"the server is not known as {quote(name)[:100] or 'a name that is empty'}"
-        raise Refused(403, "bad_host", f"{what}; start it with --allow-host NAME if it is to be")
+        started, status, size = time.monotonic(), 0, 0
 
-    def _check_origin(self, request: Request) -> None:
-        origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "same-origin")
-        own = f"://{request.headers.get('host', '')}"
-        is_own = origin is None or origin in (f"http{own}", f"https{own}")
-        if not is_own or site not in ("same-origin", "none"):
-            raise Refused(
-                403, "bad_origin", "expected a request of this server's own page, got another site's"
-            )
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != JSON:
-            raise Refused(
-                415, "bad_type", f"content-type: expected {JSON}, got {quote(kind, safe='/')[:60] or 'none'}"
-            )
+        async def send_guarded(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status, headers = message["status"], MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            size += len(message.get("body", b""))
+            await send(message)
 
-    # What is sent
-
-    async def _read(self, request: Request, receive: Receive) -> bytes:
+        method, path = quote(scope["method"]), quote(scope["path"])[:100]
         try:
-            async with asyncio.timeout_at(_on_loop(request.begun + self.limits.seconds)):
-                return await self._read_body(request, receive)
-        except TimeoutError:
-            raise Refused(408, "slow_request", "the body did not come in time") from None
+            self._check_host(Headers(scope=scope))
+            await self.app(scope, receive, send_guarded)
+        except Rejected as rejected:
+            await _error(rejected)(scope, receive, send_guarded)
+        except Exception as error:  # the message could contain the text, so only the type is logged
+            print(f"error: {method} {path}: {type(error).__name__}", file=sys.stderr)
+            failure = Rejected(500, "internal", "the server failed on this request")
+            await _error(failure)(scope, receive, send_guarded)
+        if not self.quiet:
+            client, spent = (scope.get("client") or ("-",))[0], 1000 * (time.monotonic() - started)
+            line = f"{client} {method} {path} {status} {size}B {spent:.1f}ms"
+            print(line, file=sys.stderr, flush=True)
 
-    async def _read_body(self, request: Request, receive: Receive) -> bytes:
-        limit = self.limits.body
-        too_large = Refused(
-            413, "too_large", f"body: expected at most {limit:,} bytes, got more; send it in parts"
-        )
-        told = request.headers.get("content-length", "0")
-        if told.isdigit() and int(told) > DRAINED * limit:
-            raise too_large
-        parts, size = [], 0
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise Refused(400, "gone", "the client went away")
-            part = message.get("body", b"")
-            size += len(part)
-            if size <= limit:
-                parts.append(part)
-            elif size > DRAINED * limit:
-                raise too_large
-            if not message.get("more_body", False):
-                break
-        if size > limit:
-            raise too_large
-        return b"".join(parts)
-
-    # What is computed, on a thread
-
-    def _parse(self, body: bytes) -> Response:
-        question = read_question(read_json(body), self.limits)
-        return make_json(200, answer(question, self.engine, self.limits))
-
-    def _draw(self, body: bytes) -> Response:
-        from arbora.web.svg import draw_svg
-
-        sentence, probabilities = read_picture(read_json(body), self.limits)
-        picture = draw_svg(sentence, probabilities=probabilities)
-        policy = ("content-security-policy", PICTURE_POLICY)
-        return Response(200, "image/svg+xml; charset=utf-8", picture.encode(), (policy,))
-
-    def _log(self, request: Request, response: Response) -> None:
-        spent = 1000 * (time.monotonic() - request.begun)
-        line = f"{request.client} {quote(request.method)} {quote(request.path)[:100]} {response.status}"
-        print(f"{line} {len(response.body)}B {spent:.1f}ms", file=sys.stderr, flush=True)
+    def _check_host(self, headers: Headers) -> None:
+        host = _only(headers, "host")
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+        if name.lower() not in self.hosts and not _is_address(name):
+            message = f"unknown host name {quote(name)[:100]!r}; start the server with --allow-host NAME"
+            raise Rejected(403, "bad_host", message)
 
 
-class Work:
-    """A few threads, a queue before them, and deadlines."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._slots = asyncio.Semaphore(limits.running)
-        self._waiting = 0
-        self._pool = ThreadPoolExecutor(limits.running, thread_name_prefix="arbora-serve")
-
-    async def do(self, work: Callable[[], Response], deadline: float) -> Response:
-        """What `work` makes; Refused where there is no room or no time for it."""
-        if self._slots.locked() and self._waiting >= self._limits.waiting:
-            raise Refused(503, "busy", "too many requests at a time; come back in a second")
-        try:
-            async with asyncio.timeout_at(_on_loop(deadline)):
-                self._waiting += 1
-                try:
-                    await self._slots.acquire()
-                finally:
-                    self._waiting -= 1
-                running = asyncio.get_running_loop().run_in_executor(self._pool, work)
-                running.add_done_callback(self._ended)
-                return await asyncio.shield(running)
-        except TimeoutError:
-            what = f"not done within {self._limits.seconds:g} seconds; send less at a time"
-            raise Refused(503, "timeout", what) from None
-
-    def _ended(self, running: asyncio.Future[Response]) -> None:
-        self._slots.release()
-        if not running.cancelled():
-            running.exception()  # looked at, so that nobody complains where the client is gone
-
-    def close(self) -> None:
-        """What waits is dropped; what runs ends by itself."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+def _only(headers: Headers, name: str, default: str = "") -> str:
+    """The value of a header; one that occurs twice matches nothing."""
+    values = headers.getlist(name)
+    return ",".join(values) if values else default
 
 
-def _on_loop(deadline: float) -> float:
-    """A monotonic time as the event loop counts."""
-    return asyncio.get_running_loop().time() + deadline - time.monotonic()
-
-
-def is_address(name: str) -> bool:
-    """Whether a host is an address, which no foreign name service can point elsewhere."""
+def _is_address(name: str) -> bool:
+    """Whether a host is an IP address, which DNS rebinding cannot redirect."""
     try:
         ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
     except ValueError:
@@ -274,82 +183,129 @@ def is_address(name: str) -> bool:
     return True
 
 
-def read_request(scope: Message) -> Request:
-    """The part of an ASGI scope that counts."""
-    headers: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        key = name.decode("latin-1").lower()
-        # A second Host or Origin makes both wrong, rather than the first one right.
-        headers[key] = (
-            f"{headers[key]},{value.decode('latin-1')}" if key in headers else value.decode("latin-1")
-        )
-    client = scope.get("client") or ("-",)
-    return Request(scope["method"], scope["path"], headers, scope.get("scheme", "http"), str(client[0]))
+class _Endpoints:
+    """The endpoints that compute."""
+
+    def __init__(self, engine: Engine, limits: Limits) -> None:
+        self.engine = engine
+        self.limits = limits
+        self.workers = Workers(limits)
+
+    @asynccontextmanager
+    async def lifespan(self, application: Starlette) -> AsyncIterator[None]:
+        yield
+        self.workers.close()
+
+    async def parse(self, request: Request) -> Response:
+        def work(body: bytes) -> Response:
+            return _json(api.parse(api.read_request(body, api.ParseRequest), self.engine, self.limits))
+
+        return await self._compute(request, work)
+
+    async def draw(self, request: Request) -> Response:
+        from arbora.web.svg import draw_svg
+
+        def work(body: bytes) -> Response:
+            sentence, probabilities = api.read_picture(api.read_request(body, api.SvgRequest), self.limits)
+            picture = draw_svg(sentence, probabilities=probabilities)
+            headers = {"content-security-policy": PICTURE_POLICY}
+            return Response(picture, media_type=f"{SVG}; charset=utf-8", headers=headers)
+
+        return await self._compute(request, work)
+
+    async def _compute(self, request: Request, work: Callable[[bytes], Response]) -> Response:
+        deadline = asyncio.get_running_loop().time() + self.limits.seconds
+        check_caller(request.headers)
+        try:
+            async with asyncio.timeout_at(deadline):
+                body = await self._read(request)
+        except TimeoutError:
+            raise Rejected(408, "slow_request", "the body did not arrive in time") from None
+        return await self.workers.run(lambda: work(body), deadline)
+
+    async def _read(self, request: Request) -> bytes:
+        limit = self.limits.body
+        message = f"body: expected at most {limit:,} bytes; split the request"
+        too_large = Rejected(413, "too_large", message)
+        announced = request.headers.get("content-length", "0")
+        if announced.isdigit() and int(announced) > DRAIN * limit:
+            raise too_large
+        body = bytearray()
+        size = 0
+        try:
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size <= limit:
+                    body += chunk
+                elif size > DRAIN * limit:
+                    raise too_large
+        except ClientDisconnect:
+            raise Rejected(400, "gone", "the client disconnected") from None
+        if size > limit:
+            raise too_large
+        return bytes(body)
 
 
-def make_json(status: int, value: object, *headers: tuple[str, str]) -> Response:
-    """A value as a response."""
-    body = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    return Response(status, JSON, body, headers)
+def check_caller(headers: Headers) -> None:
+    """Reject requests that a browser sends for another site, and forms."""
+    own = f"://{_only(headers, 'host')}"
+    is_own = _only(headers, "origin", f"http{own}") in (f"http{own}", f"https{own}")
+    if not is_own or _only(headers, "sec-fetch-site", "none") not in ("same-origin", "none"):
+        raise Rejected(403, "bad_origin", "expected a request from the server's own page")
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON:
+        message = f"content-type: expected {JSON}, got {quote(kind, safe='/')[:60] or 'none'}"
+        raise Rejected(415, "bad_type", message)
 
 
-def make_refusal(refused: Refused, *headers: tuple[str, str]) -> Response:
-    """A refusal as a response."""
-    again = (("retry-after", "1"),) if refused.status == 503 else ()
-    return make_json(refused.status, refused.to_json(), *again, *headers)
+class Workers:
+    """A few threads with a bounded queue and deadlines."""
 
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._free = asyncio.Semaphore(limits.running)
+        self._waiting = 0
+        self._pool = ThreadPoolExecutor(limits.running, thread_name_prefix="arbora-serve")
 
-async def send_response(response: Response, send: Send, *, with_body: bool) -> None:
-    """The response with the headers that all have."""
-    headers = {
-        "content-type": response.kind,
-        "content-length": str(len(response.body)),
-        "content-security-policy": PAGE_POLICY,
-        "x-content-type-options": "nosniff",
-        "referrer-policy": "no-referrer",
-        "cross-origin-resource-policy": "same-origin",
-        "cross-origin-opener-policy": "same-origin",
-        "cache-control": "no-store",
-        **dict(response.headers),
-    }
-    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": response.status, "headers": pairs})
-    await send({"type": "http.response.body", "body": response.body if with_body else b""})
+    async def run(self, work: Callable[[], Response], deadline: float) -> Response:
+        """Run `work` on a thread; Rejected if the queue is full or the deadline of the loop passes."""
+        if self._free.locked() and self._waiting >= self._limits.waiting:
+            raise Rejected(503, "busy", "too many requests; try again in a second")
+        try:
+            async with asyncio.timeout_at(deadline):
+                self._waiting += 1
+                try:
+                    await self._free.acquire()
+                finally:
+                    self._waiting -= 1
+                running = asyncio.get_running_loop().run_in_executor(self._pool, work)
+                running.add_done_callback(self._finish)
+                return await asyncio.shield(running)
+        except TimeoutError:
+            message = f"not finished within {self._limits.seconds:g} seconds; split the request"
+            raise Rejected(503, "timeout", message) from None
 
+    def _finish(self, running: asyncio.Future[Response]) -> None:
+        self._free.release()
+        if not running.cancelled():
+            running.exception()  # mark it as seen: asyncio would log errors of abandoned requests
 
-# The server
+    def close(self) -> None:
+        """Drop waiting work and let running work finish."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections; OSError where there can be none."""
+    """Open a listening socket."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With its protocol named, asyncio sends small answers at once (TCP_NODELAY) on what it accepts.
-    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind((host, port))
-        bound.listen(BACKLOG)  # from here on clients wait rather than fail
-    except OSError:
-        bound.close()
-        raise
+    bound = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by its connections
     return bound
 
 
-def serve(application: Application, bound: socket.socket) -> None:
-    """Serves until SIGINT or SIGTERM; then what runs is finished, for five seconds at most."""
+def serve(application: ASGIApp, bound: socket.socket) -> None:
+    """Serve until SIGINT or SIGTERM, then finish running requests for at most five seconds."""
     import uvicorn
-
-    class Server(uvicorn.Server):
-        @contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            # Uvicorn's own raises the signal again in the end; here it has done all that it is for.
-            ends = (signal.SIGINT, signal.SIGTERM)
-            before = {end: signal.signal(end, self.handle_exit) for end in ends}
-            try:
-                yield
-            finally:
-                for end, handler in before.items():
-                    signal.signal(end, handler)
 
     config = uvicorn.Config(
         application,
@@ -365,4 +321,11 @@ def serve(application: Application, bound: socket.socket) -> None:
         timeout_keep_alive=10,
         timeout_graceful_shutdown=5,
     )
-    Server(config).run(sockets=[bound])
+    # Uvicorn stops on these signals, then raises them again; by then they have done their work.
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {each: signal.signal(each, lambda number, frame: None) for each in signals}
+    try:
+        uvicorn.Server(config).run(sockets=[bound])
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -1,21 +1,21 @@
-"""Trees as SVG: words on a line, tags below them, labelled arcs above, fit for a page of print or the web.
+"""Trees as SVG: words on a line, tags below them, labelled arcs above, for print and for the web.
 
-A picture is a pure function of its sentence: no font is asked, nothing is random, the same tree gives the
-same bytes. Everything in it is escaped: a word `<script>` is text. An arc's line leaves room for its label,
-so there is no background to match: pictures are as good on dark pages as on light ones. Every colour
-stands in an attribute, for programs that know no style sheets, and in CSS, which follows the
-reader's scheme. `arcs.py` says where things stand, `writing.py` how wide text is and which way it runs.
+A picture depends only on its sentence: the same tree gives the same bytes. All text is escaped. The line of
+an arc leaves room for its label, so pictures need no background and work on dark and light pages. Every
+colour is set as an attribute, for programs without style sheets, and in CSS, which follows the reader's
+colour scheme. `arcs.py` lays out words and arcs; `writing.py` estimates the width of text and its direction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.data.tree import subtree_masks, words_between
 from arbora.errors import InputError
+from arbora.parsing.parsed import Parsed
 from arbora.web import THRESHOLD
 from arbora.web.arcs import EDGE, Placed, PlacedRoot, Row
 from arbora.web.rows import break_rows
@@ -44,33 +44,18 @@ STYLE = (
 )
 
 
-class WithProbabilities(Protocol):
-    """A sentence whose parser says how sure it is, such as `arbora.parsing.parsed.Parsed`."""
-
-    @property
-    def sentence(self) -> Sentence:
-        """The sentence with its tree."""
-
-    @property
-    def head_probabilities(self) -> Sequence[float]:
-        """P(head) of each word."""
-
-
-Drawable: TypeAlias = Sentence | WithProbabilities
+Drawable: TypeAlias = Sentence | Parsed
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How pictures look, whatever they show."""
+    """Options of pictures; see `draw_svg`."""
 
     threshold: float = THRESHOLD
-    """Arcs with a head less probable than this are dashed, and show how probable it is."""
     every_probability: bool = False
-    """Show how probable all heads are, not only the uncertain ones."""
     direction: DirectionChoice = "auto"
     tags: bool = True
     max_width: float | None = None
-    """Words go to a next row where they would pass this; None: all stand in one row."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.threshold <= 1.0:
@@ -92,26 +77,25 @@ def draw_svg(
     tags: bool = True,
     max_width: float | None = None,
 ) -> str:
-    """The sentence's tree as one SVG document.
+    """Draw the tree of a sentence as an SVG document.
 
-    `probabilities` are those of the words' heads; a parsed sentence brings its own. Arcs whose head is less
-    probable than `threshold` are dashed and show the number; with `every_probability` all do. Crossing arcs
-    have a colour of their own. Words run right to left where most letters do, unless `direction` says.
-    `tags` shows UPOS below words. With `max_width` words go on in a next row; a word that is wider
-    than that takes the width it needs. Words without a head stand there without an arc.
+    `probabilities` are those of the heads; a parsed sentence has its own. Arcs with a head less probable than
+    `threshold` are dashed and show the number; `every_probability` shows all numbers. Crossing arcs have
+    their own colour. `direction` is that of most letters by default. `tags` shows UPOS below words. With
+    `max_width`, words continue in a next row; a single word may be wider. Words without a head have no arc.
     """
     look = Look(threshold, every_probability, direction, tags, max_width)
     return join_pictures([draw_picture(sentence, look, probabilities=probabilities, caption=caption)])
 
 
 def draw_svgs(sentences: Iterable[Drawable], look: Look | None = None) -> str:
-    """All trees below each other in one SVG document."""
+    """Draw all trees below each other in one SVG document."""
     return join_pictures([draw_picture(sentence, look) for sentence in sentences])
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing: SVG elements between (0, 0) and (width, height), its name, and what it shows in words."""
+    """SVG elements between (0, 0) and (width, height), with a title and a description in words."""
 
     elements: str
     width: float
@@ -122,10 +106,7 @@ class Picture:
 
 
 def join_pictures(pictures: Sequence[Picture], *, standalone: bool = True) -> str:
-    """One SVG document with all pictures below each other.
-
-    One that is not standalone, but part of a page, leaves all colours to the page's style sheet.
-    """
+    """Join pictures into one SVG document; unless `standalone`, the page's style sheet sets the colours."""
     width = 2 * MARGIN + max((picture.width for picture in pictures), default=0.0)
     body, y = [], MARGIN
     for picture in pictures:
@@ -136,20 +117,20 @@ def join_pictures(pictures: Sequence[Picture], *, standalone: bool = True) -> st
     size = f"{_number(width)} {_number(height)}"
     w, h = size.split()
     title = pictures[0].title if len(pictures) == 1 else f"{len(pictures)} dependency trees"
-    told = " ".join(picture.description for picture in pictures)
+    description = " ".join(picture.description for picture in pictures)
     colour = f' color="{INK}"' if standalone else ""
     style = f"<style>{STYLE}</style>\n" if standalone else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="arbora-tree" role="img" viewBox="0 0 {size}" '
         f'width="{w}" height="{h}" font-family="{FONTS}"{colour}>\n'
-        f"<title>{safe_in_xml(title)}</title>\n<desc>{safe_in_xml(told)}</desc>\n"
+        f"<title>{safe_in_xml(title)}</title>\n<desc>{safe_in_xml(description)}</desc>\n"
         f"{style}{''.join(body)}</svg>\n"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Arc:
-    """An arc to a word from its head (0: from outside), and all that is written on it."""
+    """An arc to a word from its head (0: the root), and the text on it."""
 
     head: int
     dep: int
@@ -161,7 +142,7 @@ class _Arc:
 
     @property
     def width(self) -> float:
-        """Of the label."""
+        """The width of the label."""
         text = f"{self.label} {self.number}".strip()
         return ems(text) * LABEL_SIZE + 4.0 if text else 0.0
 
@@ -173,7 +154,7 @@ def draw_picture(
     probabilities: Sequence[float] | None = None,
     caption: str = "",
 ) -> Picture:
-    """One tree, to be joined with others."""
+    """Draw one tree, to be joined with others."""
     look = look or Look()
     if not isinstance(sentence, Sentence):
         probabilities = sentence.head_probabilities if probabilities is None else probabilities
@@ -186,10 +167,12 @@ def draw_picture(
     arcs = _arcs(sentence, forms, probabilities, look)
     has_tags = look.tags and any(tag != "_" for tag in sentence.upos)
     tags = [clipped(tag, LONGEST_LABEL) for tag in sentence.upos] if has_tags else None
-    widths = _widths(forms, tags)
+    widths = [ems(form) * WORD_SIZE for form in forms]
+    if tags is not None:
+        widths = [max(w, ems(tag) * TAG_SIZE - 4) for w, tag in zip(widths, tags, strict=True)]
     room = float("inf") if look.max_width is None else look.max_width - 2 * MARGIN
     rows = break_rows(widths, arcs, room)
-    width = max(_text_width(caption, CAPTION_SIZE) + 2 * EDGE, *(row.width for _, row in rows))
+    width = max(ems(caption) * CAPTION_SIZE + 2 * EDGE, *(row.width for _, row in rows))
     painter = _Painter(arcs, forms, tags, direction, width)
     if caption:
         painter.write_caption(caption)
@@ -214,37 +197,25 @@ def _arcs(
     for dep, (head, label) in enumerate(zip(sentence.heads, sentence.deprels, strict=True), start=1):
         if head == NO_HEAD:
             continue
-        sure = None if probabilities is None else float(probabilities[dep - 1])
-        uncertain = sure is not None and sure < look.threshold
-        number = "" if sure is None or not (uncertain or look.every_probability) else f"{sure:.2f}"
+        p = None if probabilities is None else float(probabilities[dep - 1])
+        uncertain = p is not None and p < look.threshold
+        number = "" if p is None or not (uncertain or look.every_probability) else f"{p:.2f}"
         shown = "" if label == "_" else clipped(label, LONGEST_LABEL)
         title = f"{forms[head - 1] if head else 'root'} → {forms[dep - 1]}" + (f": {shown}" if shown else "")
-        title += "" if sure is None else f", P(head) = {sure:.4f}"
+        title += "" if p is None else f", P(head) = {p:.4f}"
         crossing = head > 0 and bool(words_between(head, dep) & ~masks[head])
         arcs.append(_Arc(head, dep, shown, number, title, crossing, uncertain))
     return arcs
 
 
 def _described(arcs: Sequence[_Arc], forms: Sequence[str]) -> str:
-    """The tree in words, for those who do not see it."""
-    told = []
+    """The tree in words, for screen readers."""
+    phrases = []
     for arc in arcs:
         place = f"of {forms[arc.head - 1]}" if arc.head else "of the sentence"
         name = arc.label or ("dependent" if arc.head else "root")
-        told.append(f"{forms[arc.dep - 1]}: {name} {place}{f' ({arc.number})' if arc.number else ''}.")
-    return " ".join(told)
-
-
-def _text_width(text: str, size: float) -> float:
-    return ems(text) * size
-
-
-def _widths(forms: Sequence[str], tags: Sequence[str] | None) -> list[float]:
-    """What words and their tags take."""
-    widths = [_text_width(form, WORD_SIZE) for form in forms]
-    if tags is None:
-        return widths
-    return [max(width, _text_width(tag, TAG_SIZE) - 4) for width, tag in zip(widths, tags, strict=True)]
+        phrases.append(f"{forms[arc.dep - 1]}: {name} {place}{f' ({arc.number})' if arc.number else ''}.")
+    return " ".join(phrases)
 
 
 class _Painter:
@@ -264,18 +235,28 @@ class _Painter:
         self._mirrored, self._width = direction == "rtl", width
 
     def write_caption(self, caption: str) -> None:
-        """A line above the tree."""
         self.y += CAPTION_SIZE
         anchor = "end" if self._mirrored else "start"
-        self.parts.append(
-            f'<text class="arbora-caption" x="{self._x(EDGE)}" y="{_number(self.y)}" text-anchor="{anchor}" '
-            f'font-size="{_number(CAPTION_SIZE)}" fill="currentColor" fill-opacity=".75">'
-            f"{safe_in_xml(caption)}</text>\n"
-        )
+        self._text("caption", EDGE, self.y, CAPTION_SIZE, caption, after=' fill-opacity=".75"', anchor=anchor)
         self.y += 8.0
 
+    def _text(
+        self,
+        name: str,
+        x: float,
+        y: float,
+        size: float,
+        text: str,
+        before: str = "",
+        after: str = "",
+        anchor: str = "middle",
+    ) -> None:
+        self.parts.append(
+            f'<text class="arbora-{name}"{before} x="{self._x(x)}" y="{_number(y)}" text-anchor="{anchor}" '
+            f'font-size="{_number(size)}" fill="currentColor"{after}>{safe_in_xml(text)}</text>\n'
+        )
+
     def draw_row(self, first: int, row: Row, *, is_last: bool) -> None:
-        """Its arcs, its words, its tags."""
         if row.levels:
             self.y += FIRST_LEVEL + (row.levels - 1) * LEVEL + LABEL_SIZE / 2 + 2
         feet = self.y
@@ -284,8 +265,12 @@ class _Painter:
         for root in row.roots:
             self._draw_root(root, feet)
         self.y += 2 + ASCENT
-        for i, x in enumerate(row.words):
-            self._write(first + i, x)
+        direction = ' direction="rtl"' if self._mirrored else ""
+        for word, x in enumerate(row.words, start=first):
+            number, form = f' data-word="{word}"', self._forms[word - 1]
+            self._text("word", x, self.y, WORD_SIZE, form, before=number, after=direction)
+            if self._tags is not None and (tag := self._tags[word - 1]) != "_":
+                self._text("tag", x, self.y + TAG_LINE, TAG_SIZE, tag, after=' fill-opacity=".7"')
         self.y += DESCENT + (0.0 if self._tags is None else TAG_LINE) + (0.0 if is_last else ROW_GAP)
 
     def _x(self, x: float) -> str:
@@ -313,11 +298,8 @@ class _Painter:
         else:
             foot = feet - (0 if dep_is_left else ARROW_LENGTH - 1)
             steps.append(self._corner(placed.end, foot, y, min(CORNER, placed.end - right), rising=False))
-        tip = None
-        if span.left != 0 and dep_is_left:
-            tip = placed.start
-        elif span.right != len(row.words) + 1 and not dep_is_left:
-            tip = placed.end
+        at_edge = span.left == 0 if dep_is_left else span.right == len(row.words) + 1
+        tip = None if at_edge else placed.start if dep_is_left else placed.end
         self._add_arc(arc, "".join(steps), tip, feet, placed.label_at if span.label else None, y)
 
     def _corner(self, x: float, foot: float, y: float, radius: float, *, rising: bool) -> str:
@@ -360,7 +342,7 @@ class _Painter:
         self.parts.append("</g>\n")
 
     def _write_label(self, arc: _Arc, x: float, y: float) -> None:
-        # The box makes the label easy to hit, and says to programs what is taken.
+        # The box makes the label easy to hit, and shows programs which space is taken.
         left = x + (arc.width / 2 if self._mirrored else -arc.width / 2)
         height = LABEL_SIZE + 3
         texts = [safe_in_xml(arc.label)] if arc.label else []
@@ -374,21 +356,7 @@ class _Painter:
             f"{' '.join(texts)}</text>"
         )
 
-    def _write(self, word: int, x: float) -> None:
-        direction = ' direction="rtl"' if self._mirrored else ""
-        self.parts.append(
-            f'<text class="arbora-word" data-word="{word}" x="{self._x(x)}" y="{_number(self.y)}" '
-            f'text-anchor="middle" font-size="{_number(WORD_SIZE)}" fill="currentColor"{direction}>'
-            f"{safe_in_xml(self._forms[word - 1])}</text>\n"
-        )
-        if self._tags is not None and self._tags[word - 1] != "_":
-            self.parts.append(
-                f'<text class="arbora-tag" x="{self._x(x)}" y="{_number(self.y + TAG_LINE)}" '
-                f'text-anchor="middle" font-size="{_number(TAG_SIZE)}" fill="currentColor" '
-                f'fill-opacity=".7">{safe_in_xml(self._tags[word - 1])}</text>\n'
-            )
-
 
 def _number(value: float) -> str:
-    """At most one decimal, in the shortest way."""
+    """At most one decimal."""
     return f"{round(value, 1) + 0.0:.1f}".removesuffix(".0")

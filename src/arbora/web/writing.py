@@ -1,30 +1,31 @@
-"""Text on screens and pages: clusters, widths, direction, and what may not be shown as it is.
+"""Text on screens and pages: grapheme clusters, widths, direction and escaping.
 
-A cluster is what a reader takes for one character: a base with its marks, an emoji sequence joined by
-U+200D, a flag of two letters, a Hangul syllable in parts. Widths are estimates without any font: in cells
-for terminals, in ems (the font's size) for pages, there rather too wide than too narrow.
+wcwidth knows grapheme clusters and their widths in terminal cells. Widths on pages, in ems (the size of the
+font), are estimates without a font, rather too wide than too narrow; no library has these.
 """
 
 from __future__ import annotations
 
+import html
 import unicodedata
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Literal, TypeAlias
+
+import wcwidth
 
 Direction: TypeAlias = Literal["ltr", "rtl"]
 
-JOINER, EMOJI_STYLE = "\u200d", "\ufe0f"
+EMOJI_STYLE = "\ufe0f"
 FLAG_LETTERS = range(0x1F1E6, 0x1F200)
-SKIN_TONES = range(0x1F3FB, 0x1F400)
-HANGUL_LEADS, HANGUL_TAILS = range(0x1100, 0x1160), range(0x1160, 0x1200)
+HANGUL_TAILS = range(0x1160, 0x1200)
 LONGEST_CLUSTER = 32
 INVISIBLE = frozenset({"Mn", "Me", "Cf"})
+RIGHT_TO_LEFT = frozenset({"R", "AL"})
 
-# Control characters, surrogates and line breaks could do anything to a terminal; so could text
-# that changes its direction.
+# Control characters, surrogates, line breaks and direction changes could harm a terminal.
 UNSAFE = frozenset({"Cc", "Cs", "Cn", "Co", "Zl", "Zp"})
-DIRECTION_CHANGES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-DEPRECATED_FORMATS = frozenset(map(chr, range(0x206A, 0x2070)))
+DIRECTION_CHANGES = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x2070))))
 
 # Ems of ASCII in common sans-serif fonts, by class.
 ASCII_EMS = {
@@ -58,84 +59,46 @@ OTHER_EMS = 0.72
 
 
 def clusters(text: str) -> Iterator[str]:
-    """The text in pieces that are never to be torn apart."""
-    cluster = ""
-    for character in text:
-        if cluster and len(cluster) < LONGEST_CLUSTER and _joins(cluster, character):
-            cluster += character
-        else:
-            if cluster:
-                yield cluster
-            cluster = character
-    if cluster:
-        yield cluster
-
-
-def _joins(cluster: str, character: str) -> bool:
-    code = ord(character)
-    if code < 0x300:
-        return False
-    last = cluster[-1]
-    if last == JOINER:
-        return unicodedata.category(character) == "So" or code in SKIN_TONES
-    if code in SKIN_TONES:
-        return unicodedata.category(cluster[0]) == "So"
-    if code in FLAG_LETTERS:
-        return len(cluster) == 1 and ord(last) in FLAG_LETTERS
-    if code in HANGUL_TAILS:
-        return ord(last) in HANGUL_LEADS or ord(last) in HANGUL_TAILS
-    return unicodedata.category(character) in INVISIBLE or unicodedata.category(character) == "Mc"
+    """Split text into grapheme clusters; excessive combining marks are cut off into further ones."""
+    if text.isascii():
+        yield from text
+        return
+    for cluster in wcwidth.iter_graphemes(text):
+        for start in range(0, len(cluster), LONGEST_CLUSTER):
+            yield cluster[start : start + LONGEST_CLUSTER]
 
 
 def cells(text: str) -> int:
-    """Width in a terminal: wide East Asian characters and emoji take two cells, combining marks none."""
-    return sum(map(_cluster_cells, clusters(text)))
-
-
-def _cluster_cells(cluster: str) -> int:
-    if len(cluster) == 1:
-        return _character_cells(cluster)
-    if _is_emoji(cluster):
-        return 2
-    spacing = sum(unicodedata.category(mark) == "Mc" for mark in cluster[1:])
-    return _character_cells(cluster[0]) + spacing
-
-
-def _character_cells(character: str) -> int:
-    if unicodedata.category(character) in INVISIBLE:
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def _is_emoji(cluster: str) -> bool:
-    """Whether it is shown as a picture: by itself, or since it is a flag or asks to be."""
-    if len(cluster) > 1 and (EMOJI_STYLE in cluster or ord(cluster[0]) in FLAG_LETTERS):
-        return True
-    is_symbol = unicodedata.category(cluster[0]) == "So" and ord(cluster[0]) > 0x3300
-    return is_symbol and unicodedata.east_asian_width(cluster[0]) == "W"
+    """Width in terminal cells."""
+    return len(text) if text.isascii() and text.isprintable() else wcwidth.width(text)
 
 
 def ems(text: str) -> float:
-    """Width on a page in a sans-serif font, in units of the font's size."""
+    """Width on a page in a sans-serif font, in units of the font size."""
     return sum(map(_cluster_ems, clusters(text)))
 
 
 def _cluster_ems(cluster: str) -> float:
-    if _is_emoji(cluster):
+    if (known := ASCII_EMS.get(cluster)) is not None:
+        return known
+    first, rest = cluster[0], cluster[1:]
+    is_wide = unicodedata.east_asian_width(first) == "W"
+    is_symbol = unicodedata.category(first) == "So" and ord(first) > 0x3300 and is_wide
+    if is_symbol or (rest and (EMOJI_STYLE in rest or ord(first) in FLAG_LETTERS)):
         return EMOJI_EMS
-    width = _character_ems(cluster[0])
-    return width + SPACING_MARK_EMS * sum(unicodedata.category(mark) == "Mc" for mark in cluster[1:])
+    return _character_ems(first) + sum(_character_ems(c) for c in rest if ord(c) not in HANGUL_TAILS)
 
 
 def _character_ems(character: str) -> float:
-    known = ASCII_EMS.get(character)
-    if known is not None:
+    if (known := ASCII_EMS.get(character)) is not None:
         return known
-    if unicodedata.category(character) in INVISIBLE:
+    category, code = unicodedata.category(character), ord(character)
+    if category in INVISIBLE:
         return 0.0
+    if category == "Mc":
+        return SPACING_MARK_EMS
     if unicodedata.east_asian_width(character) in "WF":
         return WIDE_EMS
-    code = ord(character)
     for script, width in SCRIPT_EMS:
         if code in script:
             return width
@@ -144,44 +107,32 @@ def _character_ems(character: str) -> float:
 
 
 def direction_of(texts: Iterable[str]) -> Direction:
-    """Which way most of the characters that have a direction run; left to right if none has."""
-    right_to_left = left_to_right = 0
-    for text in texts:
-        for character in text:
-            kind = unicodedata.bidirectional(character)
-            right_to_left += kind in ("R", "AL")
-            left_to_right += kind == "L"
-    return "rtl" if right_to_left > left_to_right else "ltr"
+    """The direction of most characters; left to right if none has a direction."""
+    kinds = [unicodedata.bidirectional(character) for text in texts for character in text]
+    return "rtl" if sum(kind in RIGHT_TO_LEFT for kind in kinds) > kinds.count("L") else "ltr"
 
 
 def runs_right_to_left(text: str) -> bool:
-    """Whether any of it does."""
-    return any(unicodedata.bidirectional(character) in ("R", "AL") for character in text)
+    """Whether any character runs from right to left."""
+    return not text.isascii() and any(unicodedata.bidirectional(c) in RIGHT_TO_LEFT for c in text)
 
 
 def safe_in_terminal(text: str) -> str:
-    """The text, with escapes such as `\\x1b` in place of what could harm a terminal."""
+    """Replace characters that could harm a terminal by escapes such as `\\x1b`."""
     return text if text.isascii() and text.isprintable() else "".join(map(_escaped, text))
 
 
 def _escaped(character: str) -> str:
-    harmful = (
-        unicodedata.category(character) in UNSAFE
-        or character in DIRECTION_CHANGES
-        or character in DEPRECATED_FORMATS
-    )
+    harmful = unicodedata.category(character) in UNSAFE or character in DIRECTION_CHANGES
     return character.encode("unicode_escape", "surrogatepass").decode("ascii") if harmful else character
 
 
 def safe_in_xml(text: str) -> str:
-    """The text as XML and HTML content or attribute: markup is escaped, what XML forbids is shown as a sign.
+    """Escape text for XML and HTML content and attributes.
 
-    Control characters become their pictures (U+001B is ␛); what has none is the replacement character.
+    Control characters become their pictures (U+001B is ␛); other forbidden ones the replacement character.
     """
-    shown = text if text.isascii() and text.isprintable() else "".join(map(_pictured, text))
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
-        shown = shown.replace(character, entity)
-    return shown
+    return html.escape(text if text.isascii() and text.isprintable() else "".join(map(_pictured, text)))
 
 
 def _pictured(character: str) -> str:
@@ -196,12 +147,8 @@ def _pictured(character: str) -> str:
 
 
 def clipped(text: str, most: int) -> str:
-    """At most so many clusters, the last an ellipsis where some are left out."""
+    """Keep at most `most` clusters; an ellipsis replaces the rest."""
     if len(text) <= most:
         return text
-    pieces: list[str] = []
-    for cluster in clusters(text):
-        if len(pieces) == most:
-            return "".join(pieces[:-1]) + "…"
-        pieces.append(cluster)
-    return text
+    pieces = list(islice(clusters(text), most + 1))
+    return text if len(pieces) <= most else "".join(pieces[: most - 1]) + "…"

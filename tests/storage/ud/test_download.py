@@ -1,7 +1,8 @@
-"""Downloads against a server that does as GitHub does, and against servers that fail, lie or attack."""
+"""Downloads from a server that behaves like GitHub, and from servers that fail, lie or attack."""
 
 import errno
 import hashlib
+import json
 import os
 import shutil
 import socket
@@ -13,6 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("httpx", reason="downloads need httpx (extra: data)")
 from fake_github import commit_of, git_sha1
 
 from arbora.errors import DataError, DownloadError, InputError
@@ -22,7 +25,7 @@ from arbora.storage.ud.download import download
 from arbora.storage.ud.folders import Folder
 from arbora.storage.ud.github import Catalogue
 from arbora.storage.ud.http import Client, NotFoundError, require_safe
-from arbora.storage.ud.manifest import MANIFEST, Manifest
+from arbora.storage.ud.manifest import MANIFEST, Manifest, StoredFile, digest
 from arbora.storage.ud.names import TreebankName
 
 DANISH = TreebankName("UD_Danish-DDT")
@@ -59,16 +62,14 @@ def always(path_end, act):
     return once(path_end, act, times=1000)
 
 
-def test_git_checksum_is_git_s(tmp_path):
+def test_checksum_is_that_of_git(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(b"hello\n")
     assert git_sha1(b"hello\n") == "ce013625030ba8dba906f756967f9e9ca394464a"
-    from arbora.storage.ud.manifest import digest
-
-    assert digest(path).git_sha1 == "ce013625030ba8dba906f756967f9e9ca394464a"
+    assert digest(path)[0] == "ce013625030ba8dba906f756967f9e9ca394464a"
 
 
-def test_the_newest_release_arrives_whole(get, danish_files, github, tmp_path, observer):
+def test_newest_release_is_downloaded(get, danish_files, github, tmp_path, observer):
     folder = get()
     assert folder.path == tmp_path / "treebanks" / "UD_Danish-DDT"
     found = contents(folder.path)
@@ -93,16 +94,14 @@ def test_the_newest_release_arrives_whole(get, danish_files, github, tmp_path, o
     assert all("Arbora" in h["User-Agent"].title() for _, h in github.requests)
 
 
-def test_a_release_has_a_folder_of_its_own(get, danish_files):
+def test_named_release_has_its_own_folder(get, danish_files):
     folder = get(TreebankName.parse("UD_Danish-DDT_r2.9"))
     assert folder.path.name == "UD_Danish-DDT_r2.9"
     assert contents(folder.path)[TRAIN] == 2 * danish_files[TRAIN]
     assert folder.origin.name == "UD_Danish-DDT r2.9"
 
 
-def test_a_plain_file_server_is_a_mirror(danish_files, tmp_path, observer):
-    import json
-
+def test_plain_file_server_is_a_mirror(danish_files, tmp_path, observer):
     commit = "c" * 40
     api = tmp_path / "www/api/repos/UniversalDependencies/UD_Danish-DDT"
     raw = tmp_path / "www/raw/UniversalDependencies/UD_Danish-DDT" / commit
@@ -134,36 +133,30 @@ def cut(size):
 
     def act(request) -> None:
         content = request._files("UD_Danish-DDT", request.path.split("/")[-2])[TRAIN]
-        headers = {"ETag": f'"{hashlib.sha256(content).hexdigest()}"'}
-        request.answer(content[:size], headers=headers, length=len(content))
+        request.answer(content[:size], length=len(content))
 
     return act
 
 
-def test_a_lost_connection_goes_on_where_it_was(get, github, danish_files, observer):
+def test_lost_connection_is_resumed(get, github, danish_files, observer):
     github.faults.append(once(TRAIN, cut(1000)))
     folder = get()
     assert contents(folder.path)[TRAIN] == danish_files[TRAIN]
     first, second = github.asked(TRAIN)
     assert "Range" not in first
     assert second["Range"] == "bytes=1000-"
-    assert second["If-Range"] == f'"{hashlib.sha256(danish_files[TRAIN]).hexdigest()}"'
     assert observer.pauses == [0.5]
-    assert "lost after 1,000 of" in observer.notes[0]
+    assert len(observer.notes) == 1
 
 
-def test_without_strong_tags_the_checksum_decides(get, github, danish_files):
-    github.tags = False
-    github.faults.append(
-        once(TRAIN, lambda r: r.answer(danish_files[TRAIN][:500], length=len(danish_files[TRAIN])))
-    )
+def test_file_that_changes_between_two_parts_is_fetched_again(get, github, danish_files):
+    other = b"#" * len(danish_files[TRAIN])
+    github.faults.append(once(TRAIN, lambda r: r.answer(other[:500], length=len(other))))
     assert contents(get().path)[TRAIN] == danish_files[TRAIN]
-    _, second = github.asked(TRAIN)
-    assert second["Range"] == "bytes=500-"
-    assert "If-Range" not in second
+    assert [headers.get("Range") for headers in github.asked(TRAIN)] == [None, "bytes=500-", None]
 
 
-def test_an_interrupted_download_goes_on_in_the_next_run(get, github, danish_files, observer, tmp_path):
+def test_interrupted_download_is_resumed_by_the_next_run(get, github, danish_files, observer, tmp_path):
     def stop(request) -> None:
         observer.moved = interrupt
         cut(2000)(request)
@@ -190,31 +183,28 @@ def test_an_interrupted_download_goes_on_in_the_next_run(get, github, danish_fil
     assert [path.name for path in data.iterdir()] == ["UD_Danish-DDT"]
 
 
-def leave_part(tmp_path, danish_files, content, tag=None):
+def leave_part(tmp_path, danish_files, content):
     hidden = tmp_path / "treebanks" / ".UD_Danish-DDT.partial"
     hidden.mkdir(parents=True)
-    part = hidden / f"{TRAIN}.{git_sha1(danish_files[TRAIN])}.part"
-    part.write_bytes(content)
-    if tag:
-        part.with_name(f"{part.name}.etag").write_text(tag)
+    (hidden / f"{TRAIN}.{git_sha1(danish_files[TRAIN])}.part").write_bytes(content)
     return hidden
 
 
-@pytest.mark.parametrize("tag", [None, '"of another file"', "W/", "\x00\n"])
-def test_what_was_left_and_does_not_fit_is_fetched_anew(get, github, danish_files, tmp_path, tag):
-    leave_part(tmp_path, danish_files, b"x" * 700, tag)
+def test_leftover_part_with_wrong_content_is_fetched_again(get, danish_files, tmp_path):
+    leave_part(tmp_path, danish_files, b"x" * 700)
     assert contents(get().path)[TRAIN] == danish_files[TRAIN]
 
 
 @pytest.mark.parametrize("extra", [b"", b"y", b"y" * 10_000_000])
-def test_a_part_that_is_whole_or_too_long(get, danish_files, tmp_path, extra):
+def test_leftover_part_may_be_complete_or_too_long(get, danish_files, tmp_path, extra):
     leave_part(tmp_path, danish_files, danish_files[TRAIN] + extra)
     assert contents(get().path)[TRAIN] == danish_files[TRAIN]
 
 
-def test_what_another_release_left_goes_away(get, danish_files, tmp_path):
+def test_leftovers_of_another_release_are_removed(get, danish_files, tmp_path):
     hidden = leave_part(tmp_path, danish_files, b"")
     (hidden / f"{TRAIN}.{'a' * 40}.part").write_bytes(b"old")
+    (hidden / f"{TRAIN}.{'a' * 40}.part.etag").write_text("left by version 0.1")
     (hidden / TRAIN).write_bytes(b"of another release")
     folder = get()
     assert contents(folder.path).keys() == {*danish_files, "README.md", "LICENSE.txt"}
@@ -224,7 +214,7 @@ def test_what_another_release_left_goes_away(get, danish_files, tmp_path):
 @pytest.mark.parametrize(
     "where", ["bytes 5-10/11", "bytes x-y/z", "", "bytes 0-999999999999999999999/5", "bytes 1000-1/2"]
 )
-def test_a_wrong_range_begins_anew_or_is_refused(get, github, danish_files, where):
+def test_wrong_range_starts_over(get, github, danish_files, where):
     github.faults.append(once(TRAIN, cut(1000)))
     wrong = lambda r: r.answer(b"#" * 10, 206, {"Content-Range": where})  # noqa: E731
     github.faults.append(once(TRAIN, wrong))
@@ -232,13 +222,13 @@ def test_a_wrong_range_begins_anew_or_is_refused(get, github, danish_files, wher
     assert contents(folder.path)[TRAIN] == danish_files[TRAIN]
 
 
-def test_a_server_that_has_no_ranges(get, github, danish_files):
+def test_server_without_ranges(get, github, danish_files):
     github.faults.append(once(TRAIN, cut(1000)))
     github.faults.append(once(TRAIN, lambda r: r.answer(b"", 416)))
     assert contents(get().path)[TRAIN] == danish_files[TRAIN]
 
 
-def test_going_in_circles_comes_to_an_end(get, github, observer):
+def test_retries_without_progress_end(get, github, observer):
     """What is fetched, thrown away and fetched again is no progress."""
 
     def act(request) -> None:
@@ -248,7 +238,7 @@ def test_going_in_circles_comes_to_an_end(get, github, observer):
             cut(1000)(request)
 
     github.faults.append(always(TRAIN, act))
-    with pytest.raises(DownloadError, match="tried 5 times"):
+    with pytest.raises(DownloadError):
         get()
     assert len(observer.pauses) == 4
 
@@ -257,19 +247,21 @@ def test_going_in_circles_comes_to_an_end(get, github, observer):
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 429, 408])
-def test_what_may_pass_is_tried_again(get, github, observer, status):
+def test_temporary_errors_are_retried(get, github, observer, status):
     github.faults.append(once("tags?per_page=100", lambda r: r.answer(b"", status), times=2))
     get()
     assert observer.pauses == [0.5, 1.0]
 
 
-def test_a_server_may_ask_for_a_pause(get, github, observer):
+def test_server_may_request_a_pause(get, github, observer):
     github.faults.append(once("README.md", lambda r: r.answer(b"", 503, {"Retry-After": "7"})))
     get()
     assert observer.pauses == [7.0]
     github.faults.append(always("/tags?per_page=100", lambda r: r.answer(b"", 503, {"Retry-After": "7000"})))
-    with pytest.raises(DownloadError, match="asks us to wait 7000 s"):
+    with pytest.raises(DownloadError) as error:
         get(TreebankName("UD_Danish-Other"))
+    assert error.value.status == 503
+    assert observer.pauses == [7.0]
 
 
 def test_messages_have_no_control_characters(get, github, observer):
@@ -277,19 +269,22 @@ def test_messages_have_no_control_characters(get, github, observer):
         request.wfile.write(b"HTTP/1.1 500 \x1b[31mred\x07\r\nContent-Length: 0\r\n\r\n")
 
     github.faults.append(always(TRAIN, act))
-    with pytest.raises(DownloadError, match=r"500 \?\[31mred\?"):
+    with pytest.raises(DownloadError) as error:
         get()
+    assert str(error.value).isprintable()
+    assert observer.notes
     assert all(note.isprintable() for note in observer.notes)
 
 
-def test_patience_ends(get, github, observer):
+def test_number_of_retries_is_limited(get, github, observer):
     github.faults.append(always(TRAIN, lambda r: r.answer(b"", 500)))
-    with pytest.raises(DownloadError, match=r"the server failed \(500 .*tried 5 times, try again later"):
+    with pytest.raises(DownloadError) as error:
         get()
+    assert error.value.status == 500
     assert observer.pauses == [0.5, 1.0, 2.0, 4.0]
 
 
-def test_as_long_as_something_comes_it_goes_on(get, github, danish_files, observer):
+def test_progress_resets_the_retries(get, github, danish_files, observer):
     def trickle(request) -> None:
         content = danish_files[TRAIN]
         start = int((request.headers.get("Range") or "bytes=0-")[6:-1])
@@ -304,36 +299,36 @@ def test_as_long_as_something_comes_it_goes_on(get, github, danish_files, observ
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "match"),
+    ("status", "headers"),
     [
-        (
-            403,
-            {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1700000000"},
-            r"rate limit, 403\); try again after \d\d:",
-        ),
-        (429, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9" * 15}, "rate limit, 429.*in an hour"),
-        (403, {}, r"does not allow it \(403"),
-        (401, {}, r"does not allow it \(401"),
-        (410, {}, "answered 410"),
+        (403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1700000000"}),
+        (429, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9" * 15}),
+        (403, {}),
+        (401, {}),
+        (410, {}),
+        (302, {}),
+        (204, {}),
     ],
 )
-def test_what_will_not_pass_is_said_at_once(get, github, observer, status, headers, match):
+def test_permanent_errors_are_not_retried(get, github, observer, status, headers):
     github.faults.append(always("/tags?per_page=100", lambda r: r.answer(b"", status, headers)))
-    with pytest.raises(DownloadError, match=match):
+    with pytest.raises(DownloadError) as error:
         get()
+    assert error.value.status == status
+    assert error.value.url.startswith(github.url)
     assert observer.pauses == []
 
 
-def test_unknown_names_and_releases(get, tmp_path):
-    with pytest.raises(NotFoundError, match=r"no treebank UD_Danish-DTD; did you mean UD_Danish-DDT"):
+def test_unknown_names_and_releases_suggest_others(get, tmp_path):
+    with pytest.raises(NotFoundError) as error:
         get(TreebankName("UD_Danish-DTD"))
-    with pytest.raises(NotFoundError, match="no treebank UD_Zulu-None; `arbora data list` names all"):
+    assert "UD_Danish-DDT" in str(error.value)
+    with pytest.raises(NotFoundError):
         get(TreebankName("UD_Zulu-None"))
-    with pytest.raises(
-        DownloadError, match=r"unknown release 'r2\.41'; did you mean 'r2\.14'\? known: r2\.14, r2\.9"
-    ):
+    with pytest.raises(DownloadError) as error:
         get(TreebankName("UD_Danish-DDT", "r2.41"))
-    with pytest.raises(DownloadError, match="UD_Klingon-New has no release yet"):
+    assert "r2.14" in str(error.value)
+    with pytest.raises(DownloadError):
         get(TreebankName("UD_Klingon-New"))
     assert not (tmp_path / "treebanks").exists()
 
@@ -343,40 +338,69 @@ def test_no_server_and_no_network(tmp_path, observer, monkeypatch):
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
     catalogue = Catalogue(Client(pause=observer.pauses.append), url)
-    with pytest.raises(
-        DownloadError, match=r"no connection to 127\.0\.0\.1 \(Connection refused\); tried 5 times"
-    ):
+    with pytest.raises(DownloadError):
         download(DANISH, tmp_path, catalogue, observer)
+    assert len(observer.pauses) == 4
     monkeypatch.setattr(
         socket, "getaddrinfo", lambda *_, **__: (_ for _ in ()).throw(socket.gaierror(-2, "no name"))
     )
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(DownloadError, match=r"cannot find ud\.example \(no name\); is there a connection"):
-        Catalogue(Client(), "https://ud.example").repositories()
+    with pytest.raises(DownloadError) as error:
+        Catalogue(Client(pause=observer.pauses.append), "https://ud.example").repositories()
+    assert "no name" in str(error.value)
+    assert len(observer.pauses) == 4  # no retries
 
 
-def test_a_server_that_says_nothing(tmp_path, observer):
+def test_silent_server_times_out(tmp_path, observer):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         client = Client(timeout=0.05, pause=observer.pauses.append)
         catalogue = Catalogue(client, f"http://127.0.0.1:{silent.getsockname()[1]}")
-        with pytest.raises(DownloadError, match="no answer in time; tried 5 times"):
+        with pytest.raises(DownloadError):
             catalogue.repositories()
+    assert len(observer.pauses) == 4
 
 
-def test_a_proxy_is_not_asked_about_this_computer(get, monkeypatch):
+def test_loopback_bypasses_the_proxy(get, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("all_proxy", "http://127.0.0.1:9")
     get()
+
+
+def test_proxy_of_the_environment_is_used(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        received = []
+
+        def accept() -> None:
+            with proxy.accept()[0] as connection:
+                received.append(connection.recv(1000))
+                connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        with pytest.raises(DownloadError):
+            Client(timeout=0.2, pause=lambda seconds: None).json("https://ud.example")
+        thread.join()
+    assert received[0].startswith(b"CONNECT ud.example:443 ")
+
+
+@pytest.mark.parametrize("proxy", ["gopher://127.0.0.1:9", "http://[::1"])
+def test_bad_proxy_is_reported(monkeypatch, proxy):
+    monkeypatch.setenv("https_proxy", proxy)
+    with pytest.raises(DownloadError):
+        Client().json("https://ud.example")
 
 
 # Wrong and hostile answers
 
 
-def test_wrong_content_is_refused_and_forgotten(get, github, danish_files, tmp_path):
+def test_wrong_content_is_rejected_and_discarded(get, github, danish_files, tmp_path):
     wrong = danish_files[TRAIN][:-1] + b"!"
     github.faults.append(always(TRAIN, lambda r: r.send_content(wrong)))
-    with pytest.raises(DownloadError, match=f"wrong checksum: expected {git_sha1(danish_files[TRAIN])}"):
+    with pytest.raises(DownloadError) as error:
         get()
+    assert git_sha1(danish_files[TRAIN]) in str(error.value)
     data = tmp_path / "treebanks"
     assert not (data / "UD_Danish-DDT").exists()
     assert not list(data.glob("*/*.part*"))
@@ -385,7 +409,7 @@ def test_wrong_content_is_refused_and_forgotten(get, github, danish_files, tmp_p
 
 
 @pytest.mark.parametrize("length", [None, 10**12])
-def test_more_than_was_announced_is_cut_off(get, github, danish_files, tmp_path, length):
+def test_files_longer_than_announced_are_rejected(get, github, danish_files, tmp_path, length):
     endless = danish_files[TRAIN] + b"x" * 300_000
 
     def act(request) -> None:
@@ -395,7 +419,7 @@ def test_more_than_was_announced_is_cut_off(get, github, danish_files, tmp_path,
             request.close_connection = True
 
     github.faults.append(always(TRAIN, act))
-    with pytest.raises(DownloadError, match="the server sends more; nothing of it is kept"):
+    with pytest.raises(DownloadError):
         get()
     assert not list((tmp_path / "treebanks").glob("*/*.part*"))
 
@@ -412,28 +436,28 @@ def test_more_than_was_announced_is_cut_off(get, github, danish_files, tmp_path,
         "",
     ],
 )
-def test_names_that_lead_elsewhere_are_refused(get, github, tmp_path, name):
+def test_unsafe_file_names_are_rejected(get, github, tmp_path, name):
     entry = {"path": name, "mode": "100644", "type": "blob", "sha": "0" * 40, "size": 1}
     github.listing = lambda entries: [*entries, entry]
-    with pytest.raises(DownloadError, match="expected plain names of files"):
+    with pytest.raises(DownloadError):
         get()
     assert not (tmp_path / "treebanks").exists()
 
 
 @pytest.mark.parametrize(
-    ("entry", "match"),
+    "entry",
     [
-        ({"size": -1}, "expected at most"),
-        ({"size": 1 << 50}, "expected at most"),
-        ({"size": "5"}, "size: expected int, got str"),
-        ({"size": True}, "size: expected int"),
-        ({"size": None}, "size: expected int"),
-        ({"sha": "zz"}, "expected 40 hexadecimal digits"),
-        ({"path": 5}, "path: expected str"),
-        ({"path": "README.MD"}, "the same name stands there twice"),
+        {"size": -1},
+        {"size": 1 << 50},
+        {"size": "5"},
+        {"size": True},
+        {"size": None},
+        {"sha": "zz"},
+        {"path": 5},
+        {"path": "README.MD"},
     ],
 )
-def test_listings_that_make_no_sense(get, github, entry, match):
+def test_malformed_listings_are_rejected(get, github, tmp_path, entry):
     whole = {
         "path": "x-ud-train.conllu",
         "mode": "100644",
@@ -443,53 +467,58 @@ def test_listings_that_make_no_sense(get, github, entry, match):
         **entry,
     }
     github.listing = lambda entries: [*entries, whole]
-    with pytest.raises(DownloadError, match=match):
+    with pytest.raises(DownloadError) as error:
         get()
+    assert error.value.url.startswith(github.url)
+    assert not (tmp_path / "treebanks").exists()
 
 
-def test_links_folders_and_other_files_are_left_out(get, github, danish_files):
+def test_links_folders_and_other_files_are_skipped(get, github, danish_files):
     link = {"path": "zz-ud-train.conllu", "mode": "120000", "type": "blob", "sha": "0" * 40, "size": 1}
     program = {"path": "run.sh", "mode": "100755", "type": "blob", "sha": "0" * 40, "size": 1}
     github.listing = lambda entries: [*entries, link, program]
     assert contents(get().path).keys() == {*danish_files, "README.md", "LICENSE.txt"}
     github.listing = lambda entries: [entry for entry in entries if "-ud-" not in entry["path"]]
-    with pytest.raises(DownloadError, match=r"UD_Danish-Other r2\.14 has no files of a treebank"):
+    with pytest.raises(DownloadError):
         get(TreebankName("UD_Danish-Other"))
 
 
 @pytest.mark.parametrize(
-    ("body", "match"),
+    "body",
     [
-        (b"<html>", "expected JSON, got '<html>'"),
-        (b"\xff\xfe\x00", "expected JSON"),
-        (b"[" * 100_000, "expected JSON"),
-        (b"{}", "expected a list, got dict"),
-        (b"[1]", "name: expected str, got int"),
-        (b'[{"name": "r2.14"}]', "commit: expected dict"),
-        (b'[{"name": "r2.14", "commit": {"sha": "../../x"}}]', "expected 40 hexadecimal digits"),
-        (b"", "expected JSON"),
+        b"<html>",
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b"{}",
+        b"[1]",
+        b'[{"name": "r2.14"}]',
+        b'[{"name": "r2.14", "commit": {"sha": "../../x"}}]',
+        b"",
     ],
 )
-def test_answers_that_make_no_sense(get, github, body, match):
+def test_malformed_json_is_rejected(get, github, observer, body):
     github.faults.append(always("/tags?per_page=100", lambda r: r.answer(body)))
-    with pytest.raises(DownloadError, match=match):
+    with pytest.raises(DownloadError) as error:
         get()
+    assert error.value.url.startswith(github.url)
+    assert observer.pauses == []
 
 
-def test_answers_without_end(get, github, monkeypatch):
-    monkeypatch.setattr("arbora.storage.ud.http.LONGEST_ANSWER", 1000)
-    github.faults.append(always("/tags?per_page=100", lambda r: r.answer(b" " * 5000)))
-    with pytest.raises(DownloadError, match="the answer is longer than 1,000 bytes"):
+def test_endless_json_is_rejected(get, github, monkeypatch):
+    monkeypatch.setattr("arbora.storage.ud.http.MAX_JSON_BYTES", 1000)
+    github.faults.append(always("/tags?per_page=100", lambda r: r.answer(b"[]" + b" " * 5000)))
+    with pytest.raises(DownloadError) as error:
         get()
+    assert error.value.url.startswith(github.url)
 
 
-def test_half_an_answer_is_asked_for_again(get, github, observer):
+def test_truncated_json_is_requested_again(get, github, observer):
     github.faults.append(once("/tags?per_page=100", lambda r: r.answer(b'[{"name', length=500)))
     get()
     assert observer.pauses == [0.5]
 
 
-def test_pages_without_end(github, observer):
+def test_number_of_pages_is_limited(github, observer):
     def more(request) -> None:
         url = f"{github.url}/api/orgs/UniversalDependencies/repos"
         request.answer_json([{"name": "UD_Danish-DDT", "size": 1}], headers={"Link": f'<{url}>; rel="next"'})
@@ -508,48 +537,55 @@ def test_pages_without_end(github, observer):
         "ftp://127.0.0.1/x",
         "data:text/plain,x",
         "gopher://127.0.0.1",
+        "http://[::1",
+        "https://",
+        "//example.org/x",
+        "https://example.org:99999999/x",
     ],
 )
-def test_redirects_to_other_protocols_are_refused(get, github, tmp_path, where):
+def test_unsafe_redirects_are_rejected(get, github, tmp_path, observer, where):
     github.faults.append(always(TRAIN, lambda r: r.answer(b"", 302, {"Location": where})))
-    with pytest.raises(DownloadError, match=r"the server sends us on to .*, which is refused"):
+    with pytest.raises(DownloadError):
         get()
+    assert observer.pauses == []
     assert not (tmp_path / "treebanks" / "UD_Danish-DDT").exists()
 
 
-def test_redirects_within_reason_are_followed(get, github, danish_files, observer):
+def test_safe_redirects_are_followed(get, github, danish_files, observer):
     new = f"{github.url}/api/repos/UniversalDependencies/UD_Danish-DDT/tags?per_page=100"
     github.faults.append(
         once("/UD_Danish-DDT/tags?per_page=100", lambda r: r.answer(b"", 301, {"Location": new}))
     )
     assert contents(get().path)[TRAIN] == danish_files[TRAIN]
     github.faults.append(always("/tags?per_page=100", lambda r: r.answer(b"", 302, {"Location": r.path})))
-    with pytest.raises(DownloadError, match="at most 5 times"):
+    github.requests.clear()
+    with pytest.raises(DownloadError):
         get(TreebankName("UD_Danish-Other"))
+    assert len(github.requests) == 6
 
 
 @pytest.mark.parametrize(
-    "url", ["http://example.org", "file:///etc", "ftp://x", "x", "//127.0.0.1", "https://"]
+    "url", ["http://example.org", "file:///etc", "ftp://x", "x", "//127.0.0.1", "https://", "http://[::1"]
 )
-def test_addresses_that_are_refused(url):
-    with pytest.raises(DownloadError, match="expected an address that begins with https://"):
+def test_unsafe_addresses_are_rejected(url):
+    with pytest.raises(DownloadError):
         Catalogue(Client(), url)
 
 
-def test_no_way_back_from_https():
+def test_https_never_redirects_to_http():
     require_safe("http://127.0.0.1/x")
     require_safe("http://[::1]/x", before="http://localhost/y")
     require_safe("https://example.org", before="http://127.0.0.1")
-    with pytest.raises(DownloadError, match="refused"):
+    with pytest.raises(DownloadError):
         require_safe("http://127.0.0.1/x", before="https://example.org")
 
 
 # What is there already
 
 
-def test_what_is_there_stays_unless_told(get, github, danish_files):
+def test_existing_treebank_is_replaced_only_on_request(get, github, danish_files):
     folder = get()
-    with pytest.raises(InputError, match="is there already; --replace"):
+    with pytest.raises(InputError):
         get()
     (folder.path / TRAIN).write_bytes(b"changed")
     assert list(folder.manifest.faults(folder.path)) == [
@@ -560,16 +596,24 @@ def test_what_is_there_stays_unless_told(get, github, danish_files):
     assert [path.name for path in folder.path.parent.iterdir()] == ["UD_Danish-DDT"]
 
 
-def test_what_did_not_come_with_a_download_is_not_replaced(get, tmp_path):
+def test_foreign_files_are_never_replaced(get, tmp_path):
     folder = get()
     (folder.path / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"is not replaced: notes\.txt did not come with a download"):
+    with pytest.raises(InputError):
         get(replace=True)
+    assert (folder.path / "notes.txt").read_text() == "mine"
     mine = tmp_path / "treebanks" / "UD_Danish-Other"
     mine.mkdir()
     (mine / "da-ud-train.conllu").write_text("")
-    with pytest.raises(InputError, match=r"da-ud-train\.conllu did not come with a download"):
+    with pytest.raises(InputError):
         get(TreebankName("UD_Danish-Other"), replace=True)
+
+
+VALID_MANIFEST = json.dumps(
+    Manifest(
+        "UD_X-Y", "r1.0", "c", "s", "CC0", "a", True, (StoredFile("x-ud-test.conllu", 5, "1", "2"),)
+    ).to_json()
+)
 
 
 @pytest.mark.parametrize(
@@ -582,18 +626,22 @@ def test_what_did_not_come_with_a_download_is_not_replaced(get, tmp_path):
         "\xff",
         '{"format": 2}',
         '{"format": 1, "files": [{"name": "../x"}]}',
+        VALID_MANIFEST.replace("CC0", "C\\u001b0"),
+        VALID_MANIFEST.replace("x-ud-test.conllu", "../x"),
+        VALID_MANIFEST.replace(": 5", ': "5"'),
         "null",
     ],
 )
-def test_a_damaged_manifest_is_said_and_replaced(get, danish_files, text):
+def test_damaged_manifest_is_reported_and_replaced(get, danish_files, text):
     folder = get()
     (folder.path / MANIFEST).write_text(text, encoding="latin-1")
-    with pytest.raises(DataError, match=r"damaged .*--replace"):
+    with pytest.raises(DataError) as error:
         Manifest.load(folder.path)
+    assert error.value.source == str(folder.path / MANIFEST)
     assert list(get(replace=True).manifest.faults(folder.path)) == []
 
 
-def test_faults_of_files(get):
+def test_changed_and_missing_files_are_reported(get):
     folder = get()
     content = (folder.path / TRAIN).read_bytes()
     (folder.path / TRAIN).write_bytes(b"X" + content[1:])
@@ -603,7 +651,7 @@ def test_faults_of_files(get):
     assert second.startswith(f"{TRAIN}: expected SHA-256 ")
 
 
-def test_when_the_last_step_fails_the_old_files_come_back(get, github, danish_files, monkeypatch):
+def test_old_files_are_restored_if_the_last_step_fails(get, github, danish_files, monkeypatch):
     folder = get()
     before = contents(folder.path)
     rename = Path.rename
@@ -614,7 +662,7 @@ def test_when_the_last_step_fails_the_old_files_come_back(get, github, danish_fi
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", failing)
-    with pytest.raises(OSError, match="no"):
+    with pytest.raises(PermissionError):
         get(replace=True)
     assert contents(folder.path) == before
 
@@ -622,15 +670,16 @@ def test_when_the_last_step_fails_the_old_files_come_back(get, github, danish_fi
 # Disks
 
 
-def test_a_disk_without_room_is_seen_before(get, monkeypatch):
+def test_full_disk_is_detected_before_the_download(get, github, monkeypatch):
     usage = type("Usage", (), {"free": 20 << 20})()
     monkeypatch.setattr(module.shutil, "disk_usage", lambda path: usage)
-    monkeypatch.setattr(module, "ROOM", 20 << 20)
-    with pytest.raises(DownloadError, match=r"bytes free, and .* are needed; make room"):
+    monkeypatch.setattr(module, "RESERVE_BYTES", 20 << 20)
+    with pytest.raises(DownloadError):
         get()
+    assert github.asked(TRAIN) == []
 
 
-def test_a_disk_that_fills_up_keeps_what_is_there(get, github, danish_files, monkeypatch, tmp_path):
+def test_full_disk_keeps_what_was_downloaded(get, github, danish_files, monkeypatch, tmp_path):
     write = os.write
 
     def full(descriptor, piece):
@@ -640,9 +689,10 @@ def test_a_disk_that_fills_up_keeps_what_is_there(get, github, danish_files, mon
         return write(descriptor, piece)
 
     monkeypatch.setattr(os, "write", full)
-    with pytest.raises(OSError, match="No space left") as caught:
+    with pytest.raises(OSError) as error:  # noqa: PT011
         get()
-    assert caught.value.filename.endswith(".part")
+    assert error.value.errno == errno.ENOSPC
+    assert error.value.filename.endswith(".part")
     monkeypatch.undo()
     github.requests.clear()
     assert contents(get().path)[TRAIN] == danish_files[TRAIN]
@@ -650,13 +700,13 @@ def test_a_disk_that_fills_up_keeps_what_is_there(get, github, danish_files, mon
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_may_not_be_written_to(get, tmp_path):
+def test_read_only_folder(get, tmp_path):
     (tmp_path / "treebanks").mkdir(mode=0o500)
     with pytest.raises(PermissionError):
         get()
 
 
-def test_a_release_without_words_says_so(github, get):
+def test_release_without_words_is_recorded(github, get):
     github.repositories["UD_Danish-Other"]["r2.14"]["README.md"] = (
         b"Includes text: no\nLicense: X \x1b[31m Y\n"
     )
@@ -666,8 +716,8 @@ def test_a_release_without_words_says_so(github, get):
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the program openssl to make a certificate")
-def test_a_certificate_that_nobody_vouches_for(tmp_path, monkeypatch):
-    """Refused, unless this computer is told to trust it; plain http is no way around."""
+def test_untrusted_certificate_is_rejected(tmp_path, monkeypatch):
+    """Rejected, unless this computer trusts it."""
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     made = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
     names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
@@ -691,21 +741,22 @@ def test_a_certificate_that_nobody_vouches_for(tmp_path, monkeypatch):
         daemon_threads = True
 
         def handle_error(self, *arguments: object) -> None:
-            """Those who hang up are expected."""
+            """Clients that hang up are expected."""
 
     with Server(("127.0.0.1", 0), Handler) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            catalogue = Catalogue(Client(timeout=5), f"https://localhost:{server.server_port}")
-            with pytest.raises(
-                DownloadError, match=r"the server's certificate is not valid .*nothing was fetched"
-            ):
+            pauses: list[float] = []
+            client = Client(timeout=5, pause=pauses.append)
+            catalogue = Catalogue(client, f"https://localhost:{server.server_port}")
+            with pytest.raises(DownloadError):
                 catalogue.repositories()
+            assert pauses == []  # no retries
             monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
             http._certificates.cache_clear()
-            assert [found.name for found in catalogue.repositories()] == ["UD_Danish-DDT"]
+            assert list(catalogue.repositories()) == ["UD_Danish-DDT"]
         finally:
             http._certificates.cache_clear()
             server.shutdown()

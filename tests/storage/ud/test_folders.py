@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("httpx", reason="downloads need httpx (extra: data)")
 from arbora.errors import DataError, InputError
 from arbora.storage.ud.folders import Folder, _cache, advice, data_folder, find, find_part, installed
 from arbora.storage.ud.github import nearest
@@ -42,8 +43,8 @@ def test_names(text, repository, release):
         "UD_Danish-DDT_r٢.١",
     ],
 )
-def test_what_is_no_name(text):
-    with pytest.raises(InputError, match="is no name of a treebank; expected one such as UD_Danish-DDT"):
+def test_other_names_are_rejected(text):
+    with pytest.raises(InputError):
         TreebankName.parse(text)
 
 
@@ -105,7 +106,7 @@ def data(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_what_is_there(data):
+def test_installed_treebanks_are_listed(data):
     assert [folder.name for folder in installed()] == ["UD_Czech-PDT_r2.5", "UD_Danish-DDT"]
     assert installed(data / "nowhere") == []
     danish = find("UD_Danish-DDT")
@@ -114,8 +115,9 @@ def test_what_is_there(data):
     assert (danish.origin.licence, danish.origin.attribution) == ("CC0", "UD_Danish-DDT, by X, Y")
     names = [path.name for path in find("UD_Czech-PDT_r2.5").files("train")]
     assert names == ["cs_pdt-ud-train-c.conllu", "cs_pdt-ud-train-l.conllu"]
-    with pytest.raises(DataError, match=r"UD_Danish-DDT: expected a part dev .* got train, test"):
+    with pytest.raises(DataError) as error:
         danish.files("dev")
+    assert error.value.source == "UD_Danish-DDT"
 
 
 def test_finding_by_name_and_by_path(data, monkeypatch, tmp_path_factory):
@@ -124,7 +126,7 @@ def test_finding_by_name_and_by_path(data, monkeypatch, tmp_path_factory):
     assert find_part(f"{data}/UD_Danish-DDT/train") == (Folder(data / "UD_Danish-DDT"), "train")
     for name in ("UD_Danish-DDT/other", "empty", "/test", "test", "UD_Danish-DDT/../x/test", "file", ""):
         assert find_part(name) is None
-    with pytest.raises(InputError, match=r"did you mean UD_Danish-DDT\?"):
+    with pytest.raises(InputError):
         find("UD_Danish-DDTT")
     assert "did you mean UD_Danish-DDT/test?" in advice("UD_Danish-DTD/test")
     assert "`arbora data get UD_Zulu-X` downloads it" in advice("UD_Zulu-X/test")

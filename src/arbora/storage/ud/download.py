@@ -1,8 +1,8 @@
-"""Getting a treebank: every file checked, all of them or none, and going on where it was interrupted.
+"""Download a treebank: every file verified, all files or none, and resumed after an interruption.
 
-Files gather in a hidden folder beside the treebank's, `.UD_Danish-DDT.partial`. Each is checked by the
-checksum that Git has for its content. When all are there, the folder is renamed, so that a treebank is
-whole or absent. An interrupted download leaves the hidden folder; the next one goes on from it.
+Files are collected in a hidden folder beside the treebank's own, `.UD_Danish-DDT.partial`, and verified by
+Git's checksum. When all are there, the folder is renamed. An interrupted download leaves the hidden folder,
+and the next one resumes from it.
 """
 
 from __future__ import annotations
@@ -14,118 +14,103 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from arbora.errors import DataError, DownloadError, InputError
 from arbora.storage.atomic import naming_errors
 from arbora.storage.ud.folders import Folder
 from arbora.storage.ud.github import HOME, Catalogue, Release, RemoteFile
-from arbora.storage.ud.http import Client, RangeError, again, lost
+from arbora.storage.ud.http import Client, RetryableError
 from arbora.storage.ud.manifest import MANIFEST, Manifest, StoredFile, attribution, digest, readme_metadata
-from arbora.storage.ud.names import TreebankName, is_released
+from arbora.storage.ud.names import RELEASED_FILE, TreebankName
 
-PIECE = 1 << 16
-LONGEST_DOCUMENT = 4 << 20
+if TYPE_CHECKING:
+    import httpx
+
+MAX_DOCUMENT_BYTES = 4 << 20
 DOCUMENTS = re.compile(r"(?ai:(?:README|LICENSE|LICENCE)(?:\.md|\.txt)?)")
-RANGE = re.compile(r"(?a:bytes (\d{1,15})-\d{1,15}/(?:\d{1,15}|\*))")
-STRONG_TAG = re.compile(r'(?a:"[!#-~]{1,200}")')
-ROOM = 16 << 20
-"""Bytes that shall be left on a disk."""
+CONTENT_RANGE = re.compile(r"(?a:bytes (\d{1,15})-\d{1,15}/(?:\d{1,15}|\*))")
+RESERVE_BYTES = 16 << 20
+"""Free disk space to leave."""
 
 
 class DownloadObserver(Protocol):
-    """Is told how a download goes."""
+    """Receives the files to fetch, the bytes on disk of each, and messages for the user."""
 
-    def begins(self, release: Release, files: Sequence[RemoteFile]) -> None:
-        """It is known what there is to get."""
-
-    def moved(self, file: RemoteFile, size: int) -> None:
-        """So many bytes of a file are there."""
-
-    def note(self, text: str) -> None:
-        """Something that the user should know."""
+    def begins(self, release: Release, files: Sequence[RemoteFile]) -> None: ...
+    def moved(self, file: RemoteFile, size: int) -> None: ...
+    def note(self, text: str) -> None: ...
 
 
 def download(
     name: TreebankName, data: Path, catalogue: Catalogue, observer: DownloadObserver, *, replace: bool = False
 ) -> Folder:
-    """Get a treebank into its folder in `data`; with `replace`, in place of what is there.
+    """Download a treebank into its folder in `data`; `replace` allows to overwrite an earlier download.
 
-    InputError where something is there already, DownloadError where the net or the server is at fault.
+    InputError if the folder exists already, DownloadError if the network or the server fails.
     """
     target = data / name.folder
     if target.exists():
         _require_replaceable(target, replace=replace)
     release = catalogue.release(name)
-    files = _wanted(catalogue.files(release), release)
+    files = _select(catalogue.files(release), release)
     staging = data / f".{name.folder}.partial"
     with naming_errors(str(data)):
         staging.mkdir(parents=True, exist_ok=True)
-    _sweep(staging, files)
-    _require_room(staging, files)
+    useful = {name for file in files for name in (file.name, _part(file))}
+    for path in staging.iterdir():
+        if path.name not in useful:  # from another release
+            path.unlink()
+    _require_space(staging, files)
     observer.begins(release, files)
-    stored = [_Fetch(catalogue, release, file, staging, observer).run() for file in files]
-    _manifest(name, release, stored, staging).save(staging)
-    _put(staging, target)
+    stored = [
+        _Fetch(catalogue.client, catalogue.address(release, file), file, staging, observer).run()
+        for file in files
+    ]
+    _make_manifest(name, release, stored, staging).save(staging)
+    _move(staging, target)
     return Folder(target)
 
 
-def _wanted(files: Sequence[RemoteFile], release: Release) -> list[RemoteFile]:
+def _select(files: Sequence[RemoteFile], release: Release) -> list[RemoteFile]:
     """The treebank, its README and its licence."""
-    parts = [file for file in files if is_released(file.name)]
+    parts = [file for file in files if RELEASED_FILE.fullmatch(file.name)]
     if not parts:
-        raise DownloadError(f"{release.repository} {release.release} has no files of a treebank (*.conllu)")
-    documents = [file for file in files if DOCUMENTS.fullmatch(file.name) and file.size <= LONGEST_DOCUMENT]
+        raise DownloadError(f"{release.repository} {release.release} has no treebank files (*.conllu)")
+    documents = [file for file in files if DOCUMENTS.fullmatch(file.name) and file.size <= MAX_DOCUMENT_BYTES]
     return [*documents, *parts]
 
 
 def _require_replaceable(target: Path, *, replace: bool) -> None:
-    """InputError unless all that is in a folder may go."""
     if not replace:
-        raise InputError(f"{target} is there already; --replace fetches it anew")
-    foreign = (
-        sorted(path.name for path in target.iterdir() if not _is_ours(path)) if target.is_dir() else ["it"]
-    )
+        raise InputError(f"{target} exists already; use --replace to download it again")
+    foreign = sorted(p.name for p in target.iterdir() if not _is_ours(p)) if target.is_dir() else ["a file"]
     if foreign:
-        raise InputError(
-            f"{target} is not replaced: {', '.join(foreign[:3])} did not come with a download; "
-            "move it elsewhere first"
-        )
+        names = ", ".join(foreign[:3])
+        raise InputError(f"{target}: cannot replace {names}, not from a download; move it elsewhere first")
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file came with a download; where its manifest is damaged, whether it may have."""
+    """Whether a file belongs to a download; with a damaged manifest, whether it looks like it."""
+    name = path.name
     try:
         manifest = Manifest.load(path.parent)
     except DataError:
-        return bool(path.name == MANIFEST or is_released(path.name) or DOCUMENTS.fullmatch(path.name))
-    return manifest is not None and path.name in {MANIFEST, *(file.name for file in manifest.files)}
+        return bool(name == MANIFEST or RELEASED_FILE.fullmatch(name) or DOCUMENTS.fullmatch(name))
+    return manifest is not None and name in {MANIFEST, *(file.name for file in manifest.files)}
 
 
-def _sweep(staging: Path, files: Sequence[RemoteFile]) -> None:
-    """What an interrupted download of another release left is of no use."""
-    useful = {name for file in files for name in (file.name, _part(file), _tag(file))}
-    for path in staging.iterdir():
-        if path.name not in useful:
-            path.unlink()
-
-
-def _require_room(staging: Path, files: Sequence[RemoteFile]) -> None:
-    there = sum(path.stat().st_size for path in staging.iterdir())
-    needed = sum(file.size for file in files) - there
+def _require_space(staging: Path, files: Sequence[RemoteFile]) -> None:
+    needed = sum(file.size for file in files) - sum(path.stat().st_size for path in staging.iterdir())
     free = shutil.disk_usage(staging).free
-    if needed + ROOM > free:
-        raise DownloadError(
-            f"{staging.parent}: the disk has {free:,} bytes free, and {needed:,} are needed; make room, "
-            "or name another folder by --data"
-        )
+    if needed + RESERVE_BYTES > free:
+        what = f"{staging.parent}: {needed:,} bytes needed, {free:,} free; free some space or use --data"
+        raise DownloadError(what)
 
 
-def _manifest(name: TreebankName, release: Release, stored: list[StoredFile], folder: Path) -> Manifest:
-    found: dict[str, str] = {}
-    for file in stored:
-        if file.name.upper().startswith("README"):
-            found |= readme_metadata(folder / file.name)
+def _make_manifest(name: TreebankName, release: Release, stored: list[StoredFile], folder: Path) -> Manifest:
+    readmes = [folder / file.name for file in stored if file.name.upper().startswith("README")]
+    metadata = {key: value for path in readmes for key, value in readme_metadata(path).items()}
     source = f"{HOME}/{release.repository}"
     title = f"{release.repository} {release.release}"
     return Manifest(
@@ -133,25 +118,24 @@ def _manifest(name: TreebankName, release: Release, stored: list[StoredFile], fo
         release=release.release,
         commit=release.commit,
         source=source,
-        licence=found.get("License"),
-        attribution=attribution(title, found.get("Contributors"), source),
-        includes_text=found.get("Includes text", "yes") != "no",
+        licence=metadata.get("License"),
+        attribution=attribution(title, metadata.get("Contributors"), source),
+        includes_text=metadata.get("Includes text", "yes") != "no",
         files=tuple(stored),
     )
 
 
-def _put(staging: Path, target: Path) -> None:
-    """The gathered files under their name; where something was there, it comes back if that fails."""
-    if not target.exists():
-        staging.rename(target)
-        return
+def _move(staging: Path, target: Path) -> None:
+    """Rename the folder; if that fails, the previous one stays."""
     old = target.with_name(f".{target.name}.old")
     shutil.rmtree(old, ignore_errors=True)
-    target.rename(old)
+    if target.exists():
+        target.rename(old)
     try:
         staging.rename(target)
     except BaseException:
-        old.rename(target)
+        if old.exists():
+            old.rename(target)
         raise
     shutil.rmtree(old, ignore_errors=True)
 
@@ -160,139 +144,88 @@ def _part(file: RemoteFile) -> str:
     return f"{file.name}.{file.git_sha1}.part"
 
 
-def _tag(file: RemoteFile) -> str:
-    return f"{_part(file)}.etag"
+class _WrongContentError(DownloadError):
+    pass
 
 
 @dataclass
 class _Fetch:
-    """One file: what is there of it stands in `.part`, with the tag that the server had for it beside."""
+    """Fetches one file into `.part`. The checksum notices when resumed parts do not fit together."""
 
-    catalogue: Catalogue
-    release: Release
+    client: Client
+    url: str
     file: RemoteFile
     staging: Path
     observer: DownloadObserver
 
     def __post_init__(self) -> None:
-        self.url = self.catalogue.address(self.release, self.file)
-        self.part = self.staging / _part(self.file)
-        self.tag = self.staging / _tag(self.file)
-        self.done = self.staging / self.file.name
-        self.is_pieced = self._there() > 0
-
-    @property
-    def client(self) -> Client:
-        """Who asks."""
-        return self.catalogue.client
+        self.part, self.done = self.staging / _part(self.file), self.staging / self.file.name
+        self.is_resumed = self._size() > 0
 
     def run(self) -> StoredFile:
-        """The file, whole and checked."""
-        if not self.done.exists() or digest(self.done).git_sha1 != self.file.git_sha1:
+        """Fetch and verify the file."""
+        if not self.done.exists() or digest(self.done)[0] != self.file.git_sha1:
             try:
                 self._fetch()
             except _WrongContentError:
-                if not self.is_pieced:
+                if not self.is_resumed:
                     raise
-                self.observer.note(f"{self.file.name}: the pieces do not fit together; from the start")
+                self.observer.note(f"{self.file.name}: the resumed parts do not fit; starting over")
                 self._fetch()
         self.observer.moved(self.file, self.file.size)
-        found = digest(self.done)
-        return StoredFile(self.file.name, self.file.size, found.git_sha1, found.sha256)
+        return StoredFile(self.file.name, self.file.size, *digest(self.done))
 
     def _fetch(self) -> None:
-        self.client.patiently(self._go_on, self._there)
-        found = digest(self.part).git_sha1
+        self.client.retry(self._resume, self._size)
+        found, _ = digest(self.part)
         if found != self.file.git_sha1:
-            self._forget()
-            raise _WrongContentError(
-                f"{self.url}: wrong checksum: expected {self.file.git_sha1} (Git's SHA-1), got {found}; "
-                "the file was damaged on its way or changed at the server, try again"
-            )
-        with self._writing("r+b") as descriptor:
+            self.part.unlink()
+            what = f"wrong checksum: expected Git SHA-1 {self.file.git_sha1}, got {found}; try again"
+            raise _WrongContentError(what, url=self.url)
+        with self._open("ab") as descriptor:
             os.fsync(descriptor)
         self.part.replace(self.done)
-        self.tag.unlink(missing_ok=True)
 
-    def _there(self) -> int:
+    def _size(self) -> int:
         return self.part.stat().st_size if self.part.exists() else 0
 
-    def _forget(self) -> None:
-        self.part.unlink(missing_ok=True)
-        self.tag.unlink(missing_ok=True)
-
-    def _go_on(self) -> None:
-        """Get what is missing; fails in a way that may pass where the connection does."""
-        there = self._there()
-        if there > self.file.size:
-            self._forget()
-            there = 0
-        if there == self.file.size:
-            with self._writing("ab"):  # also an empty file has to be there
+    def _resume(self) -> None:
+        """Fetch the missing bytes."""
+        size = self._size()
+        if size > self.file.size:
+            self.part.unlink()
+            size = 0
+        if size == self.file.size:
+            with self._open("ab"):  # creates an empty file
                 return
-        try:
-            with self.client.open(self.url, self._conditions(there)) as response:
-                there = self._begin(response.status, response.headers.get("Content-Range"), there)
-                self._remember_tag(response.headers.get("ETag"), there)
-                with self._writing("r+b" if there else "wb") as descriptor:
-                    os.lseek(descriptor, there, os.SEEK_SET)
-                    while piece := response.read(PIECE):
-                        there += len(piece)
-                        self._require_within(there)
-                        _write(descriptor, piece)
-                        self.observer.moved(self.file, there)
-        except RangeError:
-            self._forget()
-            raise again(f"{self.url}: the server has no such range") from None
-        if there < self.file.size:
-            raise lost(self.url, there, self.file.size)
+        headers = {"Range": f"bytes={size}-"} if size else {}
+        with self.client.open(self.url, headers) as response:
+            size = self._start(response, size)
+            with self._open("ab" if size else "wb") as descriptor:
+                for piece in response.iter_raw():  # as received: an interruption loses nothing
+                    size += len(piece)
+                    if size > self.file.size:
+                        self.part.unlink()
+                        raise DownloadError(f"more than {self.file.size:,} bytes; discarded", url=self.url)
+                    while piece:
+                        piece = piece[os.write(descriptor, piece) :]
+                    self.observer.moved(self.file, size)
+        if size < self.file.size:
+            raise RetryableError(f"connection lost after {size:,} of {self.file.size:,} bytes", url=self.url)
 
-    def _conditions(self, there: int) -> dict[str, str]:
-        """The rest only, if the file is still the one that was begun."""
-        if not there:
-            return {}
-        tag = self.tag.read_text(encoding="ascii", errors="replace") if self.tag.exists() else ""
-        fresh = {"If-Range": tag} if STRONG_TAG.fullmatch(tag) else {}
-        # Without a tag the checksum at the end has to tell.
-        return {"Range": f"bytes={there}-", **fresh}
-
-    def _begin(self, status: int, given: str | None, there: int) -> int:
-        """From which byte the answer is."""
-        if status == 200:
+    def _start(self, response: httpx.Response, size: int) -> int:
+        """The position of the first byte of a response."""
+        if response.status_code == 200:
             return 0
-        match = RANGE.match(given or "")
-        if status != 206 or match is None or int(match[1]) != there:
-            self._forget()
-            raise again(f"{self.url}: expected bytes from {there:,} on, got status {status} and {given!r}")
-        self.is_pieced = True
-        return there
-
-    def _remember_tag(self, tag: str | None, there: int) -> None:
-        if there:
-            return
-        if tag and STRONG_TAG.fullmatch(tag):
-            self.tag.write_text(tag, encoding="ascii")
-        else:
-            self.tag.unlink(missing_ok=True)
-
-    def _require_within(self, there: int) -> None:
-        if there > self.file.size:
-            self._forget()
-            raise DownloadError(
-                f"{self.url}: expected {self.file.size:,} bytes, and the server sends more; nothing of "
-                "it is kept"
-            )
+        given = response.headers.get("Content-Range", "")
+        match = CONTENT_RANGE.match(given)
+        if response.status_code != 206 or match is None or int(match[1]) != size:
+            self.part.unlink(missing_ok=True)
+            raise RetryableError(f"expected bytes from {size:,} on, got {given!r}", url=self.url)
+        self.is_resumed = True
+        return size
 
     @contextmanager
-    def _writing(self, mode: str) -> Iterator[int]:
+    def _open(self, mode: str) -> Iterator[int]:
         with naming_errors(str(self.part)), self.part.open(mode, buffering=0) as stream:
             yield stream.fileno()
-
-
-class _WrongContentError(DownloadError):
-    """A file is not what it should be."""
-
-
-def _write(descriptor: int, piece: bytes) -> None:
-    while piece:
-        piece = piece[os.write(descriptor, piece) :]

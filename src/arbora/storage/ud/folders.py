@@ -1,4 +1,4 @@
-"""Treebanks on disk: one folder for all of them, and in it one for each."""
+"""Treebanks on disk: a data folder with one folder per treebank."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VARIABLE = "ARBORA_DATA"
 
 
 def data_folder() -> Path:
-    """Where treebanks are: what ARBORA_DATA says, else a folder in the user's cache."""
+    """The folder of treebanks: ARBORA_DATA, or a folder in the user's cache."""
     if given := os.environ.get(VARIABLE):
         return Path(given).expanduser()
     return _cache(sys.platform, os.environ) / "arbora" / "treebanks"
@@ -35,7 +35,7 @@ def _cache(platform: str, environment: Mapping[str, str]) -> Path:
 
 @dataclass(frozen=True)
 class Folder:
-    """A treebank: a folder with files such as `da_ddt-ud-train.conllu` (or `.conll`) in it."""
+    """A treebank: a folder with files such as `da_ddt-ud-train.conllu` (or `.conll`)."""
 
     path: Path
 
@@ -46,34 +46,33 @@ class Folder:
 
     @cached_property
     def parts(self) -> dict[Part, list[Path]]:
-        """The files of each part that is there, in the order of their names."""
+        """The files of each part, sorted by name."""
         files = sorted(path for path in self.path.iterdir() if path.is_file())
         found = {part: [path for path in files if part_of(path.name) == part] for part in PARTS}
         return {part: paths for part, paths in found.items() if paths}
 
     def files(self, part: Part) -> list[Path]:
-        """The files of a part; DataError where it has none."""
+        """The files of a part; DataError if there are none."""
         if part not in self.parts:
-            there = ", ".join(self.parts) or "no parts at all"
-            raise DataError(
-                f"expected a part {part} (a file such as xx-ud-{part}.conllu), got {there}", source=self.name
-            )
+            there = ", ".join(self.parts) or "no parts"
+            what = f"expected a part {part} (a file such as xx-ud-{part}.conllu), got {there}"
+            raise DataError(what, source=self.name)
         return self.parts[part]
 
     @cached_property
     def code(self) -> str:
-        """What its files begin with: `da_ddt`."""
+        """The prefix of its files, such as `da_ddt`."""
         first = next(iter(self.parts.values()))[0]
         return code_of(first.name) or self.name
 
     @cached_property
     def manifest(self) -> Manifest | None:
-        """What a download left here; None where the folder is from elsewhere."""
+        """The manifest of its download; None if it was not downloaded."""
         return Manifest.load(self.path)
 
     @cached_property
     def origin(self) -> Origin:
-        """Name, licence and attribution, from the download or else from a README that states them."""
+        """Name, licence and attribution, from the download or from a README."""
         if self.manifest is not None:
             return self.manifest.origin
         found: dict[str, str] = {}
@@ -89,18 +88,15 @@ class Folder:
 
 
 def installed(data: Path | None = None) -> list[Folder]:
-    """All treebanks in the folder of treebanks, by name."""
+    """All treebanks in the data folder, sorted by name."""
     data = data or data_folder()
-    if not data.is_dir():
-        return []
-    folders = [
-        Folder(path) for path in sorted(data.iterdir()) if FOLDER.fullmatch(path.name) and path.is_dir()
-    ]
+    paths = sorted(data.iterdir()) if data.is_dir() else []
+    folders = [Folder(path) for path in paths if FOLDER.fullmatch(path.name) and path.is_dir()]
     return [folder for folder in folders if folder.parts]
 
 
 def find(name: str, data: Path | None = None) -> Folder:
-    """A treebank by the path of its folder, or by its name in the folder of treebanks; else InputError."""
+    """A treebank by path, or by its name in the data folder; InputError if there is none."""
     found = find_if_there(name, data)
     if found is None:
         raise InputError(f"{name}: {advice(name, data) or 'no such treebank'}")
@@ -108,7 +104,7 @@ def find(name: str, data: Path | None = None) -> Folder:
 
 
 def find_if_there(name: str, data: Path | None = None) -> Folder | None:
-    """The same, or None."""
+    """A treebank by path, or by its name in the data folder."""
     candidates = [Path(name)]
     if FOLDER.fullmatch(name):
         candidates.append((data or data_folder()) / name)
@@ -119,7 +115,7 @@ def find_if_there(name: str, data: Path | None = None) -> Folder | None:
 
 
 def find_part(name: str, data: Path | None = None) -> tuple[Folder, Part | None] | None:
-    """`UD_Danish-DDT` or `UD_Danish-DDT/test` as a treebank that is there and the part that is meant."""
+    """Find `UD_Danish-DDT` or `UD_Danish-DDT/test`: the treebank on disk, and the part if one is named."""
     if folder := find_if_there(name, data):
         return folder, None
     treebank, _, last = name.rpartition("/")
@@ -130,14 +126,12 @@ def find_part(name: str, data: Path | None = None) -> tuple[Folder, Part | None]
 
 
 def advice(name: str, data: Path | None = None) -> str | None:
-    """What to do about a name that is no treebank here; None where it does not look like one."""
-    treebank = name.partition("/")[0]
+    """What to do about an unknown treebank; None if the name does not look like a treebank."""
+    treebank, _, rest = name.partition("/")
     data = data or data_folder()
-    known = [folder.name for folder in installed(data)]
-    near = difflib.get_close_matches(treebank, known, n=1, cutoff=0.8)
+    near = difflib.get_close_matches(treebank, [each.name for each in installed(data)], n=1, cutoff=0.8)
     if near:
-        rest = name[len(treebank) :]
-        return f"no such treebank in {data}; did you mean {near[0]}{rest}?"
+        return f"no such treebank in {data}; did you mean {'/'.join(filter(None, (near[0], rest)))}?"
     if TREEBANK.match(treebank):
         return f"no such treebank in {data}; `arbora data get {treebank}` downloads it"
     return None

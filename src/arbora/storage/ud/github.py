@@ -1,11 +1,6 @@
-"""The treebanks of Universal Dependencies as GitHub has them: a repository each, a tag for each release.
+"""Universal Dependencies on GitHub: one repository per treebank, one tag per release.
 
-A mirror is a web server (a folder of plain files will do) that answers the same questions under one address:
-
-    BASE/api/orgs/UniversalDependencies/repos             a list of {"name", "size"} (KiB, history included)
-    BASE/api/repos/UniversalDependencies/NAME/tags        a list of {"name": "r2.14", "commit": {"sha"}}
-    BASE/api/repos/UniversalDependencies/NAME/git/trees/COMMIT    {"tree": [{"path", "type", "sha", "size"}]}
-    BASE/raw/UniversalDependencies/NAME/COMMIT/FILE       the file
+docs/data.md describes what a mirror has to serve.
 """
 
 from __future__ import annotations
@@ -20,30 +15,21 @@ from urllib.parse import quote
 
 from arbora.errors import DownloadError, unknown
 from arbora.storage.ud.http import Client, NotFoundError, require_safe
-from arbora.storage.ud.names import RELEASE, TreebankName, is_treebank, release_order
+from arbora.storage.ud.names import RELEASE, TREEBANK, TreebankName, release_order
 
 VARIABLE = "ARBORA_UD_URL"
 ORGANISATION = "UniversalDependencies"
 API = "https://api.github.com"
 RAW = "https://raw.githubusercontent.com"
 HOME = f"https://github.com/{ORGANISATION}"
-MOST_PAGES = 50
+MAX_PAGES = 50
 SHA1 = re.compile(r"(?a:[0-9a-f]{40})")
-LARGEST_FILE = 2 << 30
-
-
-@dataclass(frozen=True, slots=True)
-class Repository:
-    """A treebank that can be had."""
-
-    name: str
-    size: int
-    """Bytes of its repository, history included."""
+MAX_FILE_BYTES = 2 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A state of a treebank."""
+    """A release of a treebank."""
 
     repository: str
     release: str
@@ -52,7 +38,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file of a release; `git_sha1` is what Git calls its content."""
+    """A file of a release; `git_sha1` is Git's checksum."""
 
     name: str
     size: int
@@ -60,7 +46,7 @@ class RemoteFile:
 
 
 class Catalogue:
-    """Asks GitHub, or a mirror: `url`, else what ARBORA_UD_URL says."""
+    """The treebanks on GitHub, or on a mirror: `url`, else the environment variable ARBORA_UD_URL."""
 
     def __init__(self, client: Client, url: str | None = None) -> None:
         base = (url or os.environ.get(VARIABLE) or "").rstrip("/")
@@ -70,23 +56,23 @@ class Catalogue:
         self._api = f"{base}/api" if base else API
         self._raw = f"{base}/raw" if base else RAW
 
-    def repositories(self) -> list[Repository]:
-        """All treebanks, by name."""
+    def repositories(self) -> dict[str, int]:
+        """The names of all treebanks, and the bytes of their repositories with history."""
         url = f"{self._api}/orgs/{ORGANISATION}/repos?per_page=100"
-        found = {}
-        for entry in self.client.pages(url, MOST_PAGES):
+        sizes = {}
+        for entry in self.client.pages(url, MAX_PAGES):
             name = _field(entry, "name", str, url)
-            if is_treebank(name):
-                found[name] = Repository(name, 1024 * max(0, _field(entry, "size", int, url)))
-        return [found[name] for name in sorted(found)]
+            if TREEBANK.fullmatch(name):  # others are documentation or tools
+                sizes[name] = 1024 * max(0, _field(entry, "size", int, url))
+        return dict(sorted(sizes.items()))
 
     def release(self, name: TreebankName) -> Release:
-        """The release that is asked for, or the newest; DownloadError where there is no such thing."""
+        """The named release, or the newest one."""
         url = f"{self._repository(name.repository)}/tags?per_page=100"
         try:
-            tags = list(self.client.pages(url, MOST_PAGES))
+            tags = list(self.client.pages(url, MAX_PAGES))
         except NotFoundError as error:
-            raise NotFoundError(self._no_such(name.repository, str(error))) from None
+            raise NotFoundError(self._suggestion(name.repository), status=error.status) from None
         commits = {}
         for tag in tags:
             release = _field(tag, "name", str, url)
@@ -101,46 +87,44 @@ class Catalogue:
         return Release(name.repository, chosen, commits[chosen])
 
     def files(self, release: Release) -> list[RemoteFile]:
-        """What is in the topmost folder of a release."""
+        """The files in the top folder of a release."""
         url = f"{self._repository(release.repository)}/git/trees/{release.commit}"
         answer, _ = self.client.json(url)
-        found = []
+        files = []
         for entry in _field(answer, "tree", list, url):
             name = _field(entry, "path", str, url)
             if name in ("", ".", "..") or any(c in name for c in "/\\:") or not name.isprintable():
-                raise DownloadError(
-                    f"{url}: expected plain names of files, got {name!r}; nothing was fetched"
-                )
+                raise DownloadError(f"unsafe file name {name!r}", url=url)
             if _field(entry, "type", str, url) != "blob" or entry.get("mode") == "120000":
                 continue
             size = _field(entry, "size", int, url)
-            if not 0 <= size <= LARGEST_FILE:
-                raise DownloadError(f"{url}: {name}: expected at most {LARGEST_FILE:,} bytes, got {size:,}")
-            found.append(RemoteFile(name, size, _sha1(entry, url)))
-        if len({file.name.casefold() for file in found}) < len(found):
-            raise DownloadError(f"{url}: the same name stands there twice; nothing was fetched")
-        return found
+            if not 0 <= size <= MAX_FILE_BYTES:
+                raise DownloadError(
+                    f"{name}: expected at most {MAX_FILE_BYTES:,} bytes, got {size:,}", url=url
+                )
+            files.append(RemoteFile(name, size, _sha1(entry, url)))
+        if len({file.name.casefold() for file in files}) < len(files):
+            raise DownloadError("two files have the same name", url=url)
+        return files
 
     def address(self, release: Release, file: RemoteFile) -> str:
-        """Where a file's content is."""
+        """The address of a file's content."""
         return "/".join([self._raw, ORGANISATION, release.repository, release.commit, quote(file.name)])
 
     def _repository(self, name: str) -> str:
         return f"{self._api}/repos/{ORGANISATION}/{name}"
 
-    def _no_such(self, name: str, error: str) -> str:
-        """The message for a treebank that is not there, with those that are called nearly so."""
+    def _suggestion(self, name: str) -> str:
         try:
-            known = [repository.name for repository in self.repositories()]
+            near = nearest(name, list(self.repositories()))
         except DownloadError:
-            return f"no treebank {name} ({error})"
-        near = nearest(name, known)
-        guess = f"did you mean {' or '.join(near)}?" if near else "`arbora data list` names all"
+            return f"no treebank {name}"
+        guess = f"did you mean {' or '.join(near)}?" if near else "see `arbora data list`"
         return f"no treebank {name}; {guess}"
 
 
 def nearest(name: str, known: list[str]) -> list[str]:
-    """Up to three names that are nearly the same, whatever the case of their letters."""
+    """Up to three similar names, ignoring case."""
     lowered = {each.lower(): each for each in known}
     return [lowered[each] for each in difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.75)]
 
@@ -149,12 +133,12 @@ def _field(entry: object, name: str, kind: type[Any], url: str) -> Any:
     value = entry.get(name) if isinstance(entry, Mapping) else None
     if not isinstance(value, kind) or isinstance(value, bool):
         got = type(value if isinstance(entry, Mapping) else entry).__name__
-        raise DownloadError(f"{url}: {name}: expected {kind.__name__}, got {got}; is this the address?")
+        raise DownloadError(f"{name}: expected {kind.__name__}, got {got}; check the address", url=url)
     return value
 
 
 def _sha1(entry: Mapping[str, Any], url: str) -> str:
-    found = _field(entry, "sha", str, url)
-    if not SHA1.fullmatch(found):
-        raise DownloadError(f"{url}: sha: expected 40 hexadecimal digits, got {found[:50]!r}")
-    return str(found)
+    sha = _field(entry, "sha", str, url)
+    if not SHA1.fullmatch(sha):
+        raise DownloadError(f"sha: expected 40 hexadecimal digits, got {sha[:50]!r}", url=url)
+    return str(sha)

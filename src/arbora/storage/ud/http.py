@@ -1,71 +1,71 @@
-"""Asking web servers, who may be slow, absent, wrong or hostile.
+"""An HTTP client for downloads: httpx, plus rules about addresses, retries and size limits.
 
-Only https is spoken, with certificates checked, and plain http with this very computer. Where a server
-sends us on, the same holds, so that no answer leads to a file on disk or to a line that others can read.
-What may pass (a lost connection, an overloaded server) is tried again, after longer and longer pauses.
+Only https is allowed, and plain http on this computer. Redirects follow the same rule, so no response leads
+to a file on disk or to an unencrypted connection. Errors that may pass (a lost connection, an overloaded
+server) are retried after growing pauses. httpx does the rest: redirects, environment proxies, certificates.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import ipaddress
 import json
 import re
 import socket
 import ssl
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from http.client import HTTPException, HTTPMessage
-from typing import IO, Any, Protocol, TypeVar
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from arbora import __version__
 from arbora.errors import DownloadError
+
+try:
+    import httpx
+except ImportError:
+    raise DownloadError("downloads need httpx; install it with `pip install 'arbora-nlp[data]'`") from None
 
 T = TypeVar("T")
 
 TIMEOUT_SECONDS = 30.0
 PAUSES_SECONDS = (0.5, 1.0, 2.0, 4.0)
-"""Before each further try; a try that got something begins them anew."""
-LONGEST_PAUSE_SECONDS = 30.0
-"""That a server may ask for."""
-LONGEST_ANSWER = 32 << 20
-"""Of JSON, in bytes."""
-MOST_REDIRECTS = 5
-NEXT = re.compile(r'<([^<>]+)>\s*;\s*rel="next"')
+"""Before each retry; progress resets them."""
+MAX_PAUSE_SECONDS = 30.0
+"""The longest pause that a server may request."""
+MAX_JSON_BYTES = 32 << 20
+MAX_REDIRECTS = 5
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class NotFoundError(DownloadError):
-    """The server says that there is no such thing."""
+    """The server does not have the requested file (404)."""
 
 
-class RangeError(DownloadError):
-    """The server does not have the piece that was asked for."""
+class RetryableError(DownloadError):
+    """An error that may pass; `pause` is the time in seconds that the server wants us to wait."""
 
-
-class _PassingError(DownloadError):
-    """Something that may go away by itself."""
-
-    def __init__(self, what: str, pause: float = 0.0) -> None:
+    def __init__(self, what: str, *, url: str, status: int | None = None, pause: float = 0.0) -> None:
         self.pause = pause
-        super().__init__(what)
+        super().__init__(what, url=url, status=status)
 
 
-class Response(Protocol):
-    """What a server answers."""
-
-    status: int
-    headers: HTTPMessage
-
-    def read(self, size: int, /) -> bytes:
-        """The next bytes: at most `size`, none at the end."""
+def require_safe(url: str, *, before: str | None = None) -> None:
+    """DownloadError unless the address is https, or http on this computer; https never redirects to http."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port  # both raise ValueError if malformed
+    except ValueError:
+        raise DownloadError(f"invalid address {url!r}", url=before) from None
+    is_downgrade = before is not None and urlsplit(before).scheme == "https"
+    is_local = parts.scheme == "http" and host in LOOPBACK and not is_downgrade
+    if not host or not (parts.scheme == "https" or is_local):
+        what = "address" if before is None else "redirect to"
+        raise DownloadError(f"{what} {url!r} rejected: expected https://", url=before)
 
 
 class Client:
-    """Asks; `note` is told when something is tried again."""
+    """Sends requests; `note` receives a line of text before each retry."""
 
     def __init__(
         self,
@@ -79,245 +79,131 @@ class Client:
         self._pause = pause
 
     def json(self, url: str) -> tuple[Any, str | None]:
-        """A JSON answer, and the address of its next page where it has one."""
+        """Fetch JSON, and the address of the next page if there is one."""
+        return self.retry(lambda: self._json(url))
 
-        def ask() -> tuple[Any, str | None]:
-            with self.open(url, {"Accept": "application/vnd.github+json"}) as response:
-                text = _read_all(response, url)
-                following = NEXT.search(response.headers.get("Link") or "")
-                return _parsed(text, url), following and urllib.parse.urljoin(url, following[1])
-
-        return self.patiently(ask)
+    def _json(self, url: str) -> tuple[Any, str | None]:
+        text = bytearray()
+        with self.open(url, {"Accept": "application/vnd.github+json"}) as response:
+            for piece in response.iter_raw():
+                text += piece
+                if len(text) > MAX_JSON_BYTES:
+                    raise DownloadError(f"response longer than {MAX_JSON_BYTES:,} bytes", url=url)
+            following = response.links.get("next", {}).get("url")
+            following = following and str(response.url.join(following))
+        try:
+            return json.loads(text), following
+        except (ValueError, RecursionError):
+            start = repr(text[:40].decode(errors="replace"))
+            raise DownloadError(f"expected JSON, got {start}; check the address", url=url) from None
 
     def pages(self, url: str, most: int) -> Iterator[Any]:
-        """The entries of a list that may have several pages."""
+        """The entries of a list that may span several pages."""
         following: str | None = url
         for _ in range(most):
             if following is None:
                 return
-            found, following = self.json(following)
-            if not isinstance(found, list):
-                raise DownloadError(
-                    f"{url}: expected a list, got {type(found).__name__}; is this the address?"
-                )
-            yield from found
+            entries, following = self.json(following)
+            if not isinstance(entries, list):
+                raise DownloadError(f"expected a list, got {type(entries).__name__}", url=url)
+            yield from entries
 
-    def patiently(self, action: Callable[[], T], progress: Callable[[], int] = lambda: 0) -> T:
-        """What the action gives, tried again as long as it fails for reasons that may pass."""
+    def retry(self, action: Callable[[], T], progress: Callable[[], int] = lambda: 0) -> T:
+        """Call `action` until it succeeds, fails for good, or fails too often without progress."""
         tries, before = 0, progress()
         while True:
             try:
                 return action()
-            except _PassingError as error:
-                got = progress()
-                tries = 0 if got > before else tries
-                before = max(before, got)  # what is thrown away and fetched again is no progress
+            except RetryableError as error:
+                now = progress()
+                tries = 0 if now > before else tries
+                before = max(before, now)  # fetching discarded bytes again is no progress
                 if tries == len(PAUSES_SECONDS):
-                    raise DownloadError(f"{error}; tried {tries + 1} times, try again later") from None
+                    what = f"{error.what}; failed {tries + 1} times, try again later"
+                    raise DownloadError(what, url=error.url, status=error.status) from None
                 seconds = max(PAUSES_SECONDS[tries], error.pause)
                 tries += 1
-                self._note(f"{error}; trying again in {seconds:g} s")
+                self._note(f"{error}; next try in {seconds:g} s")
                 self._pause(seconds)
 
     @contextlib.contextmanager
-    def open(self, url: str, headers: Mapping[str, str] | None = None) -> Iterator[Response]:
-        """An answer to read from; within `patiently`, reading may fail and be tried again."""
+    def open(self, url: str, headers: Mapping[str, str] | None = None) -> Iterator[httpx.Response]:
+        """Send a GET request; errors of httpx within the `with` block become DownloadError."""
         require_safe(url)
-        request = urllib.request.Request(
-            url,
-            headers={
-                "User-Agent": f"arbora/{__version__}",
-                "Accept-Encoding": "identity",
-                **(headers or {}),
-            },
-        )
-        with _told(url):
-            response = _opener(url).open(request, timeout=self._timeout)
-        with response:
-            yield _Reader(response, url)
+        with (
+            _translated(url),
+            _make_client(self._timeout) as client,
+            client.stream("GET", url, headers=headers) as response,
+        ):
+            if response.status_code not in (200, 206, 416):  # 416: no such range
+                raise _status_error(response, url)
+            yield response
 
 
-class _Reader:
-    """A response whose faults while reading are told as ours."""
-
-    def __init__(self, response: Any, url: str) -> None:
-        self.status: int = response.status
-        self.headers: HTTPMessage = response.headers
-        self._response = response
-        self._url = url
-
-    def read(self, size: int) -> bytes:
-        with _told(self._url):
-            # What has come, not waiting for more: an interruption then loses nothing.
-            return bytes(self._response.read1(size))
-
-
-def lost(url: str, got: int, expected: int) -> Exception:
-    """For an answer that ended too early."""
-    return _PassingError(f"{url}: the connection was lost after {got:,} of {expected:,} bytes")
-
-
-def again(what: str) -> Exception:
-    """For an answer that is of no use, where another may be."""
-    return _PassingError(what)
-
-
-def require_safe(url: str, *, before: str | None = None) -> None:
-    """DownloadError unless it is https, or http with this computer; no step from https back to http."""
-    parts = urllib.parse.urlsplit(url)
-    is_local = _is_loopback(parts.hostname or "")
-    from_secure = before is not None and urllib.parse.urlsplit(before).scheme == "https"
-    if parts.hostname and (
-        parts.scheme == "https" or (parts.scheme == "http" and is_local and not from_secure)
-    ):
-        return
-    sent = "" if before is None else f"{before}: the server sends us on to "
-    raise DownloadError(f"{sent}{url!r}, which is refused: expected an address that begins with https://")
-
-
-def _is_loopback(host: str) -> bool:
+def _make_client(timeout: float) -> httpx.Client:
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    max_redirections = MOST_REDIRECTS
-
-    def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: HTTPMessage,
-        newurl: str,
-    ) -> urllib.request.Request | None:
-        require_safe(newurl, before=req.full_url)
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
+        return httpx.Client(
+            verify=_certificates(),
+            timeout=timeout,
+            follow_redirects=True,
+            max_redirects=MAX_REDIRECTS,
+            headers={"User-Agent": f"arbora/{__version__}", "Accept-Encoding": "identity"},
+            mounts={f"all://{f'[{host}]' if ':' in host else host}": None for host in LOOPBACK},  # no proxy
+            event_hooks={"response": [_check_redirect]},
+        )
+    except (ImportError, ValueError) as error:  # SOCKS without its package, or an unknown scheme
+        raise DownloadError(f"cannot use the proxy of the environment: {error}") from None
 
 
 @functools.cache
 def _certificates() -> ssl.SSLContext:
-    """Those that this computer trusts; reading them takes as long as many questions."""
+    """The certificates that this computer trusts; loading them is slow."""
     return ssl.create_default_context()
 
 
-def _opener(url: str) -> urllib.request.OpenerDirector:
-    """Of all that the standard library can open, http and https; this computer is asked without a proxy."""
-    opener = urllib.request.OpenerDirector()
-    is_local = _is_loopback(urllib.parse.urlsplit(url).hostname or "")
-    for handler in (
-        urllib.request.ProxyHandler({} if is_local else None),
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(context=_certificates()),
-        _Redirects(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-    ):
-        opener.add_handler(handler)
-    return opener
+def _check_redirect(response: httpx.Response) -> None:
+    if response.has_redirect_location:
+        require_safe(str(response.url.join(response.headers["Location"])), before=str(response.url))
 
 
 @contextlib.contextmanager
-def _told(url: str) -> Iterator[None]:
-    """Faults of the net as a DownloadError, or as one that may pass."""
+def _translated(url: str) -> Iterator[None]:
     try:
         yield
-    except urllib.error.HTTPError as error:
-        with error:
-            raise _refusal(error, url) from None
-    except urllib.error.URLError as error:
-        reason = error.reason
-        raise _unreachable(reason if isinstance(reason, OSError) else OSError(str(reason)), url) from None
-    except (OSError, HTTPException) as error:
-        raise _unreachable(error, url) from None
-    except ValueError as error:  # an address or a header that is none
-        raise DownloadError(f"{url}: the answer makes no sense: {error}") from None
+    except httpx.TooManyRedirects:
+        raise DownloadError(f"more than {MAX_REDIRECTS} redirects", url=url) from None
+    except httpx.TimeoutException:
+        raise RetryableError("no response in time", url=url) from None
+    except httpx.HTTPError as error:
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                raise DownloadError(f"invalid certificate ({cause.verify_message})", url=url) from None
+            if isinstance(cause, socket.gaierror):
+                what = f"unknown host ({cause.strerror}); check the network connection"
+                raise DownloadError(what, url=url) from None
+            cause = cause.__cause__ or cause.__context__
+        raise RetryableError(f"connection failed ({error})", url=url) from None
+    except httpx.InvalidURL as error:
+        raise DownloadError(f"invalid address ({error})", url=url) from None
 
 
-def _refusal(error: urllib.error.HTTPError, url: str) -> Exception:
-    """For an answer that is not what was asked for."""
-    status = error.code
-    if status in (301, 302, 303, 307, 308):
-        where = error.headers.get("Location")
-        return DownloadError(
-            f"{url}: the server sends us on to {where!r}, which is refused: expected https, and at most "
-            f"{MOST_REDIRECTS} times"
-        )
+def _status_error(response: httpx.Response, url: str) -> DownloadError:
+    status, headers = response.status_code, response.headers
     if status == 404:
-        return NotFoundError(f"{url}: not found (404)")
-    if status == 416:
-        return RangeError(f"{url}: there is no such range (416)")
-    after = _seconds(error.headers.get("Retry-After"))
-    if status in (403, 429) and error.headers.get("X-RateLimit-Remaining") == "0":
-        return DownloadError(
-            f"{url}: the server answers no more questions for now (rate limit, {status}); try again "
-            f"{_reset_time(error.headers.get('X-RateLimit-Reset'))}"
-        )
-    if status >= 500 or status in (408, 429):
-        if after > LONGEST_PAUSE_SECONDS:
-            return DownloadError(
-                f"{url}: the server asks us to wait {after:.0f} s ({status}); try again then"
-            )
-        return _PassingError(f"{url}: the server failed ({status} {error.reason})", after)
-    if status in (401, 403):
-        return DownloadError(
-            f"{url}: the server does not allow it ({status} {error.reason}); try again later"
-        )
-    return DownloadError(f"{url}: the server answered {status} {error.reason}")
-
-
-def _reset_time(header: str | None) -> str:
-    seconds = _seconds(header)
-    return time.strftime("after %H:%M:%S", time.localtime(seconds)) if 0 < seconds < 1 << 40 else "in an hour"
+        return NotFoundError("not found (404)", url=url, status=status)
+    if status in (403, 429) and headers.get("X-RateLimit-Remaining") == "0":
+        reset = _seconds(headers.get("X-RateLimit-Reset"))
+        when = time.strftime("%H:%M:%S", time.localtime(reset)) if 0 < reset < 1 << 40 else "an hour"
+        return DownloadError(f"rate limit exceeded; try again after {when}", url=url, status=status)
+    what = f"status {status} {response.reason_phrase}"
+    if status < 500 and status not in (408, 429):
+        return DownloadError(what, url=url, status=status)
+    pause = _seconds(headers.get("Retry-After"))
+    if pause > MAX_PAUSE_SECONDS:
+        return DownloadError(f"{what}; try again in {pause:.0f} s", url=url, status=status)
+    return RetryableError(what, url=url, status=status, pause=pause)
 
 
 def _seconds(header: str | None) -> float:
     return float(header) if header and re.fullmatch(r"(?a:\d{1,15})", header) else 0.0
-
-
-def _unreachable(error: OSError | HTTPException, url: str) -> Exception:
-    """For no answer, or half of one."""
-    host = urllib.parse.urlsplit(url).hostname
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return DownloadError(
-            f"{url}: the server's certificate is not valid ({error.verify_message}); nothing was fetched"
-        )
-    if isinstance(error, socket.gaierror):
-        return DownloadError(
-            f"{url}: cannot find {host} ({error.strerror}); is there a connection to the net?"
-        )
-    if isinstance(error, TimeoutError):
-        return _PassingError(f"{url}: no answer in time")
-    why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return _PassingError(f"{url}: no connection to {host} ({why})")
-
-
-def _read_all(response: Response, url: str) -> bytes:
-    pieces = []
-    got = 0
-    while piece := response.read(1 << 16):
-        got += len(piece)
-        if got > LONGEST_ANSWER:
-            raise DownloadError(
-                f"{url}: the answer is longer than {LONGEST_ANSWER:,} bytes; is this the address?"
-            )
-        pieces.append(piece)
-    expected = response.headers.get("Content-Length")
-    if expected and got < _seconds(expected):
-        raise lost(url, got, int(expected))
-    return b"".join(pieces)
-
-
-def _parsed(text: bytes, url: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise DownloadError(f"{url}: expected JSON, got {clean_start(text)}; is this the address?") from None
-
-
-def clean_start(text: bytes) -> str:
-    """The beginning of an answer, as a message can show it."""
-    return repr(text[:40].decode(errors="replace"))
