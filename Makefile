@@ -100,13 +100,13 @@ docs: .venv/built
 	$(BIN)/mkdocs build --quiet --strict --site-dir build/site
 	@echo "build/site/index.html"
 
-.venv/tools: pyproject.toml
+.venv/tools: pyproject.toml studies/pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --no-compile 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
+	$(BIN)/python -m pip install -q --no-compile 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja 'flit_core>=3.11'
 	@touch $@
 
 .venv/built: .venv/tools $(SOURCES)
-	$(BIN)/python -m pip install -q --no-compile --no-build-isolation -e '.[test]'
+	$(BIN)/python -m pip install -q --no-compile --no-build-isolation -e '.[test]' -e studies
 	@touch $@
 
 .venv/lint: .venv/built pyproject.toml

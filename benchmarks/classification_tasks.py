@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from arbora.classification import OnlineClassifier, SparseRows, hashed_rows, quadratic_expansion
 from arbora.data.sentence import Sentence
 from arbora.data.treebank import read
-from arbora.reproduce.actions import HASHES, Actions
+from arbora_studies.actions import HASHES, Actions
 
 Task: TypeAlias = tuple[SparseRows, NDArray[Any]]
 

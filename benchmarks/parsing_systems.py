@@ -147,7 +147,7 @@ class Arbora:
         import arbora
 
         root = Path(arbora.__file__).parent
-        skipped = {"cli", "view", "reproduce", "induction"}
+        skipped = {"cli", "view", "induction"}
         code = 0
         for path in sorted([*root.rglob("*.py"), *Path(native_file()).parent.glob("_core*.so")]):
             if not skipped & set(path.parts):

@@ -135,15 +135,16 @@ def installed_megabytes() -> dict[str, float]:
         paths = [Path(str(file.locate())) for file in files if "__pycache__" not in str(file)]
         sizes[name] = sum(path.stat().st_size for path in paths if path.is_file()) / 1e6
     root = Path(__file__).resolve().parents[1] / "src" / "arbora"
-    if sizes["arbora"] < 1:  # an editable install lists but a link
-        sizes["arbora"] = sum(p.stat().st_size for p in root.rglob("*") if p.suffix not in (".pyc", "")) / 1e6
+    if sizes["arbora-nlp"] < 1:  # an editable install lists only a link
+        files_of_ours = [path for path in root.rglob("*") if path.suffix not in (".pyc", "")]
+        sizes["arbora-nlp"] = sum(path.stat().st_size for path in files_of_ours) / 1e6
     return sizes
 
 
 def needed() -> list[str]:
     """Arbora and all that it needs without extras, by name."""
     found: list[str] = []
-    waiting = ["arbora"]
+    waiting = ["arbora-nlp"]
     while waiting:
         name = waiting.pop()
         if name in found:

@@ -37,7 +37,6 @@ ORDER = [
     "classification",
     "integrations",
     "web",
-    "reproduce",
     "cli",
     "__main__",
 ]

@@ -1,4 +1,5 @@
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,4 +46,17 @@ def test_names_are_where_type_checkers_look_for_them():
 def test_the_version_is_the_package_s():
     from importlib.metadata import version
 
-    assert version("arbora") == arbora.__version__
+    assert version("arbora-nlp") == arbora.__version__
+
+
+def test_nothing_names_the_distribution_of_another_project():
+    """`arbora` on PyPI is another project; ours is `arbora-nlp`."""
+    root = Path(__file__).resolve().parents[1]
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    old = re.compile(rb"""pip install (?:-\S+ )*['"]?arbora\b(?!-)|\barbora\\?\[[a-z]""")
+    paths = [root / name for name in listed.stdout.decode().split("\0") if name]
+    texts = {path: path.read_bytes() for path in paths if path.is_file()}
+    found = [path.name for path, text in texts.items() if b"\0" not in text and old.search(text)]
+    assert found == []

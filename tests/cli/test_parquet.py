@@ -7,7 +7,7 @@ import pytest
 from arbora.data.treebank import read
 from arbora.integrations import table
 
-pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'arbora[table]'")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'arbora-nlp[table]'")
 
 
 def test_convert_there_and_back(arbora, small_treebank, tmp_path):
@@ -62,5 +62,5 @@ def test_pyarrow_is_asked_for(arbora, small_treebank, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     result = arbora("convert", small_treebank, "-o", tmp_path / "x.parquet")
     assert result.status == 1
-    assert "pip install 'arbora[table]'" in result.stderr
+    assert "pip install 'arbora-nlp[table]'" in result.stderr
     assert list(tmp_path.iterdir()) == []

@@ -89,7 +89,7 @@ def test_dictionaries_for_displacy():
 
 
 def test_displacy_draws_them(sentences):
-    pytest.importorskip("spacy", reason="spaCy is not installed: pip install 'arbora[spacy]'")
+    pytest.importorskip("spacy", reason="spaCy is not installed: pip install 'arbora-nlp[spacy]'")
     from spacy import displacy
 
     sentences = [sentence for sentence in sentences if -1 not in sentence.heads]

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
+from importlib.metadata import entry_points
 from itertools import groupby
 from pathlib import Path
 from unittest import mock
@@ -28,6 +29,7 @@ CITED_IN = {
     "core": (".hpp", ".cpp"),
     "bindings": (".hpp", ".cpp"),
     "src": (".py",),
+    "studies": (".py",),
     "docs": (".md",),
 }
 BLOCK = re.compile(
@@ -47,7 +49,13 @@ def line_of(text: str, place: int) -> int:
 
 def missing_packages(needed: str | None) -> set[str]:
     names = [] if needed is None else needed.replace(",", " ").split()
-    return {name for name in names if importlib.util.find_spec(name) is None}
+    return {name for name in names if not is_installed(name)}
+
+
+def is_installed(name: str) -> bool:
+    if name == "arbora_studies" and not entry_points(group="arbora.verbs"):
+        return False  # it can be imported from a checkout, but the command line does not know its verb
+    return importlib.util.find_spec(name) is not None
 
 
 def run_page(text: str, name: str, missing: set[str] | None = None) -> int:

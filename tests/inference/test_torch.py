@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from errors import rejects
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'arbora[torch]'")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'arbora-nlp[torch]'")
 
 from arbora import inference  # noqa: E402
 from arbora.errors import InputError, NoTreeError  # noqa: E402

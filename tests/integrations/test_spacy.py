@@ -10,7 +10,7 @@ from arbora.data.sentence import Sentence
 from arbora.data.synthetic import generate
 from arbora.errors import ModelError
 
-spacy = pytest.importorskip("spacy", reason="spaCy is not installed: pip install 'arbora[spacy]'")
+spacy = pytest.importorskip("spacy", reason="spaCy is not installed: pip install 'arbora-nlp[spacy]'")
 
 from spacy.tokens import Doc, DocBin  # noqa: E402
 

@@ -11,7 +11,7 @@ from arbora.data.treebank import read_columns
 from arbora.errors import DataError, InputError
 from arbora.integrations import table
 
-pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'arbora[table]'")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'arbora-nlp[table]'")
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def convert(
     From CoNLL-U to CoNLL-X, comments, multiword tokens, empty nodes, DEPS and MISC are dropped;
     from CoNLL-X to CoNLL-U, PHEAD and PDEPREL move to MISC. A file appears only when all went well,
     and never without a sentence because all were bad. OUT.parquet is a table with a row per word, written
-    and read (IN.parquet) in constant memory; it needs `pip install arbora[table]`.
+    and read (IN.parquet) in constant memory; it needs `pip install 'arbora-nlp[table]'`.
 
     Examples:
 

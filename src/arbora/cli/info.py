@@ -24,6 +24,7 @@ from arbora.cli.list import (
     print_rows,
 )
 from arbora.cli.texts import show_scores
+from arbora.cli.verbs import require_studies
 from arbora.errors import InputError
 from arbora.interfaces import ROOTS
 from arbora.parsing.model_file import KIND, KINDS_OF_0_1, search_name
@@ -240,10 +241,8 @@ def study(
 
 
 def _study(name: str) -> Described:
-    from arbora.reproduce import studies  # see list.py
-
     described = describe_study(name)
-    about = inspect.getdoc(studies.factory(name)) or ""
+    about = inspect.getdoc(require_studies().factory(name)) or ""
     tables: list[tuple[Sequence[str], Rows]] = [(("name", name), [("paper", described["paper"])])]
     tables += [
         ((kind, "what"), list(found.items()))

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arbora.cli.console import make_console
+from arbora.cli.verbs import require_studies
 from arbora.errors import InputError, unknown
 from arbora.interfaces import Family, Parameter, Query
 from arbora.registry import families, features, inducers, learners, searches, transition_features
@@ -124,7 +125,7 @@ def list_inducers(as_json: bool) -> None:
 
 def list_rules(as_json: bool) -> None:
     """All rules for learning without a treebank, with how many pairs of tags they have."""
-    from arbora.induction.rules import RULES  # see list_studies
+    from arbora.induction.rules import RULES
 
     described = [describe_rules(name) for name in RULES]
     if as_json:
@@ -138,9 +139,7 @@ def list_rules(as_json: bool) -> None:
 
 def list_studies(as_json: bool) -> None:
     """All studies, with their papers."""
-    from arbora.reproduce import studies  # which load all that trains parsers: not for every verb
-
-    described = [describe_study(name) for name in studies]
+    described = [describe_study(name) for name in require_studies()]
     if as_json:
         print(json.dumps(described, ensure_ascii=False, indent=1))
         return
@@ -307,8 +306,7 @@ class StudyDescription(TypedDict):
 
 def describe_study(name: str) -> StudyDescription:
     """What `arbora list` and `arbora info` say about a study."""
-    from arbora.reproduce import studies
-
+    studies = require_studies()
     study = studies.create(name)
     return {
         "name": name,

@@ -1,6 +1,8 @@
-"""Which verbs there are, and where each lives: its file is imported when it is called.
+"""The verbs, and where each lives: its file is imported when it is called.
 
-To add a verb, write its file and a line here.
+To add a verb, write its file and a line here. Another package adds a verb with an entry point in the group
+`arbora.verbs`: its name, and a function for Typer. `arbora --help` imports that function's module, so the
+module should be light.
 """
 
 from __future__ import annotations
@@ -8,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 class Verb(NamedTuple):
@@ -62,11 +67,6 @@ VERBS: Sequence[Verb] = (
         "eval.evaluate_files",
         "Score PREDICTED against GOLD: UAS, LAS, label accuracy, CLAS, exact match, roots.",
     ),
-    Verb(
-        "reproduce",
-        "reproduce.reproduce",
-        "Reproduce a paper: its tables and figures, with its own numbers beside ours.",
-    ),
     Verb("list", "list.list_kind", "List what can be chosen by name, with a line about each."),
     Verb(
         "info",
@@ -82,11 +82,49 @@ VERBS: Sequence[Verb] = (
 )
 
 
+GROUP = "arbora.verbs"
+"""Entry points of verbs in other packages."""
+EXTRAS = {"reproduce": "studies"}
+"""Verbs of packages that an extra of ours installs."""
+
+
+@cache
+def find_plugins() -> dict[str, EntryPoint]:
+    """Find the verbs of other packages; searched only when a verb is not ours."""
+    from importlib.metadata import entry_points
+
+    ours = {verb.name for verb in VERBS}
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in ours}
+
+
+def require_studies() -> Any:
+    """Return the registry of studies, which are a package of their own."""
+    try:
+        return import_module("arbora_studies.catalog").studies
+    except ModuleNotFoundError as error:
+        if error.name not in ("arbora_studies", "arbora_studies.catalog"):
+            raise
+        raise _missing("studies") from None
+
+
+def _missing(verb: str) -> typer.BadParameter:
+    extra = EXTRAS.get(verb, verb)
+    return typer.BadParameter(f"the package for {verb} is not installed: pip install 'arbora-nlp[{extra}]'")
+
+
 class VerbsOnDemand(TyperGroup):
-    """Its commands can only be listed; the one that is called is made then."""
+    """Lists its verbs without importing them; a verb is imported when it is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *find_plugins()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        known = super().get_command(ctx, cmd_name)
+        return make_command(cmd_name) if known is None and cmd_name in find_plugins() else known
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command for these arguments."""
+        if args[0] in EXTRAS and args[0] not in find_plugins():
+            raise _missing(args[0])
         name, listed, rest = super().resolve_command(ctx, args)
         return name, None if listed is None else make_command(str(name)), rest
 
@@ -104,9 +142,12 @@ def _listed() -> None:
 @cache
 def make_command(name: str) -> Any:
     """The command of a verb, with its options, as Typer has it."""
-    (verb,) = (verb for verb in VERBS if verb.name == name)
-    file, _, attribute = verb.place.partition(".")
-    made = getattr(import_module(f"arbora.cli.{file}"), attribute)
+    places = {verb.name: verb.place.split(".") for verb in VERBS}
+    if name in places:
+        file, attribute = places[name]
+        made = getattr(import_module(f"arbora.cli.{file}"), attribute)
+    else:
+        made = find_plugins()[name].load()
     app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
     if isinstance(made, typer.Typer):
         app.add_typer(made, name=name)

@@ -10,7 +10,7 @@ native core, on the CPU. Gradients are exact too: that of `log_partition` is `ma
 (`arbora.inference.marginals_along`). `log_partition` and `log_prob` can be differentiated twice, `marginals`
 and `entropy` once.
 
-Needs PyTorch: `pip install arbora[torch]`.
+Needs PyTorch: `pip install 'arbora-nlp[torch]'`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ try:
     from torch import Tensor
 except ImportError as error:
     raise ImportError(
-        "arbora.inference.torch needs PyTorch, which is not installed: pip install 'arbora[torch]'"
+        "arbora.inference.torch needs PyTorch, which is not installed: pip install 'arbora-nlp[torch]'"
     ) from error
 
 __all__ = ["Drawn", "TreeDistribution"]

@@ -6,7 +6,7 @@
     [(token.text, token.head, token.dep_, token._.head_probability) for token in doc]
     [(sentence, sentence._.tree_probability) for sentence in doc.sents]
 
-Installed with `pip install arbora[spacy]`, it is known to spaCy by name. It takes tokens as they are.
+Installed with `pip install 'arbora-nlp[spacy]'`, it is known to spaCy by name. It takes tokens as they are.
 Sentence starts that are set are kept; where none is, sentences end at the punctuation marks of spaCy's
 `sentencizer`. Tags, lemmas and features that tokens have are read; those that they lack are filled in if the
 model knows them. Whitespace tokens hang on the word before them as `dep`, as in spaCy's own models. spaCy has
@@ -32,7 +32,7 @@ try:
     from spacy.tokens import Doc, Span, Token
     from spacy.util import minibatch
 except ImportError as error:
-    raise ImportError("arbora.integrations.spacy needs spaCy: pip install 'arbora[spacy]'") from error
+    raise ImportError("arbora.integrations.spacy needs spaCy: pip install 'arbora-nlp[spacy]'") from error
 
 import arbora
 from arbora.data.sentence import Sentence

@@ -12,7 +12,7 @@ root), `deprel`, `deps`, `misc`, `start` and `end` (offsets in the text, from `T
 empty nodes, at its first word. `_` in CoNLL-U is null: tables round-trip. Texts are dictionary-encoded.
 
 Files are written and read in row groups: a corpus of any length takes the same memory.
-Needs pyarrow: `pip install arbora[table]`.
+Needs pyarrow: `pip install 'arbora-nlp[table]'`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _import(name: str, hint: str) -> Any:
 
 
 def _arrow() -> Any:
-    return _import("pyarrow", "pip install 'arbora[table]'")
+    return _import("pyarrow", "pip install 'arbora-nlp[table]'")
 
 
 def _table(columns: Columns, first: int, probabilities: Probabilities | None) -> Any:
@@ -102,7 +102,7 @@ class ParquetWriter:
     """Writes pieces of a corpus to one Parquet file: `writer.write(columns)`; see `parquet_writer`."""
 
     def __init__(self, stream: Any) -> None:
-        parquet = _import("pyarrow.parquet", "pip install 'arbora[table]'")
+        parquet = _import("pyarrow.parquet", "pip install 'arbora-nlp[table]'")
         self._writer = parquet.ParquetWriter(stream, _empty_table().schema, compression="zstd")
         self._waiting: list[Any] = []
         self._rows = self.sentences = 0
@@ -215,7 +215,7 @@ def from_table(table: Any) -> Iterator[Sentence]:
 
 def read_parquet(path: str | os.PathLike[str]) -> Iterator[Sentence]:
     """Yield the sentences of a Parquet file, read by row group. DataError if it holds no corpus."""
-    pa, parquet = _arrow(), _import("pyarrow.parquet", "pip install 'arbora[table]'")
+    pa, parquet = _arrow(), _import("pyarrow.parquet", "pip install 'arbora-nlp[table]'")
     source = os.fspath(path)
     try:
         with parquet.ParquetFile(source) as file:

@@ -62,7 +62,7 @@ class LogLinear(Trainer):
     def require_installed(self) -> None:
         if self.method == "lbfgs" and not importlib.util.find_spec("scipy"):
             raise InputError(
-                "log_linear: L-BFGS needs SciPy, which is not installed: pip install 'arbora[optimize]'; "
+                "log_linear: L-BFGS needs SciPy, which is not installed: pip install 'arbora-nlp[optimize]'; "
                 "or choose conjugate gradients, method=cg"
             )
 

@@ -1,0 +1,154 @@
+"""`arbora reproduce`: a paper's tables and figures, from treebanks on disk."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Self
+
+import typer
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from arbora.cli.files import session
+from arbora.cli.progress import TerminalProgress, choose_mode
+from arbora.cli.tables import Table, show
+from arbora.errors import InputError
+
+
+class Lines:
+    """Prints the result of each cell on stderr; on a terminal, shows a bar for the one that is computed."""
+
+    def __init__(self) -> None:
+        self._console = make_console(stderr=True)
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
+        self._bars = Progress(
+            *columns, console=self._console, transient=True, disable=not self._console.is_terminal
+        )
+        self._bar: TaskID | None = None
+        self._name = ""
+        self._began = 0.0
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def begin(self, task: str, total: int | None = None) -> None:
+        """Begin a cell."""
+        self._name, self._began = task, time.monotonic()
+        self._bar = self._bars.add_task(task, total=total)
+
+    def advance(self, steps: int = 1) -> None:
+        """Move the bar."""
+        if self._bar is not None:
+            self._bars.advance(self._bar, steps)
+
+    def end(self, result: str = "") -> None:
+        """Replace the bar by a line."""
+        if self._bar is not None:
+            self._bars.remove_task(self._bar)
+            self._bar = None
+        seconds = time.monotonic() - self._began
+        self._console.print(f"{self._name}: {result} ({seconds:.0f} s)", markup=False, soft_wrap=True)
+
+
+def _study(name: str) -> str:
+    from arbora_studies.catalog import studies  # loads everything that trains parsers
+
+    try:
+        studies.factory(name)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from None
+    return name
+
+
+def _folder(path: Path | None) -> Path | None:
+    if path is not None and path.exists() and not path.is_dir():
+        raise typer.BadParameter(f"{path}: expected a folder, got a file")
+    return path
+
+
+def _names(given: list[str] | None) -> tuple[str, ...]:
+    return tuple(name.strip() for text in given or () for name in text.split(",") if name.strip())
+
+
+def reproduce(
+    study: Annotated[
+        str, typer.Argument(metavar="STUDY", callback=_study, help="A name from `arbora list studies`.")
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="ARBORA_DATA",
+            callback=_folder,
+            help="Folder of treebanks, each in a folder of its own.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "--out",
+            "-o",
+            callback=_folder,
+            help="Folder for the page, the figures and results.json, from which an interrupted study "
+            "resumes. Default: reproduce/STUDY.",
+            show_default=False,
+        ),
+    ] = None,
+    languages: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Some languages, separated by commas; `arbora info study STUDY` lists them.",
+            show_default=False,
+        ),
+    ] = None,
+    learners: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Some learners, separated by commas; `arbora info study STUDY` lists them.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    threads: Annotated[int, typer.Option(min=1, help="Number of threads. Does not change results.")] = 1,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="A smoke test on a few synthetic sentences. Its numbers mean nothing."),
+    ] = False,
+) -> None:
+    """Reproduce a paper: its tables and figures, with the paper's numbers beside ours.
+
+    Finished trainings are kept in OUTPUT/results.json; the same command resumes an interrupted study.
+    Progress goes to stderr, tables to stdout.
+
+    Examples: arbora reproduce pegasos --data treebanks; arbora reproduce pegasos --quick -o /tmp/pegasos
+    """
+    from arbora_studies.catalog import studies
+    from arbora_studies.runner import Options
+
+    with session(), Lines() as watcher:
+        options = Options(
+            output=output or Path("reproduce") / study,
+            data=data,
+            languages=_names(languages),
+            learners=_names(learners),
+            seed=seed,
+            threads=threads,
+            quick=quick,
+        )
+        try:
+            report = studies.create(study).run(options, watcher)
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from error
+        show([Table(table.title, table.headings, table.rows) for table in report.tables])
+        print()
+        for note in report.notes:
+            print(note)
+        print("written: " + ", ".join(str(path) for path in report.files))
