@@ -9,7 +9,16 @@ from arbora.interfaces import Answer, Query
 TAGS = 4
 NEAR = 2 * TAGS  # direction and tag, of neighbours
 SIZE = (TAGS + 1) * TAGS + NEAR
-EVERY = frozenset({Query.ARGMAX, Query.KBEST, Query.COST_AUGMENTED, Query.MARGINALS, Query.ARC_MARGINALS})
+EVERY = frozenset(
+    {
+        Query.ARGMAX,
+        Query.KBEST,
+        Query.COST_AUGMENTED,
+        Query.MARGINALS,
+        Query.ARC_MARGINALS,
+        Query.LOSS,
+    }
+)
 
 
 def arc_features(tags, head, dep):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arbora.evaluation.attachment import evaluate
     from arbora.inference.distribution import TreeDistribution
     from arbora.pipeline.pipeline import load
-    from arbora.training import train
+    from arbora.training.pipeline import train
 
 __all__ = [
     "ArboraError",

@@ -7,9 +7,10 @@ the trainings of a search or the folds of jackknifing, goes to a `child`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from arbora.interfaces import Epoch
+if TYPE_CHECKING:
+    from arbora.interfaces import Epoch
 
 Scores: TypeAlias = dict[str, float]
 """Scores on dev by name, in percent. Models are compared by the first one."""

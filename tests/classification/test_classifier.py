@@ -23,8 +23,8 @@ from arbora.registry import learners
 from arbora.storage.model_file import write_model
 
 ACTIONS = np.array(["LEFT:obj", "LEFT:subj", "REDUCE", "SHIFT"])
-# Asks for arcs of trees, which classes have not.
-NOT_FOR_CLASSES = {"exponentiated_gradient"}
+# They need scores of arcs, or a loss of the problem's own.
+NOT_FOR_CLASSES = {"exponentiated_gradient", "adamw"}
 STRONG = {
     "pegasos": {"lam": 0.001},
     "one_slack": {"C": 1000.0, "patience": 50},

@@ -429,7 +429,7 @@ def test_what_is_no_model_or_too_new(arbora, model, invented, tmp_path):
         assert result.stderr.startswith(f"error: {path}: ")
         assert told in result.stderr
         assert not (tmp_path / "out").exists()
-    assert file.metadata["kind"] == "graph-parser"
+    assert (file.metadata["kind"], file.metadata["search"]) == ("parser", "graph")
     assert arbora("parse", invented[1], "-m", "no-model").status == 2
 
 

@@ -157,7 +157,7 @@ def run_in_shell(command: str) -> None:
 @pytest.fixture
 def small_tables(monkeypatch):
     """Models of few weights: with treebanks as small as on pages, large tables take most of the time."""
-    training = importlib.import_module("arbora.training.pipeline")
+    training = importlib.import_module("arbora.training.parser")
     decide = training.resolve
 
     def decide_small(config, columns):
@@ -171,8 +171,9 @@ def small_tables(monkeypatch):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for each in (registry.families, registry.learners, registry.features):
-        monkeypatch.setattr(each, "_factories", dict(each._factories))  # what a page registers is its own
+    for each in vars(registry).values():
+        if isinstance(each, registry.Registry):
+            monkeypatch.setattr(each, "_added", dict(each._added))  # what a page registers is its own
     logger = logging.getLogger("arbora")
     level = logger.level
     missing: set[str] = set()

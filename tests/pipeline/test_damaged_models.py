@@ -108,11 +108,12 @@ def test_entries_that_are_missing_or_of_another_type(stored, refused):
     tensors, metadata = stored[True]
     free = {("segmenter", "scores"): [{}, {"x": 1}], ("segmenter", "rules"): [[]]}
     free |= {("parser", "columns"): [None, []], ("parser", "tags"): [[], ["x"]]}
+    free[("parser", "calibration")] = [None, {}]
     for part, entries in metadata["parts"].items():
         for name in entries:
             if (part, name) in (("parser", "about"), ("parser", "pruner")):
                 continue
-            if name not in ("scores", "columns"):
+            if name not in ("scores", "columns", "calibration"):
                 lacking = {key: value for key, value in entries.items() if key != name}
                 refused(tensors, {**metadata, "parts": {**metadata["parts"], part: lacking}})
             for wrong in WRONG:

@@ -56,7 +56,7 @@ def test_a_model_without_a_file_is_sent_whole(pipeline):
     words = [["Ann", "calls", "."]]
     assert alone.parse(words) == pipeline.parser.parse(words)
     both = pickle.loads(pickle.dumps(ensemble([pipeline.parser, alone])))
-    assert both.labels == ensemble([pipeline.parser, alone]).labels
+    assert both.plain_labels == ensemble([pipeline.parser, alone]).plain_labels
 
 
 def test_what_was_made_of_a_loaded_model_is_another(loaded):

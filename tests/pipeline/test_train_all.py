@@ -16,7 +16,7 @@ from arbora.pipeline.tagger import train_tagger
 from arbora.pipeline.words import WordSettings
 from arbora.progress import Silent
 from arbora.registry import learners
-from arbora.training import train as train_all
+from arbora.training import pipeline as training
 from arbora.training.jackknife import BLOCK, fold_sentences
 from arbora.training.pipeline import jackknifed, train
 
@@ -201,18 +201,18 @@ def test_no_sentence_is_tagged_by_what_has_seen_it(monkeypatch):
 
         return call
 
-    tools = train_all.Tools.of(columns(40), None, train_all.make_config(SMALL), 1, Silent())
-    monkeypatch.setattr(train_all, "train_tagger", watching("tagger", train_tagger))
-    monkeypatch.setattr(train_all, "train_lemmatizer", watching("lemmatizer", train_lemmatizer))
+    tools = training.Tools.of(columns(40), None, training.make_config(SMALL), 1, Silent())
+    monkeypatch.setattr(training, "train_tagger", watching("tagger", train_tagger))
+    monkeypatch.setattr(training, "train_lemmatizer", watching("lemmatizer", train_lemmatizer))
     applied = []
-    real_apply = train_all.Tools.apply
+    real_apply = training.Tools.apply
 
     def apply(self, given, threads=1):
         applied.append(set(given.native.extra_texts()))
         return real_apply(self, given, threads)
 
-    monkeypatch.setattr(train_all.Tools, "apply", apply)
-    config = train_all.make_config({**SMALL, "folds": 4})
+    monkeypatch.setattr(training.Tools, "apply", apply)
+    config = training.make_config({**SMALL, "folds": 4})
     bank = unique_ids(40)
     found = jackknifed(bank, config, tools, 1, Silent())
     assert calls == ["tagger", "lemmatizer"] * 4
@@ -242,7 +242,7 @@ def test_every_word_gets_its_own_parts_tags():
             named = [f"{column}{number}-{s}-{w}" for s in held for w in range(5)]
             part = part.with_column(column, np.arange(part.words, dtype=np.int32), named)
         parts.append((held, part))
-    found = train_all._put_together(bank, parts)
+    found = training._put_together(bank, parts)
     number_of = {int(s): number for number, (held, _) in enumerate(parts) for s in held}
     for column in FILLED:
         assert texts(found, column) == [
@@ -265,7 +265,7 @@ def test_gold_tags(monkeypatch):
     def never(*_, **__):
         raise AssertionError("nothing is jackknifed")
 
-    monkeypatch.setattr(train_all, "jackknifed", never)
+    monkeypatch.setattr(training, "jackknifed", never)
     found = train(columns(30), columns(10, 1), config={**SMALL, "tags": "gold"})
     assert found.pipeline.tagger is not None
     assert not found.retagged
@@ -301,7 +301,7 @@ def test_scores_of_another_state_are_on_the_same_tags():
     ids=str,
 )
 def test_wrong_settings_are_told_before_anything_is_trained(wrong, monkeypatch):
-    monkeypatch.setattr(train_all, "_segmenter", None)
+    monkeypatch.setattr(training, "_segmenter", None)
     with pytest.raises(InputError):
         train(columns(10), config={**SMALL, **wrong})
 
@@ -318,8 +318,8 @@ def test_any_learner_teaches_words(name):
 
 
 def test_settings_of_one_part_leave_its_others_alone():
-    changed = train_all.make_config({"lemmatizer": {"bits": 18}, "tagger": {"morphology": {"bits": 18}}})
-    usual = train_all.make_config(None)
+    changed = training.make_config({"lemmatizer": {"bits": 18}, "tagger": {"morphology": {"bits": 18}}})
+    usual = training.make_config(None)
     assert changed.lemmatizer == replace(usual.lemmatizer, bits=18)
     assert changed.tagger.morphology == replace(usual.tagger.morphology, bits=18)
     assert changed.tagger.upos == usual.tagger.upos

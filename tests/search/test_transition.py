@@ -143,7 +143,7 @@ def test_given_heads_are_kept(trained):
 def test_some_given_heads_are_kept(trained):
     names = trained.parser.names
     for stride in (2, 3, 5):
-        encoded = names.encode(DEV)
+        encoded = names.batch(DEV)
         given = np.where(np.arange(DEV.words) % stride == 0, DEV.heads, -1).astype(np.int32)
         encoded.set_heads(given)
         heads, _ = trained.parser.trees(encoded, keep_heads=True)
@@ -161,7 +161,7 @@ def test_swap_gives_crossing_trees():
     assert len(trained.parser.parse(sentences[:3], decode="minimum-risk")) == 3
     with pytest.raises(InputError):
         trained.parser.parse(sentences[:1], keep_heads=True)
-    encoded = trained.parser.names.encode(crossing)
+    encoded = trained.parser.encode(crossing)
     encoded.set_heads(
         np.full(crossing.words, -1, dtype=np.int32)
     )  # where none is given, nothing is to be kept

@@ -16,7 +16,6 @@ from arbora.data.synthetic import generate
 from arbora.data.tree import Tree
 from arbora.data.treebank import write
 from arbora.errors import DataError, InputError, ModelError
-from arbora.parsing.parser import Parser
 from arbora.registry import learners
 from arbora.search.pruner import PrunerSettings
 from arbora.training import TrainConfig, train
@@ -213,21 +212,6 @@ def test_the_smallest_treebanks():
         assert trained.scores["uas"] == 100
         (sentence,) = trained.parser.parse([["No"]])
         assert sentence.heads == (0,)
-
-
-@pytest.mark.parametrize("learner", list(learners))
-def test_what_every_learner_made_can_be_saved_and_resumed(learner, tmp_path):
-    plan = config(learner=learner, order=1)
-    if learner == "mira":  # hard constraints, as in the original
-        plan = replace(plan, parameters={**plan.parameters, "C": float("inf")})
-    path = tmp_path / "checkpoint"
-    trained = train(TRAIN, DEV, config=plan, checkpoint=path)
-    trained.parser.save(tmp_path / "model")
-    about = Parser.load(tmp_path / "model").about["config"]
-    assert about["learner"] == learner
-    assert about["parameters"].keys() == learners.create(learner).settings().keys()
-    resumed = train(TRAIN, DEV, config=plan, checkpoint=path, resume=True)
-    assert model_bytes(resumed, tmp_path / "again") == (tmp_path / "model").read_bytes()
 
 
 # What goes wrong

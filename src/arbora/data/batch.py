@@ -68,9 +68,11 @@ class Batch:
             raise InputError(f"heads: expected {len(words)}, one per word, got shape {given.shape}")
         bad = np.flatnonzero((given < -1) | (given > lengths) | (given == words))
         if len(bad):
+            first = bad[0]
+            sentence = int(np.searchsorted(self.columns.offsets, first, side="right")) - 1
             raise InputError(
-                f"word {words[bad[0]]}: expected a head of 0 to {lengths[bad[0]]} that is another word, "
-                f"or -1, got {given[bad[0]]}"
+                f"sentence {sentence}, word {words[first]}: expected a head of 0 to {lengths[first]} that is "
+                f"another word, or -1, got {given[first]}"
             )
         self._heads = given
         if "encoded" in self.__dict__:

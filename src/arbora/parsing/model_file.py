@@ -70,10 +70,10 @@ def read_parts(file: ModelFile) -> dict[str, Any]:
 
 
 def search_name(metadata: Mapping[str, Any]) -> str:
-    """The search that a parser's metadata names; version 0.1 says it by the settings that it has."""
-    if "search" in metadata:
-        return str(metadata["search"])
-    if metadata.get("kind") == "induced-parser":
+    """The search that a parser's metadata names; in files of 0.1, the one whose settings they have."""
+    if metadata.get("kind") not in KINDS_OF_0_1:
+        return str(metadata.get("search"))
+    if metadata["kind"] == "induced-parser":
         return "induced"
     return next((name for name in ("cube", "transition") if metadata.get(name) is not None), "graph")
 
@@ -113,7 +113,7 @@ def _read_calibration(file: ModelFile) -> dict[str, Any]:
     if found is None:
         return {}
     if not isinstance(found, Mapping):
-        raise InputError(f"{CALIBRATION}: expected a table, got {found!r}")
+        raise InputError(f"{CALIBRATION}: expected a table, got {type(found).__name__}")
     return {"calibration": from_dict(Temperatures, found), "is_calibrated": True}
 
 

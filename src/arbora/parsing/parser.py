@@ -105,8 +105,9 @@ class Parser(Reloaded):
         """
         check_decode(decode)
         if decode == "argmax":
-            request = ParseRequest(keep_heads=keep_heads, threads=threads)
-            return self.search.best(self._as_batch(sentences, threads), self._checked(request))
+            return self.search.best(
+                *self._checked(sentences, ParseRequest(keep_heads=keep_heads, threads=threads))
+            )
         # Without probabilities, one pass with sums over trees is enough.
         at_risk = self.temperatures.at_risk
         found = self.judge(
@@ -218,13 +219,16 @@ class Parser(Reloaded):
 
     def judging(self, sentences: Columns | Batch, request: ParseRequest) -> Judge:
         """`judge` at several temperatures: what does not depend on them is computed once."""
-        return self.search.judging(self._as_batch(sentences, request.threads), self._checked(request))
+        return self.search.judging(*self._checked(sentences, request))
 
-    def _checked(self, request: ParseRequest) -> ParseRequest:
-        """InputError where the search does not answer what is asked."""
+    def _checked(self, sentences: Columns | Batch, request: ParseRequest) -> tuple[Batch, ParseRequest]:
+        """The sentences as a batch; InputError if they have heads to keep and the search cannot keep any."""
+        batch = self._as_batch(sentences, request.threads)
         if request.keep_heads and Query.GIVEN_HEADS not in self.queries:
-            raise self.search.not_answered(Query.GIVEN_HEADS)
-        return request
+            if np.any(batch.heads >= 0):
+                raise self.search.not_answered(Query.GIVEN_HEADS)
+            request = replace(request, keep_heads=False)
+        return batch, request
 
     def judge(
         self,

@@ -15,6 +15,7 @@ import numpy as np
 from arbora._core import GraphJudge, GraphModel, Pruning
 from arbora.data.batch import Batch
 from arbora.data.encode import Names
+from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import Query, Roots, Trees
 from arbora.registry import features
@@ -77,6 +78,12 @@ class GraphSearch(LinearSearch):
 
     def describe(self) -> str:
         return f"order {self.order}"
+
+    def not_answered(self, query: Query) -> InputError:
+        known = super().not_answered(query)
+        return InputError(
+            f"{known}; second-order non-projective trees have no exact search: train with trees=projective, or with order=1"
+        )
 
     @property
     def _native(self) -> tuple[Floats, Floats | None, bool, *PrunerArguments]:

@@ -123,7 +123,8 @@ class ParserTraining:
         ):
             raise InputError(
                 f"the learner {self.config.learner} needs sums over trees, and second-order non-projective "
-                'trees have no exact ones; choose order = 1, or trees = "projective"'
+                'trees have no exact ones; choose order = 1, or trees = "projective"',
+                field="learner",
             )
 
     def _require_answers(self, problem: Problem) -> None:
@@ -141,7 +142,8 @@ class ParserTraining:
             raise InputError(
                 f"the learner {learner.name} needs {', '.join(missing)}, which {c.parser} parsers over "
                 f"{c.trees} trees of order {c.order} with labels {c.labels} do not answer; choose "
-                f"{' or '.join(choices)}"
+                f"{' or '.join(choices)}",
+                field="learner",
             )
         require_answers(learner, problem)
 
