@@ -15,6 +15,7 @@ from arbora.data import treebank
 from arbora.data.sentence import Sentence
 
 ROOT = Path(__file__).resolve().parent.parent
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, so PyTorch must not use all cores
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,8 @@ from arbora._core import SparseVector, Weights
 
 if TYPE_CHECKING:
     from arbora.data.batch import Batch
+    from arbora.data.columns import Columns
+    from arbora.data.encode import Names
 
 Trees: TypeAlias = Literal["projective", "nonprojective"]
 Roots: TypeAlias = Literal["single", "multi"]
@@ -180,7 +182,11 @@ class Loss(Protocol):
 
 
 class Scorer(Protocol):
-    """Scores the parts of trees; its parameters are one vector, which learners change."""
+    """Scores the parts of trees. Its weights are one vector, which learners change.
+
+    A registered scorer also has the class methods `build` and `from_parts`, which make one.
+    `arbora.scorers.torch.TorchScorer` has all of it but `name`, `parts` and the scores themselves.
+    """
 
     name: ClassVar[str]
     """The name in the registry and in model files."""
@@ -191,22 +197,32 @@ class Scorer(Protocol):
 
     @property
     def size(self) -> int:
-        """The number of parameters."""
+        """The number of weights."""
 
     def score(self, batch: Batch) -> list[PartScores]:
         """The scores of each sentence's parts."""
 
     def pullback(self, batch: Batch, gradient: Sequence[PartScores]) -> SparseVector | NDArray[np.float64]:
-        """The adjoint of `score`: a gradient by scores becomes one by parameters, (size,)."""
+        """The adjoint of `score`: from a gradient by the scores to one by the weights, (size,)."""
 
-    def parameters(self) -> NDArray[np.float32]:
-        """All parameters, (size,)."""
+    def weights(self) -> NDArray[np.float32]:
+        """All weights, (size,)."""
 
-    def with_parameters(self, values: NDArray[np.float32]) -> Scorer:
-        """The scorer with other parameters; it may be this one, changed."""
+    def with_weights(self, values: NDArray[np.float32]) -> Scorer:
+        """A copy with other weights."""
 
     def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Tensors and JSON settings for a model file."""
+
+    @classmethod
+    def build(cls, columns: Columns, names: Names, *, seed: int = 0, **settings: Any) -> Scorer:
+        """A new scorer for a treebank; `settings` are the user's, by name."""
+
+    @classmethod
+    def from_parts(
+        cls, tensors: Mapping[str, NDArray[Any]], settings: dict[str, Any], names: Names
+    ) -> Scorer:
+        """The inverse of `to_parts`; InputError if the tensors do not fit the settings."""
 
 
 @dataclass(frozen=True, slots=True)

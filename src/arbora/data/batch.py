@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arbora.data.columns import Columns
+from arbora.data.columns import Columns, TextColumn
 from arbora.errors import InputError
 from arbora.interfaces import GoldTree
 from arbora.types import Ints, Longs
@@ -48,6 +49,13 @@ class Batch:
     def lengths(self) -> Longs:
         """Words of each sentence, (S,)."""
         return np.diff(self.columns.offsets).astype(np.int64)
+
+    def texts(self, column: TextColumn) -> list[list[str]]:
+        """A column of each sentence, such as its forms: one string per word."""
+        strings = self.columns.strings(column)
+        texts = [strings[number] for number in self.columns.ids(column).tolist()]
+        offsets = self.columns.offsets.tolist()
+        return [texts[start:end] for start, end in itertools.pairwise(offsets)]
 
     @property
     def heads(self) -> Ints:

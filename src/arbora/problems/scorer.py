@@ -60,7 +60,7 @@ class ScorerProblem(Unanswered):
 
     def initial_weights(self) -> Floats:
         """The parameters to begin with, (size,)."""
-        return self.scorer.parameters()
+        return self.scorer.weights()
 
     def answer(self, i: int, w: Weights, query: Query) -> Answer:
         return self.total(np.array([i], dtype=np.int64), w, query)
@@ -110,7 +110,7 @@ class ScorerProblem(Unanswered):
         values = w.values()
         key = values.tobytes()
         if self._current is None or self._current[0] != key:
-            self._current = key, self.scorer.with_parameters(values)
+            self._current = key, self.scorer.with_weights(values)
         return self._current[1]
 
 

@@ -141,10 +141,10 @@ class LinearScorer:
 
     # As a Scorer
 
-    def parameters(self) -> Floats:
+    def weights(self) -> Floats:
         return self.tree
 
-    def with_parameters(self, values: Floats) -> Self:
+    def with_weights(self, values: Floats) -> Self:
         return self.replaced(tree=values)
 
     def score(self, batch: Batch) -> list[PartScores]:

@@ -318,7 +318,7 @@ class ScorerRecipe(Recipe):
         )
 
     def search(self, done: Done) -> Search:
-        found: Search = self._search(self.scorer.with_parameters(done["tree"]))
+        found: Search = self._search(self.scorer.with_weights(done["tree"]))
         return found
 
 
