@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="needs PyTorch")
 
 from arbora.scorers.torch import TorchScorer  # noqa: E402
 
-COLUMNS = treebank(6, seed=3, longest=6)
+COLUMNS = treebank(6, seed=3, longest=8)
 NAMES = Names.of(COLUMNS)
 BATCH = NAMES.batch(COLUMNS)
 

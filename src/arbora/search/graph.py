@@ -82,7 +82,8 @@ class GraphSearch(LinearSearch):
     def not_answered(self, query: Query) -> InputError:
         known = super().not_answered(query)
         return InputError(
-            f"{known}; second-order non-projective trees have no exact search: train with trees=projective, or with order=1"
+            f"{known}; second-order non-projective trees have no exact search: train with "
+            "trees=projective, or with order=1"
         )
 
     @property
