@@ -58,7 +58,7 @@ def test_pullback_is_the_gradient():
     factors = [{kind: rng.normal(size=array.shape) for kind, array in s.items()} for s in scorer.score(BATCH)]
     found = scorer.pullback(BATCH, factors)
     assert found.shape == (scorer.size,)
-    assert found[-1] == 0.0
+    assert found[scorer.label.numel()] == 0.0  # `unused` comes after `label`
     weights = [weight for each in scorer.parameters() for weight in each.data.view(-1).split(1)]
     for place in rng.choice(scorer.size, 20, replace=False):
         weight, step = weights[place], 1e-6
