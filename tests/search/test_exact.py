@@ -1,0 +1,96 @@
+"""The fused search of linear parsers gives the answers of `score` followed by generic exact search."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from graph_toys import SHAPES, name_of, scorer, treebank
+
+from arbora._core import SparseVector, Weights
+from arbora.costs import COST
+from arbora.data.encode import Names
+from arbora.interfaces import PartKind, Query
+from arbora.losses import Crf
+from arbora.problems import GraphProblem
+from arbora.problems.scorer import ScorerProblem, dense
+from arbora.search.exact import ExactSearch
+from arbora.search.graph import GraphSearch
+from arbora.search.request import ParseRequest, Temperatures
+
+COLUMNS = treebank(12, seed=5, longest=9)
+NAMES = Names.of(COLUMNS)
+EXACT = [shape for shape in SHAPES if shape["trees"] == "projective" or shape["order"] == 1]
+each_shape = pytest.mark.parametrize("shape", EXACT, ids=name_of)
+TEMPERATURES = Temperatures(trees=1.7, labels=1.3, missed=0.02)
+
+
+def both(shape, seed=0):
+    """The two searches with the same random weights, and a batch."""
+    made, _ = scorer(COLUMNS, labels="none", **shape)
+    values = np.random.default_rng(seed).normal(size=made.size).astype(np.float32)
+    weighted = made.with_weights(values)
+    options = {"trees": shape["trees"], "roots": shape["roots"]}
+    return GraphSearch(weighted), ExactSearch(weighted, **options), NAMES.batch(COLUMNS)
+
+
+@each_shape
+def test_best_trees_are_the_same(shape):
+    for seed in range(3):
+        fused, generic, batch = both(shape, seed)
+        for first, second in zip(
+            fused.best(batch, ParseRequest()), generic.best(batch, ParseRequest()), strict=True
+        ):
+            assert np.array_equal(first, second)
+
+
+@each_shape
+def test_best_trees_around_given_heads_are_the_same(shape):
+    fused, generic, batch = both(shape)
+    given = np.where(np.arange(batch.words) % 3 == 0, np.asarray(COLUMNS.heads), -1).astype(np.int32)
+    batch.set_heads(given)
+    request = ParseRequest(keep_heads=True)
+    heads, _ = fused.best(batch, request)
+    assert np.array_equal(heads, generic.best(batch, request)[0])
+    assert np.array_equal(heads[given >= 0], given[given >= 0])
+
+
+REQUESTS = {
+    "argmax": {"arc_table": True},
+    "minimum-risk": {"decode": "minimum-risk"},
+    "given": {"decode": "given"},
+    "kbest": {"k": 4},
+}
+
+
+@each_shape
+@pytest.mark.parametrize("name", REQUESTS)
+def test_probabilities_are_the_same(shape, name):
+    fused, generic, batch = both(shape)
+    request = ParseRequest(**REQUESTS[name])
+    if request.k and not (Query.KBEST in fused.queries and Query.KBEST in generic.queries):
+        pytest.skip("no k best trees")
+    first, second = (search.judging(batch, request)(TEMPERATURES) for search in (fused, generic))
+    for field in fields(first):
+        found, expected = getattr(first, field.name), getattr(second, field.name)
+        assert np.allclose(found, expected, rtol=1e-5, atol=1e-6, equal_nan=True), field.name
+
+
+@each_shape
+def test_problems_give_the_same_answers(shape):
+    made, encoded = scorer(COLUMNS, labels="none", **shape)
+    values = np.random.default_rng(1).normal(size=made.size)
+    w = Weights(made.size)
+    w.add(SparseVector(np.arange(made.size), values), 1.0)
+    search = ExactSearch(made, trees=shape["trees"], roots=shape["roots"])
+    fused, generic = GraphProblem(made, encoded), ScorerProblem(search, NAMES.batch(COLUMNS), Crf(), COST)
+    indices = np.arange(len(COLUMNS))
+    for query in (Query.ARGMAX, Query.COST_AUGMENTED):
+        for i in indices.tolist():
+            first, second = fused.answer(i, w, query), generic.answer(i, w, query)
+            assert first.loss == second.loss
+            assert first.margin == pytest.approx(second.margin, rel=1e-4, abs=1e-3)
+            assert np.allclose(dense(first.difference, made.size), dense(second.difference, made.size))
+    (loss, gradient), (other, slope) = (p.gradient(indices, w, Query.MARGINALS) for p in (fused, generic))
+    assert loss == pytest.approx(other, rel=1e-5)
+    assert np.allclose(gradient, slope, rtol=1e-4, atol=1e-4)
+    assert made.parts[0] is PartKind.ARC
