@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, r
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora._core import SparseVector, Weights
+from arbora._core import SparseVector as SparseVector
+from arbora._core import Weights as Weights
 
 if TYPE_CHECKING:
     from arbora.data.batch import Batch
