@@ -3,7 +3,7 @@
 A picture depends only on its sentence: the same tree gives the same bytes. All text is escaped. The line of
 an arc leaves room for its label, so pictures need no background and work on dark and light pages. Every
 colour is set as an attribute, for programs without style sheets, and in CSS, which follows the reader's
-colour scheme. `arcs.py` lays out words and arcs; `writing.py` estimates the width of text and its direction.
+colour scheme. `layout.py` places words and arcs; `writing.py` estimates the width of text and its direction.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from arbora.data.tree import subtree_masks, words_between
 from arbora.errors import InputError
 from arbora.parsing.parsed import Parsed
 from arbora.web import THRESHOLD
-from arbora.web.arcs import EDGE, Placed, PlacedRoot, Row
-from arbora.web.rows import break_rows
+from arbora.web.layout import EDGE, Placed, Row, break_rows
 from arbora.web.writing import Direction, clipped, direction_of, ems, safe_in_xml
 
 DirectionChoice: TypeAlias = Literal["auto", "ltr", "rtl"]
@@ -172,20 +171,14 @@ def draw_picture(
         widths = [max(w, ems(tag) * TAG_SIZE - 4) for w, tag in zip(widths, tags, strict=True)]
     room = float("inf") if look.max_width is None else look.max_width - 2 * MARGIN
     rows = break_rows(widths, arcs, room)
-    width = max(ems(caption) * CAPTION_SIZE + 2 * EDGE, *(row.width for _, row in rows))
+    width = max(ems(caption) * CAPTION_SIZE + 2 * EDGE, *(row.width for row in rows))
     painter = _Painter(arcs, forms, tags, direction, width)
     if caption:
         painter.write_caption(caption)
-    for i, (first, row) in enumerate(rows):
-        painter.draw_row(first, row, is_last=i == len(rows) - 1)
-    return Picture(
-        "".join(painter.parts),
-        width,
-        painter.y,
-        f"Dependency tree: {clipped(sentence.text, LONGEST_TITLE)}",
-        _described(arcs, forms),
-        direction,
-    )
+    for row in rows:
+        painter.draw_row(row, is_last=row is rows[-1])
+    title = f"Dependency tree: {clipped(sentence.text, LONGEST_TITLE)}"
+    return Picture("".join(painter.parts), width, painter.y, title, _describe(arcs, forms), direction)
 
 
 def _arcs(
@@ -208,7 +201,7 @@ def _arcs(
     return arcs
 
 
-def _described(arcs: Sequence[_Arc], forms: Sequence[str]) -> str:
+def _describe(arcs: Sequence[_Arc], forms: Sequence[str]) -> str:
     """The tree in words, for screen readers."""
     phrases = []
     for arc in arcs:
@@ -237,41 +230,35 @@ class _Painter:
     def write_caption(self, caption: str) -> None:
         self.y += CAPTION_SIZE
         anchor = "end" if self._mirrored else "start"
-        self._text("caption", EDGE, self.y, CAPTION_SIZE, caption, after=' fill-opacity=".75"', anchor=anchor)
+        text = self._text(
+            "caption", EDGE, self.y, CAPTION_SIZE, safe_in_xml(caption), anchor, ' fill-opacity=".75"'
+        )
+        self.parts.append(f"{text}\n")
         self.y += 8.0
 
-    def _text(
-        self,
-        name: str,
-        x: float,
-        y: float,
-        size: float,
-        text: str,
-        before: str = "",
-        after: str = "",
-        anchor: str = "middle",
-    ) -> None:
-        self.parts.append(
-            f'<text class="arbora-{name}"{before} x="{self._x(x)}" y="{_number(y)}" text-anchor="{anchor}" '
-            f'font-size="{_number(size)}" fill="currentColor"{after}>{safe_in_xml(text)}</text>\n'
-        )
-
-    def draw_row(self, first: int, row: Row, *, is_last: bool) -> None:
+    def draw_row(self, row: Row, *, is_last: bool) -> None:
         if row.levels:
             self.y += FIRST_LEVEL + (row.levels - 1) * LEVEL + LABEL_SIZE / 2 + 2
-        feet = self.y
         for placed in row.spans:
-            self._draw_span(placed, feet, row)
-        for root in row.roots:
-            self._draw_root(root, feet)
+            self._draw_arc(placed, row_end=len(row.words) + 1)
         self.y += 2 + ASCENT
         direction = ' direction="rtl"' if self._mirrored else ""
-        for word, x in enumerate(row.words, start=first):
-            number, form = f' data-word="{word}"', self._forms[word - 1]
-            self._text("word", x, self.y, WORD_SIZE, form, before=number, after=direction)
-            if self._tags is not None and (tag := self._tags[word - 1]) != "_":
-                self._text("tag", x, self.y + TAG_LINE, TAG_SIZE, tag, after=' fill-opacity=".7"')
+        for word, x in enumerate(row.words, start=row.first):
+            form = safe_in_xml(self._forms[word - 1])
+            texts = [self._text(f'word" data-word="{word}', x, self.y, WORD_SIZE, form, after=direction)]
+            if self._tags is not None and (tag := safe_in_xml(self._tags[word - 1])) != "_":
+                below = self.y + TAG_LINE
+                texts.append(self._text("tag", x, below, TAG_SIZE, tag, after=' fill-opacity=".7"'))
+            self.parts += [f"{text}\n" for text in texts]
         self.y += DESCENT + (0.0 if self._tags is None else TAG_LINE) + (0.0 if is_last else ROW_GAP)
+
+    def _text(
+        self, name: str, x: float, y: float, size: float, xml: str, anchor: str = "middle", after: str = ""
+    ) -> str:
+        return (
+            f'<text class="arbora-{name}" x="{self._x(x)}" y="{_number(y)}" text-anchor="{anchor}" '
+            f'font-size="{_number(size)}" fill="currentColor"{after}>{xml}</text>'
+        )
 
     def _x(self, x: float) -> str:
         return _number(self._width - x if self._mirrored else x)
@@ -279,52 +266,20 @@ class _Painter:
     def _point(self, x: float, y: float) -> str:
         return f"{self._x(x)} {_number(y)}"
 
-    def _draw_span(self, placed: Placed, feet: float, row: Row) -> None:
-        arc, span = self._arcs[placed.span.arc], placed.span
+    def _draw_arc(self, placed: Placed, row_end: int) -> None:
+        """Draw the line of an arc, its arrow head unless it is in another row, and its label."""
+        span, arc, feet = placed.span, self._arcs[placed.span.arc], self.y
         y = feet - FIRST_LEVEL - (placed.level - 1) * LEVEL
-        half = span.label / 2
-        left, right = placed.label_at - half, placed.label_at + half
-        steps = []
         dep_is_left = arc.dep < arc.head
-        if span.left == 0:
-            steps.append(f"M{self._point(0, y)}")
+        tip: float | None = placed.start if dep_is_left else placed.end
+        if span.is_root:
+            top = y + (LABEL_SIZE / 2 + 2 if span.label else 0)
+            line = f"M{self._point(placed.start, top)}V{_number(feet - ARROW_LENGTH + 1)}"
         else:
-            foot = feet - (ARROW_LENGTH - 1 if dep_is_left else 0)
-            steps.append(self._corner(placed.start, foot, y, min(CORNER, left - placed.start), rising=True))
-        if span.label:
-            steps.append(f"H{self._x(left)}M{self._point(right, y)}")
-        if span.right == len(row.words) + 1:
-            steps.append(f"H{self._x(self._width)}")
-        else:
-            foot = feet - (0 if dep_is_left else ARROW_LENGTH - 1)
-            steps.append(self._corner(placed.end, foot, y, min(CORNER, placed.end - right), rising=False))
-        at_edge = span.left == 0 if dep_is_left else span.right == len(row.words) + 1
-        tip = None if at_edge else placed.start if dep_is_left else placed.end
-        self._add_arc(arc, "".join(steps), tip, feet, placed.label_at if span.label else None, y)
-
-    def _corner(self, x: float, foot: float, y: float, radius: float, *, rising: bool) -> str:
-        inward = radius if rising else -radius
-        near, kept = (1 - BEZIER) * inward, y + (1 - BEZIER) * radius
-        if rising:
-            curve = f"C{self._point(x, kept)} {self._point(x + near, y)} {self._point(x + inward, y)}"
-            return f"M{self._point(x, foot)}V{_number(y + radius)}{curve}"
-        curve = f"C{self._point(x + near, y)} {self._point(x, kept)} {self._point(x, y + radius)}"
-        return f"H{self._x(x + inward)}{curve}V{_number(foot)}"
-
-    def _draw_root(self, placed: PlacedRoot, feet: float) -> None:
-        arc = self._arcs[placed.root.arc]
-        y = feet - FIRST_LEVEL - (placed.level - 1) * LEVEL
-        top = y + (LABEL_SIZE / 2 + 2 if placed.root.label else 0)
-        line = f"M{self._point(placed.at, top)}V{_number(feet - ARROW_LENGTH + 1)}"
-        label_at = placed.at if placed.root.label else None
-        self._add_arc(arc, line, placed.at, feet, label_at, y)
-
-    def _add_arc(
-        self, arc: _Arc, line: str, tip: float | None, feet: float, label_at: float | None, y: float
-    ) -> None:
-        kinds = [("arbora-arc", True), ("arbora-root", not arc.head)]
-        kinds += [("arbora-crossing", arc.crossing), ("arbora-uncertain", arc.uncertain)]
-        names = " ".join(name for name, holds in kinds if holds)
+            line = self._line(placed, y, dep_is_left, row_end)
+            tip = None if (span.left == 0 if dep_is_left else span.right == row_end) else tip
+        kinds = {"arc": True, "root": span.is_root, "crossing": arc.crossing, "uncertain": arc.uncertain}
+        names = " ".join(f"arbora-{kind}" for kind, holds in kinds.items() if holds)
         colour = f' color="{CROSSING}"' if arc.crossing else ""
         dashes = ' stroke-dasharray="4 2.5"' if arc.uncertain else ""
         self.parts.append(
@@ -337,23 +292,43 @@ class _Painter:
             half, back = ARROW_WIDTH / 2, feet - ARROW_LENGTH
             corners = (self._point(tip - half, back), self._point(tip + half, back), self._point(tip, feet))
             self.parts.append(f'<path class="arbora-head" d="M{"L".join(corners)}Z" fill="currentColor"/>')
-        if label_at is not None:
-            self._write_label(arc, label_at, y)
+        if span.label:
+            self.parts.append(self._label(arc, placed.label_at, y))
         self.parts.append("</g>\n")
 
-    def _write_label(self, arc: _Arc, x: float, y: float) -> None:
-        # The box makes the label easy to hit, and shows programs which space is taken.
-        left = x + (arc.width / 2 if self._mirrored else -arc.width / 2)
-        height = LABEL_SIZE + 3
-        texts = [safe_in_xml(arc.label)] if arc.label else []
-        if arc.number:
-            texts.append(f'<tspan fill-opacity=".75">{arc.number}</tspan>')
-        self.parts.append(
+    def _line(self, placed: Placed, y: float, dep_is_left: bool, row_end: int) -> str:
+        """The path up from the start, along level `y` with a gap for the label, and down to the end."""
+        half, behind_arrow = placed.span.label / 2, self.y - (ARROW_LENGTH - 1)
+        left, right = placed.label_at - half, placed.label_at + half
+        line = f"M{self._point(0, y)}"
+        if placed.span.left > 0:
+            foot = behind_arrow if dep_is_left else self.y
+            line = self._corner(placed.start, foot, y, min(CORNER, left - placed.start), rising=True)
+        if placed.span.label:
+            line += f"H{self._x(left)}M{self._point(right, y)}"
+        if placed.span.right == row_end:
+            return f"{line}H{self._x(self._width)}"
+        foot = self.y if dep_is_left else behind_arrow
+        return line + self._corner(placed.end, foot, y, min(CORNER, placed.end - right), rising=False)
+
+    def _corner(self, x: float, foot: float, y: float, radius: float, *, rising: bool) -> str:
+        inward = radius if rising else -radius
+        near, kept = (1 - BEZIER) * inward, y + (1 - BEZIER) * radius
+        if rising:
+            curve = f"C{self._point(x, kept)} {self._point(x + near, y)} {self._point(x + inward, y)}"
+            return f"M{self._point(x, foot)}V{_number(y + radius)}{curve}"
+        curve = f"C{self._point(x + near, y)} {self._point(x, kept)} {self._point(x, y + radius)}"
+        return f"H{self._x(x + inward)}{curve}V{_number(foot)}"
+
+    def _label(self, arc: _Arc, x: float, y: float) -> str:
+        """The label, in a box that makes it easy to hit and shows programs which space is taken."""
+        left, height = x + (arc.width / 2 if self._mirrored else -arc.width / 2), LABEL_SIZE + 3
+        number = f'<tspan fill-opacity=".75">{arc.number}</tspan>' if arc.number else ""
+        return (
             f'<rect class="arbora-box" x="{self._x(left)}" y="{_number(y - height / 2)}" '
             f'width="{_number(arc.width)}" height="{_number(height)}" fill="none" pointer-events="all"/>'
-            f'<text class="arbora-label" x="{self._x(x)}" y="{_number(y + 0.34 * LABEL_SIZE)}" '
-            f'text-anchor="middle" font-size="{_number(LABEL_SIZE)}" fill="currentColor">'
-            f"{' '.join(texts)}</text>"
+        ) + self._text(
+            "label", x, y + 0.34 * LABEL_SIZE, LABEL_SIZE, f"{safe_in_xml(arc.label)} {number}".strip()
         )
 
 
