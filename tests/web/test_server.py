@@ -465,7 +465,8 @@ def test_internal_errors_reveal_nothing(capsys):
 def test_workers_stop_with_the_server():
     async def scenario():
         workers = Workers(Limits())
-        workers.close()
+        async with workers.lifespan(None):
+            pass
         with pytest.raises(RuntimeError):
             await workers.run(lambda: Response(b""), asyncio.get_running_loop().time() + 1)
 

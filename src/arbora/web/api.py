@@ -20,7 +20,7 @@ from msgspec import Meta
 from arbora.data.columns import parse_text
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.errors import ArboraError, DataError, NoTreeError
-from arbora.parsing.parsed import HEAD, Parsed
+from arbora.parsing.parsed import HEAD
 from arbora.web.limits import Limits
 from arbora.web.serving import NO_RANKING, Engine, RankedTrees, without_tree
 
@@ -112,7 +112,7 @@ class Info(_Object):
     name: str
     trees: Literal["projective", "nonprojective"]
     roots: Literal["single", "multi"]
-    order: Annotated[int, Meta(ge=1, description="The number of arcs in the largest scored part.")]
+    order: Annotated[int, Meta(ge=1, le=3, description="The number of arcs in the largest scored part.")]
     labels: list[str]
     is_calibrated: bool
     reads_text: Annotated[bool, Meta(description="Whether the model has a segmenter.")]
@@ -139,9 +139,7 @@ class Rejected(Exception):  # noqa: N818
     """A rejected request."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
-        self.status = status
-        self.code = code
-        self.message = message
+        self.status, self.code, self.message = status, code, message
         super().__init__(message)
 
 
@@ -194,9 +192,9 @@ def check_sizes(sentences: Sequence[Sentence], max_sentences: int, max_words: in
     if len(sentences) > max_sentences:
         message = f"expected at most {max_sentences} sentences; split the request"
         raise Rejected(413, "too_many_sentences", message)
-    for number, sentence in enumerate(sentences, start=1):
-        if len(sentence) > max_words:
-            message = f"sentence {number}: expected at most {max_words} words, got {len(sentence)}; split it"
+    for number, n in enumerate(map(len, sentences), start=1):
+        if n > max_words:
+            message = f"sentence {number}: expected at most {max_words} words, got {n}; split it"
             raise Rejected(413, "sentence_too_long", message)
 
 
@@ -218,30 +216,25 @@ def parse(request: ParseRequest, engine: Engine, limits: Limits) -> ParseRespons
         raise Rejected(422, "bad_request", "body: expected either text or conllu, got both or neither")
     if request.k > limits.trees:
         raise Rejected(422, "bad_request", f"k: expected at most {limits.trees}, got more")
-    try:
-        return _parse(request, engine, limits)
-    except NoTreeError as error:
-        raise Rejected(422, "no_tree", str(error)) from None
-    except ArboraError as error:
-        raise Rejected(422, "not_parsed", str(error)) from None
-
-
-def _parse(request: ParseRequest, engine: Engine, limits: Limits) -> ParseResponse:
     notes: list[str] = []
-    if request.text is not None:
-        sentences, notes = engine.split(request.text, limits.sentences + 1)
-        check_sizes(sentences, limits.sentences, limits.words)
-    else:
-        sentences = read_conllu(request.conllu or "", limits)
-    if request.k > 1 or request.marginals:
-        check_sizes(sentences, limits.ranked_sentences, limits.ranked_words)
-    sentences = engine.tag(sentences)  # after the checks, so that rejecting a request is cheap
-    if request.k > 1 and not engine.ranks:
-        notes.append(NO_RANKING)
-    bare = [without_tree(sentence) for sentence in sentences]
-    if request.keep:
-        bare = [_pin_heads(bare, request.keep)]
-    results = engine.parse(bare, k=request.k, marginals=request.marginals)
+    try:
+        if request.text is not None:
+            sentences, notes = engine.split(request.text, limits.sentences + 1)
+            check_sizes(sentences, limits.sentences, limits.words)
+        else:
+            sentences = read_conllu(request.conllu or "", limits)
+        if request.k > 1 or request.marginals:
+            check_sizes(sentences, limits.ranked_sentences, limits.ranked_words)
+        if request.k > 1 and not engine.ranks:
+            notes.append(NO_RANKING)
+        sentences = engine.tag(sentences)  # after the checks, so that rejecting a request is cheap
+        bare = [without_tree(sentence) for sentence in sentences]
+        if request.keep:
+            bare = [_pin_heads(bare, request.keep)]
+        results = engine.parse(bare, k=request.k, marginals=request.marginals)
+    except ArboraError as error:
+        code = "no_tree" if isinstance(error, NoTreeError) else "not_parsed"
+        raise Rejected(422, code, str(error)) from None
     kept = [arc.word for arc in request.keep]
     pairs = zip(sentences, results, strict=True)
     return ParseResponse([_to_json(sentence, result, kept) for sentence, result in pairs], notes)
@@ -269,21 +262,20 @@ def _to_json(given: Sentence, result: RankedTrees, kept: list[int]) -> ParsedSen
         text=given.text,
         words=[Word(w.form, w.lemma, w.upos, w.xpos, w.feats) for w in given],
         entropy=_rounded(result.trees[0].entropy),
-        trees=[_tree_to_json(tree) for tree in result.trees],
+        trees=[
+            RankedTree(
+                probability=_rounded(tree.probability),
+                heads=tree.sentence.heads,
+                deprels=tree.sentence.deprels,
+                head_probabilities=[_rounded(p) for p in tree.head_probabilities],
+                label_probabilities=[_rounded(p) for p in tree.label_probabilities],
+                conllu=tree.to_conllu(),
+            )
+            for tree in result.trees
+        ],
         given=GivenTree(given.heads, given.deprels, given.to_conllu()) if has_tree else None,
         kept=kept,
         marginals=None if result.arcs is None else np.nan_to_num(np.round(result.arcs, 5)).tolist(),
-    )
-
-
-def _tree_to_json(tree: Parsed) -> RankedTree:
-    return RankedTree(
-        probability=_rounded(tree.probability),
-        heads=tree.sentence.heads,
-        deprels=tree.sentence.deprels,
-        head_probabilities=[_rounded(p) for p in tree.head_probabilities],
-        label_probabilities=[_rounded(p) for p in tree.label_probabilities],
-        conllu=tree.to_conllu(),
     )
 
 

@@ -15,6 +15,7 @@ import ipaddress
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -34,10 +35,11 @@ from starlette.routing import Route
 
 from arbora import __version__
 from arbora.web import api
-from arbora.web.api import Rejected
+from arbora.web.api import R, Rejected
 from arbora.web.limits import Limits
 from arbora.web.openapi import ENDPOINTS, JSON, SVG, describe
 from arbora.web.serving import Engine
+from arbora.web.svg import draw_svg
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -61,7 +63,6 @@ PAGES = {
     "/arbora.js": ("arbora.js", "text/javascript"),
     "/tree.js": ("tree.js", "text/javascript"),
 }
-BACKLOG = 1024
 DRAIN = 16
 """A body that is too large is read up to this many times the limit, so that clients see the response."""
 
@@ -73,20 +74,21 @@ def make_application(
     limits = limits or Limits()
     endpoints = _Endpoints(engine, limits)
     info = api.Info(**engine.about(), version=__version__, limits=limits)
-    answers: dict[str, Any] = {
+    handlers: dict[str, Any] = {
         "/api/info": _json(info),
         "/api/parse": endpoints.parse,
         "/api/svg": endpoints.draw,
         "/openapi.json": _json(describe(limits)),
     }
+    pages = [Route(path, _page(*file), methods=["GET"]) for path, file in PAGES.items()]
     application = Starlette(
         routes=[
-            *(Route(path, _page(*file), methods=["GET"]) for path, file in PAGES.items()),
-            *(Route(each.path, answers[each.path], methods=[each.method]) for each in ENDPOINTS),
+            *pages,
+            *(Route(each.path, handlers[each.path], methods=[each.method]) for each in ENDPOINTS),
         ],
         middleware=[Middleware(Guard, hosts=hosts, quiet=quiet)],
         exception_handlers={HTTPException: _routing_error},
-        lifespan=endpoints.lifespan,
+        lifespan=endpoints.workers.lifespan,
     )
     application.router.redirect_slashes = False
     return application
@@ -191,59 +193,49 @@ class _Endpoints:
         self.limits = limits
         self.workers = Workers(limits)
 
-    @asynccontextmanager
-    async def lifespan(self, application: Starlette) -> AsyncIterator[None]:
-        yield
-        self.workers.close()
-
     async def parse(self, request: Request) -> Response:
-        def work(body: bytes) -> Response:
-            return _json(api.parse(api.read_request(body, api.ParseRequest), self.engine, self.limits))
-
-        return await self._compute(request, work)
+        return await self._compute(
+            request, api.ParseRequest, lambda wanted: _json(api.parse(wanted, self.engine, self.limits))
+        )
 
     async def draw(self, request: Request) -> Response:
-        from arbora.web.svg import draw_svg
-
-        def work(body: bytes) -> Response:
-            sentence, probabilities = api.read_picture(api.read_request(body, api.SvgRequest), self.limits)
+        def work(wanted: api.SvgRequest) -> Response:
+            sentence, probabilities = api.read_picture(wanted, self.limits)
             picture = draw_svg(sentence, probabilities=probabilities)
             headers = {"content-security-policy": PICTURE_POLICY}
             return Response(picture, media_type=f"{SVG}; charset=utf-8", headers=headers)
 
-        return await self._compute(request, work)
+        return await self._compute(request, api.SvgRequest, work)
 
-    async def _compute(self, request: Request, work: Callable[[bytes], Response]) -> Response:
+    async def _compute(self, request: Request, kind: type[R], work: Callable[[R], Response]) -> Response:
         deadline = asyncio.get_running_loop().time() + self.limits.seconds
         check_caller(request.headers)
         try:
             async with asyncio.timeout_at(deadline):
-                body = await self._read(request)
+                body = await _read_body(request, self.limits.body)
         except TimeoutError:
             raise Rejected(408, "slow_request", "the body did not arrive in time") from None
-        return await self.workers.run(lambda: work(body), deadline)
+        return await self.workers.run(lambda: work(api.read_request(body, kind)), deadline)
 
-    async def _read(self, request: Request) -> bytes:
-        limit = self.limits.body
-        message = f"body: expected at most {limit:,} bytes; split the request"
-        too_large = Rejected(413, "too_large", message)
-        announced = request.headers.get("content-length", "0")
-        if announced.isdigit() and int(announced) > DRAIN * limit:
-            raise too_large
-        body = bytearray()
-        size = 0
-        try:
-            async for chunk in request.stream():
-                size += len(chunk)
-                if size <= limit:
-                    body += chunk
-                elif size > DRAIN * limit:
-                    raise too_large
-        except ClientDisconnect:
-            raise Rejected(400, "gone", "the client disconnected") from None
-        if size > limit:
-            raise too_large
-        return bytes(body)
+
+async def _read_body(request: Request, limit: int) -> bytes:
+    too_large = Rejected(413, "too_large", f"body: expected at most {limit:,} bytes; split the request")
+    announced = request.headers.get("content-length", "0")
+    if announced.isdecimal() and int(announced) > DRAIN * limit:
+        raise too_large
+    body, size = bytearray(), 0
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > DRAIN * limit:
+                raise too_large
+            if size <= limit:
+                body += chunk
+    except ClientDisconnect:
+        raise Rejected(400, "gone", "the client disconnected") from None
+    if size > limit:
+        raise too_large
+    return bytes(body)
 
 
 def check_caller(headers: Headers) -> None:
@@ -262,43 +254,34 @@ class Workers:
     """A few threads with a bounded queue and deadlines."""
 
     def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._free = asyncio.Semaphore(limits.running)
-        self._waiting = 0
+        self._seconds = limits.seconds
+        self._places = threading.Semaphore(limits.running + limits.waiting)
         self._pool = ThreadPoolExecutor(limits.running, thread_name_prefix="arbora-serve")
 
     async def run(self, work: Callable[[], Response], deadline: float) -> Response:
         """Run `work` on a thread; Rejected if the queue is full or the deadline of the loop passes."""
-        if self._free.locked() and self._waiting >= self._limits.waiting:
+        if not self._places.acquire(blocking=False):
             raise Rejected(503, "busy", "too many requests; try again in a second")
+        running = self._pool.submit(work)
+        running.add_done_callback(lambda _: self._places.release())
         try:
-            async with asyncio.timeout_at(deadline):
-                self._waiting += 1
-                try:
-                    await self._free.acquire()
-                finally:
-                    self._waiting -= 1
-                running = asyncio.get_running_loop().run_in_executor(self._pool, work)
-                running.add_done_callback(self._finish)
-                return await asyncio.shield(running)
+            async with asyncio.timeout_at(deadline):  # late work leaves the queue, but not its thread
+                return await asyncio.wrap_future(running)
         except TimeoutError:
-            message = f"not finished within {self._limits.seconds:g} seconds; split the request"
+            message = f"not finished within {self._seconds:g} seconds; split the request"
             raise Rejected(503, "timeout", message) from None
 
-    def _finish(self, running: asyncio.Future[Response]) -> None:
-        self._free.release()
-        if not running.cancelled():
-            running.exception()  # mark it as seen: asyncio would log errors of abandoned requests
-
-    def close(self) -> None:
-        """Drop waiting work and let running work finish."""
+    @asynccontextmanager
+    async def lifespan(self, application: Starlette) -> AsyncIterator[None]:
+        """Run with the server; when it stops, drop waiting work and let running work finish."""
+        yield
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 def listen(host: str, port: int) -> socket.socket:
     """Open a listening socket."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    bound = socket.create_server((host, port), family=family)
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by its connections
     return bound
 
@@ -317,7 +300,6 @@ def serve(application: ASGIApp, bound: socket.socket) -> None:
         access_log=False,
         server_header=False,
         date_header=False,
-        backlog=BACKLOG,
         timeout_keep_alive=10,
         timeout_graceful_shutdown=5,
     )

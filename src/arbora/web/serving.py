@@ -65,17 +65,22 @@ class Engine:
         parser = self.parser
         # Heads are set separately: the CoNLL-U reader would reject a cycle before the parser can name it.
         encoded = parser.encode(columns_of(map(without_tree, sentences)))
-        encoded.set_heads(np.array([head for s in sentences for head in s.heads], dtype=np.int32))
+        heads = np.array([head for sentence in sentences for head in sentence.heads], dtype=np.int32)
+        encoded.set_heads(heads)
+        has_heads = bool((heads != NO_HEAD).any())
         k = k if k > 1 and self.ranks else 0
-        found = parser.judge(encoded, k=k, arc_table=marginals, keep_heads=True)
-        trees = make_parsed(sentences, found, parser.names.labels, parser)
-        table, at, result = found.arc_table, 0, []
-        for sentence, each in zip(sentences, trees, strict=True):
-            nodes = len(sentence) + 1
-            arcs = table[at : at + nodes * nodes].reshape(nodes, nodes) if marginals else None
-            at += nodes * nodes
-            result.append(RankedTrees([keep_labels(tree, sentence) for tree in each], arcs))
-        return result
+        found = parser.judge(encoded, k=k, arc_table=marginals, keep_heads=has_heads)
+        ranked = make_parsed(sentences, found, parser.names.labels, parser)
+        sizes = [len(sentence) + 1 for sentence in sentences]
+        ends = np.cumsum(np.square(sizes))[:-1]
+        tables = np.split(found.arc_table, ends) if marginals else [None] * len(sizes)
+        return [
+            RankedTrees(
+                [keep_labels(tree, sentence) for tree in trees],
+                None if table is None else table.reshape(n, n),
+            )
+            for sentence, trees, table, n in zip(sentences, ranked, tables, sizes, strict=True)
+        ]
 
     def about(self) -> dict[str, Any]:
         """Describe the model for /api/info."""
