@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -16,8 +15,7 @@ SVG = "image/svg+xml"
 REF = "#/components/schemas/{name}"
 
 
-@dataclass(frozen=True)
-class Endpoint:
+class Endpoint(NamedTuple):
     """A path of the API with its types; `response` is None for JSON of any form and for other media types."""
 
     path: str
@@ -67,21 +65,21 @@ def describe(limits: Limits) -> dict[str, Any]:
 
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
+    failure = "A rejected request, or a busy server (503)."
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
         "responses": {
-            "200": _content("Success.", endpoint.media_type, endpoint.response),
-            "default": _content("A rejected request, or a busy server (503).", JSON, ErrorResponse),
+            "200": {"description": "Success.", **_content(endpoint.response, endpoint.media_type)},
+            "default": {"description": failure, **_content(ErrorResponse)},
         },
     }
     if endpoint.request is not None:
-        operation["requestBody"] = {"required": True, **_content(None, JSON, endpoint.request)}
+        operation["requestBody"] = {"required": True, **_content(endpoint.request)}
     return operation
 
 
-def _content(description: str | None, media_type: str, kind: type | None) -> dict[str, Any]:
+def _content(kind: type | None, media_type: str = JSON) -> dict[str, Any]:
     plain = {"type": "object" if media_type == JSON else "string"}
     schema = plain if kind is None else {"$ref": REF.format(name=kind.__name__)}
-    about = {} if description is None else {"description": description}
-    return {**about, "content": {media_type: {"schema": schema}}}
+    return {"content": {media_type: {"schema": schema}}}

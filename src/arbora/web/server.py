@@ -99,32 +99,29 @@ def _page(name: str, media_type: str) -> Response:
     return Response(content, media_type=media_type, headers={"cache-control": "no-cache"})
 
 
-def _json(value: object, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(value), status, media_type=JSON)
+def _json(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(msgspec.json.encode(value), status, headers, media_type=JSON)
 
 
-def _error(rejected: Rejected) -> Response:
-    response = _json(api.ErrorResponse(api.ErrorDetail(rejected.code, rejected.message)), rejected.status)
-    if rejected.status == 503:
-        response.headers["retry-after"] = "1"
-    return response
+def _error(rejected: Rejected, headers: dict[str, str] | None = None) -> Response:
+    headers = {"retry-after": "1"} if rejected.status == 503 else headers
+    error = api.ErrorResponse(api.ErrorDetail(rejected.code, rejected.message))
+    return _json(error, rejected.status, headers)
 
 
 def _routing_error(request: Request, error: Exception) -> Response:
-    """A path or method that no route has."""
+    """Handle a path or method that no route has."""
     allowed = (error.headers or {}).get("Allow") if isinstance(error, HTTPException) else None
     if allowed is None:
         path = quote(request.scope["path"])[:100]
         return _error(Rejected(404, "not_found", f"no such path: {path}; see /openapi.json"))
     methods = ", ".join(sorted(allowed.split(", ")))
     message = f"expected {methods}, got {quote(request.method)[:20]}"
-    response = _error(Rejected(405, "method_not_allowed", message))
-    response.headers["allow"] = methods
-    return response
+    return _error(Rejected(405, "method_not_allowed", message), {"allow": methods})
 
 
 class Guard:
-    """Middleware that checks the host, adds security headers, writes the log and handles all errors."""
+    """Middleware that checks the host, adds security headers, logs requests and handles all errors."""
 
     def __init__(self, app: ASGIApp, hosts: tuple[str, ...], quiet: bool) -> None:
         self.app = app
@@ -147,20 +144,19 @@ class Guard:
             size += len(message.get("body", b""))
             await send(message)
 
-        method, path = quote(scope["method"]), quote(scope["path"])[:100]
+        what = f"{quote(scope['method'])} {quote(scope['path'])[:100]}"
         try:
             self._check_host(Headers(scope=scope))
             await self.app(scope, receive, send_guarded)
         except Rejected as rejected:
             await _error(rejected)(scope, receive, send_guarded)
         except Exception as error:  # the message could contain the text, so only the type is logged
-            print(f"error: {method} {path}: {type(error).__name__}", file=sys.stderr)
+            print(f"error: {what}: {type(error).__name__}", file=sys.stderr)
             failure = Rejected(500, "internal", "the server failed on this request")
             await _error(failure)(scope, receive, send_guarded)
         if not self.quiet:
             client, spent = (scope.get("client") or ("-",))[0], 1000 * (time.monotonic() - started)
-            line = f"{client} {method} {path} {status} {size}B {spent:.1f}ms"
-            print(line, file=sys.stderr, flush=True)
+            print(f"{client} {what} {status} {size}B {spent:.1f}ms", file=sys.stderr, flush=True)
 
     def _check_host(self, headers: Headers) -> None:
         host = _only(headers, "host")
@@ -172,8 +168,7 @@ class Guard:
 
 def _only(headers: Headers, name: str, default: str = "") -> str:
     """The value of a header; one that occurs twice matches nothing."""
-    values = headers.getlist(name)
-    return ",".join(values) if values else default
+    return ",".join(headers.getlist(name) or [default])
 
 
 def _is_address(name: str) -> bool:
