@@ -80,8 +80,8 @@ def require_matplotlib() -> None:
 def save_plot(panels: Sequence[Panel], *paths: str | os.PathLike[str]) -> None:
     """Draw the panels side by side into each file: SVG or PNG, by its suffix."""
     require_matplotlib()
-    kinds = [Path(path).suffix.lower() for path in paths]
-    for path, kind in zip(paths, kinds, strict=True):
+    kinds = {path: Path(path).suffix.lower() for path in paths}
+    for path, kind in kinds.items():
         if kind not in SUFFIXES:
             raise InputError(f"{os.fspath(path)}: expected a name that ends in {' or '.join(SUFFIXES)}")
     from matplotlib import rc_context
@@ -92,7 +92,7 @@ def save_plot(panels: Sequence[Panel], *paths: str | os.PathLike[str]) -> None:
         figure = Figure(figsize=(WIDTH * len(panels), HEIGHT), layout="constrained")
         for number, panel in enumerate(panels, start=1):
             _draw(figure.add_subplot(1, len(panels), number), panel)
-        for path, kind in zip(paths, kinds, strict=True):
+        for path, kind in kinds.items():
             drawn = io.BytesIO()
             metadata = {"Date": None} if kind == ".svg" else {"Software": None}
             figure.savefig(drawn, format=kind[1:], dpi=160, metadata=metadata)
@@ -102,20 +102,11 @@ def save_plot(panels: Sequence[Panel], *paths: str | os.PathLike[str]) -> None:
 
 def _draw(axes: Axes, panel: Panel) -> None:
     for line in panel.lines:
-        axes.plot(
-            line.x,
-            line.y,
-            label=line.label,
-            color=COLOURS[line.style % len(COLOURS)],
-            marker=MARKS[line.style % len(MARKS)],
-            markersize=3.5,
-            markerfacecolor="white" if line.dashed else None,
-            linewidth=1.4,
-            linestyle="--" if line.dashed else "-",
-        )
-    axes.set_title(panel.title)
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
+        colour, mark = COLOURS[line.style % len(COLOURS)], MARKS[line.style % len(MARKS)]
+        stroke, inside = ("--", "white") if line.dashed else ("-", None)
+        marks: dict[str, Any] = {"marker": mark, "markersize": 3.5, "markerfacecolor": inside}
+        axes.plot(line.x, line.y, stroke, label=line.label, color=colour, linewidth=1.4, **marks)
+    axes.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
     if panel.log_x:
         axes.set_xscale("log")
     if panel.y_from is not None:
@@ -137,13 +128,15 @@ def _draw(axes: Axes, panel: Panel) -> None:
 def draw_curve(reports: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
     """Draw the learning curve of the trees from `Trained.reports`: scores on dev, or the loss without dev."""
     epochs = [report for report in reports if report["stage"] == "tree"]
-    names = list(epochs[0]["dev"]) if epochs else []
-    values = {name.upper(): [epoch["dev"][name] for epoch in epochs] for name in names}
-    unit = "percent on dev" if names else "wrong heads while learning"
-    values = values or {"loss": [epoch["loss"] for epoch in epochs]}
-    numbers = [report["epoch"] for report in epochs]
+    unit, values = "wrong heads while learning", {"loss": [epoch["loss"] for epoch in epochs]}
+    if epochs and (names := list(epochs[0]["dev"])):
+        unit, values = (
+            "percent on dev",
+            {name.upper(): [each["dev"][name] for each in epochs] for name in names},
+        )
+    numbers = [epoch["epoch"] for epoch in epochs]
     lines = [Line(name, numbers, each, style=style) for style, (name, each) in enumerate(values.items())]
-    kept = max((report["epoch"] for report in epochs if report["best"]), default=None)
+    kept = max((epoch["epoch"] for epoch in epochs if epoch["best"]), default=None)
     mark = None if kept is None else (float(kept), f"kept: epoch {kept}")
     save_plot([Panel("", "epoch", unit, lines, whole_x=True, marked=mark)], path)
 
@@ -158,8 +151,5 @@ def draw_reliability(results: Mapping[str, Calibration], path: str | os.PathLike
         reliable.append(Line(f"{name}, ECE {each.ece:.4f}", confidences, accuracies, style=style))
         percents = [float(one.percent) for one in each.kept]
         kept.append(Line(name, percents, [100 * one.accuracy for one in each.kept], style=style))
-    panels = [
-        Panel("", "probability", "share right", reliable),
-        Panel("", "most certain percent kept", "percent right", kept),
-    ]
-    save_plot(panels, path)
+    accuracy = Panel("", "most certain percent kept", "percent right", kept)
+    save_plot([Panel("", "probability", "share right", reliable), accuracy], path)

@@ -16,6 +16,7 @@ listed with the numbers of their heads. O(n²) time at worst, about two cells of
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
@@ -71,46 +72,45 @@ def draw(
     if not 0.0 <= threshold <= 1.0:
         raise InputError(f"threshold: expected a number within [0, 1], got {threshold!r}")
     in_doubt = [False] * len(tree)
-    columns = [list(forms), *(list(each) for each in (tree.labels, notes) if each is not None)]
+    columns = [forms, *(each for each in (tree.labels, notes) if each is not None)]
     if probabilities is not None:
-        in_doubt = [each < threshold for each in probabilities]
-        numbers = [f"{p:.2f} ?" if p < threshold else f"{p:.2f}" for p in probabilities]
-        shown = [every_probability or doubt for doubt in in_doubt]
-        columns.append([text if show else "" for text, show in zip(numbers, shown, strict=True)])
+        in_doubt = [p < threshold for p in probabilities]
+        marks = zip(probabilities, in_doubt, strict=True)
+        columns.append([f"{p:.2f} ?" if d else f"{p:.2f}" if every_probability else "" for p, d in marks])
     texts = [[safe_in_terminal(text) for text in column] for column in columns]
     ellipsis = "." if ascii_only else "…"
-    lines = _fitted(tree, texts, in_doubt, width, ellipsis)
-    if lines is None:
+    fitted = _fit(tree, texts, in_doubt, width, ellipsis)
+    if fitted is None:
         assert width is not None
-        rows = _listed(tree, texts, "<-" if ascii_only else "←")
-        return "\n".join(line for row in rows for line in _wrapped(row, width, ellipsis))
+        rows = _list_words(tree, texts, "<-" if ascii_only else "←")
+        return "\n".join(line for row in rows for line in _wrap(row, width, ellipsis))
+    branches, padded = fitted
+    if ascii_only:
+        branches = [line.translate(ASCII) for line in branches]
     colours: list[tuple[str, str] | None] = [None] * len(tree)
     if colour:
         crossing = tree.nonprojective_arcs()[1:].tolist()
         plain = [(CROSSING if crosses else LINE, "") for crosses in crossing]
         colours = [(DOUBT, DOUBT) if d else each for d, each in zip(in_doubt, plain, strict=True)]
-    return "\n".join(
-        _joined(branches, row, each, ascii_only=ascii_only)
-        for (branches, row), each in zip(lines, colours, strict=True)
-    )
+    return "\n".join(map(_join, branches, zip(*padded, strict=True), colours))
 
 
-def _fitted(
+def _fit(
     tree: Tree, texts: list[list[str]], in_doubt: Sequence[bool], width: int | None, ellipsis: str
-) -> list[tuple[str, list[str]]] | None:
-    """The branches and padded texts of each word within the width; None if nothing readable fits."""
+) -> tuple[list[str], list[list[str]]] | None:
+    """The branches and padded columns of text within the width; None if nothing readable fits."""
     widths = [max(map(cells, column), default=0) for column in texts]
     for step in (2, 1):
         branches = _branches(tree, in_doubt, step)
         taken = max(map(len, branches), default=0) + 1 + len(GAP) * (len(texts) - 1)
-        fitting = _shrunk(widths, None if width is None else width - taken, clip=step == 1)
+        fitting = _shrink(widths, None if width is None else width - taken, clip=step == 1)
         if fitting is not None:
-            columns = [_padded(column, to, ellipsis) for column, to in zip(texts, fitting, strict=True)]
-            return list(zip(branches, map(list, zip(*columns, strict=True)), strict=True))
+            columns = zip(texts, fitting, strict=True)
+            return branches, [[_pad(text, to, ellipsis) for text in column] for column, to in columns]
     return None
 
 
-def _shrunk(widths: list[int], room: int | None, *, clip: bool) -> list[int] | None:
+def _shrink(widths: list[int], room: int | None, *, clip: bool) -> list[int] | None:
     """Clip the widest columns until they fit; None if they do not."""
     if room is None or sum(widths) <= room:
         return widths
@@ -122,30 +122,33 @@ def _shrunk(widths: list[int], room: int | None, *, clip: bool) -> list[int] | N
     return shrunk
 
 
-def _joined(branches: str, row: list[str], colours: tuple[str, str] | None, *, ascii_only: bool) -> str:
+def _pad(text: str, width: int, ellipsis: str) -> str:
+    """Clip or pad a text to a width."""
+    if cells(text) > width:
+        pieces = list(clusters(text))
+        ends = accumulate(map(cells, pieces))
+        kept = [piece for piece, end in zip(pieces, ends, strict=True) if end < width]
+        text = "".join(kept) + ellipsis if width else ""
+    return text + " " * (width - cells(text))
+
+
+def _join(branches: str, row: Sequence[str], colours: tuple[str, str] | None) -> str:
     """One line, in the colours of lines and notes. Marks keep right-to-left text from moving the rest."""
-    lines = branches.translate(ASCII) if ascii_only else branches
     form, *rest = [text + LEFT_TO_RIGHT if runs_right_to_left(text) else text for text in row]
     after = GAP.join(rest).rstrip()
     form = form if after else form.rstrip()
     if colours is not None:
         line_colour, note_colour = colours
-        lines, form = f"{line_colour}{lines}{END}", f"{FORM}{form}{END}"
+        branches, form = f"{line_colour}{branches}{END}", f"{FORM}{form}{END}"
         after = f"{note_colour}{after}{END}" if note_colour and after else after
     mark = LEFT_TO_RIGHT if any(map(runs_right_to_left, row)) else ""
-    return f"{mark}{lines} {form}{GAP}{after}" if after else f"{mark}{lines} {form}"
+    return f"{mark}{branches} {form}{GAP}{after}" if after else f"{mark}{branches} {form}"
 
 
 class _Spine(NamedTuple):
     column: int
     top: int
     bottom: int
-
-    def covers(self, row: int) -> bool:
-        return self.top <= row <= self.bottom
-
-    def overlaps(self, other: _Spine) -> bool:
-        return self.top <= other.bottom and other.top <= self.bottom
 
 
 def _branches(tree: Tree, in_doubt: Sequence[bool], step: int) -> list[str]:
@@ -159,7 +162,7 @@ def _branches(tree: Tree, in_doubt: Sequence[bool], step: int) -> list[str]:
         start = step * spines[heads[word]].column
         cells[start:] = ("╌" if in_doubt[word - 1] else "─") * (len(cells) - start)
         for node, spine in spines.items():
-            if spine.covers(word):
+            if spine.top <= word <= spine.bottom:
                 joint = _joint(spine, word, node, heads[word])
                 cells[step * spine.column] = joint.translate(DASHED) if in_doubt[word - 1] else joint
         lines.append("".join(cells))
@@ -168,10 +171,10 @@ def _branches(tree: Tree, in_doubt: Sequence[bool], step: int) -> list[str]:
 
 def _spines(heads: list[int]) -> dict[int, _Spine]:
     """The spine of every node with dependents; that of node 0 spans only the roots."""
-    dependents: dict[int, list[int]] = {}
-    for dep in range(1, len(heads)):
-        dependents.setdefault(heads[dep], []).append(dep)
-    taken: list[list[_Spine]] = []  # by column
+    dependents: defaultdict[int, list[int]] = defaultdict(list)
+    for dep, head in enumerate(heads[1:], start=1):
+        dependents[head].append(dep)
+    taken: defaultdict[int, list[_Spine]] = defaultdict(list)  # by column
     spines: dict[int, _Spine] = {}
     for node in top_down(heads):
         if node not in dependents:
@@ -179,10 +182,8 @@ def _spines(heads: list[int]) -> dict[int, _Spine]:
         ends = [*dependents[node], *([node] if node else [])]
         column = spines[heads[node]].column + 1 if node else 0
         spine = _Spine(column, min(ends), max(ends))
-        while column < len(taken) and any(spine.overlaps(other) for other in taken[column]):
+        while any(each.top <= spine.bottom and spine.top <= each.bottom for each in taken[column]):
             column += 1
-        if column == len(taken):
-            taken.append([])
         spines[node] = spine._replace(column=column)
         taken[column].append(spines[node])
     return spines
@@ -197,20 +198,7 @@ def _joint(spine: _Spine, row: int, owner: int, head: int) -> str:
     return "│"
 
 
-def _padded(column: list[str], width: int, ellipsis: str) -> list[str]:
-    shown = [_clipped(text, width, ellipsis) for text in column]
-    return [text + " " * (width - cells(text)) for text in shown]
-
-
-def _clipped(text: str, width: int, ellipsis: str) -> str:
-    if cells(text) <= width:
-        return text
-    ends = accumulate(map(cells, clusters(text)))
-    kept = [cluster for cluster, end in zip(clusters(text), ends, strict=True) if end < width]
-    return "".join(kept) + ellipsis if width else ""
-
-
-def _listed(tree: Tree, texts: list[list[str]], arrow: str) -> Iterator[str]:
+def _list_words(tree: Tree, texts: list[list[str]], arrow: str) -> Iterator[str]:
     """Words with their numbers and the numbers of their heads."""
     heads = tree.heads.tolist()[1:]
     for word, (head, (form, *rest)) in enumerate(zip(heads, zip(*texts, strict=True), strict=True), start=1):
@@ -218,7 +206,7 @@ def _listed(tree: Tree, texts: list[list[str]], arrow: str) -> Iterator[str]:
         yield " ".join(filter(None, (f"{mark}{word}", form + mark, f"{arrow} {head}", *rest)))
 
 
-def _wrapped(text: str, width: int, ellipsis: str) -> list[str]:
+def _wrap(text: str, width: int, ellipsis: str) -> list[str]:
     """Break text into lines of at most `width` cells, at spaces if possible."""
     fitting = "".join(each if cells(each) <= width else ellipsis for each in clusters(text))
     indent = INDENT if width > 4 * len(INDENT) else ""

@@ -119,12 +119,14 @@ def runs_right_to_left(text: str) -> bool:
 
 def safe_in_terminal(text: str) -> str:
     """Replace characters that could harm a terminal by escapes such as `\\x1b`."""
-    return text if text.isascii() and text.isprintable() else "".join(map(_escaped, text))
-
-
-def _escaped(character: str) -> str:
-    harmful = unicodedata.category(character) in UNSAFE or character in DIRECTION_CHANGES
-    return character.encode("unicode_escape", "surrogatepass").decode("ascii") if harmful else character
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c.encode("unicode_escape", "surrogatepass").decode("ascii")
+        if unicodedata.category(c) in UNSAFE or c in DIRECTION_CHANGES
+        else c
+        for c in text
+    )
 
 
 def safe_in_xml(text: str) -> str:
@@ -137,10 +139,8 @@ def safe_in_xml(text: str) -> str:
 
 def _pictured(character: str) -> str:
     code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "\u2421"
+    if code < 0x20 or code == 0x7F:
+        return chr(0x2400 + min(code, 0x21))
     is_noncharacter = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
     is_control = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
     return "\ufffd" if is_control or is_noncharacter else character
