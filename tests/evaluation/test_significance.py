@@ -145,7 +145,7 @@ def test_outputs_are_compared_by_name():
         (([1.5], [1], [3]), "first"),
         (([4], [1], [3]), "first"),
         (([0], [0], [0]), "tokens"),
-        (([], [], []), "first"),
+        (([], [], []), "tokens"),
     ],
 )
 def test_bad_counts_are_rejected(arguments, field):

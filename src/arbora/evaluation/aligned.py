@@ -23,14 +23,19 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from arbora.errors import DataError
-from arbora.evaluation.attachment import CONTENT_RELATIONS, error_at, place_of
+from arbora.evaluation.attachment import CONTENT_RELATIONS, error_at, place_of, universal_part
 from arbora.evaluation.scores import Agreement, percentage
+from arbora.types import Bools
 
 if TYPE_CHECKING:
     from arbora.data.sentence import Sentence, Span
@@ -74,102 +79,80 @@ def evaluate_aligned(
     `names` are what errors call the two sides. Raises DataError if the characters differ or a head is
     missing.
     """
-    one, other = (_Side.read(side, name) for side, name in zip((gold, predicted), names, strict=True))
+    one, other = _Side(gold, names[0]), _Side(predicted, names[1])
     _check_characters(one, other)
-    pairs = list(_align(one, other))
-    gold_of = [UNALIGNED] * len(other.forms)
-    for g, p in pairs:
-        gold_of[p] = g
-    gold_of.append(ROOT)  # the root is word -1 on both sides
+    g, p = np.array(list(_align(one, other)), dtype=np.int64).reshape(-1, 2).T
+    gold_of = np.full(len(other.forms) + 1, UNALIGNED)
+    gold_of[p], gold_of[ROOT] = g, ROOT  # the root is word -1 on both sides
 
-    def same_head(g: int, p: int) -> bool:
-        return one.heads[g] == gold_of[other.heads[p]]
+    def same(column: str) -> Bools:
+        return np.equal(getattr(one, column)[g], getattr(other, column)[p]).astype(np.bool_)
 
-    def same_arc(g: int, p: int) -> bool:
-        return same_head(g, p) and one.deprels[g] == other.deprels[p]
+    def count(right: Bools, *, content: bool = False) -> AlignedAgreement:
+        inside = one.content[g] if content else np.ones(len(g), dtype=np.bool_)
+        gold, predicted = (int(s.content.sum()) if content else len(s.forms) for s in (one, other))
+        return AlignedAgreement(gold, predicted, int((right & inside).sum()), int(inside.sum()))
 
-    def same_lemma(g: int, p: int) -> bool:
-        return one.lemmas[g] in ("_", other.lemmas[p])
+    upos, xpos, feats, deprels = map(same, ("upos", "xpos", "feats", "deprels"))
+    morphology = upos & feats
+    lemmas = np.equal(one.lemmas[g], "_").astype(np.bool_) | same("lemmas")
+    heads = one.heads[g] == gold_of[other.heads[p]]
+    arcs = heads & deprels
+    right_words = set(p[deprels & morphology].tolist())
 
-    def same_morphology(g: int, p: int) -> bool:
-        return one.upos[g] == other.upos[p] and one.feats[g] == other.feats[p]
+    def same_function_words(gold: int, predicted: int) -> bool:
+        ours, theirs = one.function_words[gold], other.function_words[predicted]
+        return gold_of[theirs].tolist() == ours and right_words.issuperset(theirs)
 
-    def same_tags(g: int, p: int) -> bool:
-        return same_morphology(g, p) and one.xpos[g] == other.xpos[p]
-
-    def same_function_words(g: int, p: int) -> bool:
-        ours, theirs = one.function_words.get(g, ()), other.function_words.get(p, ())
-        return [gold_of[word] for word in theirs] == list(ours) and all(
-            one.deprels[a] == other.deprels[b] and same_morphology(a, b)
-            for a, b in zip(ours, theirs, strict=True)
-        )
-
-    def count(is_right: Callable[[int, int], bool], *, content: bool = False) -> AlignedAgreement:
-        inside = [pair for pair in pairs if one.is_content(pair[0])] if content else pairs
-        return AlignedAgreement(
-            gold=one.count(content=content),
-            predicted=other.count(content=content),
-            correct=sum(is_right(g, p) for g, p in inside),
-            aligned=len(inside),
-        )
-
+    functions = np.fromiter(map(same_function_words, g.tolist(), p.tolist()), np.bool_, len(g))
     return {
         "tokens": _spans(one.tokens, other.tokens),
         "sentences": _spans(one.sentences, other.sentences),
-        "words": count(lambda g, p: True),
-        "upos": count(lambda g, p: one.upos[g] == other.upos[p]),
-        "xpos": count(lambda g, p: one.xpos[g] == other.xpos[p]),
-        "ufeats": count(lambda g, p: one.feats[g] == other.feats[p]),
-        "alltags": count(same_tags),
-        "lemmas": count(same_lemma),
-        "uas": count(same_head),
-        "las": count(same_arc),
-        "clas": count(same_arc, content=True),
-        "mlas": count(
-            lambda g, p: same_arc(g, p) and same_morphology(g, p) and same_function_words(g, p), content=True
-        ),
-        "blex": count(lambda g, p: same_arc(g, p) and same_lemma(g, p), content=True),
+        "words": count(np.ones(len(g), dtype=np.bool_)),
+        "upos": count(upos),
+        "xpos": count(xpos),
+        "ufeats": count(feats),
+        "alltags": count(morphology & xpos),
+        "lemmas": count(lemmas),
+        "uas": count(heads),
+        "las": count(arcs),
+        "clas": count(arcs, content=True),
+        "mlas": count(arcs & morphology & functions, content=True),
+        "blex": count(arcs & lemmas, content=True),
     }
 
 
-@dataclass(slots=True)
 class _Side:
     """All words of one side in a row, and their characters."""
 
-    name: str
-    texts: list[str] = field(default_factory=list)  # forms of tokens without spaces
-    tokens: list[Span] = field(default_factory=list)
-    sentences: list[Span] = field(default_factory=list)
-    given: list[Sentence] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)  # of each word, that of its token
-    multiword: list[bool] = field(default_factory=list)
-    forms: list[str] = field(default_factory=list)  # in lower case
-    lemmas: list[str] = field(default_factory=list)
-    upos: list[str] = field(default_factory=list)
-    xpos: list[str] = field(default_factory=list)
-    feats: list[str] = field(default_factory=list)
-    heads: list[int] = field(default_factory=list)  # places in these lists, or ROOT
-    deprels: list[str] = field(default_factory=list)
-    function_words: dict[int, list[int]] = field(default_factory=dict)  # of their head
-
-    @classmethod
-    def read(cls, sentences: Iterable[Sentence], name: str) -> _Side:
-        side = cls(name)
+    def __init__(self, sentences: Iterable[Sentence], name: str) -> None:
+        self.name = name
+        self.given: list[Sentence] = []
+        self.texts: list[str] = []  # forms of tokens without spaces
+        self.tokens: list[Span] = []
+        self.sentences: list[Span] = []
+        self.spans: list[Span] = []  # of each word, that of its token
+        self.multiword: list[bool] = []
+        self.forms: list[str] = []  # in lower case
+        heads: list[int] = []
         for sentence in sentences:
-            side._add(sentence)
-        return side
+            heads += self._add(sentence)
+        self.heads = np.array(heads, dtype=np.int64)  # places in these lists, or ROOT
+        self.lemmas, self.upos, self.xpos = map(self._column, ("lemmas", "upos", "xpos"))
+        self.feats = self._column("feats", _universal_features)
+        self.deprels = self._column("deprels", universal_part)
+        self.content = np.array([label in CONTENT_RELATIONS for label in self.deprels], dtype=np.bool_)
+        self.function_words: defaultdict[int, list[int]] = defaultdict(list)  # of their head
+        for word, (head, label) in enumerate(zip(heads, self.deprels, strict=True)):
+            if label in FUNCTION_RELATIONS and head != ROOT:
+                self.function_words[head].append(word)
 
-    def is_content(self, word: int) -> bool:
-        return self.deprels[word] in CONTENT_RELATIONS
-
-    def count(self, *, content: bool) -> int:
-        return sum(map(self.is_content, range(len(self.forms)))) if content else len(self.forms)
-
-    def _add(self, sentence: Sentence) -> None:
+    def _add(self, sentence: Sentence) -> Iterator[int]:
+        """Add the tokens and words of a sentence; yield its heads."""
         first, begin = len(self.forms), self._end()
         token_at = {token.first: token for token in sentence.multiword_tokens}
         last = 0
-        for i, form in enumerate(sentence.forms, start=1):
+        for i, (form, head) in enumerate(zip(sentence.forms, sentence.heads, strict=True), start=1):
             token = token_at.get(i)
             if i > last:
                 last = i if token is None else token.last
@@ -182,23 +165,17 @@ class _Side:
             self.spans.append(self.tokens[-1])
             self.multiword.append(is_multiword)
             self.forms.append((form if is_multiword else written).lower())
-            head = sentence.heads[i - 1]
             if head < 0:
                 raise error_at(f"word {i} ({form!r}): expected a head, got '_'", sentence, self.name, i)
-            self.heads.append(first + head - 1 if head else ROOT)
-        self.lemmas += sentence.lemmas
-        self.upos += sentence.upos
-        self.xpos += sentence.xpos
-        self.feats += map(_universal_features, sentence.feats)
-        self.deprels += (label.partition(":")[0] for label in sentence.deprels)
-        for word in range(first, len(self.forms)):
-            if self.deprels[word] in FUNCTION_RELATIONS and self.heads[word] != ROOT:
-                self.function_words.setdefault(self.heads[word], []).append(word)
+            yield first + head - 1 if head else ROOT
         self.sentences.append((begin, self._end()))
         self.given.append(sentence)
 
     def _end(self) -> int:
         return self.tokens[-1][1] if self.tokens else 0
+
+    def _column(self, name: str, change: Callable[[str], str] = str) -> NDArray[np.object_]:
+        return np.array([change(text) for each in self.given for text in getattr(each, name)], dtype=object)
 
 
 @lru_cache(maxsize=10_000)

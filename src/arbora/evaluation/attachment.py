@@ -4,8 +4,7 @@ All words of both sides are compared once, in flat arrays of heads, labels and p
 counts over these arrays, O(words).
 
 - Measures are percentages (0 to 100), computed as the UD scorer computes them, so they agree to the last
-digit;
-  a share of nothing is 0.
+  digit; a share of nothing is 0.
 - *Universal part.* The UD scorer compares labels up to the first `:` (zeman-2018); CoNLL-X compares whole
   labels (buchholz-2006). `subtypes=None` follows the gold data: universal parts if it looks like UD (most of
   the tagged words have one of UD's tags as UPOS, or no word is tagged), otherwise whole labels.
@@ -24,7 +23,6 @@ import unicodedata
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Literal
@@ -78,7 +76,7 @@ def evaluate(
         if isinstance(sentences, str | os.PathLike):
             path = str(sentences)
             raise InputError(f"{side}: expected sentences, got the path {path!r}; arbora.read it first")
-    words = _Words.collect(gold, predicted, names)
+    words = _Words(gold, predicted, names)
     usual: PunctuationRule = "upos" if words.has_ud_tags else "form"
     rule = usual if punctuation == "auto" else punctuation
     if subtypes is None:
@@ -101,32 +99,12 @@ def is_punctuation(form: str) -> bool:
     return all(unicodedata.category(character)[0] == "P" for character in form)
 
 
-def _numbering() -> dict[str, int]:
-    """A dict that numbers strings in the order of their first use."""
-    numbers: defaultdict[str, int] = defaultdict()
-    numbers.default_factory = numbers.__len__
-    return numbers
-
-
-@dataclass(frozen=True, slots=True)
 class _Words:
     """All words of both sides in a row; every array except `lengths` has one entry per word."""
 
-    lengths: Longs  # words per sentence
-    gold_heads: Longs
-    predicted_heads: Longs
-    gold_labels: Longs  # numbers of `labels`
-    predicted_labels: Longs
-    tagged_punctuation: Bools
-    written_punctuation: Bools
-    labels: tuple[str, ...]
-    is_ud: bool
-    has_ud_tags: bool
-
-    @classmethod
-    def collect(
-        cls, gold: Iterable[Sentence], predicted: Iterable[Sentence], names: tuple[str, str]
-    ) -> _Words:
+    def __init__(
+        self, gold: Iterable[Sentence], predicted: Iterable[Sentence], names: tuple[str, str]
+    ) -> None:
         lengths, heads, rival_heads = array("q"), array("q"), array("q")
         labels, rival_labels, tags = array("q"), array("q"), array("q")
         written = bytearray()
@@ -139,26 +117,27 @@ class _Words:
             rival_labels.extend(map(label_numbers.__getitem__, other.deprels))
             tags.extend(map(tag_numbers.__getitem__, one.upos))
             written.extend(map(is_punct, one.forms))
-        tag_counts = np.bincount(_ints(tags), minlength=len(tag_numbers)).tolist()
-        tagged = sum(tag_counts[number] for tag, number in tag_numbers.items() if tag != "_")
-        with_ud = sum(tag_counts[number] for tag, number in tag_numbers.items() if tag in UD_TAGS)
+        self.lengths = _longs(lengths)  # words per sentence
+        self.gold_heads, self.predicted_heads = _longs(heads), _longs(rival_heads)
+        self.gold_labels, self.predicted_labels = _longs(labels), _longs(rival_labels)  # numbers of `labels`
+        self.labels = tuple(label_numbers)
+        self.tagged_punctuation: Bools = _longs(tags) == tag_numbers.get("PUNCT", -1)
+        self.written_punctuation = np.frombuffer(bytes(written), dtype=np.bool_)
+        counts = np.bincount(_longs(tags), minlength=len(tag_numbers)).tolist()
+        tagged = len(tags) - (counts[tag_numbers["_"]] if "_" in tag_numbers else 0)
         # Half is enough: odd tags occur in UD data, and other tag sets share only one or two names.
-        is_ud = 2 * with_ud >= tagged
-        return cls(
-            lengths=_ints(lengths),
-            gold_heads=_ints(heads),
-            predicted_heads=_ints(rival_heads),
-            gold_labels=_ints(labels),
-            predicted_labels=_ints(rival_labels),
-            tagged_punctuation=_ints(tags) == tag_numbers.get("PUNCT", -1),
-            written_punctuation=np.frombuffer(bytes(written), dtype=np.bool_),
-            labels=tuple(label_numbers),
-            is_ud=is_ud,
-            has_ud_tags=is_ud and tagged > 0,
-        )
+        self.is_ud = 2 * sum(counts[tag_numbers[tag]] for tag in UD_TAGS & tag_numbers.keys()) >= tagged
+        self.has_ud_tags = self.is_ud and tagged > 0
 
 
-def _ints(values: array[int]) -> Longs:
+def _numbering() -> dict[str, int]:
+    """A dict that numbers strings in the order of their first use."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    return numbers
+
+
+def _longs(values: array[int]) -> Longs:
     return np.array(values, dtype=np.int64)
 
 
@@ -169,17 +148,11 @@ def pairs(
     gold_name, predicted_name = names
     for number, (one, other) in enumerate(zip_longest(gold, predicted), start=1):
         if other is None:
-            place = place_of(one, gold_name)
-            raise DataError(
-                f"too few sentences: expected sentence {number} as at {place}, got the end; {DIFFERENT}",
-                source=predicted_name,
-            )
+            expected = f"expected sentence {number} as at {place_of(one, gold_name)}, got the end"
+            raise DataError(f"too few sentences: {expected}; {DIFFERENT}", source=predicted_name)
         if one is None:
-            raise error_at(
-                f"too many sentences: expected {number - 1} as in {gold_name}, got more; {DIFFERENT}",
-                other,
-                predicted_name,
-            )
+            what = f"too many sentences: expected {number - 1} as in {gold_name}, got more; {DIFFERENT}"
+            raise error_at(what, other, predicted_name)
         if one.forms != other.forms:
             raise _difference(one, other, number, names)
         for sentence, name in ((one, gold_name), (other, predicted_name)):
@@ -193,9 +166,8 @@ def pairs(
 def _difference(gold: Sentence, predicted: Sentence, number: int, names: tuple[str, str]) -> DataError:
     for word, (one, other) in enumerate(zip(gold.forms, predicted.forms, strict=False), start=1):
         if one != other:
-            what = f"expected {one!r} as at {place_of(gold, names[0], word)}, got {other!r}"
-            text = f"sentence {number}, word {word}: {what}; {DIFFERENT}"
-            return error_at(text, predicted, names[1], word)
+            what = f"expected {one!r} as at {place_of(gold, names[0], word)}, got {other!r}; {DIFFERENT}"
+            return error_at(f"sentence {number}, word {word}: {what}", predicted, names[1], word)
     what = f"expected {len(gold)} words as at {place_of(gold, names[0])}, got {len(predicted)}"
     return error_at(f"sentence {number}: {what}; {DIFFERENT}", predicted, names[1])
 
@@ -226,7 +198,10 @@ def _where(sentence: Sentence, name: str, word: int | None) -> tuple[str, int | 
 
 def _score(words: _Words, scored: Bools, *, subtypes: bool) -> Scores:
     sentence_of = np.repeat(np.arange(len(words.lengths)), words.lengths)
-    names, number_of = _label_names(words.labels, subtypes=subtypes)
+    shown = [label if subtypes else universal_part(label) for label in words.labels]
+    names = sorted(set(shown))
+    numbers = {name: number for number, name in enumerate(names)}
+    number_of = np.array([numbers[label] for label in shown], dtype=np.int64)
     gold_labels, predicted_labels = number_of[words.gold_labels], number_of[words.predicted_labels]
     head_right = scored & (words.gold_heads == words.predicted_heads)
     label_right = scored & (gold_labels == predicted_labels)
@@ -236,11 +211,9 @@ def _score(words: _Words, scored: Bools, *, subtypes: bool) -> Scores:
     def per_sentence(which: Bools) -> Longs:
         return np.bincount(sentence_of[which], minlength=len(words.lengths))
 
-    counts = PerSentence(
-        tokens=per_sentence(scored), heads=per_sentence(head_right), arcs=per_sentence(arc_right)
-    )
+    counts = PerSentence(per_sentence(scored), per_sentence(head_right), per_sentence(arc_right))
     has_words = counts.tokens > 0
-    content = np.array([_universal(name) in CONTENT_RELATIONS for name in names], dtype=np.bool_)
+    content = np.array([universal_part(name) in CONTENT_RELATIONS for name in names], dtype=np.bool_)
     return Scores(
         tokens=int(scored.sum()),
         sentences=int(has_words.sum()),
@@ -262,30 +235,19 @@ def _score(words: _Words, scored: Bools, *, subtypes: bool) -> Scores:
     )
 
 
-def _universal(label: str) -> str:
+def universal_part(label: str) -> str:
+    """A label without its subtype."""
     return label.partition(":")[0]
-
-
-def _label_names(labels: tuple[str, ...], *, subtypes: bool) -> tuple[list[str], Longs]:
-    """The names to distinguish, sorted, and the number of each label among them."""
-    shown = [label if subtypes else _universal(label) for label in labels]
-    names = sorted(set(shown))
-    numbers = {name: number for number, name in enumerate(names)}
-    return names, np.array([numbers[label] for label in shown], dtype=np.int64)
 
 
 def _agreements(
     names: list[str], gold: Longs, predicted: Longs, scored: Bools, right: Bools
 ) -> Mapping[str, Agreement]:
     """Agreement in each group that is not empty."""
-    of_gold = np.bincount(gold[scored], minlength=len(names)).tolist()
-    of_predicted = np.bincount(predicted[scored], minlength=len(names)).tolist()
-    correct = np.bincount(gold[right], minlength=len(names)).tolist()
-    return {
-        name: Agreement(gold=of_gold[i], predicted=of_predicted[i], correct=correct[i])
-        for i, name in enumerate(names)
-        if of_gold[i] or of_predicted[i]
-    }
+    groups = (gold[scored], predicted[scored], gold[right])
+    counts = zip(*(np.bincount(group, minlength=len(names)).tolist() for group in groups), strict=True)
+    agreements = {name: Agreement(*each) for name, each in zip(names, counts, strict=True)}
+    return {name: each for name, each in agreements.items() if each.gold or each.predicted}
 
 
 def _by_arc_length(words: _Words, scored: Bools, right: Bools) -> Mapping[str, Agreement]:

@@ -6,8 +6,7 @@ Over n predictions with probabilities p and outcomes r (1 right, 0 wrong):
   over predictions of |mean p - share of right ones| in their bin. 0 is best; it ignores sharpness.
 - *Brier score* [brier-1950]: the mean of (p - r)². 0 is best; it rewards calibration and sharpness.
 - *Accuracy of the most certain x%*: without the predictions of lowest p. Among equal p at the edge, each
-counts
-  by its share.
+  counts by its share.
 
 Three kinds of predictions are evaluated: heads by P(head); labels by P(label | head), over words with the
 right head; labelled arcs by the product of both.
@@ -15,14 +14,15 @@ right head; labelled arcs by the product of both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arbora.errors import DataError, InputError
-from arbora.evaluation.attachment import error_at, evaluate, pairs
+from arbora.evaluation.attachment import error_at, evaluate, pairs, universal_part
 from arbora.parsing.parsed import HEAD, LABEL
 from arbora.types import Bools, Doubles
 
@@ -84,28 +84,27 @@ def measure(probabilities: Doubles | list[float], right: Bools | list[bool]) -> 
         raise InputError("probabilities: expected at least one, got none")
     if not np.all((p >= 0.0) & (p <= 1.0)):
         raise InputError("probabilities: expected numbers from 0 to 1, got others")
-    bins = tuple(_bins(p, r))
+    of_bin = np.minimum((p * BINS).astype(np.int64), BINS - 1)
+    counts = np.bincount(of_bin, minlength=BINS)
+    confidence, accuracy = (
+        (np.bincount(of_bin, each, minlength=BINS) / np.maximum(counts, 1)).tolist() for each in (p, r)
+    )
+    bins = [
+        Bin(i / BINS, (i + 1) / BINS, *each)
+        for i, each in enumerate(zip(counts.tolist(), confidence, accuracy, strict=True))
+    ]
     return Calibration(
         count=len(p),
         confidence=float(p.mean()),
         accuracy=float(r.mean()),
         ece=sum(each.count * abs(each.confidence - each.accuracy) for each in bins) / len(p),
         brier=float(np.mean((p - r) ** 2)),
-        bins=bins,
+        bins=tuple(bins),
         kept=tuple(_most_certain(p, r)),
     )
 
 
-def _bins(p: Doubles, r: Bools) -> Iterable[Bin]:
-    places = np.minimum((p * BINS).astype(np.int64), BINS - 1)
-    counts = np.bincount(places, minlength=BINS)
-    sums, hits = (np.bincount(places, weights=each, minlength=BINS) for each in (p, r))
-    for i, count in enumerate(counts.tolist()):
-        of = max(count, 1)
-        yield Bin(i / BINS, (i + 1) / BINS, count, float(sums[i] / of), float(hits[i] / of))
-
-
-def _most_certain(p: Doubles, r: Bools) -> Iterable[Kept]:
+def _most_certain(p: Doubles, r: Bools) -> Iterator[Kept]:
     # Equal probabilities share their accuracy, so that their order in the file does not matter.
     _, which, counts = np.unique(p, return_inverse=True, return_counts=True)
     shares = np.bincount(which, weights=r) / counts
@@ -113,8 +112,7 @@ def _most_certain(p: Doubles, r: Bools) -> Iterable[Kept]:
     hits = np.cumsum(shares[which[order]])
     for percent in SHARES:
         count = max(1, round(percent * len(p) / 100))
-        threshold = float(p[order[count - 1]])
-        yield Kept(percent, count, threshold, float(hits[count - 1] / count))
+        yield Kept(percent, count, float(p[order[count - 1]]), float(hits[count - 1] / count))
 
 
 def calibration(
@@ -132,57 +130,45 @@ def calibration(
     gold, predicted = list(gold), list(predicted)
     if subtypes is None:
         subtypes = evaluate(gold, predicted, names=names).subtypes
-    heads, labels = [], []
-    head_right, label_right = [], []
+    part = str if subtypes else universal_part
+    heads: list[float | None] = []
+    labels: list[float | None] = []
+    head_right: list[bool] = []
+    label_right: list[bool] = []
     for number, (one, other) in enumerate(pairs(gold, predicted, names), start=1):
-        for word, misc in enumerate(other.misc):
-            place = (other, number, word + 1, names[1])
-            head = _probability(misc, HEAD, *place)
-            if head is None:
-                raise _missing(HEAD, *place)
-            heads.append(head)
-            labels.append(_probability(misc, LABEL, *place))
-            head_right.append(one.heads[word] == other.heads[word])
-            label_right.append(_name(one, word, subtypes) == _name(other, word, subtypes))
-            if (labels[-1] is None) != (labels[0] is None):
-                raise _missing(LABEL, *place)
+        head_right += map(eq, one.heads, other.heads)
+        label_right += map(eq, map(part, one.deprels), map(part, other.deprels))
+        for word, misc in enumerate(other.misc, start=1):
+            try:
+                heads.append(_probability(misc, HEAD))
+                labels.append(_probability(misc, LABEL))
+                if heads[-1] is None or (labels[-1] is None) != (labels[0] is None):
+                    expected = f"MISC: expected {HEAD if heads[-1] is None else LABEL}=, got {misc!r}"
+                    raise ValueError(f"{expected}; `arbora parse --probabilities` writes it for every word")
+            except ValueError as error:
+                what = f"sentence {number}, word {word}: {error}"
+                raise error_at(what, other, names[1], word) from None
     if not heads:
         raise DataError("expected words with probabilities, got none", source=names[1])
-    right = np.array(head_right)
-    result = {"heads": measure(np.array(heads), right)}
+    p, right = np.array(heads, dtype=np.float64), np.array(head_right)
+    result = {"heads": measure(p, right)}
     if labels[0] is not None:
-        sure, named = np.array(labels, dtype=np.float64), np.array(label_right)
+        p_label, named = np.array(labels, dtype=np.float64), np.array(label_right)
         if right.any():
-            result["labels"] = measure(sure[right], named[right])
-        result["arcs"] = measure(np.array(heads) * sure, right & named)
+            result["labels"] = measure(p_label[right], named[right])
+        result["arcs"] = measure(p * p_label, right & named)
     return result
 
 
-def _name(sentence: Sentence, word: int, subtypes: bool) -> str:
-    label = sentence.deprels[word]
-    return label if subtypes else label.partition(":")[0]
-
-
-def _probability(
-    misc: str, name: str, sentence: Sentence, number: int, word: int, source: str
-) -> float | None:
-    for part in misc.split("|"):
-        key, equals, text = part.partition("=")
-        if key != name or not equals:
-            continue
-        try:
-            value = float(text)
-        except ValueError:
-            value = -1.0
-        if not 0.0 <= value <= 1.0:
-            what = f"sentence {number}, word {word}: {name}: expected a number from 0 to 1, got {text!r}"
-            raise error_at(what, sentence, source, word)
-        return value
-    return None
-
-
-def _missing(name: str, sentence: Sentence, number: int, word: int, source: str) -> DataError:
-    what = f"sentence {number}, word {word}: MISC: expected {name}=, got {sentence.misc[word - 1]!r}"
-    return error_at(
-        f"{what}; `arbora parse --probabilities` writes it for every word", sentence, source, word
-    )
+def _probability(misc: str, name: str) -> float | None:
+    """The number after `name=`, None without one; ValueError if it is no probability."""
+    texts = [part.removeprefix(f"{name}=") for part in misc.split("|") if part.startswith(f"{name}=")]
+    if not texts:
+        return None
+    try:
+        value = float(texts[0])
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 1.0:
+        raise ValueError(f"{name}: expected a number from 0 to 1, got {texts[0]!r}")
+    return value

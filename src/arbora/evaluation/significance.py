@@ -5,13 +5,11 @@ the correct words of the two outputs, `tokens` the scored words. The statistic i
 shares, where words weigh the same in all sentences. p-values are two-sided.
 
 sign           Sentences where one output has more correct words are fair coin flips under the null
-hypothesis;
-               ties are left out. Exact binomial (koo-2007, note 7).
+               hypothesis; ties are left out. Exact binomial (koo-2007, note 7).
 bootstrap      Draw sentences with replacement; p is the share of samples whose difference is at least as far
                from the observed one as that is from 0 (efron-1993). Also gives a 95% interval.
 randomization  Swap the two outputs at random in every sentence; p is the share of shuffles whose difference
-is
-               at least as large as the observed one (noreen-1989, yeh-2000).
+               is at least as large as the observed one (noreen-1989, yeh-2000).
 
 The two sampled tests count the observed data as one more sample, (c+1) / (samples+1), so p is never 0. Time
 O(samples x sentences); memory is bounded by drawing in blocks. The same seed gives the same result.
@@ -61,7 +59,7 @@ class Comparison:
 
 def sign_test(first: ArrayLike, second: ArrayLike, tokens: ArrayLike) -> Comparison:
     """Exact two-sided sign test over sentences."""
-    data = _Data.check(first, second, tokens)
+    data = _Data(first, second, tokens)
     return data.comparison("sign", coin_flips(data.better, data.worse))
 
 
@@ -85,7 +83,7 @@ def paired_bootstrap(
     first: ArrayLike, second: ArrayLike, tokens: ArrayLike, *, samples: int = 10_000, seed: int = 0
 ) -> Comparison:
     """Two-sided paired bootstrap over sentences, with a 95% interval for the difference."""
-    data, rng = _Data.check(first, second, tokens), _random(samples, seed)
+    data, rng = _Data(first, second, tokens), _random(samples, seed)
     sentences = len(data.gains)
     found = np.empty(samples)
     for start, rows in _blocks(samples, sentences):
@@ -106,7 +104,7 @@ def approximate_randomization(
     first: ArrayLike, second: ArrayLike, tokens: ArrayLike, *, samples: int = 10_000, seed: int = 0
 ) -> Comparison:
     """Two-sided approximate randomization over sentences."""
-    data, rng = _Data.check(first, second, tokens), _random(samples, seed)
+    data, rng = _Data(first, second, tokens), _random(samples, seed)
     # Swapping equal counts changes nothing; float64 holds sums of such counts exactly.
     gains = data.gains[data.gains != 0].astype(np.float64)
     observed = abs(gains.sum())
@@ -134,7 +132,7 @@ def compare(
     samples: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
-    """Test two outputs scored against the same gold data, by name of measure and test."""
+    """Test two outputs scored against the same gold data; `test` is one of `TESTS`."""
     if test not in TESTS:
         raise InputError(f"test: expected one of {', '.join(TESTS)}, got {test!r}")
     if metric not in ("uas", "las"):
@@ -150,38 +148,22 @@ def compare(
     return TESTS[test](*pair, one.tokens, **options)
 
 
-@dataclass(frozen=True, slots=True)
 class _Data:
-    gains: Longs  # correct words of the first minus those of the second, per sentence
-    tokens: Longs
+    """Checked counts: `gains` are the correct words of the first minus those of the second, per sentence."""
 
-    @classmethod
-    def check(cls, first: ArrayLike, second: ArrayLike, tokens: ArrayLike) -> _Data:
-        arrays: dict[str, Longs] = {}
-        for name, given in (("tokens", tokens), ("first", first), ("second", second)):
-            counts = np.asarray(given)
-            if counts.ndim != 1 or not np.issubdtype(counts.dtype, np.integer):
-                raise InputError(
-                    f"{name}: expected whole numbers, one per sentence, "
-                    f"got shape {counts.shape} of type {counts.dtype}"
-                )
-            words = arrays.setdefault("tokens", counts.astype(np.int64))
+    def __init__(self, first: ArrayLike, second: ArrayLike, tokens: ArrayLike) -> None:
+        given = {"tokens": tokens, "first": first, "second": second}
+        arrays = {name: _whole_numbers(name, counts) for name, counts in given.items()}
+        self.tokens = words = arrays["tokens"]
+        for name, counts in arrays.items():
             if len(counts) != len(words):
                 raise InputError(f"{name}: expected one count per sentence ({len(words)}), got {len(counts)}")
             if np.any((counts < 0) | (counts > words)):
                 raise InputError(f"{name}: expected counts between 0 and those of tokens")
-            arrays[name] = counts.astype(np.int64)
         if words.sum() == 0:
             raise InputError("tokens: expected at least one scored word, got none")
-        return cls(arrays["first"] - arrays["second"], words)
-
-    @property
-    def better(self) -> int:
-        return int((self.gains > 0).sum())
-
-    @property
-    def worse(self) -> int:
-        return int((self.gains < 0).sum())
+        self.gains = arrays["first"] - arrays["second"]
+        self.better, self.worse = int((self.gains > 0).sum()), int((self.gains < 0).sum())
 
     def comparison(
         self, test: str, p: float, samples: int | None = None, interval: tuple[float, float] | None = None
@@ -189,6 +171,14 @@ class _Data:
         difference = 100 * float(self.gains.sum() / self.tokens.sum())
         tied = len(self.gains) - self.better - self.worse
         return Comparison(test, difference, p, self.better, self.worse, tied, samples, interval)
+
+
+def _whole_numbers(name: str, given: ArrayLike) -> Longs:
+    counts = np.asarray(given)
+    if counts.ndim != 1 or (counts.size and not np.issubdtype(counts.dtype, np.integer)):
+        got = f"shape {counts.shape} of type {counts.dtype}"
+        raise InputError(f"{name}: expected whole numbers, one per sentence, got {got}")
+    return counts.astype(np.int64)
 
 
 def _random(samples: int, seed: int) -> np.random.Generator:
