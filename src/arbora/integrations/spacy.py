@@ -19,6 +19,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,12 +48,10 @@ OF_SENTENCES = ("tree_probability", "tree_entropy")
 SPACE_LABEL = "dep"
 BROKEN = str.maketrans("\t\n\r", "   ")
 
-for extension in OF_TOKENS:
-    if not Token.has_extension(extension):
-        Token.set_extension(extension, default=None)
-for extension in OF_SENTENCES:
-    if not Span.has_extension(extension):
-        Span.set_extension(extension, default=None)
+for kind, extensions in ((Token, OF_TOKENS), (Span, OF_SENTENCES)):
+    for extension in extensions:
+        if not kind.has_extension(extension):
+            kind.set_extension(extension, default=None)
 
 
 class _Words(NamedTuple):
@@ -64,7 +63,7 @@ class _Words(NamedTuple):
 
 
 class ArboraParser(Pipe):
-    """Sets heads, labels and sentence starts, and what is known of their certainty.
+    """Sets heads, labels and sentence starts, and their probabilities.
 
     `token._.head_probability`, `token._.label_probability` (of the label given the head) and
     `token._.head_entropy`; `sentence._.tree_probability` and `sentence._.tree_entropy` of the spans in
@@ -80,29 +79,25 @@ class ArboraParser(Pipe):
         self.threads = threads
         self._loaded: Any = None
         self._sentencizer = Sentencizer()
-        # A pipeline that is read from disk brings its own model, and the path that made it need not be there.
+        # A pipeline that is read from disk brings its own model; the original path may be gone.
         if model is not None and Path(model).exists():
             _ = self.parser
 
     @property
     def parser(self) -> Any:
-        """What parses: `arbora.load(model)`. ModelError where there is no such file."""
+        """The loaded model; ModelError if there is no such file."""
         if self._loaded is None:
             if self.model is not None and not Path(self.model).is_file():
-                raise ModelError("no such file; name a model that `arbora train` wrote", source=self.model)
-            self._loaded = arbora.load(*([] if self.model is None else [self.model]))
+                raise ModelError("no such file; expected a model from `arbora train`", source=self.model)
+            self._loaded = arbora.load(self.model)
         return self._loaded
 
     def __call__(self, doc: Doc) -> Doc:
-        """Annotates one Doc."""
-        try:
-            self._annotate([doc])
-        except Exception as error:
-            self.get_error_handler()(self.name, self, [doc], error)
-        return doc
+        """Annotate one Doc."""
+        return next(self.pipe([doc]))
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Annotates Docs as they come, a batch in one native call."""
+        """Annotate a stream of Docs, each batch in one native call."""
         for batch in minibatch(stream, size=batch_size):
             docs = list(batch)
             try:
@@ -121,22 +116,17 @@ class ArboraParser(Pipe):
         ]
         parsed = iter(self.parser.parse(given, probabilities=self.probabilities, threads=self.threads))
         for doc, of_doc in zip(docs, places, strict=True):
-            found = [(place, next(parsed) if place.words else None) for place in of_doc]
-            _write(doc, found)
+            _write(doc, [(place, next(parsed) if place.words else None) for place in of_doc])
 
     def _sentences_of(self, doc: Doc) -> Iterator[_Words]:
-        if not len(doc):
-            return
-        if doc.has_annotation("SENT_START"):
-            starts = [bool(token.is_sent_start) for token in doc]
-        else:
-            starts = self._guessed_starts(doc)
-        firsts = [0, *(i for i, start in enumerate(starts) if start and i > 0)]
-        for start, end in zip(firsts, [*firsts[1:], len(doc)], strict=True):
+        given = doc.has_annotation("SENT_START")
+        starts = [bool(token.is_sent_start) for token in doc] if given else self._guess_starts(doc)
+        firsts = [i for i, start in enumerate(starts) if start or i == 0]
+        for start, end in pairwise([*firsts, len(doc)]):
             yield _Words(start, end, [i for i in range(start, end) if not doc[i].is_space])
 
-    def _guessed_starts(self, doc: Doc) -> list[bool]:
-        """After final punctuation, at the next word."""
+    def _guess_starts(self, doc: Doc) -> list[bool]:
+        """Start sentences after final punctuation, at the next word."""
         (guesses,) = self._sentencizer.predict([doc])
         starts, waiting = [], False
         for token, guess in zip(doc, guesses, strict=True):
@@ -164,19 +154,17 @@ class ArboraParser(Pipe):
         self.probabilities, self.threads = bool(settings["probabilities"]), int(settings["threads"])
 
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
-        """Writes a folder with the settings and the model."""
-        folder = Path(path)
-        data = self._model_bytes()
+        """Write a folder with the settings and the model."""
+        folder, data = Path(path), self._model_bytes()
         folder.mkdir(parents=True, exist_ok=True)
         (folder / SETTINGS_FILE).write_text(json.dumps(self._settings()), encoding="utf-8")
         (folder / MODEL_FILE).write_bytes(data)
 
     def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> ArboraParser:
-        """Takes the settings and the model of a folder."""
+        """Read the settings and the model from a folder."""
         folder = Path(path)
-        self._set_settings(
-            json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8")), os.fspath(folder)
-        )
+        settings = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
+        self._set_settings(settings, os.fspath(folder))
         self.model, self._loaded = os.fspath(folder / MODEL_FILE), None
         _ = self.parser
         return self
@@ -186,7 +174,7 @@ class ArboraParser(Pipe):
         return json.dumps(self._settings()).encode() + b"\n" + self._model_bytes()
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> ArboraParser:
-        """Takes what `to_bytes` gave."""
+        """Read the output of `to_bytes`."""
         line, _, model = data.partition(b"\n")
         try:
             settings = json.loads(line)
@@ -196,7 +184,7 @@ class ArboraParser(Pipe):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / MODEL_FILE
             path.write_bytes(model)
-            self._loaded = arbora.load(path)  # what is mapped stays mapped when the file goes
+            self._loaded = arbora.load(path)  # the mapped memory outlives the file
         self.model = None
         return self
 
@@ -217,16 +205,16 @@ def _restored(name: str, data: bytes) -> ArboraParser:
 def make_arbora(
     nlp: Language, name: str, model: str | None, probabilities: bool, threads: int
 ) -> ArboraParser:
-    """What `nlp.add_pipe("arbora", config=...)` makes.
+    """Make the component for `nlp.add_pipe("arbora", config=...)`.
 
-    `model`: a file that `arbora train` wrote; None: the one that comes with Arbora. `probabilities`: whether
-    to find out how sure it is, which takes longer. `threads`: of the native code.
+    `model` is a file from `arbora train`, or None for the bundled English model. `probabilities` also
+    computes probabilities, which takes longer. `threads` is the number of native threads.
     """
     return ArboraParser(name, model=model, probabilities=probabilities, threads=threads)
 
 
 def _sentence(tokens: Sequence[Token]) -> Sentence:
-    """The words of a sentence as Arbora reads them; what a token lacks is not given."""
+    """The words of a sentence, with the annotation that its tokens have."""
 
     def column(texts: Iterable[str]) -> list[str | None]:
         return [text.translate(BROKEN) or None for text in texts]
@@ -241,67 +229,52 @@ def _sentence(tokens: Sequence[Token]) -> Sentence:
 
 
 def _features(token: Token) -> str:
-    """FEATS in the order of Universal Dependencies, which ignores case; spaCy's does not."""
+    """FEATS in the order of Universal Dependencies, which ignores case, unlike spaCy's."""
     return "|".join(sorted(str(token.morph).split("|"), key=str.lower))
 
 
 def _write(doc: Doc, found: Sequence[tuple[_Words, Parsed | Sentence | None]]) -> None:
-    """Heads and labels of all sentences at once, which also sets where sentences start."""
+    """Set heads and labels of all sentences at once, which also sets where sentences start."""
     heads = np.arange(len(doc), dtype=np.int64)
-    labels = np.zeros(len(doc), dtype=np.uint64)
-    spaces = doc.vocab.strings.add(SPACE_LABEL)
-    for place, parsed in found:
-        labels[place.start : place.end] = spaces
-        sentence = parsed.sentence if isinstance(parsed, Parsed) else parsed
-        if sentence is not None:
-            _set_words(doc, place.words, sentence, heads, labels)
-        _hang_spaces(doc, place, heads)
-        if not place.words:
-            labels[place.start] = doc.vocab.strings.add("ROOT")
+    labels = np.full(len(doc), doc.vocab.strings.add(SPACE_LABEL), dtype=np.uint64)
+    for (start, end, words), parsed in found:
+        # Spaces hang on the word before them; at the start of a sentence, on the first word.
+        head, word_set = words[0] if words else start, set(words)
+        for i in range(start, end):
+            head = i if i in word_set else head
+            heads[i] = head
+        if parsed is None:
+            labels[start] = doc.vocab.strings.add("ROOT")
+        else:
+            sentence = parsed.sentence if isinstance(parsed, Parsed) else parsed
+            _set_words(doc, words, sentence, heads, labels)
     offsets = (heads - np.arange(len(doc))).astype(np.uint64)
     if len(doc):
         doc.from_array([HEAD, DEP], np.stack([offsets, labels], axis=1))
     for place, parsed in found:
         if isinstance(parsed, Parsed):
-            _set_certainties(doc, place, parsed)
+            _set_probabilities(doc, place, parsed)
 
 
 def _set_words(doc: Doc, words: Sequence[int], sentence: Sentence, heads: Any, labels: Any) -> None:
-    strings = doc.vocab.strings
-    root: int | None = None
+    roots = [i for i, word in zip(words, sentence, strict=True) if word.head <= 0]
     for i, word in zip(words, sentence, strict=True):
-        if word.head > 0:
-            heads[i] = words[word.head - 1]
-        elif root is None:
-            root = i
-        else:
-            heads[i] = root
+        heads[i] = words[word.head - 1] if word.head > 0 else roots[0]
         # spaCy's name for the root's label, which its other components look for.
         is_root = word.head == 0 and word.deprel.lower() in ("root", "_")
-        labels[i] = strings.add("ROOT" if is_root else "" if word.deprel == "_" else word.deprel)
+        label = "ROOT" if is_root else "" if word.deprel == "_" else word.deprel
+        labels[i] = doc.vocab.strings.add(label)
         token = doc[i]
         if not token.pos_ and word.upos in PARTS_OF_SPEECH:
             token.pos_ = word.upos
-        if not token.tag_ and word.xpos != "_":
-            token.tag_ = word.xpos
-        if not token.lemma_ and word.lemma != "_":
-            token.lemma_ = word.lemma
+        for name, value in (("tag_", word.xpos), ("lemma_", word.lemma)):
+            if not getattr(token, name) and value != "_":
+                setattr(token, name, value)
         if not token.has_morph() and word.feats != "_":
             token.set_morph(word.feats)
 
 
-def _hang_spaces(doc: Doc, place: _Words, heads: Any) -> None:
-    """On the word before them; at the start of a sentence, on the first word."""
-    last = place.words[0] if place.words else place.start
-    words = set(place.words)
-    for i in range(place.start, place.end):
-        if i in words:
-            last = i
-        else:
-            heads[i] = last
-
-
-def _set_certainties(doc: Doc, place: _Words, parsed: Parsed) -> None:
+def _set_probabilities(doc: Doc, place: _Words, parsed: Parsed) -> None:
     numbers = zip(parsed.head_probabilities, parsed.label_probabilities, parsed.entropies, strict=True)
     for i, of_word in zip(place.words, numbers, strict=True):
         for name, value in zip(OF_TOKENS, of_word, strict=True):

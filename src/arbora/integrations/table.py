@@ -19,38 +19,38 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from itertools import islice
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from arbora.data import conllu
-from arbora.data.columns import Columns, Format, columns_of
-from arbora.data.sentence import Sentence
+from arbora.data.columns import TEXT_COLUMNS, Columns, Format, TextColumn, columns_of
+from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.data.treebank import ColumnReader, unless_all_bad
 from arbora.errors import DataError, InputError
-from arbora.integrations._table_rows import Probabilities, arrays_of, sentences_of
-from arbora.parsing.parsed import Parsed
+from arbora.parsing.parsed import HEAD, LABEL, TREE, Parsed
 from arbora.storage.atomic import replacing
-
-__all__ = [
-    "ParquetWriter",
-    "Probabilities",
-    "from_table",
-    "parquet_writer",
-    "read_parquet",
-    "to_arrow",
-    "to_pandas",
-    "to_polars",
-    "write_parquet",
-]
+from arbora.types import Doubles
 
 Given: TypeAlias = "Columns | Iterable[Sentence] | Iterable[Parsed]"
 
-ROWS_PER_GROUP = 1 << 17
-SENTENCES_AT_ONCE = 4096
+ROWS_PER_GROUP, ROWS_AT_ONCE, SENTENCES_AT_ONCE = 1 << 17, 1 << 14, 4096
+READ = ("sentence", "id", "head", "sent_id", "other_lines", *TEXT_COLUMNS)
+TOKEN_RANGE, PROBABILITY = r"TokenRange=(\d{1,9}):(\d{1,9})", r"([01](?:\.\d+)?)"
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """Probabilities of the heads and labels of W words and of the trees of S sentences; NaN for unknown."""
+
+    heads: Doubles
+    labels: Doubles
+    trees: Doubles
 
 
 def _import(name: str, hint: str) -> Any:
@@ -60,17 +60,8 @@ def _import(name: str, hint: str) -> Any:
         raise InputError(f"{name} is not installed: {hint}") from error
 
 
-def _arrow() -> Any:
-    return _import("pyarrow", "pip install 'arbora-nlp[table]'")
-
-
-def _table(columns: Columns, first: int, probabilities: Probabilities | None) -> Any:
-    pa = _arrow()
-    return pa.table(arrays_of(pa, columns, first, probabilities))
-
-
-def _empty_table() -> Any:
-    return _table(columns_of([]), 0, None)
+def _arrow(name: str = "pyarrow") -> Any:
+    return _import(name, "pip install 'arbora-nlp[table]'")
 
 
 # To tables
@@ -101,9 +92,8 @@ def to_polars(given: Given) -> Any:
 class ParquetWriter:
     """Writes pieces of a corpus to one Parquet file: `writer.write(columns)`; see `parquet_writer`."""
 
-    def __init__(self, stream: Any) -> None:
-        parquet = _import("pyarrow.parquet", "pip install 'arbora-nlp[table]'")
-        self._writer = parquet.ParquetWriter(stream, _empty_table().schema, compression="zstd")
+    def __init__(self, file: Any) -> None:
+        self._file = file
         self._waiting: list[Any] = []
         self._rows = self.sentences = 0
 
@@ -113,37 +103,27 @@ class ParquetWriter:
         self.sentences += len(columns)
         self._rows += columns.words
         if self._rows >= ROWS_PER_GROUP:
-            self._flush()
+            self.flush()
 
-    def close(self) -> None:
-        """Write the remaining rows and the end of the file."""
-        self._flush()
-        self._writer.close()
-
-    def abandon(self) -> None:
-        """Close the stream without the remaining rows."""
-        with suppress(OSError):
-            self._writer.close()
-
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write the rows that wait."""
         if self._waiting:
             table = _arrow().concat_tables(self._waiting).unify_dictionaries()
-            self._writer.write_table(table, row_group_size=max(1, table.num_rows))
+            self._file.write_table(table, row_group_size=max(1, table.num_rows))
         self._waiting, self._rows = [], 0
 
 
 @contextmanager
 def parquet_writer(target: str | os.PathLike[str]) -> Iterator[ParquetWriter]:
     """Open a writer to a file that appears, complete, when the block ends without an error."""
-    _arrow()
-    with replacing(target) as stream:
-        writer = ParquetWriter(stream)
-        try:
-            yield writer
-        except BaseException:
-            writer.abandon()
-            raise
-        writer.close()
+    parquet = _arrow("pyarrow.parquet")
+    with (
+        replacing(target) as stream,
+        parquet.ParquetWriter(stream, _empty_table().schema, compression="zstd") as file,
+    ):
+        writer = ParquetWriter(file)
+        yield writer
+        writer.flush()
 
 
 def write_parquet(given: Given, target: str | os.PathLike[str]) -> int:
@@ -184,9 +164,8 @@ def pieces(given: Given) -> Iterator[tuple[Columns, Probabilities | None]]:
     while some := list(islice(left, SENTENCES_AT_ONCE)):
         for each in some:
             if not isinstance(each, Sentence | Parsed):
-                raise InputError(
-                    f"expected an iterable of Sentence or Parsed, got one of {type(each).__name__}"
-                )
+                kind = type(each).__name__
+                raise InputError(f"expected an iterable of Sentence or Parsed, got one of {kind}")
         columns = columns_of(each.sentence if isinstance(each, Parsed) else each for each in some)
         yield columns, _probabilities(some) if any(isinstance(each, Parsed) for each in some) else None
 
@@ -202,6 +181,84 @@ def _probabilities(some: Sequence[Sentence | Parsed]) -> Probabilities:
     return Probabilities(*(np.array(numbers, dtype=np.float64) for numbers in (heads, labels, trees)))
 
 
+def _table(columns: Columns, first: int, given: Probabilities | None) -> Any:
+    """A table of the words; sentences are numbered from `first`. O(words)."""
+    pa = _arrow()
+    lengths = np.diff(columns.offsets)
+    sentence = np.repeat(np.arange(len(columns)), lengths)
+    misc, misc_ids = columns.strings("misc"), columns.ids("misc")
+    start, end = _misc_numbers(misc, TOKEN_RANGE)[:, misc_ids]
+    lines, sent_ids, trees = _other_lines(columns)
+    if given is None:
+        heads, labels = (_misc_numbers(misc, f"{name}={PROBABILITY}") for name in (HEAD, LABEL))
+        given = Probabilities(heads[0, misc_ids], labels[0, misc_ids], trees)
+    at_first_words: list[str | None] = [None] * columns.words
+    for word, text in zip(columns.offsets[:-1].tolist(), lines, strict=True):
+        at_first_words[word] = text
+    unnamed = np.array([name is None for name in sent_ids], dtype=bool)[sentence]
+    names = pa.array([name or "" for name in sent_ids], type=pa.string())
+
+    def optional(numbers: Doubles, kind: Any) -> Any:
+        unknown = np.isnan(numbers)
+        return pa.array(np.where(unknown, 0, numbers), mask=unknown).cast(kind)
+
+    def texts(name: TextColumn) -> Any:
+        ids = columns.ids(name)
+        missing = np.zeros(len(ids), dtype=bool) if name == "form" else ids == 0  # entry 0 is `_`
+        strings = pa.array(columns.strings(name), type=pa.string())
+        return pa.DictionaryArray.from_arrays(pa.array(ids, mask=missing), strings)
+
+    places = pa.array(sentence.astype(np.int32), mask=unnamed)
+    arrays: dict[str, Any] = {
+        "sentence": pa.array(sentence + first),
+        "sent_id": pa.DictionaryArray.from_arrays(places, names),
+        "id": pa.array((np.arange(columns.words) - columns.offsets[sentence] + 1).astype(np.int32)),
+        **{name: texts(name) for name in TEXT_COLUMNS[:5]},
+        "head": pa.array(columns.heads, mask=columns.heads == NO_HEAD),
+        **{name: texts(name) for name in TEXT_COLUMNS[5:]},
+        "start": optional(start, pa.int32()),
+        "end": optional(end, pa.int32()),
+        "head_probability": optional(given.heads, pa.float64()),
+        "label_probability": optional(given.labels, pa.float64()),
+        "tree_probability": optional(given.trees[sentence], pa.float64()),
+        "other_lines": pa.array(at_first_words, type=pa.string()),
+    }
+    return pa.table(arrays)
+
+
+def _misc_numbers(strings: Sequence[str], entry: str) -> Doubles:
+    """The numbers in an entry of MISC of each string, NaN for none; shape (groups, strings)."""
+    pattern = re.compile(rf"(?:^|\|){entry}(?![^|])")
+    result = np.full((pattern.groups, len(strings)), np.nan)
+    for i, text in enumerate(strings):
+        if "=" in text and (match := pattern.search(text)) is not None:
+            result[:, i] = [float(number) for number in match.groups()]
+    return result
+
+
+def _other_lines(columns: Columns) -> tuple[list[str | None], list[str | None], Doubles]:
+    """Of each sentence, the lines that are not words, its sent_id, and the tree's probability."""
+    texts = columns.native.extra_texts()
+    joined: list[str | None] = []
+    names: list[str | None] = []
+    probabilities = np.full(len(columns), np.nan)
+    for s, (first, last) in enumerate(pairwise(columns.native.extra_offsets.tolist())):
+        own = texts[first:last]
+        pairs = (line[1:].partition("=") for line in own if line.startswith("#"))
+        values = {key.strip(): value.strip() for key, equals, value in pairs if equals}
+        joined.append("\n".join(own) if own else None)
+        names.append(values.get("sent_id"))
+        try:
+            probabilities[s] = float(values.get(TREE, "nan"))
+        except ValueError:
+            continue
+    return joined, names, probabilities
+
+
+def _empty_table() -> Any:
+    return _table(columns_of([]), 0, None)
+
+
 # From tables
 
 
@@ -210,18 +267,18 @@ def from_table(table: Any) -> Iterator[Sentence]:
 
     Needs `sentence` and `form`; null or missing values are unknown. InputError if rows are not words.
     """
-    return sentences_of([_as_arrow(table)], "table")
+    return _sentences_of([_as_arrow(table)], "table")
 
 
 def read_parquet(path: str | os.PathLike[str]) -> Iterator[Sentence]:
     """Yield the sentences of a Parquet file, read by row group. DataError if it holds no corpus."""
-    pa, parquet = _arrow(), _import("pyarrow.parquet", "pip install 'arbora-nlp[table]'")
+    pa, parquet = _arrow(), _arrow("pyarrow.parquet")
     source = os.fspath(path)
     try:
         with parquet.ParquetFile(source) as file:
             names = [name for name in _empty_table().column_names if name in file.schema_arrow.names]
             groups = (file.read_row_group(i, columns=names) for i in range(file.num_row_groups))
-            yield from sentences_of(groups, source)
+            yield from _sentences_of(groups, source)
     except (pa.ArrowException, InputError) as error:
         what = " ".join(str(error).removeprefix(f"{source}: ").split())
         raise DataError(f"expected a Parquet file of words, got another: {what}", source=source) from None
@@ -240,3 +297,78 @@ def _as_arrow(table: Any) -> Any:
     except (AttributeError, TypeError, pa.ArrowException) as error:
         kind = type(table).__name__
         raise InputError(f"table: expected one of pyarrow, pandas or Polars, got {kind}: {error}") from error
+
+
+def _sentences_of(tables: Iterable[Any], source: str) -> Iterator[Sentence]:
+    """Yield the sentences of consecutive tables; a sentence may begin in one and end in the next."""
+    rows: dict[str, list[Any]] = {name: [] for name in READ}
+    for table in tables:
+        for name in ("sentence", "form"):
+            if name not in table.column_names:
+                raise InputError(f"{source}: expected columns sentence and form, got none named {name}")
+        for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
+            for name, values in rows.items():
+                values += _values(batch, name)
+            changes = enumerate(pairwise(rows["sentence"]), start=1)
+            starts = [0, *(i for i, (one, other) in changes if one != other)]
+            yield from _whole_sentences(rows, starts, source)
+            rows = {name: values[starts[-1] :] for name, values in rows.items()}
+    yield from _whole_sentences(rows, [0, len(rows["form"])], source)
+
+
+def _values(batch: Any, name: str) -> list[Any]:
+    """A column as Python objects; texts as strings, `_` for null."""
+    clean = _text if name in TEXT_COLUMNS else lambda value: value
+    if name not in batch.schema.names:
+        return [clean(None)] * batch.num_rows
+    array = batch.column(name)
+    if not hasattr(array, "indices"):
+        return [*map(clean, array.to_pylist())]
+    values = [*map(clean, array.dictionary.to_pylist()), clean(None)]
+    return [values[-1 if place is None else place] for place in array.indices.to_pylist()]
+
+
+def _text(value: Any) -> str:
+    return "_" if value is None or value != value else str(value)
+
+
+def _head(value: Any) -> int | None:
+    """A head as a number; None for anything else than numbers and nulls."""
+    if type(value) is int:
+        return value
+    if value is None or value != value or value == "_":
+        return NO_HEAD
+    # Tables that have no nulls among integers turn integers into floats.
+    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text, re.ASCII) else None
+
+
+def _whole_sentences(rows: dict[str, list[Any]], offsets: Sequence[int], source: str) -> Iterator[Sentence]:
+    """Yield the sentences between `offsets`; InputError names the one at fault."""
+    if offsets[-1] == 0:
+        return
+    try:
+        yield from _columns(rows, offsets).sentences()
+    except DataError as error:
+        if len(offsets) == 2:
+            raise InputError(f"{source}: sentence {rows['sentence'][0]}: {error.what}") from None
+        for first, last in pairwise(offsets):
+            own = {name: values[first:last] for name, values in rows.items()}
+            yield from _whole_sentences(own, [0, last - first], source)
+
+
+def _columns(rows: dict[str, list[Any]], offsets: Sequence[int]) -> Columns:
+    ids = rows["id"]
+    other_lines = []
+    for first, last in pairwise(offsets):
+        if any(ids[first:last]) and ids[first:last] != list(range(1, last - first + 1)):
+            expected = f"rows with id 1 to {last - first} in order"
+            raise DataError(f"expected {expected}; were some left out or sorted?")
+        given, sent_id = rows["other_lines"][first], rows["sent_id"][first]
+        lines = given.split("\n") if isinstance(given, str) else []
+        if isinstance(sent_id, str) and not any(line.startswith("#") for line in lines):
+            lines.insert(0, f"# sent_id = {sent_id}")
+        other_lines.append(lines)
+    texts = {name: rows[name][: offsets[-1]] for name in TEXT_COLUMNS}
+    heads: Any = [_head(value) for value in rows["head"][: offsets[-1]]]
+    return Columns.from_arrays(offsets, texts, heads=heads, other_lines=other_lines)
