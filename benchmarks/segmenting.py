@@ -22,6 +22,7 @@ from arbora.data.raw_text import raw_text
 from arbora.data.treebank import read_columns
 from arbora.pipeline.segmenter import Segmenter
 from arbora.pipeline.train_segmenter import train_segmenter
+from arbora.storage.model_file import ModelFile
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("ARBORA_DATA", ROOT.parent / "shared" / "data"))
@@ -74,7 +75,7 @@ def measure(name: str) -> None:
     seconds = time.process_time() - start
     tensors, metadata = trained.to_parts()
     size = sum(tensor.nbytes for tensor in tensors.values()) + len(json.dumps(metadata))
-    segmenter = Segmenter.from_parts(tensors, metadata)
+    segmenter = Segmenter.from_file(ModelFile("<trained>", 1, "", metadata, tensors))
     raw = raw_text(dev)
     scores = official(dev, segmenter.segment(raw.text).columns)
     long = "\n\n".join([raw.text] * REPEAT)

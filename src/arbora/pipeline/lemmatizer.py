@@ -1,15 +1,15 @@
 """The lemmatizer: edit scripts, chosen by a classifier.
 
-A script says how a word becomes its lemma: `cities` to `city` takes three letters off and puts a `y` there,
-and so does `bodies`. Each UPOS has the scripts that it had in training; which one fits is learned from the
-word, its ends, its shape, and its tags. Scripts that occurred once are left out, where a tag has others: they
-are names and slips.
+A script turns a word into its lemma: `cities` to `city` removes three letters and adds a `y`, and so does
+`bodies`. Each UPOS has the scripts that it had in training; a classifier chooses one from the word, its
+suffixes, its shape, and its tags. Scripts that occurred once are dropped if a tag has others: they are
+names and typos.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,41 +20,43 @@ from arbora.data.columns import Columns
 from arbora.data.encode import NOTHING, filled, used
 from arbora.errors import InputError, ModelError
 from arbora.pipeline.words import (
-    Tensors,
+    Groups,
     WordModel,
     WordSettings,
-    group_starts,
+    flat_labels,
+    group_labels,
     known_tags,
+    label_places,
     lexicon_tensors,
+    read_bits,
+    read_groups,
     read_lexicon,
-    read_texts,
-    read_weights,
-    train_words,
+    read_tags,
 )
 from arbora.progress import Observer, Scores, Silent
-from arbora.types import Floats, Ints
+from arbora.storage.model_file import ModelFile
+from arbora.types import Floats
 
 FEATURES = "lemma-v1"
-LEAST = 2  # Occurrences of a script
+LEAST = 2  # occurrences of a script
 SETTINGS = WordSettings(parameters={"C": 0.05, "epochs": 6})
 
 
 @dataclass(frozen=True, eq=False)
 class Lemmatizer:
-    """Gives tagged words their lemmas."""
+    """Predicts lemmas of tagged words."""
 
     tags: tuple[str, ...]  # UPOS, the most common first
-    scripts: tuple[tuple[str, ...], ...]  # Those of each tag, the most common first
+    scripts: Groups[str]  # of each tag, the most common first
     lexicon: TagLexicon
     model: WordModel
 
     def lemmatize(self, columns: Columns, *, threads: int = 1) -> Columns:
-        """The same sentences with lemmas that fit their tags; all else stays."""
+        """The sentences with predicted lemmas that fit their tags."""
         tags = known_tags(columns, self.tags)
         chosen = self.model.predict(columns, self.lexicon, tags, threads)
-        flat = [script for group in self.scripts for script in group]
         return Columns(
-            apply_scripts(columns.native, flat, chosen + group_starts(self.scripts)[tags]), columns.source
+            apply_scripts(columns.native, *flat_labels(self.scripts, tags, chosen)), columns.source
         )
 
     def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -68,15 +70,13 @@ class Lemmatizer:
         return tensors, metadata
 
     @classmethod
-    def from_parts(cls, tensors: Tensors, metadata: Mapping[str, Any], source: str) -> Lemmatizer:
-        tags = read_texts(metadata, "tags", source)
-        scripts = _read_scripts(metadata.get("scripts"), len(tags), source)
-        bits = metadata.get("bits")
-        if metadata.get("features") != FEATURES or type(bits) is not int or not 8 <= bits <= 26:
-            raise ModelError("lemmatizer: features of another version, or a damaged file", source=source)
-        model = _model(scripts, bits)
-        weights = read_weights(tensors, "scripts", model, source)
-        return cls(tags, scripts, read_lexicon(tensors, source), replace(model, weights=weights))
+    def from_file(cls, file: ModelFile) -> Lemmatizer:
+        tags = read_tags(file)
+        scripts = tuple(map(tuple, read_groups(file, "scripts", len(tags), _is_script)))
+        if file.metadata.get("features") != FEATURES:
+            raise ModelError("lemmatizer: features of another version, or a damaged file", source=file.source)
+        model = WordModel.of(FEATURES, read_bits(file.metadata.get("bits"), file.source), scripts)
+        return cls(tags, scripts, read_lexicon(file), model.with_weights(file, "scripts"))
 
 
 def train_lemmatizer(
@@ -88,90 +88,46 @@ def train_lemmatizer(
     threads: int = 1,
     observer: Observer | None = None,
 ) -> tuple[Lemmatizer, list[dict[str, Any]]]:
-    """A lemmatizer of a treebank with UPOS and lemmas, its best epoch on dev; and a report of each."""
+    """Train a lemmatizer on a treebank with UPOS and lemmas, keep the best epoch on dev, and report each."""
     if not filled(columns, "lemma"):
-        raise InputError(f"{columns.source}: LEMMA is `_` everywhere; a lemmatizer has nothing to learn from")
+        raise InputError(f"{columns.source}: expected LEMMA to train a lemmatizer, got `_` everywhere")
     tags = used(columns, "upos")
-    numbers = known_tags(columns, tags)
-    scripts, gold = _scripts_of(columns, numbers, len(tags))
+    numbers, labels = known_tags(columns, tags), _scripts(columns)
+    groups = group_labels(numbers, labels, len(tags), LEAST)
+    scripts = tuple(group or (edit_script("x", "x"),) for group in groups)
     lexicon = TagLexicon(columns.native, list(tags))
-    model = _model(scripts, settings.bits_for(columns))
-    batch = model.encode(columns, lexicon, numbers, gold, numbers)
+    model = WordModel.of(FEATURES, settings.bits_for(columns), scripts)
+    batch = model.encode(columns, lexicon, numbers, label_places(scripts, numbers, labels), numbers)
     judge = None
     if dev is not None:
-        right = _texts(dev, "lemma")
+        right = np.array(_texts(dev, "lemma"), dtype=object)
 
         def judge(weights: Floats) -> Scores:
-            found = Lemmatizer(tags, scripts, lexicon, replace(model, weights=weights)).lemmatize(
-                dev, threads=threads
-            )
-            return {
-                "lemmas": 100
-                * float(np.mean([a == b for a, b in zip(_texts(found, "lemma"), right, strict=True)]))
-            }
+            lemmatizer = Lemmatizer(tags, scripts, lexicon, replace(model, weights=weights))
+            found = np.array(_texts(lemmatizer.lemmatize(dev, threads=threads), "lemma"), dtype=object)
+            return {"lemmas": 100 * float(np.mean(found == right))}
 
-    weights, reports = train_words(
-        model,
-        batch,
-        settings,
-        stage="lemmas",
-        judge=judge,
-        seed=seed,
-        threads=threads,
-        observer=observer or Silent(),
-    )
-    return Lemmatizer(tags, scripts, lexicon, replace(model, weights=weights)), reports
-
-
-def _model(scripts: tuple[tuple[str, ...], ...], bits: int) -> WordModel:
-    groups = np.array([len(group) for group in scripts], np.int32)
-    return WordModel(FEATURES, bits, groups, False, np.empty(0, np.float32))
+    common: dict[str, Any] = {"seed": seed, "threads": threads, "observer": observer or Silent()}
+    trained, reports = model.train(batch, settings, stage="lemmas", judge=judge, **common)
+    return Lemmatizer(tags, scripts, lexicon, trained), reports
 
 
 def _texts(columns: Columns, column: Any) -> list[str]:
     return list(map(columns.strings(column).__getitem__, columns.ids(column).tolist()))
 
 
-def _scripts_of(columns: Columns, tags: Ints, count: int) -> tuple[tuple[tuple[str, ...], ...], Ints]:
-    """The scripts of each tag, the most common first, and each word's number among them, -1 for none."""
-    forms, lemmas = columns.strings("form"), columns.strings("lemma")
-    known: dict[tuple[int, int], str | None] = {}
-    found: list[tuple[int, str | None]] = []
-    counts: list[dict[str, int]] = [{} for _ in range(count)]
-    for tag, form, lemma in zip(
-        tags.tolist(), columns.ids("form").tolist(), columns.ids("lemma").tolist(), strict=True
-    ):
-        if (form, lemma) not in known:
-            is_given = lemmas[lemma] != NOTHING or forms[form] == NOTHING
-            known[form, lemma] = edit_script(forms[form], lemmas[lemma]) if is_given else None
-        script = known[form, lemma]
-        found.append((tag, script))
-        if script is not None:
-            counts[tag][script] = counts[tag].get(script, 0) + 1
-    groups = []
-    for group in counts:
-        order = sorted(group, key=lambda script: (-group[script], script))
-        kept = [script for script in order if group[script] >= LEAST]
-        groups.append(tuple(kept or order or [edit_script("x", "x")]))
-    places = [{script: place for place, script in enumerate(group)} for group in groups]
-    gold = [-1 if script is None else places[tag].get(script, -1) for tag, script in found]
-    return tuple(groups), np.array(gold, np.int32)
+def _scripts(columns: Columns) -> list[str | None]:
+    """The script of each word; None if it has no lemma."""
 
+    @cache
+    def script(form: str, lemma: str) -> str | None:
+        return edit_script(form, lemma) if lemma != NOTHING or form == NOTHING else None
 
-def _read_scripts(found: Any, count: int, source: str) -> tuple[tuple[str, ...], ...]:
-    if (
-        not isinstance(found, list)
-        or len(found) != count
-        or not all(isinstance(group, list) and group and all(map(_is_script, group)) for group in found)
-    ):
-        raise ModelError(
-            "lemmatizer: expected scripts of each tag, got others; the file is damaged", source=source
-        )
-    return tuple(map(tuple, found))
+    return list(map(script, _texts(columns, "form"), _texts(columns, "lemma")))
 
 
 def _is_script(text: Any) -> bool:
-    """Whether it is one, and makes lemmas that a line of a treebank can hold."""
+    """Whether it is a script that makes lemmas that CoNLL-U can hold."""
     if not isinstance(text, str) or any(c in text for c in "\n\r"):
         return False
     try:

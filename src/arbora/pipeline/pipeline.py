@@ -1,14 +1,14 @@
-"""From raw text to trees: what a model file holds, in the order in which it is used.
+"""The pipeline from raw text to trees: the parts of a model file, in order of use.
 
     text ──segmenter──▶ words ──tagger──▶ UPOS, XPOS, FEATS ──lemmatizer──▶ LEMMA ──parser──▶ trees
 
-Every part is optional; what a model lacks, its input must have.
+All parts but the parser are optional; the input must have what a model cannot predict.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, overload
@@ -16,6 +16,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora import __version__
 from arbora.data.columns import Columns, TextColumn, columns_of
 from arbora.data.encode import filled
 from arbora.data.sentence import Sentence
@@ -29,29 +30,30 @@ from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.pipeline.tagger import Tagger
 from arbora.search.request import Decode
 from arbora.storage.bundled import find_model
-from arbora.storage.model_file import ModelFile, read_model, write_model
+from arbora.storage.model_file import FORMAT, ModelFile, read_model, write_model
 from arbora.storage.pickling import Reloaded
 from arbora.types import Bools
 
 KIND = "pipeline"
-PARTS = ("segmenter", "tagger", "lemmatizer", "parser")
+TEXT_PARTS: dict[str, Any] = {"segmenter": Segmenter, "tagger": Tagger, "lemmatizer": Lemmatizer}
+PARTS = (*TEXT_PARTS, "parser")
 TAGGED: tuple[TextColumn, ...] = ("upos", "xpos", "feats")
 FILLED: tuple[TextColumn, ...] = (*TAGGED, "lemma")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pipeline(Reloaded):
-    """Trees of texts: `arbora.load()("She reads books.")`, or of words and of tagged sentences: `parse`.
+    """Parses raw text, `arbora.load()("She reads books.")`; `parse` takes words or tagged sentences.
 
-    Immutable; may be used from several threads, and sent to other processes.
+    Immutable; safe to use from several threads, and can be pickled.
     """
 
     parser: Parser
     segmenter: Segmenter | None = None
     tagger: Tagger | None = None
     lemmatizer: Lemmatizer | None = None
-    about: dict[str, Any] = field(default_factory=dict)  # How it was made: scores on dev, the data's licence
-    source: str = "the model"  # What messages call it
+    about: dict[str, Any] = field(default_factory=dict)  # scores on dev, the licence of the data
+    source: str = "the model"  # its name in messages
 
     def __repr__(self) -> str:
         return f"<Pipeline of {self.source}: {', '.join(self.parts)}>"
@@ -63,9 +65,9 @@ class Pipeline(Reloaded):
     # From text
 
     def __call__(self, text: str, *, decode: Decode = "argmax", threads: int = 1) -> list[Parsed]:
-        """The sentences of a text with their trees, and how sure these are. O(length), as the parser is.
+        """Parse a text into sentences with trees and probabilities.
 
-        Words say where they stand: `text[word.start : word.end]`.
+        Words know their offsets: `text[word.start : word.end]`.
         """
         segmented = self.segment(text)
         columns = self.prepare(segmented.columns, threads=threads)
@@ -76,28 +78,24 @@ class Pipeline(Reloaded):
         return [tree for (tree,) in make_parsed(sentences, found, self.parser.names.labels, self.parser)]
 
     def segment(self, text: str) -> Segmented:
-        """The words of a text, without annotation, and where they stand in it."""
+        """Split a text into words, without annotation, and their offsets."""
         if not isinstance(text, str):
-            raise InputError(
-                f"expected a text, got {type(text).__name__}; for sentences and lists of words: .parse(...)"
-            )
+            raise InputError(f"expected a text, got {type(text).__name__}; use .parse(...) for words")
         return self.require_segmenter().segment(text)
 
     def require_segmenter(self) -> Segmenter:
-        """The segmenter; InputError where there is none."""
+        """The segmenter; InputError if there is none."""
         if self.segmenter is None:
-            raise InputError(
-                f"{self.source} has no segmenter, so it cannot read raw text; give it words as CoNLL-U, or "
-                "train on a treebank with `# text` or SpaceAfter=No"
-            )
+            advice = "pass words as CoNLL-U, or train on a treebank with `# text` or SpaceAfter=No"
+            raise InputError(f"{self.source} has no segmenter, so it cannot read raw text; {advice}")
         return self.segmenter
 
     # From words
 
     def prepare(self, columns: Columns, *, retag: bool = False, threads: int = 1) -> Columns:
-        """The same sentences, tagged: what a sentence without UPOS lacks is filled in, or all with `retag`.
+        """Tag sentences without UPOS, or all with `retag`.
 
-        Sentences that have tags stay as they are; so do lemmas, XPOS and FEATS where a sentence has some.
+        Without `retag`, sentences with tags are unchanged, and so are lemmas, XPOS and FEATS that exist.
         """
         if self.tagger is None:
             if retag:
@@ -110,7 +108,7 @@ class Pipeline(Reloaded):
             found = self.lemmatizer.lemmatize(found, threads=threads)
         if retag or not any(filled(columns, column) for column in FILLED):
             return found
-        return _filled_in(columns, found)
+        return _fill_in(columns, found)
 
     @overload
     def parse(
@@ -141,11 +139,11 @@ class Pipeline(Reloaded):
         keep_heads: bool = False,
         threads: int = 1,
     ) -> list[Sentence] | list[Parsed]:
-        """Sentences with their trees: tagged sentences, or words, which are tagged first.
+        """Parse tagged sentences, or lists of words, which are tagged first.
 
-        `probabilities`: each as a `Parsed`, which knows how sure its heads, labels and tree are.
-        `decode`: the tree with the best score, or the one with the most expected correct heads.
-        `keep_heads`: heads that a sentence has are kept, and the others found around them.
+        With `probabilities`, each result is a `Parsed` with the probabilities of its heads, labels and tree.
+        `decode` chooses between the tree with the best score and the one with the most expected correct
+        heads. With `keep_heads`, heads that a sentence has are kept, and the parser finds the others.
         """
         tagged = self._tagged(several(sentences), threads)
         if probabilities:
@@ -155,7 +153,7 @@ class Pipeline(Reloaded):
         return self.parser.parse(tagged, decode=decode, keep_heads=keep_heads, threads=threads)
 
     def _tagged(self, given: Iterable[Any], threads: int = 1) -> list[Sentence]:
-        """Sentences however they are given, with tags where they have none."""
+        """Convert the input to sentences, and tag those without tags."""
         sentences = [as_sentence(sentence) for sentence in given]
         bare = [i for i, sentence in enumerate(sentences) if set(sentence.upos) == {"_"}]
         if self.tagger is None or not bare:
@@ -172,18 +170,19 @@ class Pipeline(Reloaded):
         return self.parser.kbest(self._tagged([sentence])[0], k, keep_heads=keep_heads)
 
     def distribution(self, sentence: Sentence | Sequence[str]) -> TreeDistribution:
-        """The distribution over a sentence's trees, labels summed out; of first-order parsers."""
+        """The distribution over a sentence's trees, summed over labels; first-order parsers only."""
         return self.parser.distribution(self._tagged([sentence])[0])
 
     # The model file
 
     def rounded(self) -> Pipeline:
-        """The pipeline that a file saved with `quantized` holds: to judge what is lost before saving."""
-        parts: dict[str, Any] = {}
+        """The pipeline as `save(quantized=True)` would store it, to measure the loss before saving."""
+        parts: dict[str, Any] = {"parser": self.parser.rounded()}
         for name in self.parts[:-1]:  # the parser comes last
-            part = getattr(self, name)
-            parts[name] = type(part).from_parts(*_to_parts(part, quantized=True), self.source)
-        return replace(self, parser=self.parser.rounded(), **parts)
+            tensors, metadata = getattr(self, name).to_parts(quantized=True)
+            file = ModelFile(self.source, FORMAT, __version__, metadata, tensors)
+            parts[name] = TEXT_PARTS[name].from_file(file)
+        return replace(self, **parts)
 
     def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
         """Write the model file; `quantized` stores weights in one byte each, at a small loss of accuracy."""
@@ -195,13 +194,13 @@ class Pipeline(Reloaded):
         tensors: dict[str, NDArray[Any]] = {}
         metadata: dict[str, Any] = {}
         for name in self.parts:
-            arrays, metadata[name] = _to_parts(getattr(self, name), quantized=quantized)
+            arrays, metadata[name] = getattr(self, name).to_parts(quantized=quantized)
             tensors |= {f"{name}/{key}": array for key, array in arrays.items()}
         return tensors, {"kind": KIND, "parts": metadata, "about": self.about}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Pipeline:
-        """What a model file holds, a parser alone or more; its data is held against its checksum."""
+        """Read a model file, of a whole pipeline or a parser alone, and verify its checksum."""
         return cls.from_file(read_model(path, verify=True))
 
     @classmethod
@@ -213,11 +212,10 @@ class Pipeline(Reloaded):
             }
             return cls(parser=parser, about=about, source=file.source).remember(file)
         file.require_kind(KIND, "a model, as `arbora train` writes it")
+        parts = file.entry("parts", dict)
         pipeline = cls(
             parser=Parser.from_file(file.part("parser")),
-            segmenter=_read_part(file, "segmenter", Segmenter.from_parts),
-            tagger=_read_part(file, "tagger", Tagger.from_parts),
-            lemmatizer=_read_part(file, "lemmatizer", Lemmatizer.from_parts),
+            **{name: kind.from_file(file.part(name)) for name, kind in TEXT_PARTS.items() if name in parts},
             about=file.entry("about", dict),
             source=file.source,
         )
@@ -225,27 +223,15 @@ class Pipeline(Reloaded):
 
 
 def load(path: str | os.PathLike[str] | None = None) -> Pipeline:
-    """The model in a file, `arbora.load("da.arbora")`, or the English one that comes with Arbora.
+    """Load a model file, `arbora.load("da.arbora")`, or the bundled English model, `arbora.load()`.
 
-    The latter's name is `"english"`; a file that is called so goes first.
+    The name of the latter is `"english"`; a file of that name comes first.
     """
     return Pipeline.load(find_model(path))
 
 
-def _to_parts(part: Any, *, quantized: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """A segmenter's weights are always small."""
-    return part.to_parts() if isinstance(part, Segmenter) else part.to_parts(quantized=quantized)
-
-
-def _read_part(file: ModelFile, name: str, read: Callable[..., Any]) -> Any:
-    if name not in file.entry("parts", dict):
-        return None
-    part = file.part(name)
-    return read(part.tensors, part.metadata, part.source)
-
-
-def _filled_in(columns: Columns, found: Columns) -> Columns:
-    """`columns` with what was found, in sentences without UPOS, for those columns that are `_` in them."""
+def _fill_in(columns: Columns, found: Columns) -> Columns:
+    """Fill the columns that are `_` throughout a sentence without UPOS from `found`."""
     bare = _is_bare(columns, "upos")
     for column in FILLED:
         wanted = np.repeat(bare & _is_bare(columns, column), np.diff(columns.offsets))
@@ -256,6 +242,6 @@ def _filled_in(columns: Columns, found: Columns) -> Columns:
 
 
 def _is_bare(columns: Columns, column: TextColumn) -> Bools:
-    """Of each sentence, whether a column is `_` everywhere. Shape (S,)."""
+    """Whether a column is `_` throughout each sentence. Shape (S,)."""
     before = np.concatenate([[0], np.cumsum(columns.ids(column) != 0)])
     return np.asarray(np.diff(before[columns.offsets]) == 0)

@@ -1,8 +1,7 @@
-"""Learning a segmenter from a treebank: its text is rebuilt, varied, and learned from.
+"""Train a segmenter on the raw text of a treebank.
 
-Users' texts are laid out in more ways than treebanks': lines end within sentences, or every sentence has
-its own line, or a line ends without punctuation. So the text is learned from twice, as the treebank has it
-and with such layouts at random.
+Users' texts have more layouts than treebanks: line breaks within sentences, one sentence per line, or lines
+without final punctuation. So a segmenter is trained on the text as it is, and again with random layouts.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ logger = logging.getLogger("arbora")
 
 @dataclass(frozen=True, slots=True)
 class SegmenterSettings:
-    """How a segmenter is trained."""
+    """Settings for training a segmenter."""
 
     epochs: int = 5
     rate: float = 0.1
-    """Length of the steps."""
+    """Step size."""
     bits: int = 18
     """Each of three classifiers has 2^bits weights."""
     layouts: bool = True
-    """Learn from varied layouts of the text, too."""
+    """Also train on random layouts of the text."""
     spaces: Spaces = "auto"
-    """Whether spaces between tokens are given by the treebank or guessed; see `arbora.data.raw_text`."""
+    """Whether to read the spaces between tokens from the treebank or guess them; see `raw_text`."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -63,10 +62,10 @@ def train_segmenter(
     settings: SegmenterSettings | None = None,
     observer: Observer | None = None,
 ) -> Segmenter:
-    """A segmenter for texts like those of a treebank.
+    """Train a segmenter on a treebank.
 
-    With `dev`, the epoch with the best mean of words' and sentences' F1 there is kept, and its scores are the
-    segmenter's. Same input, same segmenter.
+    With `dev`, keep the epoch with the best mean of the F1 of words and sentences there. The same input gives
+    the same segmenter.
     """
     return train_with_reports(columns, dev, settings or SegmenterSettings(), observer or Silent())[0]
 
@@ -74,7 +73,7 @@ def train_segmenter(
 def train_with_reports(
     columns: Columns, dev: Columns | None, settings: SegmenterSettings, observer: Observer
 ) -> tuple[Segmenter, list[dict[str, Any]]]:
-    """The segmenter, and the report of each epoch."""
+    """Train a segmenter, and report each epoch."""
     tokens = tokens_of(columns, spaces=settings.spaces)
     if not tokens.forms:
         raise DataError("expected a treebank with words to learn from, got none", source=columns.source)
@@ -115,15 +114,15 @@ def train_with_reports(
 
 
 def score(segmenter: Segmenter, gold: RawText) -> dict[str, float]:
-    """F1 in percent of `tokens`, `words` and `sentences` on a text whose tokens are known; O(length).
+    """F1 of `tokens`, `words` and `sentences` on a text with known tokens, in percent; O(length).
 
-    A word counts where its token is right and is split into the same words.
+    A word is right if its token is, and is split into the same words.
     """
     found = segmenter.segment(gold.text)
     tokens = tokens_of(found.columns, spaces="given")
-    # Offsets of tokens: from their first to their last word.
-    first, last = _word_ranges(tokens)
-    predicted = _spans(found.starts[first], found.ends[last - 1])
+    counts = _words_per_token(tokens)
+    after = np.cumsum(counts)  # the word after each token
+    predicted = _spans(found.starts[after - counts], found.ends[after - 1])
     right = _spans(gold.starts, gold.ends)
     same, ours, theirs = np.intersect1d(predicted, right, assume_unique=True, return_indices=True)
     words = sum(
@@ -136,15 +135,15 @@ def score(segmenter: Segmenter, gold: RawText) -> dict[str, float]:
     same_sentences = np.intersect1d(_spans(found.sentences[:, 0], found.sentences[:, 1]), right_sentences)
     return {
         "tokens": _f1(same.size, predicted.size, right.size),
-        "words": _f1(words, found.columns.words, _word_count(gold.tokens)),
+        "words": _f1(words, found.columns.words, int(_words_per_token(gold.tokens).sum())),
         "sentences": _f1(same_sentences.size, len(found.columns), right_sentences.size),
     }
 
 
 def varied(tokens: Tokens, chance: random.Random) -> RawText:
-    """The text in another layout: paragraphs as they were, in lines of some width, or a line per sentence.
+    """The text in a random layout: paragraphs as they are, wrapped lines, or one sentence per line.
 
-    Of sentences on their own lines, some lose their last full stop.
+    Some sentences on their own lines lose their final full stop.
     """
     forms: list[str] = []
     after: list[str] = []
@@ -179,27 +178,19 @@ def varied(tokens: Tokens, chance: random.Random) -> RawText:
     return join_tokens(made, after=after)
 
 
-def _native(
-    raw: RawText,
-) -> tuple[bytes, Longs, Longs, NDArray[np.uint8], dict[int, Any]]:
+def _native(raw: RawText) -> tuple[bytes, Longs, Longs, NDArray[np.uint8], dict[int, Any]]:
     words = {token: [list(map(ord, word)) for word in words] for token, words in raw.tokens.words.items()}
     try:
         return raw.text.encode(), raw.starts, raw.ends, raw.last, words
     except UnicodeEncodeError as error:
-        raise InputError(f"forms: expected text that UTF-8 can hold, got {error}") from None
+        raise InputError(f"forms: expected valid Unicode, got {error}") from None
 
 
-def _word_ranges(tokens: Tokens) -> tuple[Longs, Longs]:
-    """Per token: its first word, and behind its last."""
+def _words_per_token(tokens: Tokens) -> Longs:
     counts = np.ones(len(tokens.forms), np.int64)
     for token, words in tokens.words.items():
         counts[token] = len(words)
-    ends = np.cumsum(counts)
-    return ends - counts, ends
-
-
-def _word_count(tokens: Tokens) -> int:
-    return len(tokens.forms) + sum(len(words) - 1 for words in tokens.words.values())
+    return counts
 
 
 def _spans(starts: Longs, ends: Longs) -> Longs:

@@ -1,14 +1,16 @@
-"""Labels for words by a linear model: what the tagger and the lemmatizer share.
+"""Label words with a linear model: the base of the tagger and the lemmatizer.
 
-A set of features has a name with a version. Words may have different numbers of labels: those that go with
-their coarse tag. Neighbouring labels have weights, too, where `transitions` says so.
+Feature sets have versioned names. Which labels a word may have depends on its coarse tag: labels come in
+groups, one per tag, each with its most common label first. With `transitions`, pairs of neighbouring labels
+have weights, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,39 +25,41 @@ from arbora.problems import SequenceProblem
 from arbora.progress import Observer, Scores
 from arbora.registry import learners
 from arbora.storage import quantization as compact
+from arbora.storage.model_file import ModelFile
 from arbora.types import Floats, Ints
-
-Tensors: TypeAlias = Mapping[str, NDArray[Any]]
-
 
 SMALLEST_TABLE, LARGEST_TABLE = 8, 26  # bits
 SMALLEST_AUTO, LARGEST_AUTO = 12, 20
 WEIGHTS_PER_WORD = 8
+DAMAGED = "the file is damaged"
+
+L = TypeVar("L", str, tuple[str, str])
+Groups: TypeAlias = tuple[tuple[L, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordSettings:
-    """How labels of words are learned."""
+    """Settings for training a word model."""
 
     bits: int | Literal["auto"] = "auto"
-    """The table of weights has 2^bits of them; auto: about eight per word of the treebank, 2^20 at most."""
+    """The table has 2^bits weights; auto: about eight per word of the treebank, at most 2^20."""
     learner: str = "passive_aggressive"
     parameters: dict[str, int | float | str] = field(default_factory=lambda: {"C": 0.02, "epochs": 8})
-    """Of the learner; `arbora info learner NAME` lists them."""
+    """Parameters of the learner; `arbora info learner NAME` lists them."""
 
     def __post_init__(self) -> None:
         if isinstance(self.bits, int) and not SMALLEST_TABLE <= self.bits <= LARGEST_TABLE:
             raise InputError(f"bits: expected {SMALLEST_TABLE} to {LARGEST_TABLE}, got {self.bits!r}")
-        self.create(0)  # InputError before anything takes long
+        self.create(0)  # raises InputError early
 
     def bits_for(self, columns: Columns) -> int:
-        """The size of the table for this treebank."""
+        """The size of the table for a treebank."""
         if isinstance(self.bits, int):
             return self.bits
         return min(max((WEIGHTS_PER_WORD * columns.words).bit_length(), SMALLEST_AUTO), LARGEST_AUTO)
 
     def create(self, seed: int) -> Learner:
-        """The learner, with this seed where it has one and is not given another."""
+        """Make the learner; `seed` applies if it has one and `parameters` does not set it."""
         factory: type[Learner] = learners.factory(self.learner)  # type: ignore[assignment]
         has_seed = any(parameter.name == "seed" for parameter in factory.parameters())
         return learners.create(self.learner, **{**({"seed": seed} if has_seed else {}), **self.parameters})
@@ -63,22 +67,26 @@ class WordSettings:
 
 @dataclass(frozen=True, eq=False)
 class WordModel:
-    """A set of features, how many labels words may have, and their weights."""
+    """A feature set, the number of labels per tag, and weights."""
 
     features: str
     bits: int
-    groups: Ints  # How many labels a word may have, by the number of its tag
-    transitions: bool
-    weights: Floats
+    groups: Ints  # the number of labels of each tag
+    transitions: bool = False
+    weights: Floats = field(default_factory=lambda: np.empty(0, np.float32))
+
+    @classmethod
+    def of(cls, features: str, bits: int, groups: Groups[Any]) -> WordModel:
+        """A model without weights for groups of labels."""
+        return cls(features, bits, np.array([len(group) for group in groups], np.int32))
 
     @property
     def native(self) -> SequenceModel:
         return SequenceModel(self.bits, int(self.groups.max()), self.transitions)
 
     def predict(self, columns: Columns, lexicon: TagLexicon, tags: Ints, threads: int = 1) -> Ints:
-        """The best label of each word; `tags` are the numbers of words' tags, (W,)."""
-        batch = self.encode(columns, lexicon, tags)
-        return self.native.predict(batch, self.weights, threads)
+        """The best label of each word, shape (W,); `tags` are the numbers of the words' tags, shape (W,)."""
+        return self.native.predict(self.encode(columns, lexicon, tags), self.weights, threads)
 
     def encode(
         self,
@@ -88,35 +96,50 @@ class WordModel:
         gold: Ints | None = None,
         own_tags: Ints | None = None,
     ) -> SequenceBatch:
-        """Words as features, with their right labels where these are known."""
+        """The features of words, with their gold labels if known."""
         batch = tag_features(columns.native, self.features, lexicon, self.bits, own_tags)
         right = np.full(columns.words, -1, np.int32) if gold is None else gold
         batch.set_labels(np.ascontiguousarray(self.groups[tags]), np.ascontiguousarray(right))
         return batch
 
+    def train(
+        self,
+        batch: SequenceBatch,
+        settings: WordSettings,
+        *,
+        stage: str,
+        judge: Callable[[Floats], Scores] | None,
+        seed: int,
+        threads: int,
+        observer: Observer,
+    ) -> tuple[WordModel, list[dict[str, Any]]]:
+        """The model with the weights of the best epoch, and a report of each epoch."""
+        problem = SequenceProblem(self.native, batch, threads=threads)
+        run = Stage(name=stage, learner=settings.create(seed), problem=problem, judge=judge, patience=0)
+        best, interrupted = run.run(observer, lambda progress, so_far: None)
+        if interrupted or best.weights is None:
+            raise KeyboardInterrupt
+        return replace(self, weights=best.weights), best.reports
+
     def to_tensors(self, name: str, *, quantized: bool) -> dict[str, NDArray[Any]]:
         return compact.quantize(self.weights, name) if quantized else {name: self.weights}
 
-
-def read_weights(tensors: Tensors, name: str, model: WordModel, source: str) -> Floats:
-    """The weights that `to_tensors` gave; ModelError where they do not fit the model."""
-    try:
-        count = model.native.weight_count
-    except InputError as error:
-        raise ModelError(f"{error}; the file is damaged", source=source) from None
-    if compact.is_quantized(tensors, name):
-        weights = compact.dequantize(tensors, name, source=source).reshape(-1)
-    elif name in tensors and tensors[name].dtype == np.float32:
-        weights = tensors[name].reshape(-1)
-    else:
-        raise ModelError(
-            f"expected a tensor {name!r} of float32, got none; the file is damaged", source=source
-        )
-    if weights.size != count:
-        raise ModelError(f"tensor {name!r}: expected {count} weights, got {weights.size}", source=source)
-    if not np.isfinite(weights).all():
-        raise ModelError(f"tensor {name!r}: expected finite numbers, got others", source=source)
-    return in_memory(np.ascontiguousarray(weights))
+    def with_weights(self, file: ModelFile, name: str) -> WordModel:
+        """The model with the weights from `to_tensors`; ModelError if they do not fit."""
+        try:
+            count = self.native.weight_count
+        except InputError as error:
+            raise ModelError(f"{error}; {DAMAGED}", source=file.source) from None
+        if compact.is_quantized(file.tensors, name):
+            weights = compact.dequantize(file.tensors, name, source=file.source).reshape(-1)
+        else:
+            weights = file.tensor(name, np.float32, (None,))
+        if weights.size != count:
+            what = f"tensor {name!r}: expected {count} weights, got {weights.size}"
+            raise ModelError(what, source=file.source)
+        if not np.isfinite(weights).all():
+            raise ModelError(f"tensor {name!r}: expected finite numbers, got others", source=file.source)
+        return replace(self, weights=in_memory(np.ascontiguousarray(weights)))
 
 
 def lexicon_tensors(lexicon: TagLexicon) -> dict[str, NDArray[Any]]:
@@ -124,70 +147,79 @@ def lexicon_tensors(lexicon: TagLexicon) -> dict[str, NDArray[Any]]:
     return {"lexicon.keys": lexicon.keys(), "lexicon.classes": lexicon.classes()}
 
 
-def read_lexicon(tensors: Tensors, source: str) -> TagLexicon:
-    """What `lexicon_tensors` gave; ModelError where it is damaged."""
-    arrays = []
-    for name in ("lexicon.keys", "lexicon.classes"):
-        array = tensors.get(name)
-        if array is None or array.dtype != np.uint32 or array.ndim != 1:
-            raise ModelError(
-                f"expected a tensor {name!r} of uint32, got none; the file is damaged", source=source
-            )
-        arrays.append(np.ascontiguousarray(array))
+def read_lexicon(file: ModelFile) -> TagLexicon:
+    """The lexicon from `lexicon_tensors`; ModelError if it is damaged."""
+    names = ("lexicon.keys", "lexicon.classes")
+    arrays = [np.ascontiguousarray(file.tensor(name, np.uint32, (None,))) for name in names]
     try:
         return TagLexicon.from_arrays(*arrays)
     except InputError as error:
-        raise ModelError(f"{error}; the file is damaged", source=source) from None
+        raise ModelError(f"{error}; {DAMAGED}", source=file.source) from None
 
 
-def read_texts(metadata: Mapping[str, Any], name: str, source: str) -> tuple[str, ...]:
-    """A list of different texts that any line of a treebank could hold; ModelError where it is none."""
-    found: Any = metadata.get(name)
-    if (
-        not isinstance(found, list)
-        or not found
-        or not all(is_text(text) for text in found)
-        or len(set(found)) < len(found)
-    ):
-        raise ModelError(f"{name}: expected different texts, got others; the file is damaged", source=source)
-    return tuple(found)
+def read_tags(file: ModelFile) -> tuple[str, ...]:
+    """The tags; ModelError unless they are distinct texts that CoNLL-U can hold."""
+    tags: Any = file.metadata.get("tags")
+    if not (isinstance(tags, list) and tags and all(map(is_text, tags)) and len(set(tags)) == len(tags)):
+        raise ModelError(f"tags: expected different texts, got others; {DAMAGED}", source=file.source)
+    return tuple(tags)
 
 
 def is_text(value: Any) -> bool:
-    """Whether it is a text that a column of CoNLL-U can hold."""
+    """Whether a column of CoNLL-U can hold it."""
     return isinstance(value, str) and value != "" and not any(c in value for c in "\t\n\r")
 
 
-def train_words(
-    model: WordModel,
-    batch: SequenceBatch,
-    settings: WordSettings,
-    *,
-    stage: str,
-    judge: Callable[[Floats], Scores] | None,
-    seed: int,
-    threads: int,
-    observer: Observer,
-) -> tuple[Floats, list[dict[str, Any]]]:
-    """The weights of the best epoch, and a report of each."""
-    problem = SequenceProblem(model.native, batch, threads=threads)
-    run = Stage(name=stage, learner=settings.create(seed), problem=problem, judge=judge, patience=0)
-    best, interrupted = run.run(observer, lambda progress, so_far: None)
-    if interrupted or best.weights is None:
-        raise KeyboardInterrupt
-    return best.weights, best.reports
+def read_groups(file: ModelFile, name: str, count: int, is_label: Callable[[Any], bool]) -> list[list[Any]]:
+    """The labels of each tag; ModelError unless every tag has some."""
+    groups: Any = file.metadata.get(name)
+    if not (isinstance(groups, list) and len(groups) == count) or not all(
+        isinstance(group, list) and group and all(map(is_label, group)) for group in groups
+    ):
+        raise ModelError(f"{name}: expected some for each tag, got others; {DAMAGED}", source=file.source)
+    return groups
+
+
+def read_bits(value: Any, source: str) -> int:
+    """The size of a table; ModelError unless it is one."""
+    if type(value) is not int or not SMALLEST_TABLE <= value <= LARGEST_TABLE:
+        expected = f"expected {SMALLEST_TABLE} to {LARGEST_TABLE}"
+        raise ModelError(f"bits: {expected}, got {str(value)[:80]}; {DAMAGED}", source=source)
+    return value
 
 
 def numbers(columns: Columns, column: Any, names: Sequence[str]) -> Ints:
-    """The place of each word's text among the names, -1 where it is none of them. (W,)."""
+    """The index of each word's text among `names`, -1 if it is not there. Shape (W,)."""
     return numbers_of(columns.strings(column), names)[columns.ids(column)]
 
 
 def known_tags(columns: Columns, tags: Sequence[str]) -> Ints:
-    """The number of each word's UPOS; a tag that is not known counts as the most common one."""
+    """The number of each word's UPOS; an unknown tag counts as the most common one."""
     return np.maximum(numbers(columns, "upos", tags), 0)
 
 
-def group_starts(groups: Sequence[Sequence[object]]) -> Ints:
-    """Where each tag's classes begin when those of all tags stand in a row."""
-    return np.cumsum([0, *map(len, groups[:-1])], dtype=np.int32)
+def group_labels(tags: Ints, labels: Sequence[L | None], count: int, least: int = 1) -> Groups[L]:
+    """The labels of each tag, the most common first; rarer ones than `least` only if there are no others."""
+    counts: list[Counter[L]] = [Counter() for _ in range(count)]
+    for tag, label in zip(tags.tolist(), labels, strict=True):
+        if tag >= 0 and label is not None:
+            counts[tag][label] += 1
+    groups = []
+    for of_tag in counts:
+        order = sorted(of_tag, key=lambda label: (-of_tag[label], label))
+        groups.append(tuple([label for label in order if of_tag[label] >= least] or order))
+    return tuple(groups)
+
+
+def label_places(groups: Groups[L], tags: Ints, labels: Sequence[L | None]) -> Ints:
+    """The index of each word's label in the group of its tag, -1 if it is not there. Shape (W,)."""
+    places = [{label: place for place, label in enumerate(group)} for group in groups]
+    pairs = zip(tags.tolist(), labels, strict=True)
+    found = [-1 if tag < 0 or label is None else places[tag].get(label, -1) for tag, label in pairs]
+    return np.array(found, np.int32)
+
+
+def flat_labels(groups: Groups[L], tags: Ints, chosen: Ints) -> tuple[list[L], Ints]:
+    """All labels in a row, and the index of each word's chosen label among them."""
+    starts = np.cumsum([0, *map(len, groups[:-1])], dtype=np.int32)
+    return [label for group in groups for label in group], chosen + starts[tags]
