@@ -18,6 +18,7 @@ import arbora
 from arbora.data.columns import columns_of, parse_text
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError
+from arbora.interfaces import Query
 from arbora.web.limits import Limits
 from arbora.web.server import PAGE_POLICY, Workers
 from arbora.web.serving import NO_RANKING, NO_SEGMENTER, NO_TAGGER, Engine, split_plainly
@@ -148,15 +149,29 @@ def test_best_tree_only_if_the_parser_does_not_rank():
     assert reply.json["notes"] == [NO_RANKING]
 
 
-@pytest.mark.parametrize("name", ["cube", "cube-nonprojective", "graph-order1", "transition-swap-beam"])
-def test_k_best_trees_are_those_of_the_parser(name):
+@pytest.mark.parametrize("name", sorted({path.stem for path in MODELS.glob("*.arbora")} - {"classifier"}))
+def test_every_parser_that_ranks_trees_returns_its_k_best(name):
     model = arbora.load(MODELS / f"{name}.arbora")
-    reply = Client(model=Engine(model)).post("/api/parse", {"conllu": CONLLU, "k": 4})
-    (sentence,) = parse_text(CONLLU + "\n\n", "conllu").sentences()
-    expected = [list(tree.heads) for tree in model.kbest(sentence, 4)]
-    assert [tree["heads"] for tree in reply.json["sentences"][0]["trees"]] == expected
-    assert len(expected) > 1
-    assert reply.json["notes"] == []
+    reply = Client(model=Engine(model)).post("/api/parse", {"conllu": CONLLU, "k": 3})
+    found = [tree["heads"] for tree in reply.json["sentences"][0]["trees"]]
+    if Query.KBEST in model.parser.queries:
+        (sentence,) = parse_text(CONLLU + "\n\n", "conllu").sentences()
+        assert found == [list(tree.heads) for tree in model.kbest(sentence, 3)]
+        assert len(found) == 3
+        assert reply.json["notes"] == []
+    else:
+        assert len(found) == 1
+        assert reply.json["notes"] == [NO_RANKING]
+
+
+def test_pinned_heads_are_rejected_by_parsers_that_cannot_keep_them():
+    client = Client(model=Engine(arbora.load(MODELS / "transition-swap-beam.arbora")))
+    reply = client.post("/api/parse", {"conllu": CONLLU, "keep": [{"word": 1, "head": 2}]})
+    assert (reply.status, reply.code) == (422, "not_parsed")
+
+
+def test_nonprojective_cube_parsers_rank_trees():
+    assert Engine(arbora.load(MODELS / "cube-nonprojective.arbora")).ranks
 
 
 @pytest.mark.parametrize(("name", "order"), [("graph-order1", 1), ("graph-order2", 2), ("cube", 3)])
@@ -165,7 +180,9 @@ def test_info_matches_its_description_for_every_order(name, order):
     info = client("GET", "/api/info").json
     assert info["order"] == order
     document = client("GET", "/openapi.json").json
-    assert conforms(info, document["components"]["schemas"]["Info"], document)
+    schema = document["components"]["schemas"]["Info"]
+    assert conforms(info, schema, document)
+    assert (schema["properties"]["order"]["minimum"], schema["properties"]["order"]["maximum"]) == (1, 3)
 
 
 def test_svg_pictures_are_escaped_and_sandboxed(client):

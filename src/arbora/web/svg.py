@@ -9,7 +9,7 @@ colour scheme. `layout.py` places words and arcs; `writing.py` estimates the wid
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from arbora.data.sentence import NO_HEAD, Sentence
@@ -172,7 +172,7 @@ def draw_picture(
     room = float("inf") if look.max_width is None else look.max_width - 2 * MARGIN
     rows = break_rows(widths, arcs, room)
     width = max(ems(caption) * CAPTION_SIZE + 2 * EDGE, *(row.width for row in rows))
-    painter = _Painter(arcs, forms, tags, direction, width)
+    painter = _Painter(arcs, forms, tags, direction == "rtl", width)
     if caption:
         painter.write_caption(caption)
     for row in rows:
@@ -211,25 +211,21 @@ def _describe(arcs: Sequence[_Arc], forms: Sequence[str]) -> str:
     return " ".join(phrases)
 
 
+@dataclass(slots=True)
 class _Painter:
     """Draws rows from the top down."""
 
-    def __init__(
-        self,
-        arcs: Sequence[_Arc],
-        forms: Sequence[str],
-        tags: Sequence[str] | None,
-        direction: Direction,
-        width: float,
-    ) -> None:
-        self.parts: list[str] = []
-        self.y = 0.0
-        self._arcs, self._forms, self._tags = arcs, forms, tags
-        self._mirrored, self._width = direction == "rtl", width
+    arcs: Sequence[_Arc]
+    forms: Sequence[str]
+    tags: Sequence[str] | None
+    mirrored: bool
+    width: float
+    y: float = 0.0
+    parts: list[str] = field(default_factory=list)
 
     def write_caption(self, caption: str) -> None:
         self.y += CAPTION_SIZE
-        anchor = "end" if self._mirrored else "start"
+        anchor = "end" if self.mirrored else "start"
         text = self._text(
             "caption", EDGE, self.y, CAPTION_SIZE, safe_in_xml(caption), anchor, ' fill-opacity=".75"'
         )
@@ -242,15 +238,15 @@ class _Painter:
         for placed in row.spans:
             self._draw_arc(placed, row_end=len(row.words) + 1)
         self.y += 2 + ASCENT
-        direction = ' direction="rtl"' if self._mirrored else ""
+        direction = ' direction="rtl"' if self.mirrored else ""
         for word, x in enumerate(row.words, start=row.first):
-            form = safe_in_xml(self._forms[word - 1])
+            form = safe_in_xml(self.forms[word - 1])
             texts = [self._text(f'word" data-word="{word}', x, self.y, WORD_SIZE, form, after=direction)]
-            if self._tags is not None and (tag := safe_in_xml(self._tags[word - 1])) != "_":
+            if self.tags is not None and (tag := safe_in_xml(self.tags[word - 1])) != "_":
                 below = self.y + TAG_LINE
                 texts.append(self._text("tag", x, below, TAG_SIZE, tag, after=' fill-opacity=".7"'))
             self.parts += [f"{text}\n" for text in texts]
-        self.y += DESCENT + (0.0 if self._tags is None else TAG_LINE) + (0.0 if is_last else ROW_GAP)
+        self.y += DESCENT + (0.0 if self.tags is None else TAG_LINE) + (0.0 if is_last else ROW_GAP)
 
     def _text(
         self, name: str, x: float, y: float, size: float, xml: str, anchor: str = "middle", after: str = ""
@@ -261,14 +257,14 @@ class _Painter:
         )
 
     def _x(self, x: float) -> str:
-        return _number(self._width - x if self._mirrored else x)
+        return _number(self.width - x if self.mirrored else x)
 
     def _point(self, x: float, y: float) -> str:
         return f"{self._x(x)} {_number(y)}"
 
     def _draw_arc(self, placed: Placed, row_end: int) -> None:
         """Draw the line of an arc, its arrow head unless it is in another row, and its label."""
-        span, arc, feet = placed.span, self._arcs[placed.span.arc], self.y
+        span, arc, feet = placed.span, self.arcs[placed.span.arc], self.y
         y = feet - FIRST_LEVEL - (placed.level - 1) * LEVEL
         dep_is_left = arc.dep < arc.head
         tip: float | None = placed.start if dep_is_left else placed.end
@@ -307,7 +303,7 @@ class _Painter:
         if placed.span.label:
             line += f"H{self._x(left)}M{self._point(right, y)}"
         if placed.span.right == row_end:
-            return f"{line}H{self._x(self._width)}"
+            return f"{line}H{self._x(self.width)}"
         foot = self.y if dep_is_left else behind_arrow
         return line + self._corner(placed.end, foot, y, min(CORNER, placed.end - right), rising=False)
 
@@ -322,7 +318,7 @@ class _Painter:
 
     def _label(self, arc: _Arc, x: float, y: float) -> str:
         """The label, in a box that makes it easy to hit and shows programs which space is taken."""
-        left, height = x + (arc.width / 2 if self._mirrored else -arc.width / 2), LABEL_SIZE + 3
+        left, height = x + (arc.width / 2 if self.mirrored else -arc.width / 2), LABEL_SIZE + 3
         number = f'<tspan fill-opacity=".75">{arc.number}</tspan>' if arc.number else ""
         return (
             f'<rect class="arbora-box" x="{self._x(left)}" y="{_number(y - height / 2)}" '
