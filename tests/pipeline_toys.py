@@ -1,4 +1,4 @@
-"""Whole models of little size, and a language for them whose words tell their tags and lemmas."""
+"""Small models, and a toy language whose words reveal their tags and lemmas."""
 
 import random
 from functools import lru_cache
@@ -32,7 +32,7 @@ NOUNS = ["dog", "tree", "house", "river", "boat"]
 
 
 def sentence(chance, number):
-    """`Ann visits the dogs.`: lines with everything but what is not known."""
+    """The lines of a sentence such as `Ann visits the dogs.`"""
     name, verb, noun = chance.choice(NAMES), chance.choice(VERBS), chance.choice(NOUNS)
     many = chance.random() < 0.5
     past = chance.random() < 0.5
@@ -59,7 +59,7 @@ def conllu(sentences=40, seed=0):
 
 
 def without(text, *places):
-    """The same treebank with some columns, by their numbers from 0, as `_`; "text": nothing of spaces."""
+    """The treebank without some columns, by index from 0; "text" removes all that tells spaces."""
     lines = []
     for line in text.split("\n"):
         if line.startswith("#") and "text" in places:

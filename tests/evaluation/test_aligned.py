@@ -32,7 +32,7 @@ LABELS = ["nsubj", "obj:x", "det", "case", "aux:pass", "punct", "root"]
 
 
 def score(gold: str, predicted: str):
-    """Ours, after checking that every count and F1 is the official one, as equal floats."""
+    """Our scores, after checking that every count and F1 equals the official one exactly."""
     from udtools import udeval
 
     sides = [
@@ -130,7 +130,7 @@ def test_raw_text_of_a_treebank(real_sentences):
     assert 60 < found["blex"].f1 < found["las"].f1 < 95
 
 
-def test_equal_words_score_as_ever(real_sentences):
+def test_equal_words_score_as_without_alignment(real_sentences):
     gold = real_sentences("UD_English-EWT", "en_ewt-ud-dev.conllu", 50)
     parsed = arbora.load().parse(gold)
     aligned, plain = evaluate_aligned(gold, parsed), arbora.evaluate(gold, parsed)
@@ -159,8 +159,8 @@ def test_texts_that_cannot_be_aligned_are_rejected():
         evaluate_aligned([sentence("\u00a0")], [sentence("\u00a0")])
 
 
-def test_endless_chains_of_multiword_tokens_are_rejected():
-    """Tokens that overlap without an end would take hours."""
+def test_long_chains_of_overlapping_multiword_tokens_are_rejected():
+    """A chain of overlapping tokens would take hours."""
     rows = 12_000
 
     def chain(shift):

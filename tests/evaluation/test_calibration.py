@@ -10,7 +10,7 @@ from arbora.evaluation.calibration import BINS, SHARES, calibration, measure
 from arbora.web.plots import draw_reliability
 
 
-def test_by_hand():
+def test_measures_computed_by_hand():
     # Two bins: 0.9 and 0.95 in the 14th and 15th of 15, 0.5 in the 8th.
     found = measure([0.9, 0.9, 0.95, 0.5], [True, False, True, True])
     assert found.count == 4

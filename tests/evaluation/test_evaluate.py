@@ -58,7 +58,7 @@ def test_measures_of_a_small_example():
     assert result.conllx.las == pytest.approx(100 * 4 / 7)
 
 
-def test_subtypes_count_when_asked_for():
+def test_subtypes_count_on_request():
     assert evaluate(GOLD, PREDICTED, subtypes=True).all.arcs == 5
     assert evaluate(GOLD, PREDICTED, subtypes=False).all.arcs == 6
     assert "obl" in evaluate(GOLD, PREDICTED).all.by_label
@@ -150,7 +150,7 @@ def test_punctuation_by_form(form, answer):
     assert is_punctuation(form) is answer
 
 
-def test_results_cannot_be_changed_and_turn_into_json():
+def test_results_are_immutable_and_convert_to_json():
     result = evaluate(GOLD, PREDICTED)
     with pytest.raises(FrozenInstanceError):
         result.tokens = 0
@@ -262,7 +262,7 @@ def test_sentences_must_be_the_same():
         evaluate(GOLD, [PREDICTED[0], shorter], names=names)
 
 
-def test_errors_name_the_line_where_it_is_known(tmp_path):
+def test_errors_name_file_and_line(tmp_path):
     def row(number, form, head=0):
         return f"{number}\t{form}\t_\t_\t_\t_\t{head}\tdep\t_\t_\n"
 

@@ -111,7 +111,7 @@ def test_sides_swap_and_seeds_repeat(name):
     assert json.loads(json.dumps(there.to_json()))["p_value"] == there.p_value
 
 
-def test_blocks_do_not_change_what_is_drawn_over(monkeypatch):
+def test_block_size_does_not_change_results(monkeypatch):
     monkeypatch.setattr("arbora.evaluation.significance.BLOCK", 7)
     small = paired_bootstrap(FIRST, SECOND, TOKENS, samples=5000, seed=3)
     monkeypatch.undo()
@@ -119,7 +119,7 @@ def test_blocks_do_not_change_what_is_drawn_over(monkeypatch):
     assert small == large
 
 
-def test_outputs_are_compared_by_name():
+def test_compare_by_name_of_test_and_measure():
     gold = random_treebank(0, sentences=60)
     good = evaluate(gold, spoil_all(gold, 1, share=0.05))
     bad = evaluate(gold, spoil_all(gold, 2, share=0.4))

@@ -103,7 +103,7 @@ def test_batches_are_one_call(nlp, gold, parser, monkeypatch):
         check(doc, parser.parse(gold[2 * i : 2 * i + 2], probabilities=True))
 
 
-def test_sentences_that_are_set_are_kept(nlp):
+def test_given_sentence_starts_are_kept(nlp):
     doc = Doc(nlp.vocab, words=["a", ".", "b", ".", "c"], sent_starts=[True, None, None, None, True])
     assert [sent.text for sent in nlp(doc).sents] == ["a . b .", "c"]
     doc = Doc(nlp.vocab, words=["a", ".", "b", "c"], sent_starts=[True, False, False, False])
@@ -115,7 +115,7 @@ def test_sentences_that_are_set_are_kept(nlp):
     ]
 
 
-def test_spaces_hang_on_words(nlp):
+def test_whitespace_tokens_attach_to_words(nlp):
     doc = nlp("  One  here.\n\nTwo\there.   ")
     for token in doc:
         if token.is_space:
@@ -128,21 +128,21 @@ def test_spaces_hang_on_words(nlp):
     assert len(nlp("")) == 0
 
 
-def test_words_that_no_treebank_could_hold(nlp):
+def test_tokens_with_tabs_and_line_breaks(nlp):
     words = ["a\tb", "c\nd", "\u200d", "<script>", "#", "_", "1-2"]
     doc = nlp(Doc(nlp.vocab, words=words))
     assert [token.text for token in doc] == words
     assert sum(token.head == token for token in doc) == len(list(doc.sents))
 
 
-def test_features_are_in_the_order_of_treebanks(nlp):
+def test_features_are_sorted_as_in_treebanks(nlp):
     doc = Doc(nlp.vocab, words=["1st"], morphs=["Number=Sing|NumForm=Combi|NumType=Ord"])
     assert str(doc[0].morph) != "Number=Sing|NumForm=Combi|NumType=Ord"
     assert integration._sentence(list(doc)).feats == ("Number=Sing|NumForm=Combi|NumType=Ord",)
 
 
 class Tagging:
-    """Stands for a model that tags, gives several roots, and crossing arcs."""
+    """A stand-in for a model that tags and returns several roots and crossing arcs."""
 
     def parse(self, sentences, *, probabilities, threads):
         assert not probabilities
@@ -155,7 +155,7 @@ class Tagging:
         ]  # fmt: skip
 
 
-def test_what_tokens_lack_is_filled_in(model):
+def test_missing_annotation_is_filled_in(model):
     nlp = spacy.blank("xx")
     component = nlp.add_pipe("arbora", config={"model": model, "probabilities": False})
     component._loaded = Tagging()
@@ -171,7 +171,7 @@ def test_what_tokens_lack_is_filled_in(model):
     assert next(doc.sents)._.tree_probability is None
 
 
-def test_saved_pipelines_bring_their_model(nlp, gold, tmp_path):
+def test_saved_pipelines_contain_their_model(nlp, gold, tmp_path):
     doc = nlp(make_doc(nlp, gold[:2]))
     component = nlp.get_pipe("arbora")
     nlp.to_disk(tmp_path / "pipeline")
@@ -188,7 +188,7 @@ def test_saved_pipelines_bring_their_model(nlp, gold, tmp_path):
     assert [token.head.i for token in pickled(make_doc(nlp, gold[:2]))] == [token.head.i for token in doc]
 
 
-def test_certainties_go_with_the_doc(nlp, gold):
+def test_probabilities_are_saved_with_the_doc(nlp, gold):
     doc = nlp(make_doc(nlp, gold[:2]))
     (again,) = DocBin(docs=[doc], store_user_data=True).get_docs(nlp.vocab)
     assert [token._.head_probability for token in again] == [token._.head_probability for token in doc]
@@ -208,7 +208,7 @@ def test_bad_models_and_settings_are_rejected(tmp_path):
         nlp.get_pipe("arbora").from_bytes(b"{}\n")
 
 
-def test_failures_go_to_the_error_handler(nlp, gold):
+def test_errors_reach_the_error_handler(nlp, gold):
     seen = []
     nlp.set_error_handler(lambda name, component, docs, error: seen.append((name, len(docs), error)))
     nlp.get_pipe("arbora")._loaded = object()

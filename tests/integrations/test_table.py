@@ -111,7 +111,7 @@ def test_offsets_and_probabilities_in_misc():
     ]
 
 
-def test_what_a_parser_is_sure_of():
+def test_probabilities_of_a_parser():
     given = list(generate(30, seed=3))
     config = {"tree_bits": 12, "label_bits": 12, "order": 1, "parameters": {"epochs": 1}}
     parsed = arbora.train(given, config=config).parser.parse(given[:5], probabilities=True)
@@ -165,7 +165,7 @@ def test_bad_tables_are_rejected(sentences, tmp_path):
             list(table.read_parquet(tmp_path / name))
 
 
-def test_no_file_is_left_where_something_goes_wrong(sentences, tmp_path):
+def test_failed_writes_leave_no_file(sentences, tmp_path):
     def broken():
         yield sentences[0]
         raise InterruptedError

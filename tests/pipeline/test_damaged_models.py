@@ -1,4 +1,4 @@
-"""Files of whole models that are damaged or mislead: each is a ModelError at once, or a sound model."""
+"""Damaged or malicious model files: each gives a ModelError at once, or a working model."""
 
 import random
 
@@ -38,7 +38,7 @@ FLAT = ("tagger/upos", "tagger/morphology", "lemmatizer/scripts")
 
 @pytest.fixture
 def load(monkeypatch):
-    """`Pipeline.load` of tensors and metadata: hundreds of files on a disk would take longer than checks."""
+    """`Pipeline.load` of tensors and metadata, without a file on disk, to be fast."""
 
     def call(tensors, metadata):
         file = ModelFile("m.arbora", 1, "1", metadata, tensors)
@@ -50,7 +50,7 @@ def load(monkeypatch):
 
 @pytest.fixture
 def refused(load):
-    """Sees to it that a file is refused with a message that can be read."""
+    """Check that a file is rejected with a readable message."""
 
     def call(tensors, metadata):
         with rejects(ModelError, source="m.arbora") as caught:
@@ -66,7 +66,7 @@ def changed(metadata, part, **entries):
 
 
 @pytest.mark.parametrize("quantized", [False, True])
-def test_tensors_that_are_missing_or_of_another_kind(stored, refused, quantized):
+def test_missing_or_mistyped_tensors_are_rejected(stored, refused, quantized):
     tensors, metadata = stored[quantized]
     for name, array in tensors.items():
         others = {key: value for key, value in tensors.items() if key != name}
@@ -84,7 +84,7 @@ def test_tensors_that_are_missing_or_of_another_kind(stored, refused, quantized)
             refused({**others, name: bad}, metadata)
 
 
-def test_weights_that_are_not_finite(stored, refused):
+def test_non_finite_weights_are_rejected(stored, refused):
     tensors, metadata = stored[False]
     for name in ("tagger/upos", "tagger/morphology", "lemmatizer/scripts"):
         for value in (np.nan, np.inf, -np.inf):
@@ -93,7 +93,7 @@ def test_weights_that_are_not_finite(stored, refused):
             refused({**tensors, name: bad}, metadata)
 
 
-def test_lexicons_that_are_none(stored, refused):
+def test_damaged_lexicons_are_rejected(stored, refused):
     tensors, metadata = stored[False]
     for part in ("tagger", "lemmatizer"):
         keys = tensors[f"{part}/lexicon.keys"]
@@ -104,7 +104,7 @@ def test_lexicons_that_are_none(stored, refused):
 WRONG = [None, 5, -1, 2.5, True, "x", [], [1], ["x"], {}, [[]], [[[]]], {"x": 1}, [None], 2**40, "x" * 1000]
 
 
-def test_entries_that_are_missing_or_of_another_type(stored, refused):
+def test_missing_or_mistyped_entries_are_rejected(stored, refused):
     tensors, metadata = stored[True]
     free = {("segmenter", "scores"): [{}, {"x": 1}], ("segmenter", "rules"): [[]]}
     free |= {("parser", "columns"): [None, []], ("parser", "tags"): [[], ["x"]]}
@@ -125,7 +125,7 @@ def test_entries_that_are_missing_or_of_another_type(stored, refused):
 
 
 @pytest.mark.parametrize("kind", [None, "parser", 5, "pipeline2"])
-def test_other_kinds(stored, refused, kind):
+def test_other_kinds_of_files_are_rejected(stored, refused, kind):
     tensors, metadata = stored[True]
     refused(tensors, {**metadata, "kind": kind})
     for parts in (None, [], 5, {}, {"tagger": metadata["parts"]["tagger"]}):
@@ -137,7 +137,7 @@ def test_other_kinds(stored, refused, kind):
 HOSTILE_TEXTS = ["a\tb", "a\nb", "a\rb", "\n", ""]
 
 
-def test_texts_that_would_break_a_line(stored, refused):
+def test_texts_with_tabs_or_line_breaks_are_rejected(stored, refused):
     tensors, metadata = stored[True]
     for text in HOSTILE_TEXTS:
         for part, name in (
@@ -166,14 +166,14 @@ def test_texts_that_would_break_a_line(stored, refused):
     ],
     ids=repr,
 )  # fmt: skip
-def test_scripts_that_are_none(stored, refused, script):
+def test_invalid_scripts_are_rejected(stored, refused, script):
     tensors, metadata = stored[True]
     scripts = [list(group) for group in metadata["parts"]["lemmatizer"]["scripts"]]
     scripts[-1][-1] = script
     refused(tensors, changed(metadata, "lemmatizer", scripts=scripts))
 
 
-def test_sizes_beyond_all_bounds(stored, refused):
+def test_huge_sizes_are_rejected(stored, refused):
     tensors, metadata = stored[True]
     for bits in (0, 7, 11, 26, 27, 31, 63, 64, 2**31, -5):
         refused(tensors, changed(metadata, "tagger", bits=[bits, 10]))
@@ -188,7 +188,7 @@ def test_sizes_beyond_all_bounds(stored, refused):
     refused(tensors, changed(metadata, "lemmatizer", scripts=scripts))
 
 
-def test_flipped_bytes_give_an_error_or_a_sound_pipeline(stored, load):
+def test_flipped_bytes_give_an_error_or_a_working_pipeline(stored, load):
     chance = random.Random(3)
     tensors, metadata = stored[True]
     names = [name for name in tensors if tensors[name].size]
@@ -210,7 +210,7 @@ def test_flipped_bytes_give_an_error_or_a_sound_pipeline(stored, load):
 
 
 @pytest.mark.parametrize("load", [Pipeline.load, Parser.load])
-def test_a_flipped_bit_in_the_weights_is_noticed(pipeline, tmp_path, load):
+def test_flipped_bits_in_weights_are_detected(pipeline, tmp_path, load):
     pipeline.save(tmp_path / "m")
     data = bytearray((tmp_path / "m").read_bytes())
     for place in (len(data) // 2, len(data) - 1):
@@ -221,7 +221,7 @@ def test_a_flipped_bit_in_the_weights_is_noticed(pipeline, tmp_path, load):
         data[place] ^= 4
 
 
-def test_truncated_files(pipeline, tmp_path):
+def test_truncated_files_are_rejected(pipeline, tmp_path):
     pipeline.save(tmp_path / "m", quantized=True)
     whole = (tmp_path / "m").read_bytes()
     for length in (0, 7, 8, 100, len(whole) // 2, len(whole) - 1):

@@ -38,7 +38,7 @@ def parsed(text):
 # ---------------------------------------------------------------- texts
 
 
-def test_a_text_becomes_trees(pipeline):
+def test_parses_text(pipeline):
     first, second = pipeline(TEXT)
     assert first.sentence.forms == tuple(WORDS)
     assert first.sentence.upos == ("PROPN", "VERB", "DET", "NOUN", "PUNCT")
@@ -51,7 +51,7 @@ def test_a_text_becomes_trees(pipeline):
     assert pipeline(TEXT, decode="minimum-risk")[0].sentence.heads == (2, 0, 4, 2, 2)
 
 
-def test_words_say_where_they_stand(pipeline):
+def test_words_have_offsets(pipeline):
     text = f"\n  {TEXT.replace(' ', '   ')}"
     for sentence in pipeline(text):
         assert [text[word.start : word.end] for word in sentence] == [word.form for word in sentence]
@@ -63,7 +63,7 @@ def test_words_say_where_they_stand(pipeline):
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n \t\r\n", "\x00\x01", "\ufeff"])
-def test_nothing_gives_nothing(pipeline, text):
+def test_empty_text_has_no_sentences(pipeline, text):
     assert pipeline(text) == []
 
 
@@ -94,7 +94,7 @@ def test_raw_text_is_rejected_without_a_segmenter(bare_parser):
     ],
     ids=lambda text: repr(text[:12]),
 )
-def test_odd_texts_become_sentences_that_can_be_written(pipeline, text):
+def test_parses_of_unusual_texts_can_be_written(pipeline, text):
     found = pipeline(text)
     assert found
     for each in found:
@@ -141,7 +141,7 @@ def test_mixed_files(pipeline):
     assert found[2] == (before[2] if has_some else gold[2])
 
 
-def test_a_sentence_with_some_tags_is_left_alone(pipeline):
+def test_partly_tagged_sentences_are_unchanged(pipeline):
     some = parsed(
         "1\tAnn\t_\tX\t_\t_\t_\t_\t_\t_\n2\tcalls\t_\t_\t_\t_\t_\t_\t_\t_\n\n" + without(conllu(1), 3)
     )
@@ -191,7 +191,7 @@ def test_words_are_tagged_and_parsed(pipeline):
     assert sure.sentence.upos == tree.upos
 
 
-def test_what_else_a_sentence_has_is_kept(pipeline):
+def test_other_columns_are_kept(pipeline):
     (given,) = parsed(without(conllu(1), 3)).sentences()
     (tree,) = pipeline.parse([given])
     assert (tree.comments, tree.misc, tree.forms) == (given.comments, given.misc, given.forms)
@@ -243,7 +243,7 @@ def same_everywhere(one, other):
     assert [p.head_probabilities for p in first] == [p.head_probabilities for p in second]
 
 
-def test_files_hold_what_was_saved(pipeline, tmp_path):
+def test_saved_pipelines_load_unchanged(pipeline, tmp_path):
     pipeline.save(tmp_path / "a")
     again = arbora.load(tmp_path / "a")
     same_everywhere(replace(pipeline, segmenter=again.segmenter), again)
@@ -253,7 +253,7 @@ def test_files_hold_what_was_saved(pipeline, tmp_path):
     assert Parser.load(tmp_path / "a").parse([WORDS]) == pipeline.parser.parse([WORDS])
 
 
-def test_rounded_is_what_a_compact_file_holds(pipeline, tmp_path):
+def test_rounded_equals_a_quantized_file(pipeline, tmp_path):
     pipeline.save(tmp_path / "a", quantized=True)
     pipeline.rounded().save(tmp_path / "b", quantized=True)
     again, rounded = arbora.load(tmp_path / "a"), pipeline.rounded()
@@ -272,7 +272,7 @@ def _size(pipeline, path):
     return path.stat().st_size
 
 
-def test_a_parsers_file_is_a_pipeline_of_one(pipeline, tmp_path):
+def test_a_parser_file_loads_as_a_pipeline(pipeline, tmp_path):
     pipeline.parser.save(tmp_path / "p")
     found = arbora.load(tmp_path / "p")
     assert found.parts == ("parser",)

@@ -1,4 +1,4 @@
-"""Models and what they find in other processes."""
+"""Models and their results in other processes."""
 
 import copy
 import gc
@@ -33,7 +33,7 @@ def heads(nlp):
     return [parsed.heads for parsed in nlp(TEXT)]
 
 
-def test_a_loaded_model_is_sent_as_the_name_of_its_file(loaded, monkeypatch, tmp_path):
+def test_loaded_models_are_pickled_by_file_name(loaded, monkeypatch, tmp_path):
     sent = pickle.dumps((loaded, loaded.parser))
     assert len(sent) < 1000
     assert pickle.loads(sent)[0] is loaded
@@ -47,7 +47,7 @@ def test_a_loaded_model_is_sent_as_the_name_of_its_file(loaded, monkeypatch, tmp
     assert parser is again.parser
 
 
-def test_a_model_without_a_file_is_sent_whole(pipeline):
+def test_models_without_a_file_are_pickled_whole(pipeline):
     again = pickle.loads(pickle.dumps(pipeline))
     assert (again.parts, again.about, heads(again)) == (pipeline.parts, pipeline.about, heads(pipeline))
     assert again.parser.scorer.tree.tobytes() == pipeline.parser.scorer.tree.tobytes()
@@ -59,7 +59,7 @@ def test_a_model_without_a_file_is_sent_whole(pipeline):
     assert both.plain_labels == ensemble([pipeline.parser, alone]).plain_labels
 
 
-def test_what_was_made_of_a_loaded_model_is_another(loaded):
+def test_modified_models_are_not_pickled_by_file_name(loaded):
     other = replace(loaded, tagger=None, lemmatizer=None)
     again = pickle.loads(pickle.dumps(other))
     assert again.parts == ("segmenter", "parser")
@@ -80,7 +80,7 @@ def test_a_replaced_file_is_rejected(pipeline, tmp_path):
         pickle.loads(sent)
 
 
-def test_pools(loaded):
+def test_process_pools(loaded):
     texts = [TEXT, "Ann calls Bob."]
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         found = pool.map(loaded, texts)

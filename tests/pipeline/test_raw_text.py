@@ -37,7 +37,7 @@ def test_sentences_are_joined_by_spaces_and_paragraphs_by_blank_lines():
     assert raw.last.tolist() == [0, 0, 1, 0, 1, 1]
 
 
-def test_the_toy_treebank_is_found_again_in_its_text():
+def test_tokens_are_found_in_the_raw_text():
     raw = raw_text(toy_columns())
     found = [raw.text[a:b] for a, b in zip(raw.starts, raw.ends, strict=True)]
     assert found == raw.tokens.forms
@@ -55,7 +55,7 @@ def test_the_toy_treebank_is_found_again_in_its_text():
         ("x = 2 ...", "x = 2..."),
     ],
 )
-def test_spaces_are_guessed_where_the_treebank_does_not_say(tokens, text):
+def test_missing_spaces_are_guessed(tokens, text):
     lines = [f"{i}\t{form}" + "\t_" * 8 for i, form in enumerate(tokens.split(), 1)]
     columns = parse_text("\n".join([*lines, "", ""]), "conllu")
     assert raw_text(columns).text == text
@@ -68,7 +68,7 @@ def test_an_empty_treebank_is_an_empty_text():
     assert raw.starts.size == 0
 
 
-def test_wrong_arguments_are_told():
+def test_bad_arguments_are_rejected():
     columns = toy_columns(sentences=2)
     with rejects(InputError, field="spaces"):
         tokens_of(columns, spaces="some")

@@ -1,4 +1,4 @@
-"""Sentences, tokens and words from raw text: what is learned, where words stand, and hostile texts."""
+"""Segmentation of raw text: accuracy, offsets, and hostile texts."""
 
 import io
 import json
@@ -51,7 +51,7 @@ def is_gap(character):
 
 
 def check_sound(text, found):
-    """What holds of any text: spans are in order, cover all but gaps, and hold what FORM says."""
+    """Check what holds for any text: spans are in order, cover all but gaps, and match FORM."""
     tokens = tokens_of(found.columns, spaces="given")
     starts, ends, spaces = found.starts.tolist(), found.ends.tolist(), tokens.spaces.tolist()
     finals = set(tokens.offsets.tolist())
@@ -89,7 +89,7 @@ def test_learns_the_toy_language(toy):
     ]
 
 
-def test_words_of_a_multiword_token_stand_where_they_are_written(toy):
+def test_offsets_of_words_in_multiword_tokens(toy):
     text = "Ann isn't here. Bob likes du pain."
     found = toy.segment(text)
     spans = [text[a:b] for a, b in zip(found.starts, found.ends, strict=True)]
@@ -103,7 +103,7 @@ def test_rules_split_forms_that_training_never_saw(toy):
     ]
 
 
-def test_case_is_carried_over(toy):
+def test_split_words_keep_their_case(toy):
     assert words(toy.segment("Ann likes DU pain. Du pain isn't it."))[0][2:4] == ["DE", "LE"]
     assert words(toy.segment("Du pain isn't it."))[0][:2] == ["De", "le"]
     assert flat(toy.segment("ANN ISN'T it."))[:3] == ["ANN", "IS", "N'T"]
@@ -133,7 +133,7 @@ def test_text_without_spaces(unspaced):
     check_sound("猫が走る。学生は東京が見る。", found)
 
 
-def test_a_space_may_be_within_a_token_where_the_treebank_has_such(toy):
+def test_tokens_with_spaces(toy):
     rows = []
     for i in range(200):
         number = f"{i % 9 + 1} 000"
@@ -146,7 +146,7 @@ def test_a_space_may_be_within_a_token_where_the_treebank_has_such(toy):
     assert [(a, b) for a, b in zip(found.starts, found.ends, strict=True)][1] == (4, 9)
 
 
-def test_blank_lines_end_sentences_and_lines_do_where_asked(toy):
+def test_blank_lines_and_optionally_lines_end_sentences(toy):
     text = "Ann sees\nthe dog\n\nBob calls"
     assert len(toy.segment(text).columns) == 2
     assert len(toy.segment(text, lines=True).columns) == 3
@@ -182,7 +182,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_texts_are_cut_soundly(text, toy, unspaced):
+def test_hostile_texts_have_valid_offsets(text, toy, unspaced):
     for segmenter in (toy, unspaced):
         for lines in (False, True):
             check_sound(text, segmenter.segment(text, lines=lines))
@@ -190,13 +190,13 @@ def test_hostile_texts_are_cut_soundly(text, toy, unspaced):
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=80))
-def test_any_text_is_cut_soundly(toy, text):
+def test_any_text_has_valid_offsets(toy, text):
     check_sound(text, toy.segment(text))
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="aB.'’n t\ns,!?\"(1\u0301\u200d👍🏽🇩", max_size=60))
-def test_texts_of_tricky_characters_are_cut_soundly(toy, text):
+def test_texts_of_tricky_characters_have_valid_offsets(toy, text):
     check_sound(text, toy.segment(text))
     check_sound(text, toy.segment(text, lines=True, longest_sentence=3))
 
@@ -231,7 +231,7 @@ def test_megabytes_of_one_line_are_segmented(toy, unit, size):
     assert (found.starts[1:] >= found.ends[:-1]).all()
 
 
-def test_streams_give_what_the_whole_text_gives(toy, monkeypatch):
+def test_streams_equal_whole_texts(toy, monkeypatch):
     monkeypatch.setattr(module, "PIECE", 300)
     text = raw_text(toy_columns(3, 150)).text
     whole = toy.segment(text)
@@ -267,7 +267,7 @@ def test_same_seed_same_parts():
     assert all(np.array_equal(one[0][name], two[0][name]) for name in one[0])
 
 
-def test_parts_make_the_same_segmenter(toy):
+def test_stored_segmenters_load_unchanged(toy):
     tensors, metadata = toy.to_parts()
     again = from_parts(tensors, json.loads(json.dumps(metadata)), "toy.arbora")
     text = raw_text(toy_columns(2, 100)).text
@@ -328,7 +328,7 @@ def test_missing_and_unsorted_parts_are_rejected(toy):
         from_parts(tensors | {"segmenter.keys": tensors["segmenter.keys"][::-1].copy()}, metadata)
 
 
-def test_flipped_bytes_give_an_error_or_a_sound_segmenter(toy):
+def test_flipped_bytes_give_an_error_or_a_working_segmenter(toy):
     chance = random.Random(5)
     tensors, metadata = toy.to_parts()
     for _ in range(200):
@@ -357,7 +357,7 @@ def test_bad_settings_are_rejected(wrong):
         SegmenterSettings(**wrong)
 
 
-def test_the_observer_hears_of_every_epoch():
+def test_the_observer_gets_every_epoch():
     observer = Recorder()
     train_segmenter(
         toy_columns(0, 40),

@@ -1,4 +1,4 @@
-"""Training of whole models: which parts they get, the tags that the parser sees, and sameness of bytes."""
+"""Training of whole models: their parts, the tags that the parser sees, and reproducibility."""
 
 from collections import Counter
 from dataclasses import replace
@@ -22,7 +22,7 @@ from arbora.training.pipeline import jackknifed, train
 
 
 class Listening(Silent):
-    """Keeps what it is told."""
+    """Records all events."""
 
     def __init__(self):
         self.notes, self.stages, self.reports = [], [], []
@@ -60,7 +60,7 @@ def saved(found, path, **options):
 # ---------------------------------------------------------------- the parts
 
 
-def test_a_treebank_with_everything_teaches_everything():
+def test_a_full_treebank_trains_all_parts():
     heard = Listening()
     found = train(columns(40), columns(20, 1), config=SMALL, observer=heard)
     assert found.pipeline.parts == ("segmenter", "tagger", "lemmatizer", "parser")
@@ -90,7 +90,7 @@ def test_a_treebank_with_everything_teaches_everything():
     ],
     ids=str,
 )
-def test_a_part_is_left_out_where_the_treebank_cannot_teach_it(places, parts, notes, tmp_path):
+def test_parts_without_training_data_are_left_out(places, parts, notes, tmp_path):
     heard = Listening()
     bank = parsed(without(conllu(30), *places))
     found = train(bank, parsed(without(conllu(10, 1), *places)), config=SMALL, observer=heard)
@@ -106,14 +106,14 @@ def test_a_part_is_left_out_where_the_treebank_cannot_teach_it(places, parts, no
     assert again.parse(words) == found.pipeline.parse(words)
 
 
-def test_few_lemmas_are_none():
+def test_few_lemmas_train_no_lemmatizer():
     half = conllu(30).split("\n\n")
     for share, has in ((10, True), (20, False)):
         text = "\n\n".join([without(s, 2) for s in half[:share]] + half[share:])
         assert ("lemmatizer" in train(parsed(text), config=SMALL).pipeline.parts) == has
 
 
-def test_a_parser_alone_is_what_it_was(tmp_path):
+def test_training_a_parser_alone(tmp_path):
     found = train(columns(30), config={**SMALL, "only": "parser"})
     assert found.pipeline.parts == ("parser",)
     assert not found.retagged
@@ -130,7 +130,7 @@ def test_small_treebanks(small_treebank):
     assert train(columns(3), config={**SMALL, "folds": 50}).retagged
 
 
-def test_an_invented_treebank_of_tags_alone():
+def test_a_synthetic_treebank_with_tags_only():
     found = train(generate(60, seed=1), generate(30, seed=2), config=SMALL)
     assert found.pipeline.about["dev"]["upos"] > 75
     assert "morphology" not in found.pipeline.about["dev"]
@@ -144,7 +144,7 @@ def test_scores_of_parts_are_those_of_their_training():
     assert before["upos"] < 100
 
 
-def test_a_dev_set_without_what_is_learned():
+def test_a_dev_set_without_annotation():
     heard = Listening()
     found = train(columns(30), parsed(without(conllu(10, 1), "text")), config=SMALL, observer=heard)
     assert "words" not in found.pipeline.about["dev"]
@@ -180,7 +180,7 @@ def test_resuming_gives_the_same_bytes(tmp_path, at):
 
 
 @pytest.mark.parametrize("stage", ["tags", "morphology", "lemmas", "segmenter"])
-def test_ctrl_c_before_the_parser_leaves_nothing(tmp_path, stage):
+def test_ctrl_c_before_the_parser_saves_nothing(tmp_path, stage):
     with pytest.raises(KeyboardInterrupt):
         train(columns(30), config=SMALL, observer=StopAfter(stage, 1), checkpoint=tmp_path / "c")
     assert not list(tmp_path.iterdir())
@@ -189,7 +189,7 @@ def test_ctrl_c_before_the_parser_leaves_nothing(tmp_path, stage):
 # ---------------------------------------------------------------- jackknifing
 
 
-def test_no_sentence_is_tagged_by_what_has_seen_it(monkeypatch):
+def test_jackknifing_never_tags_training_sentences(monkeypatch):
     seen, calls = [], []
 
     def watching(which, real):
@@ -232,7 +232,7 @@ def unique_ids(sentences):
     return parsed(conllu(sentences))
 
 
-def test_every_word_gets_its_own_parts_tags():
+def test_jackknifed_tags_are_in_order():
     bank = columns(40)
     shuffled = np.random.default_rng(3).permutation(40)
     parts = []
@@ -271,7 +271,7 @@ def test_gold_tags(monkeypatch):
     assert not found.retagged
 
 
-def test_scores_of_another_state_are_on_the_same_tags():
+def test_resumed_scores_use_the_same_tags():
     found = trained()
     assert found.scores_of(found.pipeline, columns(20, seed=1)) == found.scores
     before = found.scores_before(found.pipeline, columns(20, seed=1), threads=2)
@@ -300,14 +300,14 @@ def test_scores_of_another_state_are_on_the_same_tags():
     ],
     ids=str,
 )
-def test_wrong_settings_are_told_before_anything_is_trained(wrong, monkeypatch):
+def test_bad_settings_are_rejected_before_training(wrong, monkeypatch):
     monkeypatch.setattr(training, "_segmenter", None)
     with pytest.raises(InputError):
         train(columns(10), config={**SMALL, **wrong})
 
 
 @pytest.mark.parametrize("name", ["perceptron", "mira", "pegasos", "one_slack", "log_linear", "adagrad"])
-def test_any_learner_teaches_words(name):
+def test_any_learner_trains_word_models(name):
     parameters = {"epochs": 3 if name == "log_linear" else 8}
     parameters |= {"lam": 0.01} if name == "pegasos" else {}
     settings = WordSettings(bits=10, learner=name, parameters=parameters)
@@ -317,7 +317,7 @@ def test_any_learner_teaches_words(name):
     assert settings.create(5).settings().get("seed", None) == (5 if has_seed else None)
 
 
-def test_settings_of_one_part_leave_its_others_alone():
+def test_settings_of_one_part_do_not_change_others():
     changed = training.make_config({"lemmatizer": {"bits": 18}, "tagger": {"morphology": {"bits": 18}}})
     usual = training.make_config(None)
     assert changed.lemmatizer == replace(usual.lemmatizer, bits=18)
@@ -363,7 +363,7 @@ def test_analyses_fit_their_tag():
         assert (xpos, feats) in tagger.analyses[tagger.tags.index(upos)]
 
 
-def test_tags_that_were_not_in_training_are_analysed_all_the_same():
+def test_unknown_tags_get_analyses():
     pipeline = trained().pipeline
     odd = parsed("1\tdogs\t_\tMOOD\t_\t_\t_\t_\t_\t_\n\n")
     found = pipeline.lemmatizer.lemmatize(pipeline.tagger.analyse(odd))
@@ -371,7 +371,7 @@ def test_tags_that_were_not_in_training_are_analysed_all_the_same():
     assert texts(found, "lemma") != ["_"]
 
 
-def test_some_words_without_tags_or_lemmas_teach_nothing():
+def test_words_without_tags_or_lemmas_are_skipped_in_training():
     lines = conllu(40).split("\n")
     holes = "\n".join(without(line, 2, 3) if i % 5 == 0 else line for i, line in enumerate(lines))
     tagger, _ = train_tagger(parsed(holes), None, TAGGER)
@@ -383,7 +383,7 @@ def test_some_words_without_tags_or_lemmas_teach_nothing():
     assert "_" not in texts(found, "lemma")
 
 
-def test_spaces_may_be_guessed_where_a_treebank_says_nothing_of_them():
+def test_spaces_are_guessed_if_the_treebank_has_none():
     sentences = columns(40).sentences()
     bare = columns_of(replace(each, comments=(), misc=("_",) * len(each)) for each in sentences)
     assert train(bare, config=SMALL).pipeline.segmenter is None

@@ -1,4 +1,4 @@
-"""Pages of trees: well formed, complete, and closed to whatever the words say."""
+"""Pages of trees: well formed, complete, and escaped."""
 
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
@@ -19,7 +19,7 @@ HOSTILE = Sentence.from_lists(
 
 
 class Elements(HTMLParser):
-    """What a browser would make of a page: its elements with their attributes, and its text."""
+    """The elements of a page with their attributes, and its text."""
 
     def __init__(self, page):
         super().__init__()
@@ -61,14 +61,14 @@ def test_all_but_the_first_line_is_well_formed_xml():
     ET.fromstring(body)
 
 
-def test_words_are_never_markup():
+def test_words_are_escaped():
     page = draw_html([HOSTILE], title="<script>")
     assert {"script", "img"}.isdisjoint(names(page))
     assert "\x1b" not in page
     assert "<script>alert(1)</script>" in Elements(page).texts
 
 
-def test_a_page_needs_nothing_else():
+def test_pages_are_self_contained():
     page = draw_html(random_treebank(3, 2))
     used = [value for _, attributes in Elements(page).found for value in attributes.values() if value]
     assert [value for value in used if "//" in value] == ["http://www.w3.org/2000/svg"] * 2
@@ -77,7 +77,7 @@ def test_a_page_needs_nothing_else():
     assert "prefers-color-scheme:dark" in page
 
 
-def test_right_to_left_sentences_stand_right():
+def test_right_to_left_sentences_are_aligned_right():
     hebrew = Sentence.from_lists(["הילדה", "קוראת"], None, [2, 0], ["nsubj", "root"])
     figures = [attributes for tag, attributes in Elements(draw_html([hebrew])).found if tag == "figure"]
     assert figures == [{"dir": "rtl"}]

@@ -1,4 +1,4 @@
-"""The page in a browser without a window, as a person would use it: typing, pointing, dragging, keys."""
+"""The page in a headless browser: typing, pointing, dragging, keys."""
 
 import re
 import shutil
@@ -31,7 +31,7 @@ HEBREW = "\n".join(
 
 
 class Page:
-    """What a person sees and does."""
+    """What a user sees and does."""
 
     def __init__(self, driver, address, downloads):
         self.driver = driver
@@ -72,12 +72,12 @@ class Page:
         return self.of_words("node.getAttribute('aria-label')")
 
     def of_words(self, value):
-        """In one look: between two, the tree may be drawn anew."""
+        """Read all at once: between two reads, the tree may be redrawn."""
         nodes = "document.querySelectorAll('#stage .node:not(.root)')"
         return self.run(f"return Array.from({nodes}, (node) => {value})")
 
     def settle(self):
-        """Until nothing more is asked of the server."""
+        """Wait until no request is pending."""
         self.wait(lambda: self.one("#result").get_attribute("aria-busy") == "false")
 
     def type(self, text):
@@ -143,7 +143,7 @@ def page(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _nothing_in_the_console(page):
-    """No policy was broken and nothing failed; answers that refuse something are no failure."""
+    """Check that the console has no errors besides rejected requests."""
     yield
     lines = [entry["message"] for entry in page.driver.get_log("browser")]
     assert [line for line in lines if "status of 422" not in line] == []
@@ -187,7 +187,7 @@ def test_the_english_model_comes_with_an_example(page):
     assert page.one("#text").get_attribute("value") == ""
 
 
-def test_nothing_typed_is_markup(page):
+def test_typed_text_is_escaped(page):
     text = "<script>window.hacked=1</script> <img src=x onerror=window.hacked=2> &lt;b&gt; {{7*7}}"
     page.type(text)
     assert page.run("return window.hacked") is None
@@ -200,7 +200,7 @@ def test_nothing_typed_is_markup(page):
     page.one("#heat summary").click()
 
 
-def test_pointing_tells_the_heads(page):
+def test_pointing_shows_the_heads(page):
     page.type("tafo zondos kunzangu nultorpel.")
     ActionChains(page.driver).move_to_element(page.node(3)).perform()
     page.wait(lambda: page.one("#word h2").text == "kunzangu")
@@ -296,7 +296,7 @@ def test_keys_alone_correct_a_head(page):
     assert [n for n in names if n] == ["parse", "open", "undo", "release", "save-conllu", "save-svg"]
 
 
-def test_what_cannot_be_is_said(page):
+def test_impossible_heads_show_an_error(page):
     page.type("tafo zondos kunzangu.")
     page.drag(1, 2)
     page.wait(lambda: head_of(page, 1) == "zondos, fixed by you")
@@ -377,7 +377,7 @@ def test_right_to_left_and_narrow(page, tmp_path):
     page.driver.set_window_size(1200, 900)
 
 
-def test_errors_are_told(page):
+def test_errors_are_shown(page):
     page.open()
     page.one("#parse").click()
     assert page.status == "There is no text yet."

@@ -93,7 +93,7 @@ def sentences(draw, most=40):
 
 
 @given(sentences(), st.sampled_from([None, 300, 800]), st.booleans())
-def test_no_label_meets_another_or_a_line(sentence, max_width, sure):
+def test_labels_overlap_neither_labels_nor_lines(sentence, max_width, sure):
     probabilities = None if sure else np.linspace(0, 1, len(sentence)).tolist()
     drawn = draw_svg(sentence, max_width=max_width, probabilities=probabilities)
     boxes = boxes_of(drawn)
@@ -104,7 +104,7 @@ def test_no_label_meets_another_or_a_line(sentence, max_width, sure):
 
 
 @given(sentences())
-def test_every_arc_is_there_and_ends_where_its_words_are(sentence):
+def test_every_arc_ends_at_its_words(sentence):
     drawn = draw_svg(sentence)
     words = words_of(drawn)
     places = {word: float(each.get("x")) for word, each in words.items()}
@@ -199,7 +199,7 @@ def test_rows_hold_all_words_within_the_width():
     assert len({each.get("y") for each in words_of(narrow).values()}) == n
 
 
-def test_an_accessible_name_and_the_same_bytes():
+def test_pictures_are_accessible_and_deterministic():
     drawn = draw_svg(SHORT)
     root = ET.fromstring(drawn)
     assert root.get("role") == "img"
@@ -212,12 +212,12 @@ def test_an_accessible_name_and_the_same_bytes():
     assert "prefers-color-scheme:dark" in drawn
 
 
-def test_the_picture_in_the_guide_is_what_is_drawn():
-    """If pictures are meant to change, write docs/letter.svg anew."""
+def test_the_picture_in_the_guide_is_up_to_date():
+    """If pictures change on purpose, write docs/letter.svg again."""
     assert (DOCS / "letter.svg").read_text(encoding="utf-8") == draw_svg(LETTER, probabilities=SURE)
 
 
-def test_tags_labels_and_heads_that_are_missing():
+def test_missing_tags_labels_and_heads():
     assert "arbora-tag" not in draw_svg(SHORT, tags=False)
     assert draw_svg(SHORT).count('class="arbora-tag"') == 3
     assert "arbora-tag" not in draw_svg(CROSSING)
@@ -229,7 +229,7 @@ def test_tags_labels_and_heads_that_are_missing():
     assert words_of(draw_svg(Sentence.from_lists(["x" * 1000])))[1].text == "x" * 59 + "…"
 
 
-def test_several_trees_stand_below_each_other():
+def test_several_trees_are_stacked():
     drawn = draw_svgs([SHORT, HEBREW, CROSSING])
     assert len(arcs_of(drawn)) == 11
     heights = [float(ET.fromstring(draw_svg(each)).get("height")) for each in (SHORT, HEBREW, CROSSING)]
@@ -237,7 +237,7 @@ def test_several_trees_stand_below_each_other():
     assert ET.fromstring(draw_svgs([])).get("width") == "16"
 
 
-def test_long_sentences_take_no_long_time():
+def test_long_sentences():
     n = 600
     heads = random_heads(np.random.default_rng(1), n)
     for max_width in (None, 1000):
@@ -254,10 +254,10 @@ def test_long_sentences_take_no_long_time():
         ({"max_width": 0.0}, "max_width: expected a positive number or None, got 0.0"),
     ],
 )
-def test_what_does_not_fit_is_told(options, told):
+def test_bad_options_are_rejected(options, told):
     with pytest.raises(InputError, match=told):
         draw_svg(SHORT, **options)
 
 
-def test_looks_are_for_all_pictures():
+def test_one_look_applies_to_all_pictures():
     assert "arbora-tag" not in draw_svgs([SHORT], Look(tags=False))

@@ -22,7 +22,7 @@ def random_heads_of(n, seed):
 
 
 def read_back(drawing):
-    """The heads that a drawing shows, found by following its lines as an eye does."""
+    """The heads that a drawing shows, found by following its lines."""
     rows = [re.match(r"[ ─╌│╭├╰┼┬┴]*", line)[0] for line in drawing.splitlines()]
     # A word's line starts where nothing but spines of other words stand to the left.
     starts = [re.match(r"[ │]*", row).end() for row in rows]
@@ -151,7 +151,7 @@ def test_colour_adds_codes_and_nothing_else():
     assert re.sub(r"\x1b\[(?:36|1|0)m", "", hostile) == "── \\x1b[31m"
 
 
-def test_right_to_left_words_do_not_move_what_stands_around_them():
+def test_right_to_left_words_keep_their_place():
     """A mark before the line, which else might run right to left, and one after the word."""
     tree = Tree.from_heads([2, 0, 2], labels=["nsubj", "root", "obj"])
     lines = draw(tree, ["הילדה", "קוראת", "x"], probabilities=[0.5, 1.0, 1.0]).splitlines()
@@ -177,6 +177,6 @@ def test_characters_that_could_harm_a_terminal_are_escaped():
         ({"forms": FORMS, "width": 0}, "width: expected at least 1, got 0"),
     ],
 )
-def test_what_does_not_fit_is_told(options, told):
+def test_bad_options_are_rejected(options, told):
     with pytest.raises(InputError, match=told):
         draw(CROSSING, **options)

@@ -32,7 +32,7 @@ def test_cells(text, width):
     assert cells(text) == width
 
 
-def test_clusters_are_not_torn_apart():
+def test_clusters_stay_whole():
     text = f"a{FAMILY}e\u0301{FLAG}{FLAG}{THUMB}{HEART}\u1112\u1161\u11abz"
     assert list(clusters(text)) == [
         *("a", FAMILY, "e\u0301", FLAG, FLAG, THUMB, HEART, "\u1112\u1161\u11ab", "z"),
