@@ -76,14 +76,14 @@ def evaluate_aligned(
 ) -> dict[str, AlignedAgreement]:
     """Agreement on tokens, sentences, words and their annotation, by name; both sides may be streams.
 
-    `names` are what errors call the two sides. Raises DataError if the characters differ or a head is
-    missing.
+    Errors call the two sides by `names`. Raises DataError if the characters differ or a head is missing.
     """
     one, other = _Side(gold, names[0]), _Side(predicted, names[1])
     _check_characters(one, other)
     g, p = np.array(list(_align(one, other)), dtype=np.int64).reshape(-1, 2).T
     gold_of = np.full(len(other.forms) + 1, UNALIGNED)
     gold_of[p], gold_of[ROOT] = g, ROOT  # the root is word -1 on both sides
+    partner = gold_of.tolist()
 
     def same(column: str) -> Bools:
         return np.equal(getattr(one, column)[g], getattr(other, column)[p]).astype(np.bool_)
@@ -101,8 +101,8 @@ def evaluate_aligned(
     right_words = set(p[deprels & morphology].tolist())
 
     def same_function_words(gold: int, predicted: int) -> bool:
-        ours, theirs = one.function_words[gold], other.function_words[predicted]
-        return gold_of[theirs].tolist() == ours and right_words.issuperset(theirs)
+        ours, theirs = one.function_words.get(gold, []), other.function_words.get(predicted, [])
+        return [partner[word] for word in theirs] == ours and right_words.issuperset(theirs)
 
     functions = np.fromiter(map(same_function_words, g.tolist(), p.tolist()), np.bool_, len(g))
     return {

@@ -1,1 +1,4 @@
-"""Arbora as a part of other libraries; each file needs the library that it is named after."""
+"""Arbora in other libraries: spaCy pipelines, and tables for Arrow, pandas, Polars and Parquet.
+
+Each module needs an optional library, and nothing else in Arbora imports that library.
+"""

@@ -6,11 +6,11 @@
     [(token.text, token.head, token.dep_, token._.head_probability) for token in doc]
     [(sentence, sentence._.tree_probability) for sentence in doc.sents]
 
-Installed with `pip install 'arbora-nlp[spacy]'`, it is known to spaCy by name. It takes tokens as they are.
-Sentence starts that are set are kept; where none is, sentences end at the punctuation marks of spaCy's
-`sentencizer`. Tags, lemmas and features that tokens have are read; those that they lack are filled in if the
-model knows them. Whitespace tokens hang on the word before them as `dep`, as in spaCy's own models. spaCy has
-one root per sentence: where a model gives several, the others hang on the first.
+After `pip install 'arbora-nlp[spacy]'`, spaCy finds it by name. Tokens stay as they are. Sentence starts that
+are set are kept; without any, sentences end at the punctuation marks of spaCy's `sentencizer`. The parser
+reads the tags, lemmas and features of tokens; missing ones are filled in if the model predicts them.
+Whitespace tokens attach to the word before them as `dep`, as in spaCy's own models. spaCy allows one root per
+sentence: if a model gives several, the others attach to the first.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ for kind, extensions in ((Token, OF_TOKENS), (Span, OF_SENTENCES)):
 
 
 class _Words(NamedTuple):
-    """A sentence of a Doc: where it lies, and which of its tokens are words."""
+    """A sentence of a Doc: its first token, the end, and which of its tokens are words."""
 
     start: int
     end: int
@@ -65,9 +65,9 @@ class _Words(NamedTuple):
 class ArboraParser(Pipe):
     """Sets heads, labels and sentence starts, and their probabilities.
 
-    `token._.head_probability`, `token._.label_probability` (of the label given the head) and
-    `token._.head_entropy`; `sentence._.tree_probability` and `sentence._.tree_entropy` of the spans in
-    `doc.sents`. None where the model does not know, or with `probabilities=False`.
+    Tokens get `token._.head_probability`, `token._.label_probability` (of the label given the head) and
+    `token._.head_entropy`; the spans in `doc.sents` get `sentence._.tree_probability` and
+    `sentence._.tree_entropy`. They are None if unknown, or with `probabilities=False`.
     """
 
     def __init__(

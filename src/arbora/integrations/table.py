@@ -1,4 +1,4 @@
-"""A corpus as a table, one row per word: for pandas, Polars, DuckDB and all that reads Arrow or Parquet.
+"""A corpus as a table, one row per word: for pandas, Polars, DuckDB and other readers of Arrow or Parquet.
 
     arbora.integrations.table.to_pandas(sentences)     # sentences, or parse(..., probabilities=True)
     arbora.integrations.table.to_polars(sentences)

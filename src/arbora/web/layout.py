@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,15 +36,12 @@ MOST_BALANCED, UNEVENNESS = 8, 8.0
 """The most rows for which breaks are optimized, and the cost of a row twice its share, in cut arcs."""
 
 
-class Arc(Protocol):
+class Arc(NamedTuple):
     """An arc to a word from its head (0: the root), with the width of its label (0: none)."""
 
-    @property
-    def head(self) -> int: ...
-    @property
-    def dep(self) -> int: ...
-    @property
-    def width(self) -> float: ...
+    head: int
+    dep: int
+    width: float
 
 
 class Span(NamedTuple):

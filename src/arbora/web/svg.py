@@ -17,7 +17,7 @@ from arbora.data.tree import subtree_masks, words_between
 from arbora.errors import InputError
 from arbora.parsing.parsed import Parsed
 from arbora.web import THRESHOLD
-from arbora.web.layout import EDGE, Placed, Row, break_rows
+from arbora.web.layout import EDGE, Arc, Placed, Row, break_rows
 from arbora.web.writing import Direction, clipped, direction_of, ems, safe_in_xml
 
 DirectionChoice: TypeAlias = Literal["auto", "ltr", "rtl"]
@@ -170,7 +170,7 @@ def draw_picture(
     if tags is not None:
         widths = [max(w, ems(tag) * TAG_SIZE - 4) for w, tag in zip(widths, tags, strict=True)]
     room = float("inf") if look.max_width is None else look.max_width - 2 * MARGIN
-    rows = break_rows(widths, arcs, room)
+    rows = break_rows(widths, [Arc(arc.head, arc.dep, arc.width) for arc in arcs], room)
     width = max(ems(caption) * CAPTION_SIZE + 2 * EDGE, *(row.width for row in rows))
     painter = _Painter(arcs, forms, tags, direction == "rtl", width)
     if caption:
