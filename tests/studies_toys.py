@@ -11,7 +11,7 @@ SOME = {"crfae": ("left", "random", "dmv", "convex-universal", "crfae-universal"
 
 
 class Notes:
-    """A watcher that keeps the names of cells, and can interrupt the study at one of them."""
+    """An observer that keeps the names of cells, and can interrupt the study at one of them."""
 
     def __init__(self, stop_at=None):
         self.computed, self.stored, self.stop_at = [], [], stop_at

@@ -24,11 +24,11 @@ from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.interfaces import Learner
 from arbora.problems import MulticlassProblem, TransitionProblem
+from arbora.progress import Observer
 from arbora.registry import transition_features
 from arbora.scorers import GraphSettings, TransitionScorer, TransitionSettings
 from arbora.settings import to_dict
 from arbora.training.annotation import training_heads
-from arbora_studies.runner import Watcher
 from arbora_studies.treebanks import Material, as_columns
 from arbora_studies.trials import Part
 
@@ -165,9 +165,9 @@ class Rows:
     def part(self, costs: Costs) -> Part:
         """With these costs of wrong actions: the score is the mean cost with averaged weights."""
 
-        def score(learner: Learner, watcher: Watcher) -> float:
+        def score(learner: Learner, observer: Observer) -> float:
             problem = MulticlassProblem(self.train, self.right, costs)
-            learned = learner.fit(problem, callbacks=[lambda _: watcher.advance(len(self.right))])
+            learned = learner.fit(problem, callbacks=[lambda _: observer.advance(len(self.right))])
             if learned.stopped == "interrupted":
                 raise KeyboardInterrupt
             found = self.test.scores(learned.averaged, len(costs), 1).argmax(axis=1)

@@ -2,59 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Self
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from arbora.cli.files import session
-from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.tables import Table, show
 from arbora.errors import InputError
-
-
-class Lines:
-    """Prints the result of each cell on stderr; on a terminal, shows a bar for the one that is computed."""
-
-    def __init__(self) -> None:
-        self._console = make_console(stderr=True)
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
-        self._bars = Progress(
-            *columns, console=self._console, transient=True, disable=not self._console.is_terminal
-        )
-        self._bar: TaskID | None = None
-        self._name = ""
-        self._began = 0.0
-
-    def __enter__(self) -> Self:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
-
-    def begin(self, task: str, total: int | None = None) -> None:
-        """Begin a cell."""
-        self._name, self._began = task, time.monotonic()
-        self._bar = self._bars.add_task(task, total=total)
-
-    def advance(self, steps: int = 1) -> None:
-        """Move the bar."""
-        if self._bar is not None:
-            self._bars.advance(self._bar, steps)
-
-    def end(self, result: str = "") -> None:
-        """Replace the bar by a line."""
-        if self._bar is not None:
-            self._bars.remove_task(self._bar)
-            self._bar = None
-        seconds = time.monotonic() - self._began
-        self._console.print(f"{self._name}: {result} ({seconds:.0f} s)", markup=False, soft_wrap=True)
 
 
 def _study(name: str) -> str:
@@ -130,10 +85,11 @@ def reproduce(
 
     Examples: arbora reproduce pegasos --data treebanks; arbora reproduce pegasos --quick -o /tmp/pegasos
     """
+    from arbora.cli.progress import TerminalProgress, choose_mode
     from arbora_studies.catalog import studies
     from arbora_studies.runner import Options
 
-    with session(), Lines() as watcher:
+    with session(), TerminalProgress(choose_mode(quiet=False)) as observer:
         options = Options(
             output=output or Path("reproduce") / study,
             data=data,
@@ -144,7 +100,7 @@ def reproduce(
             quick=quick,
         )
         try:
-            report = studies.create(study).run(options, watcher)
+            report = studies.create(study).run(options, observer)
         except InputError as error:
             raise typer.BadParameter(str(error)) from error
         show([Table(table.title, table.headings, table.rows) for table in report.tables])

@@ -14,7 +14,8 @@ from arbora.interfaces import Learner, Progress, StopTraining, Trees
 from arbora.registry import learners
 from arbora.scorers import GraphSettings
 from arbora.search.pruner import PrunerSettings
-from arbora_studies.courses import Course, Floats, Point, Variants, course_inputs
+from arbora.types import Floats
+from arbora_studies.courses import Course, Point, Variants, course_inputs
 from arbora_studies.runner import Result, Runner
 from arbora_studies.treebanks import Heads, Limits, Material, Tested
 
@@ -186,7 +187,7 @@ class Contest:
                     if needed and point.epoch == search.trial and point.best < needed["needed"]:
                         raise StopTraining
 
-                self.course.run(learner, self.runner.watcher.advance, after_epoch)
+                self.course.run(learner, self.runner.observer.advance, after_epoch)
                 return {"points": [point.to_json() for point in points]}
 
             title = f"{label}: {name} {in_words(parameters)}"
@@ -199,7 +200,7 @@ class Contest:
         settings, _, weights = self._kept.get(learner.name, ({}, 0.0, None))
         if weights is not None and settings == learner.settings():
             return weights
-        return self.course.run(learner, self.runner.watcher.advance).averaged
+        return self.course.run(learner, self.runner.observer.advance).averaged
 
     def _keep(self, learner: Learner, point: Point, progress: Progress) -> None:
         if learner.name not in self._kept or point.best > self._kept[learner.name][1]:

@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.data.columns import Columns
 from arbora.data.encode import Names
@@ -22,16 +21,17 @@ from arbora.interfaces import Learner, Progress, Trees
 from arbora.parsing.parser import Parser
 from arbora.problems import GraphProblem, watch
 from arbora.registry import features
-from arbora.scorers import GraphSettings
+from arbora.scorers import GraphSettings, LinearScorer
+from arbora.search.graph import GraphSearch
 from arbora.search.pruner import Pruner, PrunerSettings, pruner_scorer
 from arbora.settings import to_dict
-from arbora.training._parser import PRUNER_LEARNER
 from arbora.training.annotation import check_treebank, training_heads
+from arbora.training.recipes import PRUNER_LEARNER
+from arbora.types import Floats
 from arbora_studies.runner import Options
 from arbora_studies.treebanks import Heads, checksum, punctuation
 
 Which: TypeAlias = Literal["averaged", "last"]
-Floats: TypeAlias = NDArray[np.float32]
 Variants: TypeAlias = Mapping[str, tuple[Which, Trees | None]]
 """What is evaluated after an epoch, by name: which weights, over which trees (None: those of training)."""
 
@@ -89,15 +89,13 @@ class Course:
         train, self.evaluated = data
         check_treebank(train)
         check_treebank(self.evaluated, "the treebank to evaluate on")
-        self.settings = settings
         self.threads = threads
         self.names = Names.of(train)
         self._train = self.names.encode(train)
         self._train.set_heads(training_heads(train, settings.trees, settings.roots, "minimum-loss"))
-        self._encoded = self.names.encode(self.evaluated)
+        self._batch = self.names.batch(self.evaluated)
         self._scored = ~punctuation(self.evaluated)
-        self._nothing_seen = np.zeros(0, dtype=np.uint8)
-        self.scorer = Parser.make_scorer(settings, self.names, self._nothing_seen)
+        self.scorer = LinearScorer(settings, features.create(settings.features))
         self.pruner = None if pruner is None else self._make_pruner(pruner, seed)
         arcs = None
         if self.pruner is not None:
@@ -106,9 +104,9 @@ class Course:
         self.problem = GraphProblem(self.scorer, self._train, arcs=arcs, threads=threads)
 
     def _make_pruner(self, settings: PrunerSettings, seed: int) -> Pruner:
-        scorer = pruner_scorer(settings, self.scorer.settings.roots)
-        problem = GraphProblem(scorer, self._train, threads=self.threads)
-        return Pruner(settings, replace(PRUNER_LEARNER, seed=seed).fit(problem).averaged)
+        roots = self.scorer.settings.roots
+        problem = GraphProblem(pruner_scorer(settings, roots), self._train, threads=self.threads)
+        return Pruner(settings, replace(PRUNER_LEARNER, seed=seed).fit(problem).averaged, roots)
 
     def run(
         self,
@@ -148,17 +146,12 @@ class Course:
 
     def parser(self, weights: Floats, trees: Trees | None = None) -> Parser:
         """Return the parser with these weights, over other trees than those of training if given."""
-        return Parser(
-            settings=self.settings if trees is None else replace(self.settings, trees=trees),
-            names=self.names,
-            seen=self._nothing_seen,
-            tree=np.ascontiguousarray(weights),
-            pruner=self.pruner,
-        )
+        search = GraphSearch(self.scorer.replaced(tree=np.ascontiguousarray(weights)), self.pruner)
+        return Parser(names=self.names, search=search if trees is None else search.with_trees(trees))
 
     def heads(self, weights: Floats, trees: Trees | None = None) -> Heads:
         """Parse the treebank to evaluate on. Shape (W,)."""
-        return self.parser(weights, trees).trees_of(self._encoded, threads=self.threads)[0]
+        return self.parser(weights, trees).trees(self._batch, threads=self.threads)[0]
 
     def uas(self, weights: Floats, trees: Trees | None = None) -> float:
         """UAS without punctuation, in percent."""

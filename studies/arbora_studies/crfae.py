@@ -255,7 +255,7 @@ class Trials:
 
         def after_round(done: Round, model: TagModel) -> None:
             objectives.append(done.objective)
-            self.runner.watcher.advance(1)
+            self.runner.observer.advance(1)
 
         began = time.process_time()
         learned = inducer.fit(

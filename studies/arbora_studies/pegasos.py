@@ -93,7 +93,7 @@ class LanguageContest:
         rules, self.searches = (QUICK_RULES, QUICK_SEARCHES) if runner.options.quick else (RULES, SEARCHES)
         material = Material(name, runner.options, rules.sentences)
         parts = hold_out(material.train, rules.held_out)
-        self.advance = runner.watcher.advance
+        self.advance = runner.observer.advance
         self.choosing = Contest(runner, material, parts, rules, "nonprojective")
         self.testing = Contest(runner, material, (material.train, material.test), rules, "nonprojective")
 

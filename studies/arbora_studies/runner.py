@@ -11,11 +11,11 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from arbora import __version__
 from arbora.errors import DataError
-from arbora.progress import Silent
+from arbora.progress import Observer, Silent
 from arbora.storage.atomic import replacing
 
 RESULTS = "results.json"
@@ -41,42 +41,29 @@ class Options:
     """A smoke test of a few seconds. Its numbers mean nothing."""
 
 
-class Watcher(Protocol):
-    """Follows the cells of a study."""
-
-    def begin(self, task: str, total: int | None = None) -> None:
-        """Begin a cell of at most `total` examples; None if its result is stored."""
-
-    def advance(self, steps: int = 1) -> None:
-        """Count more examples of the cell."""
-
-    def end(self, result: str = "") -> None:
-        """End the cell; `result` is a short text."""
-
-
 class TreeStage(Silent):
     """Passes on the examples of a training's last stage, which takes most of the time."""
 
-    def __init__(self, watcher: Watcher) -> None:
-        self._watcher = watcher
-        self._counts = False
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self._is_last = False
 
-    def stage_begins(self, stage: str, examples: int, epochs: int, done: int) -> None:
-        self._counts = stage == "tree"
+    def begin(self, task: str, total: int | None = None, **more: Any) -> None:
+        self._is_last = task == "tree"
 
-    def asked(self, examples: int) -> None:
-        if self._counts:
-            self._watcher.advance(examples)
+    def advance(self, steps: int = 1) -> None:
+        if self._is_last:
+            self._observer.advance(steps)
 
 
 class Runner:
     """Computes cells, or finds them in a JSON file that is always complete."""
 
-    def __init__(self, study: str, options: Options, watcher: Watcher) -> None:
+    def __init__(self, study: str, options: Options, observer: Observer) -> None:
         """Open or create the results in `options.output`."""
         self.study = study
         self.options = options
-        self.watcher = watcher
+        self.observer = observer
         self.path = options.output / RESULTS
         options.output.mkdir(parents=True, exist_ok=True)
         self.cells: dict[str, dict[str, Any]] = self._read() if self.path.exists() else {}
@@ -111,13 +98,13 @@ class Runner:
         """Return a stored result with the same inputs, or compute and store it."""
         cell = self.cells.get(name)
         is_stored = cell is not None and cell["inputs"] == json.loads(json.dumps(inputs))
-        self.watcher.begin(name, None if is_stored else examples)
+        self.observer.begin(name, None if is_stored else examples)
         if cell is None or not is_stored:
             new = {"inputs": inputs, "result": compute()}
             cell = self.cells[name] = json.loads(json.dumps(new, allow_nan=False))
             self.write({})
         result: Result = cell["result"]
-        self.watcher.end(summary(result) + (", done before" if is_stored else ""))
+        self.observer.end(summary(result) + (", done before" if is_stored else ""))
         return result
 
     def write(self, summary: Mapping[str, Any]) -> None:

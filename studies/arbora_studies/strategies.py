@@ -11,18 +11,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from arbora.data.batch import Batch
 from arbora.data.columns import Columns
-from arbora.data.encode import Names
 from arbora.interfaces import Trees
-from arbora.parsing._tree_parser import AnyParser
 from arbora.parsing.parser import Parser
 from arbora.problems.cube import NON_VIOLATIONS
 from arbora.registry import features
 from arbora.scorers.cube import Update
+from arbora.search.cube import CubeSearch
 from arbora.settings import to_dict
-from arbora.training._parser import Trained, Training
 from arbora.training.config import TrainConfig
 from arbora.training.dev import Dev
+from arbora.training.parser import ParserTraining, TrainedParser
 from arbora_studies.runner import Result, Runner, TreeStage
 from arbora_studies.treebanks import Limits, Material, Tested, checksum, punctuation
 
@@ -87,12 +87,12 @@ class Row(Tested):
 class Unpunctuated(Dev):
     """A treebank to evaluate parsers on by UAS without punctuation."""
 
-    def __init__(self, columns: Columns, names: Names) -> None:
-        super().__init__(columns, names)
-        self._counted = ~punctuation(columns)
+    def __init__(self, batch: Batch) -> None:
+        super().__init__(batch)
+        self._counted = ~punctuation(batch.columns)
 
-    def scores(self, parser: AnyParser, threads: int = 1) -> dict[str, float]:
-        heads, _ = parser.trees_of(self.sentences, threads=threads)
+    def scores(self, parser: Parser, threads: int = 1) -> dict[str, float]:
+        heads, _ = parser.trees(self.batch, threads=threads)
         right = (heads == self.columns.heads)[self._counted]
         return {"uas": 100 * float(np.mean(right)) if len(right) else 0.0}
 
@@ -117,7 +117,7 @@ class Strategies:
         config = replace(shared, trees=system.trees, parameters={**shared.parameters, **epochs})
         test = self.material.test_columns
 
-        def compute(training: Training) -> Result:
+        def compute(training: ParserTraining) -> Result:
             began = time.process_time()
             trained = _fit(training)
             learned = time.process_time()
@@ -142,8 +142,8 @@ class Strategies:
         config = replace(self.rules.curves, trees="projective")
         train, dev = self.material.columns(*self.material.with_dev(self.rules.held_out))
 
-        def compute(training: Training) -> Result:
-            training.dev = Unpunctuated(dev, training.names)
+        def compute(training: ParserTraining) -> Result:
+            training.dev = training.material.dev = Unpunctuated(training.material.names.batch(dev))
             return {"uas": [epoch["dev"]["uas"] for epoch in _epochs(_fit(training))]}
 
         def summary(result: Result) -> str:
@@ -159,7 +159,7 @@ class Strategies:
         config: TrainConfig,
         update: Update,
         data: Mapping[str, Columns],
-        compute: Callable[[Training], Result],
+        compute: Callable[[ParserTraining], Result],
         summary: Callable[[Result], str],
     ) -> Result:
         config = replace(config, update=update, patience=0, seed=self.options.seed)
@@ -171,26 +171,27 @@ class Strategies:
             "config": to_dict(config),
             "templates": zlib.crc32(repr(templates).encode()),
         }
-        train, observer = data["train"], TreeStage(self.runner.watcher)
+        train, observer = data["train"], TreeStage(self.runner.observer)
         return self.runner.cell(
             f"{self.material.name}{title}",
             inputs,
-            lambda: compute(Training(train, None, config, self.options.threads, observer)),
+            lambda: compute(ParserTraining(train, None, config, self.options.threads, observer)),
             examples=int(config.parameters["epochs"]) * len(train),
             summary=summary,
         )
 
     def _pruning(self, parser: Parser, test: Columns) -> dict[str, float]:
-        assert parser.pruner is not None
+        assert isinstance(parser.search, CubeSearch)
+        assert parser.search.pruner is not None
         encoded = parser.names.encode(test)
-        kept = parser.pruner.prune(encoded, self.options.threads)
+        kept = parser.search.pruner.prune(encoded, self.options.threads)
         arcs = int(np.sum(np.diff(test.offsets) ** 2))
         share = 1 - kept.arcs / max(1, arcs)
         lost = kept.restore_gold(encoded)
         return {"pruned": share, "best_uas_left": 100 * (1 - lost / max(1, test.words))}
 
 
-def _fit(training: Training) -> Trained:
+def _fit(training: ParserTraining) -> TrainedParser:
     """Train; without dev, the weights are those of the last epoch."""
     trained = training.run(calibrate=False)
     if trained.interrupted:
@@ -198,5 +199,5 @@ def _fit(training: Training) -> Trained:
     return trained
 
 
-def _epochs(trained: Trained) -> list[dict[str, Any]]:
+def _epochs(trained: TrainedParser) -> list[dict[str, Any]]:
     return [report for report in trained.reports if report["stage"] == "tree"]

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from arbora.errors import InputError, unknown
+from arbora.progress import Observer
 from arbora.web.plots import require_matplotlib
 from arbora_studies.report import Findings, Report, write_report
-from arbora_studies.runner import Options, Runner, Watcher
+from arbora_studies.runner import Options, Runner
 from arbora_studies.treebanks import LANGUAGES, SYNTHETIC
 
 
@@ -37,14 +38,14 @@ class Study(ABC):
         """The languages to choose from, with their treebanks."""
         return {name: LANGUAGES[name].treebank for name in (*self.treebanks, SYNTHETIC)}
 
-    def run(self, options: Options, watcher: Watcher) -> Report:
+    def run(self, options: Options, observer: Observer) -> Report:
         """Compute the cells that are missing, and write everything to the output folder."""
         if self.has_figure:
             require_matplotlib()
         default = (SYNTHETIC,) if options.quick else self.treebanks
         names = choose("language", options.languages, list(self.languages), default)
         learners = choose("learner", options.learners, list(self.learners), self.usual or [*self.learners])
-        runner = Runner(self.name, options, watcher)
+        runner = Runner(self.name, options, observer)
         return write_report(self.title, self.compute(runner, names, learners), runner)
 
     @abstractmethod

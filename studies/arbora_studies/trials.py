@@ -13,13 +13,14 @@ from statistics import fmean, stdev
 from typing import Any, Protocol, TypeAlias
 
 from arbora.interfaces import Learner
+from arbora.progress import Observer
 from arbora_studies.contest import Parameters, Search, in_words, make_learner
-from arbora_studies.runner import Result, Runner, Watcher
+from arbora_studies.runner import Result, Runner
 
 T_QUANTILES = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """Of Student's t: 97.5% lie below, for 1, 2, ... degrees of freedom."""
 
-Score: TypeAlias = Callable[[Learner, Watcher], float]
+Score: TypeAlias = Callable[[Learner, Observer], float]
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class Trials:
         learner, folds = self._learner(key, parameters), self.task.folds()
 
         def compute() -> Result:
-            return {"score": fmean(fold.score(learner, self.runner.watcher) for fold in folds)}
+            return {"score": fmean(fold.score(learner, self.runner.observer) for fold in folds)}
 
         name, examples = f"choosing: {key} {in_words(parameters)}", sum(fold.examples for fold in folds)
         result = self._cell(name, learner, compute, examples, f"on {len(folds)} folds", folds=len(folds))
@@ -119,7 +120,7 @@ class Trials:
         def compute() -> Result:
             part = self.task.sample(number)
             began = time.process_time()
-            score = part.score(learner, self.runner.watcher)
+            score = part.score(learner, self.runner.observer)
             return {"score": score, "seconds": time.process_time() - began}
 
         name, text = f"sample {number + 1}: {key}", f"with {in_words(parameters)}"

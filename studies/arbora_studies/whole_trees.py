@@ -14,10 +14,11 @@ import numpy as np
 
 from arbora.data.sentence import Sentence
 from arbora.interfaces import Learner
+from arbora.progress import Observer
 from arbora.settings import to_dict
-from arbora.training._parser import Training
 from arbora.training.config import TrainConfig
-from arbora_studies.runner import TreeStage, Watcher
+from arbora.training.parser import ParserTraining
+from arbora_studies.runner import TreeStage
 from arbora_studies.treebanks import Material, checksum, punctuation
 from arbora_studies.trials import Part
 
@@ -72,10 +73,10 @@ class TreeTask:
         train, test = self.material.columns(train_sentences, test_sentences)
         config = replace(self.rules.config, seed=self.material.options.seed)
 
-        def score(learner: Learner, watcher: Watcher) -> float:
+        def score(learner: Learner, observer: Observer) -> float:
             """Train with averaged weights after the last epoch, and score."""
             own = replace(config, learner=learner.name, parameters=dict(learner.settings()))
-            trained = Training(train, None, own, 1, TreeStage(watcher)).run(calibrate=False)
+            trained = ParserTraining(train, None, own, 1, TreeStage(observer)).run(calibrate=False)
             if trained.interrupted:
                 raise KeyboardInterrupt
             heads, labels = trained.parser.trees(test)
