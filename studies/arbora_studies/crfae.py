@@ -17,23 +17,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.data.columns import Columns, columns_of
-from arbora.data.encode import numbers_of
 from arbora.data.sentence import Sentence
 from arbora.induction.baselines import random_heads
-from arbora.induction.corpus import TagCorpus, heads_of_words, is_word
-from arbora.induction.interfaces import Round, TagModel
+from arbora.induction.corpus import TagCorpus
+from arbora.induction.punctuation import strip
 from arbora.induction.rules import RULES
 from arbora.induction.trees import parse
 from arbora.registry import inducers
+from arbora.types import Ints
 from arbora_studies.report import Cell, Findings, Table, TableRow, mean, number
-from arbora_studies.runner import Result, Runner
+from arbora_studies.runner import Result, Runner, Steps
 from arbora_studies.study import Study
 from arbora_studies.treebanks import LANGUAGES, SYNTHETIC, Material
 
-Ints: TypeAlias = NDArray[np.int32]
 Results: TypeAlias = Mapping[str, Mapping[str, Result]]
 """By language, then by system."""
 
@@ -190,17 +188,10 @@ class GoldTrees:
     @classmethod
     def of(cls, columns: Columns, tags: Sequence[str]) -> GoldTrees:
         """Take a treebank without punctuation; `tags` are those that a model knows."""
-        numbers = numbers_of(columns.strings("upos"), tags)
-        known = np.where(numbers < 0, len(tags), numbers)[columns.ids("upos")].astype(np.int32)
-        kept = is_word(columns)
-        sentences, heads = [], []
-        for start, end in zip(columns.offsets[:-1].tolist(), columns.offsets[1:].tolist(), strict=True):
-            here = kept[start:end]
-            if here.any():
-                sentences.append(known[start:end][here])
-                found = heads_of_words(columns.heads[start:end].tolist(), here.tolist())
-                heads.append(np.array(found, dtype=np.int32))
-        return cls(tuple(sentences), tuple(heads))
+        stripped = strip(columns, columns.heads, tags, keep_heads=False)
+        kept = [sentence for sentence in stripped if not sentence.marks.all()]
+        heads = tuple(sentence.known_heads() for sentence in kept)
+        return cls(tuple(sentence.tags for sentence in kept), heads)
 
     def accuracy(self, found: Sequence[Ints]) -> dict[str, float]:
         """Directed accuracy in percent, of short sentences and of all."""
@@ -251,22 +242,19 @@ class Trials:
 
     def _learn(self, system: System, parameters: Mapping[str, Any]) -> Result:
         inducer = inducers.create(system.inducer, **parameters)
-        objectives: list[float] = []
-
-        def after_round(done: Round, model: TagModel) -> None:
-            objectives.append(done.objective)
-            self.runner.observer.advance(1)
-
         began = time.process_time()
         learned = inducer.fit(
             self.train,
             rules=None if system.rules is None else RULES[system.rules],
             seed=self.options.seed,
             threads=self.options.threads,
-            watch=after_round,
+            observer=Steps(self.runner.observer),
         )
+        if learned.interrupted:
+            raise KeyboardInterrupt
         seconds = time.process_time() - began
         heads = parse(learned.model, self.test.sentences, threads=self.options.threads)
+        objectives = [each.objective for each in learned.history]
         return {**self.test.accuracy(heads), "objectives": objectives, "seconds": seconds}
 
     def _random(self) -> Result:

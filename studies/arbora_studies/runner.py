@@ -41,18 +41,19 @@ class Options:
     """A smoke test of a few seconds. Its numbers mean nothing."""
 
 
-class TreeStage(Silent):
-    """Passes on the examples of a training's last stage, which takes most of the time."""
+class Steps(Silent):
+    """Passes on the steps of work within a cell: of all tasks, or of the one that takes most of the time."""
 
-    def __init__(self, observer: Observer) -> None:
+    def __init__(self, observer: Observer, only: str | None = None) -> None:
         self._observer = observer
-        self._is_last = False
+        self._only = only
+        self._counts = True
 
     def begin(self, task: str, total: int | None = None, **more: Any) -> None:
-        self._is_last = task == "tree"
+        self._counts = self._only in (None, task)
 
     def advance(self, steps: int = 1) -> None:
-        if self._is_last:
+        if self._counts:
             self._observer.advance(steps)
 
 

@@ -23,7 +23,7 @@ from arbora.settings import to_dict
 from arbora.training.config import TrainConfig
 from arbora.training.dev import Dev
 from arbora.training.parser import ParserTraining, TrainedParser
-from arbora_studies.runner import Result, Runner, TreeStage
+from arbora_studies.runner import Result, Runner, Steps
 from arbora_studies.treebanks import Limits, Material, Tested, checksum, punctuation
 
 Scores: TypeAlias = tuple[float, float]
@@ -171,7 +171,7 @@ class Strategies:
             "config": to_dict(config),
             "templates": zlib.crc32(repr(templates).encode()),
         }
-        train, observer = data["train"], TreeStage(self.runner.observer)
+        train, observer = data["train"], Steps(self.runner.observer, "tree")
         return self.runner.cell(
             f"{self.material.name}{title}",
             inputs,

@@ -18,7 +18,7 @@ from arbora.progress import Observer
 from arbora.settings import to_dict
 from arbora.training.config import TrainConfig
 from arbora.training.parser import ParserTraining
-from arbora_studies.runner import TreeStage
+from arbora_studies.runner import Steps
 from arbora_studies.treebanks import Material, checksum, punctuation
 from arbora_studies.trials import Part
 
@@ -76,7 +76,7 @@ class TreeTask:
         def score(learner: Learner, observer: Observer) -> float:
             """Train with averaged weights after the last epoch, and score."""
             own = replace(config, learner=learner.name, parameters=dict(learner.settings()))
-            trained = ParserTraining(train, None, own, 1, TreeStage(observer)).run(calibrate=False)
+            trained = ParserTraining(train, None, own, 1, Steps(observer, "tree")).run(calibrate=False)
             if trained.interrupted:
                 raise KeyboardInterrupt
             heads, labels = trained.parser.trees(test)

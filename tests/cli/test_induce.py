@@ -33,7 +33,7 @@ def test_a_model_is_written_and_parses(arbora, words, tmp_path):
     sure = arbora("parse", words, "-m", model, "--probabilities", "--kbest", "2")
     assert "HeadProb=" in sure.stdout
     told = arbora("info", model)
-    assert "induced-parser" in told.stdout
+    assert "kind\tinduced parser\n" in told.stdout
     assert "crfae" in told.stdout
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from arbora.induction.arc_model import DISTANCES, ArcFeatures, ArcModel, no_pairs, pair_table
+from arbora.induction.arc_model import DISTANCES, ArcFeatures, ArcModel, pair_table
 from arbora.interfaces import PartKind
 
 
@@ -48,7 +48,9 @@ def test_scores_are_sums_of_weights_and_pairs():
     features = ArcFeatures(3)
     words, roots = rng.normal(size=(3, 3)), rng.normal(size=3)
     model = ArcModel(
-        tags=("A", "B", "C"), weights=rng.normal(size=features.size), pairs=pair_table(words, roots)
+        tags=("A", "B", "C"),
+        weights=rng.normal(size=features.size),
+        pairs=pair_table(np.vstack([words, roots])),
     )
     tags = np.array([[0, 2, 1]], dtype=np.int32)
     scores = model.scores(tags)[PartKind.ARC][0]
@@ -60,8 +62,8 @@ def test_scores_are_sums_of_weights_and_pairs():
 
 def test_tags_that_are_not_known_have_means():
     words, roots = np.array([[1.0, 3.0], [5.0, -np.inf]]), np.array([2.0, 4.0])
-    table = pair_table(words, roots)
-    assert table.shape == no_pairs(2).shape == (4, 3)
+    table = pair_table(np.vstack([words, roots]))
+    assert table.shape == (4, 3)
     assert table[0].tolist() == [1, 3, 2]
     assert table[1].tolist() == [5, -np.inf, 5]
     assert table[2].tolist() == [3, 3, 3.5]  # not known: the mean of the heads above

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 from errors import rejects
+from induction_rounds import Rounds
 
 from arbora.errors import InputError
 from arbora.induction.baselines import LeftBranching, NearestRule, RandomWeights, RightBranching, random_heads
@@ -57,7 +58,7 @@ def test_random_trees_are_equally_likely():
     assert len({tuple(h.tolist()) for h in random_heads([np.zeros(3)] * 500, trees="nonprojective")}) == 9
 
 
-def test_watch_is_told_once():
-    seen = []
-    LeftBranching().fit(CORPUS, watch=lambda done, model: seen.append(done.number))
-    assert seen == [1]
+def test_there_is_one_round():
+    seen = Rounds()
+    LeftBranching().fit(CORPUS, observer=seen)
+    assert [epoch.number for epoch in seen.epochs] == [1]

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 from errors import rejects
+from induction_rounds import Rounds
 from oracle.enumerate_trees import head_matrix
 
 from arbora.errors import InputError
-from arbora.induction.arc_model import ArcFeatures, rule_pairs
+from arbora.induction.arc_model import ArcFeatures, pair_table
 from arbora.induction.convex_mst import Clustering, ConvexMst
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.rules import Rules
 from arbora.induction.trees import parse
-from arbora.interfaces import PartKind, StopTraining
+from arbora.interfaces import PartKind
 
 RULES = Rules.parse("ROOT -> V\nV -> N\nN -> D")
 TAGS = ("D", "N", "V")
@@ -162,7 +163,7 @@ def test_rules_may_count_in_parsing_too():
     clustering = Clustering(SMALL, ConvexMst(prior=3.0, parse_prior=0.5), RULES)
     state = clustering.at(clustering.middle())
     model = clustering.model(state)
-    assert np.array_equal(model.pairs, 1.5 * rule_pairs(RULES, TAGS))
+    assert np.array_equal(model.pairs, 1.5 * pair_table(RULES.table(TAGS)))
     scores = model.scores(np.array([[2]], dtype=np.int32))[PartKind.ARC]
     assert scores[0, 0, 1] == pytest.approx(state.predicted[0] + 1.5)
 
@@ -173,17 +174,13 @@ def test_one_seed_gives_one_model_whatever_the_threads():
     assert np.array_equal(one.weights, two.weights)
 
 
-def test_watch_sees_each_round_and_may_end_it():
-    seen = []
-
-    def watch(done, model):
-        seen.append((done.number, np.count_nonzero(model.weights) > 0))
-        if done.number == 3:
-            raise StopTraining
-
-    found = ConvexMst(gap=0.0).fit(random_corpus(9), watch=watch)
-    assert seen == [(1, True), (2, True), (3, True)]
+def test_an_observer_sees_each_round_and_may_end_it():
+    seen = Rounds(stop_at=3)
+    found = ConvexMst(gap=0.0).fit(random_corpus(9), observer=seen)
+    assert [epoch.number for epoch in seen.epochs] == [1, 2, 3]
     assert len(found.history) == 3
+    assert not found.interrupted
+    assert found.model.weights.any()
 
 
 def test_a_corpus_of_nothing_is_refused():

@@ -5,7 +5,8 @@ import pytest
 
 from arbora.data.columns import columns_of
 from arbora.data.sentence import Sentence
-from arbora.induction.corpus import TagCorpus, heads_of_words, is_word
+from arbora.induction.corpus import TagCorpus, by_length, is_word
+from arbora.induction.punctuation import Stripped
 
 
 def sentence(text, tags, heads):
@@ -40,10 +41,11 @@ def test_a_corpus_has_short_sentences_as_numbers_of_sorted_tags():
     assert [s.tolist() for s in short.sentences] == [[0]]
 
 
-def test_groups_are_of_one_length_and_know_their_places():
-    groups = TagCorpus.of(columns_of(SENTENCES), longest=None).groups()
+def test_groups_are_of_one_length_and_know_their_places(monkeypatch):
+    groups = by_length(TagCorpus.of(columns_of(SENTENCES), longest=None).sentences)
     assert [(g.length, g.places.tolist()) for g in groups] == [(1, [1]), (3, [0, 2])]
-    assert [len(piece.tags) for piece in groups[1].pieces(1)] == [1, 1]
+    monkeypatch.setattr("arbora.induction.corpus.MOST_PARTS", 1)
+    assert [len(piece.tags) for piece in groups[1].pieces()] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -55,5 +57,6 @@ def test_groups_are_of_one_length_and_know_their_places():
         ([2, 3, 0, 1], [0, 0, 1, 1], [0, 1]),  # up a chain of two
     ],
 )
-def test_what_hung_on_punctuation_hangs_on_its_head(heads, kept, expected):
-    assert heads_of_words(heads, np.array(kept, dtype=bool).tolist()) == expected
+def test_dependents_of_punctuation_move_up_to_its_head(heads, kept, expected):
+    kept, heads = np.array(kept, dtype=bool), np.array(heads, dtype=np.int32)
+    assert Stripped(heads, kept, heads, ~kept).known_heads().tolist() == expected

@@ -5,16 +5,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from errors import rejects
+from induction_rounds import Rounds
 from oracle.enumerate_trees import enumerate_forest
 
 from arbora.data.columns import columns_of
 from arbora.errors import InputError
 from arbora.induction.arc_model import ArcModel, CorpusArcs, is_arc
-from arbora.induction.corpus import TagCorpus, heads_of_words, is_word
+from arbora.induction.corpus import TagCorpus
 from arbora.induction.crf_autoencoder import CrfAutoencoder, ProximalAdagrad, Run, near_arcs
+from arbora.induction.punctuation import strip
 from arbora.induction.rules import UNIVERSAL, Rules
 from arbora.induction.trees import as_arcs, parse
-from arbora.interfaces import StopTraining
 
 TREES = ["projective", "nonprojective"]
 OBJECTIVES = ["viterbi", "likelihood"]
@@ -263,19 +264,13 @@ def test_one_seed_gives_one_model_whatever_the_threads():
     assert parts(learner.fit(corpus, seed=4)) != parts(first)
 
 
-def test_rounds_are_told_and_can_be_stopped():
+def test_rounds_are_reported_and_can_be_stopped():
     corpus, _ = sampled_treebank(np.random.default_rng(13), 40)
-    seen = []
-
-    def watch(told, model):
-        seen.append((told.number, told.objective, parse(model, corpus.sentences[:1])))
-        if told.number == 2:
-            raise StopTraining
-
-    induced = CrfAutoencoder(rounds=5).fit(corpus, watch=watch)
-    assert [number for number, *_ in seen] == [1, 2]
-    assert induced.objective == seen[-1][1]
-    assert all(0 <= told.measures["nonzero"] <= 1 and told.seconds > 0 for told in induced.history)
+    seen = Rounds(stop_at=2)
+    induced = CrfAutoencoder(rounds=5).fit(corpus, observer=seen)
+    assert [epoch.number for epoch in seen.epochs] == [1, 2]
+    assert induced.objective == -seen.epochs[-1].loss
+    assert all(0 <= each.measures["nonzero"] <= 1 and each.seconds > 0 for each in induced.history)
 
 
 def test_words_alone_are_roots():
@@ -324,21 +319,13 @@ def test_nothing_to_learn_from_is_an_error():
 def test_english_trees_with_rules_for_ud(real_sentences):
     columns = columns_of(real_sentences("UD_English-EWT", "en_ewt-ud-train.conllu", 4000))
     corpus = TagCorpus.of(columns)
-    dev = real_sentences("UD_English-EWT", "en_ewt-ud-dev.conllu")
-    numbers = {tag: number for number, tag in enumerate(corpus.tags)}
-    tags, gold = [], []
-    for sentence, kept in zip(dev, np.split(is_word(columns_of(dev)), ends_of(dev)), strict=False):
-        if 1 <= kept.sum() <= 10:
-            words = [word for word, keep in zip(sentence.upos, kept, strict=True) if keep]
-            tags.append(np.array([numbers.get(tag, len(numbers)) for tag in words], dtype=np.int32))
-            gold.append(np.array(heads_of_words(sentence.heads, kept.tolist())))
+    dev = columns_of(real_sentences("UD_English-EWT", "en_ewt-ud-dev.conllu"))
+    stripped = strip(dev, dev.heads, corpus.tags, keep_heads=False)
+    short = [each for each in stripped if not each.marks.all() and len(each.tags) <= 10]
+    tags, gold = [each.tags for each in short], [each.known_heads() for each in short]
     right = {}
     for objective in OBJECTIVES:
         model = CrfAutoencoder(objective=objective).fit(corpus, rules=UNIVERSAL).model
         right[objective] = accuracy(parse(model, tags), gold)
     assert right["viterbi"] > 0.6
     assert right["viterbi"] > right["likelihood"]
-
-
-def ends_of(sentences):
-    return np.cumsum([len(sentence.heads) for sentence in sentences])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from induction.test_valence_model import model_of
 from induction.valence_story import SIDES, sample
+from induction_rounds import Rounds
 from oracle.enumerate_trees import head_matrix, siblings_of
 
 from arbora.errors import InputError
@@ -15,7 +16,6 @@ from arbora.induction.neural_dmv import Network, NeuralDmv
 from arbora.induction.rules import Rules
 from arbora.induction.trees import parse
 from arbora.induction.valence_model import Counts, Sentences
-from arbora.interfaces import StopTraining
 
 D, N, V, A = range(4)
 TAGS = ("DET", "NOUN", "VERB", "ADV")
@@ -117,20 +117,15 @@ def test_a_seed_gives_one_model(learner):
         assert one.tobytes() != four.tobytes()
 
 
-def test_learning_ends_where_nothing_is_gained_or_when_told():
+def test_learning_ends_if_nothing_is_gained_or_the_observer_stops_it():
     corpus = random_corpus(0)
     assert len(Dmv(rounds=400, tolerance=0.01).fit(corpus).history) < 50
-    seen = []
-
-    def stop_at_3(found, model):
-        seen.append((found, model))
-        if found.number == 3:
-            raise StopTraining
-
-    found = Dmv(tolerance=0.0).fit(corpus, watch=stop_at_3)
+    seen = Rounds(stop_at=3)
+    found = Dmv(tolerance=0.0).fit(corpus, observer=seen)
     assert [each.number for each in found.history] == [1, 2, 3]
-    assert found.history == tuple(each for each, _ in seen)
-    assert found.model is seen[-1][1]
+    assert [each.objective for each in found.history] == [-epoch.loss for epoch in seen.epochs]
+    whole = Dmv(tolerance=0.0, rounds=3).fit(corpus)
+    assert all(np.array_equal(*pair) for pair in zip(arrays(found.model), arrays(whole.model), strict=True))
 
 
 def test_rules_pull_trees_towards_them():

@@ -13,12 +13,12 @@ from arbora.data.columns import columns_of
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError, ModelError, NoTreeError
 from arbora.induction.arc_model import ArcFeatures, ArcModel, pair_table
+from arbora.induction.punctuation import strip
 from arbora.induction.search import InducedSearch, induced_parser
-from arbora.induction.tagged import TagSentences
 from arbora.interfaces import PartKind
 from arbora.parsing.ensemble import ensemble
 from arbora.parsing.parser import Parser
-from arbora.search.request import Temperatures
+from arbora.search.request import ParseRequest, Temperatures
 from arbora.storage.model_file import read_model, write_model
 
 TAGS = ("ADJ", "NOUN", "VERB")
@@ -29,7 +29,7 @@ def make_parser(trees="projective", roots="single", seed=0):
     model = ArcModel(
         tags=TAGS,
         weights=rng.normal(scale=0.5, size=ArcFeatures(len(TAGS)).size).astype(np.float32).astype(float),
-        pairs=pair_table(rng.normal(size=(3, 3)), rng.normal(size=3)),
+        pairs=pair_table(rng.normal(size=(4, 3))),
         trees=trees,
         roots=roots,
     )
@@ -118,7 +118,8 @@ def test_punctuation_changes_nothing_else():
 
 def test_marks_hang_as_high_as_they_can_without_crossing():
     text = make_sentence("( a b , c d .", "PUNCT X X PUNCT X X PUNCT")
-    (stripped,) = TagSentences(make_parser().encode(columns_of([text])), TAGS).split(keep_heads=False)
+    columns = columns_of([text])
+    (stripped,) = strip(columns, columns.heads, TAGS, keep_heads=False)
     # b hangs on d over the comma, which so may hang on b or d; c on d; d is the root.
     found = stripped.put_back(np.array([2, 4, 4, 0], dtype=np.int32))
     assert found.tolist() == [6, 3, 6, 6, 6, 0, 6]
@@ -252,6 +253,14 @@ def test_kept_marks_are_labelled_as_marks():
     assert parsed.deprels[2] == "punct"
     (only_marks,) = make_parser().parse([make_sentence("... !", "PUNCT PUNCT")])
     assert sorted(only_marks.deprels) == ["punct", "root"]
+
+
+def test_kbest_lists_are_those_of_the_parser():
+    parser = make_parser()
+    (found,) = parser.search.kbest(parser.encode(columns_of([MARKED])), 4, ParseRequest())
+    assert [tuple(heads) for heads in found.heads.tolist()] == [
+        tree.heads for tree in parser.kbest(MARKED, 4)
+    ]
 
 
 def test_it_may_be_one_of_an_ensemble():

@@ -12,7 +12,7 @@ from oracle.enumerate_trees import head_matrix, siblings_of
 from arbora import inference
 from arbora.errors import InputError, ModelError
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.trees import best_heads, log_sums, parse, part_marginals
+from arbora.induction.trees import TreeSet, parse
 from arbora.induction.valence_model import Counts, Sentences, ValenceModel, tree_parts
 from arbora.interfaces import PartKind
 from arbora.storage.model_file import read_model, write_model
@@ -50,11 +50,11 @@ def test_sums_marginals_and_best_trees_are_those_of_the_story(n, zeros):
             continue
         numbers = np.array([tags], dtype=np.int32)
         scores = model.scores(numbers)
-        family = {"trees": model.trees, "roots": model.roots}
-        logs = log_sums(scores, **family) + model.constants(numbers)
+        family = TreeSet(model.trees, model.roots)
+        logs = family.log_sums(scores) + model.constants(numbers)
         assert logs[0] == pytest.approx(math.log(probabilities.sum()))
 
-        best = best_heads(scores, **family)[0]
+        best = family.best(scores)[0]
         assert tree_probability(grammar, tags, best[1:].tolist()) == pytest.approx(probabilities.max())
 
         shares = probabilities / probabilities.sum()
@@ -63,7 +63,7 @@ def test_sums_marginals_and_best_trees_are_those_of_the_story(n, zeros):
             for dep in range(1, n + 1):
                 arcs[row[dep], dep] += share
                 nearest[row[dep], dep] += share * (siblings[dep] == row[dep])
-        found = part_marginals(scores, **family)
+        found = family.marginals(scores)
         nodes = np.arange(n + 1)
         firsts = found[PartKind.SIBLING][0][nodes[:, None], nodes[None, :], nodes[:, None]]
         np.testing.assert_allclose(found[PartKind.ARC][0], arcs, atol=1e-9)

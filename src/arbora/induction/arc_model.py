@@ -24,10 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.errors import ModelError
-from arbora.induction import rules as _rules
-from arbora.induction.corpus import TagCorpus, by_length
+from arbora.induction.corpus import TagCorpus, by_length_in_pieces
 from arbora.induction.interfaces import Parts
-from arbora.induction.trees import pieces
+from arbora.induction.rules import Rules
 from arbora.interfaces import PartKind, Roots, Trees
 from arbora.storage.model_file import ModelFile
 from arbora.types import Bools, Doubles, Ints, Longs
@@ -94,8 +93,8 @@ def is_arc(n: int) -> Bools:
 class ArcModel:
     """Scores of arcs; see `arbora.induction.interfaces.TagModel`."""
 
-    kind: ClassVar[str] = "arcs"
-    order: ClassVar[int] = 1
+    name: ClassVar[str] = "arcs"
+    parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC,)
 
     tags: tuple[str, ...]
     weights: Doubles  # Of `ArcFeatures`, (size,)
@@ -114,12 +113,9 @@ class ArcModel:
 
     def to_parts(self) -> Parts:
         places = np.flatnonzero(self.weights)
-        tensors: dict[str, NDArray[Any]] = {
-            "places": places,
-            "weights": self.weights[places],
-            "pairs": self.pairs,
-        }
-        return tensors, {"tags": list(self.tags), "trees": self.trees, "roots": self.roots}
+        tensors: dict[str, NDArray[Any]] = {"weights": self.weights[places], "pairs": self.pairs}
+        shape = {"tags": list(self.tags), "trees": self.trees, "roots": self.roots}
+        return {"places": places, **tensors}, shape
 
     @classmethod
     def from_file(cls, file: ModelFile, tags: tuple[str, ...], trees: Trees, roots: Roots) -> ArcModel:
@@ -143,36 +139,27 @@ def pair_scores(pairs: Doubles, nodes: Longs) -> Doubles:
     return pairs[here[:, :, None], dependents[:, None, :]]
 
 
-def no_pairs(tags: int) -> Doubles:
-    """A table of pairs of zeros."""
-    return np.zeros((tags + SYMBOLS - 1, tags + UNKNOWN + 1))
+def pair_table(known: Doubles) -> Doubles:
+    """Add unknown tags to a table of known ones, (tags + 1, tags), whose last head is the root.
 
-
-def pair_table(words: Doubles, roots: Doubles) -> Doubles:
-    """A table of pairs from those of known tags, (tags, tags), and of the root with them, (tags,).
-
-    Unknown tags get the mean over known ones (of the finite entries).
+    They get the mean over known ones (of the finite entries).
     """
-    tags = len(roots)
-    found = no_pairs(tags)
-    found[:tags, :tags] = words
-    found[tags + ROOT, :tags] = roots
-    for row in [*range(tags), tags + ROOT]:
-        known = found[row, :tags]
-        found[row, tags + UNKNOWN] = known[np.isfinite(known)].mean() if np.isfinite(known).any() else -np.inf
-    columns = found[:tags, :]
-    finite = np.isfinite(columns)
-    sums = np.where(finite, columns, 0.0).sum(axis=0)
-    found[tags + UNKNOWN, :] = sums / np.maximum(finite.sum(axis=0), 1)
+    tags = known.shape[1]
+    found = np.zeros((tags + SYMBOLS - 1, tags + 1))
+    rows = [*range(tags), tags + ROOT]
+    found[rows, :tags] = known
+    found[rows, tags + UNKNOWN] = [
+        r[np.isfinite(r)].mean() if np.isfinite(r).any() else -np.inf for r in known
+    ]
+    finite = np.isfinite(found[:tags])
+    sums = np.where(finite, found[:tags], 0.0).sum(axis=0)
+    found[tags + UNKNOWN] = sums / np.maximum(finite.sum(axis=0), 1)
     return found
 
 
-def rule_pairs(rules: _rules.Rules | None, tags: tuple[str, ...]) -> Doubles:
-    """A table of pairs: 1 where a rule has the pair, 0 elsewhere."""
-    if rules is None:
-        return no_pairs(len(tags))
-    words, root = rules.table(tags, tags), rules.table([_rules.ROOT], tags)[0]
-    return pair_table(words.astype(np.float64), root.astype(np.float64))
+def rule_table(rules: Rules | None, tags: tuple[str, ...]) -> Doubles:
+    """What `Rules.table` gives; zeros without rules."""
+    return np.zeros((len(tags) + 1, len(tags))) if rules is None else rules.table(tags)
 
 
 class CorpusArcs:
@@ -183,9 +170,8 @@ class CorpusArcs:
         self.tags = len(corpus.tags)
         self.features = ArcFeatures(self.tags)
         seen = np.zeros(self.features.size, dtype=bool)
-        for group in corpus.groups():
-            for piece in pieces(group, 3):
-                seen[self.features.places(piece.tags)[:, is_arc(group.length)]] = True
+        for piece in by_length_in_pieces(corpus.sentences):
+            seen[self.features.places(piece.tags)[:, is_arc(piece.length)]] = True
         self.used = np.flatnonzero(seen)  # The features of `ArcFeatures` that occur, in order
         self.size = len(self.used)
         self._numbers = np.zeros(self.features.size, dtype=np.int32)
@@ -199,15 +185,11 @@ class CorpusArcs:
 
     def sets(self, chosen: Longs | None = None) -> Iterator[ArcSet]:
         """The chosen sentences (default: all) by length, shortest first; long groups in pieces."""
-        if chosen is None:
-            groups = self.corpus.groups()
-        else:
-            groups = by_length([self.corpus.sentences[place] for place in chosen.tolist()])
-        for group in groups:
-            for piece in pieces(group, 3):
-                # What is no arc gets some number: its coefficient is always 0, its score is ignored.
-                numbers = self._numbers[self.features.places(piece.tags)]
-                yield ArcSet(numbers, self.features.nodes(piece.tags))
+        sentences = self.corpus.sentences
+        for piece in by_length_in_pieces(sentences if chosen is None else [sentences[i] for i in chosen]):
+            # What is no arc gets some number: its coefficient is always 0, its score is ignored.
+            numbers = self._numbers[self.features.places(piece.tags)]
+            yield ArcSet(numbers, self.features.nodes(piece.tags))
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,10 +204,9 @@ class ArcSet:
         return int(self.places.shape[1]) - 1
 
     @property
-    def shape(self) -> tuple[int, int, int]:
+    def shape(self) -> tuple[int, ...]:
         """(m, n+1, n+1)"""
-        m, size, _, _ = self.places.shape
-        return m, size, size
+        return self.places.shape[:3]
 
     def scores(self, weights: Doubles) -> Doubles:
         return weights[self.places].sum(axis=-1)
@@ -235,13 +216,12 @@ class ArcSet:
 
     def add_features(self, coefficients: Doubles, total: Doubles) -> None:
         """total += Σ coefficient · features over arcs: the adjoint of `scores`."""
-        repeated = np.repeat(coefficients.reshape(-1), self.places.shape[-1])
+        repeated = np.repeat(coefficients.reshape(-1), TEMPLATES)
         total += np.bincount(self.places.reshape(-1), weights=repeated, minlength=len(total))
 
     def add_pairs(self, coefficients: Doubles, total: Doubles) -> None:
         """total[head, dependent] += coefficients of arcs with these tags, (symbols, symbols)."""
-        here = self.nodes[:, 1:-1]
-        size = len(total)
+        here, size = self.nodes[:, 1:-1], len(total)
         numbers = (here[:, :, None] * size + here[:, None, :]).reshape(-1)
         counts = np.bincount(numbers, weights=coefficients.reshape(-1), minlength=size**2)
         total += counts.reshape(size, size)

@@ -12,17 +12,15 @@ draws each tree of a sentence with equal probability.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from arbora import inference
 from arbora.errors import InputError
-from arbora.induction.arc_model import DISTANCES, ArcFeatures, ArcModel, no_pairs, rule_pairs
+from arbora.induction.arc_model import DISTANCES, ArcFeatures, ArcModel, pair_table, rule_table
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
@@ -36,11 +34,20 @@ FOLLOWED = 16.0  # What an arc that follows a rule gains in nearest-rule: more t
 class _Baseline(Inducer):
     paper: ClassVar[str] = "klein-2004"
 
-    @abstractmethod
-    def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel: ...
-
     def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:
-        yield Learned(0.0, partial(self.model, corpus.tags, rules, seed))
+        tags = corpus.tags
+        weights = np.zeros(ArcFeatures(len(tags)).size)
+        # A view of the first template's weights. The distance from the root means nothing, so it is left out.
+        heads = weights[: (len(tags) + 1) * DISTANCES * 2].reshape(-1, DISTANCES, 2)
+        self.set_weights(weights, heads, seed)
+        pairs = pair_table(self.pairs(rules, tags))
+        yield Learned(0.0, lambda: ArcModel(tags=tags, weights=weights, pairs=pairs))
+
+    def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
+        """Set the weights of all features; `heads` is a view, [tag of the head, distance, direction]."""
+
+    def pairs(self, rules: Rules | None, tags: tuple[str, ...]) -> Doubles:
+        return rule_table(None, tags)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +56,8 @@ class LeftBranching(_Baseline):
 
     name: ClassVar[str] = "left-branching"
 
-    def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel:
-        return ArcModel(tags=tags, weights=_neighbours(len(tags), leftward=True), pairs=no_pairs(len(tags)))
+    def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
+        heads[:, 0, 1] = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +66,8 @@ class RightBranching(_Baseline):
 
     name: ClassVar[str] = "right-branching"
 
-    def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel:
-        return ArcModel(tags=tags, weights=_neighbours(len(tags), leftward=False), pairs=no_pairs(len(tags)))
+    def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
+        heads[:, 0, 0] = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,14 +76,13 @@ class NearestRule(_Baseline):
 
     name: ClassVar[str] = "nearest-rule"
 
-    def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel:
+    def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
+        heads[:] = -np.arange(DISTANCES)[:, None]
+
+    def pairs(self, rules: Rules | None, tags: tuple[str, ...]) -> Doubles:
         if rules is None:
             raise InputError("nearest-rule: expected rules, got none; give some, or choose another baseline")
-        weights = np.zeros(ArcFeatures(len(tags)).size)
-        lengths = -np.arange(DISTANCES, dtype=np.float64)
-        # The distance from the root means nothing: only heads that are words pay for distance.
-        _heads(weights, len(tags))[: len(tags) + 1] = lengths[:, None]
-        return ArcModel(tags=tags, weights=weights, pairs=FOLLOWED * rule_pairs(rules, tags))
+        return FOLLOWED * rules.table(tags)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +91,8 @@ class RandomWeights(_Baseline):
 
     name: ClassVar[str] = "random"
 
-    def model(self, tags: tuple[str, ...], rules: Rules | None, seed: int) -> ArcModel:
-        weights = np.random.default_rng(seed).normal(size=ArcFeatures(len(tags)).size)
-        return ArcModel(tags=tags, weights=weights, pairs=no_pairs(len(tags)))
+    def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
+        weights[:] = np.random.default_rng(seed).normal(size=len(weights))
 
 
 def random_heads(
@@ -97,16 +102,3 @@ def random_heads(
     scores = [np.zeros((len(tags) + 1, len(tags) + 1)) for tags in sentences]
     drawn = inference.sample(scores, 1, seed=seed, trees=trees, roots=roots)
     return [one.heads[1:] for [one] in drawn]
-
-
-def _heads(weights: Doubles, tags: int) -> Doubles:
-    """A view of the first template's weights: [head's symbol, distance, direction]."""
-    symbols = ArcFeatures(tags).symbols
-    return weights[: symbols * DISTANCES * 2].reshape(symbols, DISTANCES, 2)
-
-
-def _neighbours(tags: int, *, leftward: bool) -> Doubles:
-    """Weights that give 1 to arcs between neighbouring words in one direction."""
-    weights = np.zeros(ArcFeatures(tags).size)
-    _heads(weights, tags)[: tags + 1, 0, int(leftward)] = 1.0
-    return weights

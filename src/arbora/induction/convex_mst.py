@@ -29,15 +29,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
-from arbora.induction.arc_model import TEMPLATES, ArcFeatures, ArcModel, is_arc, pair_scores, rule_pairs
-from arbora.induction.corpus import TagCorpus
+from arbora.induction.arc_model import (
+    TEMPLATES,
+    ArcFeatures,
+    ArcModel,
+    is_arc,
+    pair_scores,
+    pair_table,
+    rule_table,
+)
+from arbora.induction.corpus import TagCorpus, by_length_in_pieces
 from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
-from arbora.induction.trees import best_heads, part_marginals, pieces
+from arbora.induction.trees import TreeSet
 from arbora.interfaces import PartKind, Trees
 from arbora.learners._parameters import parameter
 from arbora.types import Doubles, Ints, Longs
@@ -103,16 +111,15 @@ class Clustering:
 
     def __init__(self, corpus: TagCorpus, settings: ConvexMst, rules: Rules | None, threads: int = 1) -> None:
         self.tags = corpus.tags
-        self.trees: Trees = "projective" if settings.trees == "projective" else "nonprojective"
-        self.threads = threads
+        self.trees = TreeSet(cast("Trees", settings.trees), "single", threads)
         self.words = corpus.words
-        self._groups = [piece for group in corpus.groups() for piece in pieces(group, 3)]
+        self._groups = list(by_length_in_pieces(corpus.sentences))
         self._features = ArcFeatures(len(corpus.tags))
         self._kept = self._most_frequent(settings.features)
         self._rows = self._numbered()
         self.size = len(self._rows)  # The number of arcs
         self._inverse = np.linalg.inv(self.gram() + self.words * settings.l2 * np.eye(len(self._kept)))
-        gains = settings.prior * rule_pairs(rules, corpus.tags)
+        gains = settings.prior * pair_table(rule_table(rules, corpus.tags))
         self._pairs = settings.parse_prior * gains
         followed = [
             pair_scores(gains, self._features.nodes(group.tags))[:, is_arc(group.length)].ravel()
@@ -144,7 +151,7 @@ class Clustering:
     def model(self, state: State) -> ArcModel:
         weights = np.zeros(self._features.size)
         weights[self._kept] = state.weights
-        return ArcModel(tags=self.tags, weights=weights, pairs=self._pairs, trees=self.trees)
+        return ArcModel(tags=self.tags, weights=weights, pairs=self._pairs, trees=self.trees.trees)
 
     def predict(self, weights: Doubles) -> Doubles:
         """X w"""
@@ -171,8 +178,7 @@ class Clustering:
         means = []
         for group in self._groups:
             n = group.length
-            scores = {PartKind.ARC: np.zeros((1, n + 1, n + 1))}
-            mean = part_marginals(scores, trees=self.trees, roots="single")[PartKind.ARC][0]
+            mean = self.trees.marginals({PartKind.ARC: np.zeros((1, n + 1, n + 1))})[PartKind.ARC][0]
             means.append(np.tile(mean[is_arc(n)], len(group.tags)))
         return np.concatenate(means)
 
@@ -187,8 +193,7 @@ class Clustering:
             arcs = is_arc(n)
             scores = np.zeros((m, n + 1, n + 1))
             scores[:, arcs] = values[start : start + m * n * n].reshape(m, n * n)
-            parts = {PartKind.ARC: scores}
-            heads = best_heads(parts, trees=self.trees, roots="single", threads=self.threads)[:, 1:]
+            heads = self.trees.best({PartKind.ARC: scores})[:, 1:]
             place = np.zeros((n + 1, n + 1), dtype=np.int64)
             place[arcs] = np.arange(n * n)
             chosen = start + np.arange(m)[:, None] * (n * n) + place[heads, np.arange(1, n + 1)]

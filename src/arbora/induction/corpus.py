@@ -6,8 +6,9 @@ are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from arbora.evaluation.attachment import is_punctuation
 from arbora.types import Bools, Ints, Longs
 
 PUNCTUATION = "PUNCT"
+MOST_PARTS = 4_000_000  # Parts of the sentences that are scored together: 32 MB of scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,9 @@ class Group:
     def length(self) -> int:
         return int(self.tags.shape[1])
 
-    def pieces(self, most: int) -> Iterator[Group]:
+    def pieces(self) -> Iterator[Group]:
+        """Split the group so that arrays of (n+1)³ numbers per sentence stay small."""
+        most = max(1, MOST_PARTS // (self.length + 1) ** 3)
         for at in range(0, len(self.tags), most):
             yield Group(self.tags[at : at + most], self.places[at : at + most])
 
@@ -48,10 +52,6 @@ class TagCorpus:
     @property
     def words(self) -> int:
         return sum(map(len, self.sentences))
-
-    def groups(self) -> list[Group]:
-        """The sentences by length, shortest first."""
-        return by_length(self.sentences)
 
     @classmethod
     def of(cls, columns: Columns, *, longest: int | None = 10) -> TagCorpus:
@@ -80,24 +80,13 @@ def by_length(sentences: Iterable[Ints]) -> list[Group]:
     ]
 
 
+def by_length_in_pieces(sentences: Iterable[Ints]) -> Iterator[Group]:
+    """As `by_length`, with large groups in pieces."""
+    return chain.from_iterable(group.pieces() for group in by_length(sentences))
+
+
 def is_word(columns: Columns) -> Bools:
     """Which words are not punctuation, (W,)."""
     forms = np.array([is_punctuation(form) for form in columns.strings("form")], dtype=bool)
     tags = np.array([tag == PUNCTUATION for tag in columns.strings("upos")], dtype=bool)
     return ~(forms[columns.ids("form")] | tags[columns.ids("upos")])
-
-
-def heads_of_words(heads: Sequence[int], kept: Sequence[bool]) -> list[int]:
-    """The tree without punctuation: heads of the words that are kept, numbered from 1 among themselves.
-
-    `heads` of all words, 0 for the root. Dependents of a word that is left out move up to its head, and so
-    on.
-    """
-    new_number = np.cumsum([0, *kept])
-    found = []
-    for word, head in enumerate(heads):
-        if kept[word]:
-            while head and not kept[head - 1]:
-                head = heads[head - 1]
-            found.append(int(new_number[head]) if head else 0)
-    return found

@@ -37,18 +37,16 @@ from typing import ClassVar, TypeAlias, cast
 
 import numpy as np
 
-from arbora.induction import rules as rules_
-from arbora.induction.arc_model import ROOT, ArcModel, ArcSet, CorpusArcs, pair_table
+from arbora.induction.arc_model import ROOT, ArcModel, ArcSet, CorpusArcs, pair_table, rule_table
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
-from arbora.induction.trees import as_arcs, best_heads, log_sums, part_marginals
-from arbora.interfaces import PartKind, Roots, Trees
+from arbora.induction.trees import TreeSet, as_arcs
+from arbora.interfaces import PartKind, Trees
 from arbora.learners._parameters import parameter
 from arbora.types import Doubles, Longs
 
 NOISE = 0.2  # The standard deviation of the log of the noise on the first counts
-ROOTS: Roots = "single"
 FLOOR = 1e-8  # δ of AdaGrad: keeps the first step of a weight finite
 
 
@@ -113,31 +111,23 @@ class Run:
         """θ, [head, dependent]; the last row is the root's."""
         self.weights: Doubles = np.zeros(self.arcs.size)  # w, of the features of `arcs`
         self._steps = ProximalAdagrad(self.weights, options.rate)
-        self._prior = np.zeros_like(self.decoder)
-        if rules is not None:
-            heads = [*corpus.tags, rules_.ROOT]
-            self._prior = options.prior * rules.table(heads, corpus.tags).astype(np.float64)
+        self._prior = options.prior * rule_table(rules, corpus.tags)
         self._seed = seed
         self._rng = np.random.default_rng(seed)
-        self._trees = cast("Trees", options.trees)
-        self._threads = threads
+        self._trees = TreeSet(cast("Trees", options.trees), "single", threads)
 
     def model(self) -> ArcModel:
-        weights, pairs = self.arcs.full(self.weights), self.pairs()
-        return ArcModel(
-            tags=self.arcs.corpus.tags, weights=weights, pairs=pairs, trees=self._trees, roots=ROOTS
-        )
+        tags, weights = self.arcs.corpus.tags, self.arcs.full(self.weights)
+        return ArcModel(tags=tags, weights=weights, pairs=self.pairs(), trees=self._trees.trees)
 
     def pairs(self) -> Doubles:
         """log θ + α [rule], for `ArcModel`."""
-        table = np.log(self.decoder) + self._prior
-        return pair_table(table[:-1], table[-1])
+        return pair_table(np.log(self.decoder) + self._prior)
 
     def initialize(self) -> None:
-        counts = self._no_counts()
-        for each in self.arcs.sets():
-            each.add_pairs(np.broadcast_to(near_arcs(each.length), each.shape), counts)
-        table = self._of_words(counts) if self.options.init != "none" else np.ones_like(self.decoder)
+        table = np.ones_like(self.decoder)
+        if self.options.init != "none":
+            table = self._counts(lambda each: near_arcs(each.length))
         if self._seed:
             table *= np.exp(NOISE * self._rng.normal(size=table.shape))
         self._estimate(table)
@@ -149,10 +139,9 @@ class Run:
         self._pass(lambda each, encoder: self._found(encoder + each.pairs(pairs)))
 
     def improve_decoder(self) -> None:
-        counts, pairs = self._no_counts(), self.pairs()
-        for each in self.arcs.sets():
-            each.add_pairs(self._found(each.scores(self.weights) + each.pairs(pairs)), counts)
-        self._estimate(self._of_words(counts))
+        pairs = self.pairs()
+        found = self._counts(lambda each: self._found(each.scores(self.weights) + each.pairs(pairs)))
+        self._estimate(found)
 
     def objective(self) -> float:
         total = sum(self.log_likelihood(each) for each in self.arcs.sets())
@@ -196,21 +185,19 @@ class Run:
         return self._best(joint) if self.options.objective == "viterbi" else self._marginals(joint)
 
     def _best(self, scores: Doubles) -> Doubles:
-        heads = best_heads({PartKind.ARC: scores}, trees=self._trees, roots=ROOTS, threads=self._threads)
-        return as_arcs(heads)
+        return as_arcs(self._trees.best({PartKind.ARC: scores}))
 
     def _marginals(self, scores: Doubles) -> Doubles:
-        parts = {PartKind.ARC: scores}
-        return part_marginals(parts, trees=self._trees, roots=ROOTS, threads=self._threads)[PartKind.ARC]
+        return self._trees.marginals({PartKind.ARC: scores})[PartKind.ARC]
 
     def _log_sums(self, scores: Doubles) -> Doubles:
-        return log_sums({PartKind.ARC: scores}, trees=self._trees, roots=ROOTS, threads=self._threads)
+        return self._trees.log_sums({PartKind.ARC: scores})
 
-    def _no_counts(self) -> Doubles:
-        return np.zeros((self.arcs.features.symbols, self.arcs.features.symbols))
-
-    def _of_words(self, counts: Doubles) -> Doubles:
-        """The rows of tags and root and the columns of tags, as in `decoder`."""
+    def _counts(self, arcs: Callable[[ArcSet], Doubles]) -> Doubles:
+        """How often each pair of tags is an arc, as in `decoder`; `arcs`: how often each arc is there."""
+        counts = np.zeros((self.arcs.features.symbols, self.arcs.features.symbols))
+        for each in self.arcs.sets():
+            each.add_pairs(np.broadcast_to(arcs(each), each.shape), counts)
         tags = self.arcs.tags
         return counts[[*range(tags), tags + ROOT], :tags]
 

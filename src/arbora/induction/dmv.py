@@ -29,7 +29,7 @@ from arbora import inference
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
-from arbora.induction.valence_model import NONE_YET, Counts, Sentences, ValenceModel, bonus_of
+from arbora.induction.valence_model import NONE_YET, Counts, Sentences, ValenceModel
 from arbora.learners._parameters import parameter
 from arbora.types import Doubles
 
@@ -65,7 +65,7 @@ class ValenceInducer(Inducer):
     def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:
         sentences = Sentences(corpus, self.name)
         estimate = self.estimator(corpus.tags, seed)
-        bonus = bonus_of(rules, self.prior, corpus.tags)
+        bonus = None if rules is None else self.prior * rules.table(corpus.tags)
         counts = harmonic_counts(sentences, self.constant, self.first_stops == "even", seed)
         before = -np.inf
         for _ in range(self.rounds):

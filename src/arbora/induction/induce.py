@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -21,15 +21,14 @@ from arbora.data.treebank import Treebank, gather
 from arbora.errors import DataError, InputError, require_threads
 from arbora.formatting import counted
 from arbora.induction.corpus import PUNCTUATION, TagCorpus, is_word
-from arbora.induction.interfaces import Induced, Inducer, Round, TagModel
+from arbora.induction.interfaces import Induced, Inducer
 from arbora.induction.rules import ROOT, RULES, Rules
 from arbora.induction.search import induced_parser
 from arbora.induction.trees import parse
 from arbora.induction.word_classes import WordClasses
-from arbora.interfaces import Epoch
 from arbora.pipeline.pipeline import Pipeline
 from arbora.pipeline.train_segmenter import SegmenterSettings
-from arbora.progress import EpochReport, Observer, Silent
+from arbora.progress import Observer, Silent
 from arbora.registry import inducers
 from arbora.settings import from_dict, to_dict
 from arbora.training.config import TrainConfig
@@ -94,30 +93,17 @@ class InduceConfig:
 
 
 @dataclass(frozen=True)
-class Start:
-    """The result of one seed."""
-
-    seed: int
-    history: tuple[Round, ...]
-    model: TagModel = field(repr=False)
-    agreement: float = 1.0  # The share of heads that it has in common with the chosen start
-
-    @property
-    def objective(self) -> float:
-        return self.history[-1].objective
-
-
-@dataclass(frozen=True)
 class InducedModel:
     """The result of `induce`."""
 
     pipeline: Pipeline
-    starts: tuple[Start, ...]
+    starts: tuple[Induced, ...]
+    """The result of each seed."""
     chosen: int  # The index of the best start
     interrupted: bool = False
 
     @property
-    def best(self) -> Start:
+    def best(self) -> Induced:
         return self.starts[self.chosen]
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -142,27 +128,35 @@ def induce(
     inducer, rules = settings.make_inducer(), settings.read_rules()
     columns = gather(treebank, check_words)
     check_words(columns)
-    has_classes = not filled(columns, "upos")
-    if has_classes:
+    tagged = filled(columns, "upos")
+    if not tagged:
         columns = with_classes(columns, settings.classes, settings.seed, observer)
         if rules is not None:
             observer.note("rules about tags are not used, since classes stand for tags")
             rules = None
     else:
-        _check_classes(settings.classes, columns)
-        _report_missing_tags(columns, observer)
+        _check_tags(columns, tagged, settings.classes, observer)
     corpus = TagCorpus.of(columns, longest=settings.longest)
     _check_corpus(corpus, settings, columns, observer)
     if rules is not None:
-        _report_rules(rules, corpus, observer)
-    runs = Runs(inducer, corpus, rules, threads, observer)
-    starts = runs.all([settings.seed + i for i in range(settings.restarts)])
+        _check_rules(rules, corpus, observer)
+    starts, interrupted = _restarts(inducer, corpus, rules, settings, threads, observer)
     chosen = max(range(len(starts)), key=lambda i: starts[i].objective)
     starts = _compared(starts, chosen, corpus, threads)
-    about = _about(settings, inducer, rules, corpus, starts, chosen)
+    about = {
+        "model": settings.model,
+        "config": {**to_dict(settings), "parameters": inducer.settings()},
+        "rules": [] if rules is None else rules.to_list(),
+        "sentences": len(corpus),
+        "words": corpus.words,
+        "starts": [
+            {"seed": s.seed, "objective": s.objective, "rounds": len(s.history), "agreement": s.agreement}
+            for s in starts
+        ],
+        "chosen": chosen,
+    }
     pipeline = Pipeline(parser=induced_parser(starts[chosen].model, about))
-    interrupted = runs.interrupted
-    if not interrupted and (settings.only != "parser" or has_classes):
+    if not interrupted and (settings.only != "parser" or not tagged):
         if settings.only == "parser":
             observer.note("a tagger is trained all the same, to give words their classes")
         try:
@@ -186,11 +180,9 @@ def check_words(columns: Columns, what: str = "the text to learn from", **_: boo
 
 def with_classes(columns: Columns, settings: ClassSettings, seed: int, observer: Observer) -> Columns:
     """The same sentences with word classes as UPOS, and PUNCT for punctuation."""
-    words = is_word(columns)
-    forms = columns.strings("form")
-    parts = np.split(columns.ids("form"), columns.offsets[1:-1])
-    kept = np.split(words, columns.offsets[1:-1])
-    sentences = [[forms[i] for i in part[keep].tolist()] for part, keep in zip(parts, kept, strict=True)]
+    words, forms, ids = is_word(columns), columns.strings("form"), columns.ids("form")
+    parts = zip(*(np.split(each, columns.offsets[1:-1]) for each in (ids, words)), strict=True)
+    sentences = [[forms[i] for i in part[kept].tolist()] for part, kept in parts]
     if filled(columns, "xpos"):
         observer.note("XPOS is ignored: copy it to UPOS to learn from it")
     limits = asdict(settings)
@@ -199,78 +191,24 @@ def with_classes(columns: Columns, settings: ClassSettings, seed: int, observer:
     observer.note(f"no word has a tag: {used}")
     tags = (PUNCTUATION, *classes.names)
     numbers = numbers_of([classes.class_of(form) for form in forms], tags)
-    found = np.where(words, numbers[columns.ids("form")], 0).astype(np.int32)
-    return columns.with_column("upos", found, tags)
+    return columns.with_column("upos", np.where(words, numbers[ids], 0).astype(np.int32), tags)
 
 
-class Runs:
-    """Learns with one seed after the other; Ctrl-C ends it and keeps the results so far."""
-
-    def __init__(
-        self, inducer: Inducer, corpus: TagCorpus, rules: Rules | None, threads: int, observer: Observer
-    ) -> None:
-        self.inducer = inducer
-        self.corpus = corpus
-        self.rules = rules
-        self.threads = threads
-        self.observer = observer
-        self.interrupted = False
-        self._rounds: list[Round] = []
-        self._model: TagModel | None = None
-
-    def all(self, seeds: Sequence[int]) -> list[Start]:
-        found: list[Start] = []
-        for seed in seeds:
-            try:
-                learned = self._one(seed)
-            except KeyboardInterrupt:
-                self.interrupted = True
-                if self._model is not None:
-                    found.append(Start(seed, tuple(self._rounds), self._model))
-                if not found:
-                    raise
-                break
-            found.append(Start(seed, learned.history, learned.model))
-        return found
-
-    def _one(self, seed: int) -> Induced:
-        self._rounds, self._model = [], None
-        stage = f"{self.inducer.name}, seed {seed}"
-        self.observer.begin(stage, int(getattr(self.inducer, "rounds", 1)), unit="round")
-
-        def watch(one: Round, model: TagModel) -> None:
-            before = self._rounds[-1].seconds if self._rounds else 0.0
-            self._rounds.append(one)
-            self._model = model
-            self.observer.advance()
-            epoch = Epoch(one.number, -one.objective, 0.0, 1, one.seconds - before, dict(one.measures))
-            self.observer.report(EpochReport(stage, epoch, {"objective": one.objective}, best=False))
-
-        induced = self.inducer.fit(
-            self.corpus, rules=self.rules, seed=seed, threads=self.threads, watch=watch
-        )
-        self.observer.end()
-        return induced
-
-
-def _report_missing_tags(columns: Columns, observer: Observer) -> None:
-    missing = columns.words - filled(columns, "upos")
-    if missing:
-        observer.note(
-            f"{missing:,} of {counted(columns.words, 'word')} {'has' if missing == 1 else 'have'} no UPOS "
-            "tag; `_` counts as a tag of its own"
-        )
-
-
-def _check_classes(given: ClassSettings, columns: Columns) -> None:
-    default = ClassSettings()
+def _check_tags(columns: Columns, tagged: int, classes: ClassSettings, observer: Observer) -> None:
+    """Raise InputError for settings of word classes, which tags leave without effect."""
+    words = counted(columns.words, "word")
     for each in fields(ClassSettings):
-        if getattr(given, each.name) != getattr(default, each.name):
-            tagged = filled(columns, "upos")
+        if getattr(classes, each.name) != each.default:
             raise InputError(
                 f"classes.{each.name}: does nothing here; it needs words without UPOS tags, which classes "
-                f"then stand for, got tags of {tagged:,} of {counted(columns.words, 'word')}"
+                f"then stand for, got tags of {tagged:,} of {words}"
             )
+    missing = columns.words - tagged
+    if missing:
+        observer.note(
+            f"{missing:,} of {words} {'has' if missing == 1 else 'have'} no UPOS "
+            "tag; `_` counts as a tag of its own"
+        )
 
 
 def _check_corpus(corpus: TagCorpus, settings: InduceConfig, columns: Columns, observer: Observer) -> None:
@@ -294,9 +232,9 @@ def _check_corpus(corpus: TagCorpus, settings: InduceConfig, columns: Columns, o
         )
 
 
-def _report_rules(rules: Rules, corpus: TagCorpus, observer: Observer) -> None:
+def _check_rules(rules: Rules, corpus: TagCorpus, observer: Observer) -> None:
     known = {ROOT, *corpus.tags}
-    used = sum(head in known and dependent in known for head, dependent in rules.pairs)
+    used = sum(known.issuperset(pair) for pair in rules.pairs)
     if used < len(rules.pairs):
         pairs = counted(len(rules.pairs), "pair")
         observer.note(f"rules: {used} of {pairs} {'is' if used == 1 else 'are'} of tags that the text has")
@@ -307,36 +245,35 @@ def _report_rules(rules: Rules, corpus: TagCorpus, observer: Observer) -> None:
         )
 
 
-def _compared(starts: list[Start], chosen: int, corpus: TagCorpus, threads: int) -> list[Start]:
+def _restarts(
+    inducer: Inducer,
+    corpus: TagCorpus,
+    rules: Rules | None,
+    settings: InduceConfig,
+    threads: int,
+    observer: Observer,
+) -> tuple[list[Induced], bool]:
+    """Learn with one seed after the other; Ctrl-C ends it and keeps the results so far."""
+    found: list[Induced] = []
+    for seed in range(settings.seed, settings.seed + settings.restarts):
+        try:
+            found.append(inducer.fit(corpus, rules=rules, seed=seed, threads=threads, observer=observer))
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            return found, True
+        if found[-1].interrupted:
+            return found, True
+    return found, False
+
+
+def _compared(starts: list[Induced], chosen: int, corpus: TagCorpus, threads: int) -> list[Induced]:
     """Each start with its agreement."""
     if len(starts) == 1:
         return starts
-    step = max(1, len(corpus) // COMPARED)
-    sentences = corpus.sentences[::step]
+    sentences = corpus.sentences[:: max(1, len(corpus) // COMPARED)]
     heads = [np.concatenate(parse(start.model, sentences, threads=threads)) for start in starts]
     return [
         replace(start, agreement=float(np.mean(found == heads[chosen])))
         for start, found in zip(starts, heads, strict=True)
     ]
-
-
-def _about(
-    config: InduceConfig,
-    inducer: Inducer,
-    rules: Rules | None,
-    corpus: TagCorpus,
-    starts: list[Start],
-    chosen: int,
-) -> dict[str, Any]:
-    return {
-        "model": config.model,
-        "config": {**to_dict(config), "parameters": inducer.settings()},
-        "rules": [] if rules is None else rules.to_list(),
-        "sentences": len(corpus),
-        "words": corpus.words,
-        "starts": [
-            {"seed": s.seed, "objective": s.objective, "rounds": len(s.history), "agreement": s.agreement}
-            for s in starts
-        ],
-        "chosen": chosen,
-    }

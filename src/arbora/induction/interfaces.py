@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from arbora.errors import InputError
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.rules import Rules
-from arbora.interfaces import PartKind, Roots, StopTraining, Trees
+from arbora.interfaces import Epoch, PartKind, Roots, StopTraining, Trees
 from arbora.learners._parameters import Configured
+from arbora.progress import EpochReport, Observer, Silent
 from arbora.types import Doubles, Ints
 
 Parts: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]
@@ -28,10 +29,10 @@ Parts: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 class TagModel(Protocol):
     """Scores the parts of trees over a sentence's tags; immutable."""
 
-    kind: ClassVar[str]
+    name: ClassVar[str]
     """The name in model files."""
-    order: ClassVar[int]
-    """1: arcs are scored; 2: pairs of siblings, too."""
+    parts: ClassVar[tuple[PartKind, ...]]
+    """The kinds of parts that it scores, arcs first."""
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -67,17 +68,15 @@ class Learned(NamedTuple):
     measures: Mapping[str, float] = {}
 
 
-Watch: TypeAlias = Callable[[Round, TagModel], None]
-"""Called after each round. If it raises `arbora.interfaces.StopTraining`, `fit` returns what it has; any
-other exception ends learning."""
-
-
 @dataclass(frozen=True, slots=True)
 class Induced:
     """The result of `fit`."""
 
-    model: TagModel
+    model: TagModel = field(repr=False)
     history: tuple[Round, ...]
+    seed: int = 0
+    interrupted: bool = False  # Whether Ctrl-C ended learning
+    agreement: float = 1.0  # The share of heads that it has in common with the chosen one of several restarts
 
     @property
     def objective(self) -> float:
@@ -103,21 +102,33 @@ class Inducer(Configured, ABC):
         rules: Rules | None = None,
         seed: int = 0,
         threads: int = 1,
-        watch: Watch | None = None,
+        observer: Observer | None = None,
     ) -> Induced:
         """Learn; `rules`: what is known about trees in advance.
 
         Seed 0 starts where the method's authors start, others start near it, for restarts. The same seed
-        gives the same model for any number of threads.
+        gives the same model for any number of threads. Learning ends early, and keeps the last round, on
+        Ctrl-C or if the observer raises `arbora.interfaces.StopTraining` at the report of a round.
         """
         if not len(corpus):
             raise InputError(f"{self.name}: expected at least one sentence to learn from, got none")
-        start, history = time.perf_counter(), []
-        for number, state in enumerate(self.learn(corpus, rules, seed, threads), start=1):
-            history.append(Round(number, state.objective, time.perf_counter() - start, state.measures))
-            try:
-                if watch is not None:
-                    watch(history[-1], state.model())
-            except StopTraining:
-                break
-        return Induced(state.model(), tuple(history))
+        observer, task = observer or Silent(), f"{self.name}, seed {seed}"
+        observer.begin(task, int(getattr(self, "rounds", 1)), unit="round")
+        start, seconds, interrupted = time.perf_counter(), 0.0, False
+        history: list[Round] = []
+        try:
+            for number, state in enumerate(self.learn(corpus, rules, seed, threads), start=1):
+                before, seconds = seconds, time.perf_counter() - start
+                history.append(Round(number, state.objective, seconds, state.measures))
+                last = state
+                observer.advance()
+                epoch = Epoch(number, -state.objective, 0.0, 1, seconds - before, dict(state.measures))
+                observer.report(EpochReport(task, epoch, {"objective": state.objective}, best=False))
+        except StopTraining:
+            pass
+        except KeyboardInterrupt:
+            if not history:
+                raise
+            interrupted = True
+        observer.end()
+        return Induced(last.model(), tuple(history), seed, interrupted)

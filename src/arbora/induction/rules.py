@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from arbora.errors import InputError
-from arbora.types import Bools
+from arbora.types import Doubles
 
 ROOT = "ROOT"
 
@@ -57,10 +57,9 @@ class Rules:
             raise InputError(f"{os.fspath(path)}: expected a file of rules in UTF-8, got: {error}") from None
         return cls.parse(text, os.fspath(path))
 
-    def table(self, heads: Sequence[str], dependents: Sequence[str]) -> Bools:
-        """Whether a rule has the pair, (heads, dependents)."""
-        found: Bools = np.array([[(h, d) in self.pairs for d in dependents] for h in heads], dtype=bool)
-        return found.reshape(len(heads), len(dependents))
+    def table(self, tags: Sequence[str]) -> Doubles:
+        """1 where a rule has the pair, 0 elsewhere: (tags + 1, tags), [head, dependent], the root last."""
+        return np.array([[float((h, d) in self.pairs) for d in tags] for h in (*tags, ROOT)])
 
     def to_list(self) -> list[list[str]]:
         return [list(pair) for pair in sorted(self.pairs)]

@@ -19,7 +19,6 @@ how often there is an arc, and how often the dependent is the nearest on its sid
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -28,10 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.errors import InputError, ModelError
-from arbora.induction.corpus import Group, TagCorpus
+from arbora.induction.corpus import Group, TagCorpus, by_length
 from arbora.induction.interfaces import Parts
-from arbora.induction.rules import ROOT, Rules
-from arbora.induction.trees import best_heads, log_sums, part_marginals, pieces
+from arbora.induction.trees import TreeSet, as_arcs
 from arbora.interfaces import PartKind, Roots, Trees
 from arbora.storage.model_file import ModelFile
 from arbora.types import Doubles, Ints
@@ -47,8 +45,8 @@ LEAST_LOG = -1e9  # Below this, a log in a file is damage, not a probability
 class ValenceModel:
     """Logs of probabilities, -inf for the impossible; unknown tags behave as tags do on average."""
 
-    kind: ClassVar[str] = "valence"
-    order: ClassVar[int] = 2
+    name: ClassVar[str] = "valence"
+    parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC, PartKind.SIBLING)
     trees: ClassVar[Trees] = "projective"
     roots: ClassVar[Roots] = "single"
 
@@ -157,17 +155,20 @@ class Counts:
         t = len(self.root)
         words = np.arange(n)
         sides = (words[None, :] > words[:, None]).astype(np.int64)
-        between = np.broadcast_to(arcs[..., 1:, 1:], (m, n, n)) * weights[:, None, None]
-        between[:, words, words] = 0.0
-        first = np.broadcast_to(nearest[..., 1:, 1:], (m, n, n)) * weights[:, None, None]
-        first[:, words, words] = 0.0
-        heads = (tags[:, :, None] * 2 + sides).astype(np.int64)
-        at = (heads * t + tags[:, None, :]).ravel()
-        firsts = np.bincount(at, first.ravel(), minlength=2 * t * t).reshape(t, 2, t)
-        laters = np.bincount(at, (between - first).ravel(), minlength=2 * t * t).reshape(t, 2, t)
+        at = ((tags[:, :, None] * 2 + sides) * np.int64(t) + tags[:, None, :]).ravel()
+
+        def by_tags(counts: Doubles) -> Any:
+            return np.bincount(at, counts.ravel(), minlength=2 * t * t).reshape(t, 2, t)
+
+        between, first = (
+            np.where(words[:, None] == words, 0.0, np.broadcast_to(each[..., 1:, 1:], (m, n, n)))
+            * weights[:, None, None]
+            for each in (arcs, nearest)
+        )
+        firsts = by_tags(first)
         self.child[:, :, NONE_YET] += firsts
         # Rounding may leave a little less than 0.
-        self.child[:, :, HAS_ONE] += np.maximum(laters, 0.0)
+        self.child[:, :, HAS_ONE] += np.maximum(by_tags(between - first), 0.0)
         roots = np.broadcast_to(arcs[..., 0, 1:], (m, n)) * weights[:, None]
         self.root[:] += np.bincount(tags.ravel(), roots.ravel(), minlength=t)
         seen = np.bincount(tags.ravel(), np.repeat(weights, n), minlength=t)
@@ -190,13 +191,15 @@ class Sentences:
         self.tags = corpus.tags
         self.words = corpus.words
         self.pieces: list[Weighted] = []
-        for group in corpus.groups():
+        for group in by_length(corpus.sentences):
             if group.length > LONGEST:
                 raise InputError(
                     f"{owner}: a sentence of {group.length} words, expected at most {LONGEST}; "
                     "learn from shorter ones"
                 )
-            self.pieces += _different(group)
+            rows, counts = np.unique(group.tags, axis=0, return_counts=True)
+            for piece in Group(rows, np.arange(len(rows))).pieces():
+                self.pieces.append(Weighted(piece.tags, counts[piece.places].astype(np.float64)))
 
     def counts(
         self, model: ValenceModel, *, best_only: bool, bonus: Doubles | None = None, threads: int = 1
@@ -206,60 +209,36 @@ class Sentences:
         `bonus`: added to the scores of arcs, [head, dependent]; the last head is the root.
         """
         total, counts = 0.0, Counts.zeros(len(self.tags))
-        for piece in self.pieces:
-            scores = model.scores(piece.tags)
+        trees = TreeSet(model.trees, model.roots, threads)
+        for tags, weights in self.pieces:
+            scores = model.scores(tags)
             if bonus is not None:
-                scores[PartKind.ARC] += _bonuses(bonus, piece.tags)
+                scores[PartKind.ARC][:, 0, 1:] += bonus[-1][tags]
+                scores[PartKind.ARC][:, 1:, 1:] += bonus[tags[:, :, None], tags[:, None, :]]
             if best_only:
-                heads = best_heads(scores, trees=model.trees, roots=model.roots, threads=threads)
-                arcs, nearest = tree_parts(heads)
-                logs = _tree_scores(scores, arcs, nearest)
+                arcs, nearest = tree_parts(trees.best(scores))
+                parts = np.where(arcs > 0, scores[PartKind.ARC], 0.0)
+                parts += np.where(nearest > 0, _firsts(scores[PartKind.SIBLING]), 0.0)
+                logs = parts.sum(axis=(1, 2))
             else:
-                logs = log_sums(scores, trees=model.trees, roots=model.roots, threads=threads)
-                found = part_marginals(scores, trees=model.trees, roots=model.roots, threads=threads)
-                nodes = np.arange(piece.tags.shape[1] + 1)
-                arcs = found[PartKind.ARC]
-                nearest = found[PartKind.SIBLING][:, nodes[:, None], nodes[None, :], nodes[:, None]]
-            total += float(piece.weights @ (logs + model.constants(piece.tags)))
-            counts.add(piece.tags, arcs, nearest, piece.weights)
+                logs, marginals = trees.log_sums(scores), trees.marginals(scores)
+                arcs, nearest = marginals[PartKind.ARC], _firsts(marginals[PartKind.SIBLING])
+            total += float(weights @ (logs + model.constants(tags)))
+            counts.add(tags, arcs, nearest, weights)
         return total, counts
 
 
-def bonus_of(rules: Rules | None, weight: float, tags: tuple[str, ...]) -> Doubles | None:
-    """What arcs gain from rules: (tags + 1, tags), the root last; None if nothing."""
-    if rules is None or not weight:
-        return None
-    return weight * rules.table((*tags, ROOT), tags).astype(np.float64)
+def _firsts(siblings: Doubles) -> Doubles:
+    """The entries of nearest dependents: (..., n+1, n+1), [head, dependent]."""
+    nodes = np.arange(siblings.shape[-1])
+    return siblings[..., nodes[:, None], nodes[None, :], nodes[:, None]]
 
 
 def tree_parts(heads: Ints) -> tuple[Doubles, Doubles]:
     """1 for each arc, and for each to the nearest dependent of a side: (m, n+1, n+1); heads (m, n+1)."""
     nodes = np.arange(heads.shape[1])
-    arcs = heads[:, None, :] == nodes[None, :, None]
+    arcs = as_arcs(heads)
     right = nodes[None, :] > nodes[:, None]
-    after, before = arcs & right, arcs & ~right
-    nearest = (after & (after.cumsum(axis=2) == 1)) | (
-        before & (before[:, :, ::-1].cumsum(axis=2)[:, :, ::-1] == 1)
-    )
-    return arcs.astype(np.float64), nearest.astype(np.float64)
-
-
-def _tree_scores(scores: dict[PartKind, Doubles], arcs: Doubles, nearest: Doubles) -> Doubles:
-    nodes = np.arange(arcs.shape[1])
-    firsts = scores[PartKind.SIBLING][:, nodes[:, None], nodes[None, :], nodes[:, None]]
-    parts = np.where(arcs > 0, scores[PartKind.ARC], 0.0) + np.where(nearest > 0, firsts, 0.0)
-    return parts.sum(axis=(1, 2))
-
-
-def _bonuses(bonus: Doubles, tags: Ints) -> Doubles:
-    m, n = tags.shape
-    found = np.zeros((m, n + 1, n + 1))
-    found[:, 0, 1:] = bonus[-1][tags]
-    found[:, 1:, 1:] = bonus[tags[:, :, None], tags[:, None, :]]
-    return found
-
-
-def _different(group: Group) -> Iterator[Weighted]:
-    rows, counts = np.unique(group.tags, axis=0, return_counts=True)
-    for piece in pieces(Group(rows, np.arange(len(rows))), 3):
-        yield Weighted(piece.tags, counts[piece.places].astype(np.float64))
+    after, before = arcs * right, arcs * ~right
+    is_first = np.where(right, after.cumsum(axis=2), before[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]) == 1
+    return arcs, arcs * is_first
