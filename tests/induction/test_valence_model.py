@@ -51,22 +51,22 @@ def test_sums_marginals_and_best_trees_are_those_of_the_story(n, zeros):
         numbers = np.array([tags], dtype=np.int32)
         scores = model.scores(numbers)
         family = TreeSet(model.trees, model.roots)
-        logs = family.log_sums(scores) + model.constants(numbers)
+        logs = family.log_sums(*scores.values()) + model.constants(numbers)
         assert logs[0] == pytest.approx(math.log(probabilities.sum()))
 
-        best = family.best(scores)[0]
+        best = family.best(*scores.values())[0]
         assert tree_probability(grammar, tags, best[1:].tolist()) == pytest.approx(probabilities.max())
 
         shares = probabilities / probabilities.sum()
         arcs, nearest = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
-        for row, siblings, share in zip(listed, siblings_of(listed), shares, strict=True):
+        for row, nexts, share in zip(listed, siblings_of(listed), shares, strict=True):
             for dep in range(1, n + 1):
                 arcs[row[dep], dep] += share
-                nearest[row[dep], dep] += share * (siblings[dep] == row[dep])
-        found = family.marginals(scores)
+                nearest[row[dep], dep] += share * (nexts[dep] == row[dep])
+        found_arcs, siblings = family.marginals(*scores.values())
         nodes = np.arange(n + 1)
-        firsts = found[PartKind.SIBLING][0][nodes[:, None], nodes[None, :], nodes[:, None]]
-        np.testing.assert_allclose(found[PartKind.ARC][0], arcs, atol=1e-9)
+        firsts = siblings[0][nodes[:, None], nodes[None, :], nodes[:, None]]
+        np.testing.assert_allclose(found_arcs[0], arcs, atol=1e-9)
         np.testing.assert_allclose(firsts[1:, 1:], nearest[1:, 1:], atol=1e-9)
 
 

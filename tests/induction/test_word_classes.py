@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from errors import rejects
 
-from arbora.errors import InputError, ModelError
+from arbora.errors import InputError
 from arbora.induction.word_classes import WordClasses
 
 
@@ -64,8 +64,8 @@ def test_values_are_log_likelihoods_but_for_a_constant():
 
 def test_the_same_text_and_seed_give_the_same_classes():
     sentences = sampled(2, sentences=100)
-    one, two = (WordClasses.learn(sentences, classes=5, seed=3).to_plain() for _ in range(2))
-    assert one == two
+    one, two = (WordClasses.learn(sentences, classes=5, seed=3) for _ in range(2))
+    assert (one.words, one.endings, one.others) == (two.words, two.endings, two.others)
 
 
 def test_words_that_are_rare_or_not_known_go_by_their_ending():
@@ -93,20 +93,6 @@ def test_a_words_class_may_look_like_a_pools_name():
     )
     assert "a-ing" in found.words
     assert "a-ing" in found.endings
-
-
-def test_what_is_written_is_read():
-    found = WordClasses.learn(sampled(3, sentences=50), classes=5)
-    again = WordClasses.from_plain(found.to_plain())
-    assert again.to_plain() == found.to_plain()
-    for broken in (
-        None,
-        {},
-        {"words": {"a": 1}, "endings": {}, "others": "C00"},
-        {"words": [], "endings": {}},
-    ):
-        with pytest.raises(ModelError):
-            WordClasses.from_plain(broken)
 
 
 def test_bad_values_are_rejected():

@@ -45,10 +45,10 @@ from arbora.induction.arc_model import (
 from arbora.induction.corpus import TagCorpus, by_length_in_pieces
 from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
-from arbora.induction.trees import TreeSet
-from arbora.interfaces import PartKind, Trees
+from arbora.induction.trees import TreeSet, as_arcs
+from arbora.interfaces import Trees
 from arbora.learners._parameters import parameter
-from arbora.types import Doubles, Ints, Longs
+from arbora.types import Doubles, Longs
 
 ROWS_AT_ONCE = 20_000  # Rows of X when X'X is computed: 8 MB
 
@@ -75,13 +75,12 @@ class ConvexMst(Inducer):
         clustering = Clustering(corpus, self, rules, threads)
         y = clustering.middle()
         if seed:
-            y = (y + clustering.indicator(clustering.random_trees(seed))) / 2
+            y = (y + clustering.best_trees(np.random.default_rng(seed).normal(size=clustering.size))) / 2
         state, bound = clustering.at(y), -np.inf
         for _ in range(self.rounds):
-            step = clustering.step(state)
-            bound = max(bound, state.value - step.gap)
-            state = step.after
-            measures = {"gap": state.value - bound, "step": step.size}
+            before, (state, gap, size) = state.value, clustering.step(state)
+            bound = max(bound, before - gap)
+            measures = {"gap": state.value - bound, "step": size}
             yield Learned(-state.value, partial(clustering.model, state), measures)
             if measures["gap"] <= self.gap:
                 return
@@ -97,15 +96,6 @@ class State:
     value: float  # f
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
-    """One step of Frank-Wolfe."""
-
-    after: State
-    gap: float  # A bound on how much lower f could have been
-    size: float  # γ
-
-
 class Clustering:
     """The problem: all arcs of a corpus in a row, group by group, sentence by sentence."""
 
@@ -116,7 +106,10 @@ class Clustering:
         self._groups = list(by_length_in_pieces(corpus.sentences))
         self._features = ArcFeatures(len(corpus.tags))
         self._kept = self._most_frequent(settings.features)
-        self._rows = self._numbered()
+        # Features of all arcs, (arcs, 7), numbered from 0; all that are not kept share the last number.
+        numbers = np.full(self._features.size, len(self._kept), dtype=np.int32)
+        numbers[self._kept] = np.arange(len(self._kept))
+        self._rows = np.concatenate([numbers[rows].reshape(-1, TEMPLATES) for rows in self._places()])
         self.size = len(self._rows)  # The number of arcs
         self._inverse = np.linalg.inv(self.gram() + self.words * settings.l2 * np.eye(len(self._kept)))
         gains = settings.prior * pair_table(rule_table(rules, corpus.tags))
@@ -135,10 +128,13 @@ class Clustering:
     def gradient(self, state: State) -> Doubles:
         return (state.y - state.predicted - self._wanted) / self.words
 
-    def step(self, state: State) -> Step:
-        """Move towards the best trees by the gradient, as far as f falls."""
+    def step(self, state: State) -> tuple[State, float, float]:
+        """Move towards the best trees by the gradient, as far as f falls.
+
+        Returns the new state, a bound on how much lower f could have been, and γ.
+        """
         gradient = self.gradient(state)
-        best = self.at(self.indicator(self.best_trees(-gradient)))
+        best = self.at(self.best_trees(-gradient))
         y_change, predicted_change = best.y - state.y, best.predicted - state.predicted
         gap = max(0.0, -float(gradient @ y_change))
         curvature = float(y_change @ (y_change - predicted_change)) / self.words
@@ -146,7 +142,7 @@ class Clustering:
         y = state.y + size * y_change
         predicted = state.predicted + size * predicted_change
         weights = state.weights + size * (best.weights - state.weights)
-        return Step(State(y, weights, predicted, self._value(y, predicted)), gap, size)
+        return State(y, weights, predicted, self._value(y, predicted)), gap, size
 
     def model(self, state: State) -> ArcModel:
         weights = np.zeros(self._features.size)
@@ -178,52 +174,32 @@ class Clustering:
         means = []
         for group in self._groups:
             n = group.length
-            mean = self.trees.marginals({PartKind.ARC: np.zeros((1, n + 1, n + 1))})[PartKind.ARC][0]
+            [[mean]] = self.trees.marginals(np.zeros((1, n + 1, n + 1)))
             means.append(np.tile(mean[is_arc(n)], len(group.tags)))
         return np.concatenate(means)
 
-    def random_trees(self, seed: int) -> Longs:
-        return self.best_trees(np.random.default_rng(seed).normal(size=self.size))
-
-    def best_trees(self, values: Doubles) -> Longs:
-        """The places of the arcs of the best trees, by one value per arc; as many as words."""
+    def best_trees(self, values: Doubles) -> Doubles:
+        """The best trees by one value per arc: 1 for their arcs, 0 for others."""
         found, start = [], 0
         for group in self._groups:
             m, n = group.tags.shape
-            arcs = is_arc(n)
             scores = np.zeros((m, n + 1, n + 1))
-            scores[:, arcs] = values[start : start + m * n * n].reshape(m, n * n)
-            heads = self.trees.best({PartKind.ARC: scores})[:, 1:]
-            place = np.zeros((n + 1, n + 1), dtype=np.int64)
-            place[arcs] = np.arange(n * n)
-            chosen = start + np.arange(m)[:, None] * (n * n) + place[heads, np.arange(1, n + 1)]
-            found.append(chosen.ravel())
+            scores[:, is_arc(n)] = values[start : start + m * n * n].reshape(m, n * n)
+            found.append(as_arcs(self.trees.best(scores))[:, is_arc(n)].ravel())
             start += m * n * n
         return np.concatenate(found)
-
-    def indicator(self, arcs: Longs) -> Doubles:
-        found = np.zeros(self.size)
-        found[arcs] = 1.0
-        return found
 
     def _value(self, y: Doubles, predicted: Doubles) -> float:
         # At the best w: ½|y - Xw|² + Nλ/2 |w|² = ½ y'(y - Xw).
         return float(y @ (y - predicted) / 2 - self._wanted @ y) / self.words
 
+    def _places(self) -> Iterator[Longs]:
+        return (self._features.places(each.tags)[:, is_arc(each.length)] for each in self._groups)
+
     def _most_frequent(self, most: int) -> Longs:
         """The places of the most frequent features, in order; ties go to the first."""
         counts = np.zeros(self._features.size, dtype=np.int64)
-        for rows in self._all_rows():
+        for rows in self._places():
             counts += np.bincount(rows.ravel(), minlength=len(counts))
         ranked = np.argsort(-counts, kind="stable")[:most]
         return np.sort(ranked[counts[ranked] > 0])
-
-    def _numbered(self) -> Ints:
-        """Features of all arcs, (arcs, 7), numbered from 0; all other features share the last number."""
-        numbers = np.full(self._features.size, len(self._kept), dtype=np.int32)
-        numbers[self._kept] = np.arange(len(self._kept), dtype=np.int32)
-        return np.concatenate([numbers[rows] for rows in self._all_rows()])
-
-    def _all_rows(self) -> Iterator[Longs]:
-        for group in self._groups:
-            yield self._features.places(group.tags)[:, is_arc(group.length)].reshape(-1, TEMPLATES)

@@ -42,7 +42,7 @@ from arbora.induction.corpus import TagCorpus
 from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
 from arbora.induction.trees import TreeSet, as_arcs
-from arbora.interfaces import PartKind, Trees
+from arbora.interfaces import Trees
 from arbora.learners._parameters import parameter
 from arbora.types import Doubles, Longs
 
@@ -135,13 +135,11 @@ class Run:
             self._pass(lambda each, encoder: near_arcs(each.length))
 
     def improve_encoder(self) -> None:
-        pairs = self.pairs()
-        self._pass(lambda each, encoder: self._found(encoder + each.pairs(pairs)))
+        self._pass(self._target())
 
     def improve_decoder(self) -> None:
-        pairs = self.pairs()
-        found = self._counts(lambda each: self._found(each.scores(self.weights) + each.pairs(pairs)))
-        self._estimate(found)
+        target = self._target()
+        self._estimate(self._counts(lambda each: target(each, each.scores(self.weights))))
 
     def objective(self) -> float:
         total = sum(self.log_likelihood(each) for each in self.arcs.sets())
@@ -155,13 +153,15 @@ class Run:
         if self.options.objective == "viterbi":
             top = joint[self._best(joint) > 0].sum()
         else:
-            top = self._log_sums(joint).sum()
-        return float(top - self._log_sums(encoder).sum())
+            top = self._trees.log_sums(joint).sum()
+        return float(top - self._trees.log_sums(encoder).sum())
 
-    def gradient(self, chosen: Longs | None = None) -> Doubles:
-        """Of Σ L(x) over some sentences (all) with respect to w."""
+    def _target(self) -> Target:
+        """Arcs of the best trees, or expected arcs, by encoder, decoder and rules together."""
         pairs = self.pairs()
-        return self._gradient(chosen, lambda each, encoder: self._found(encoder + each.pairs(pairs)))
+        if self.options.objective == "viterbi":
+            return lambda each, encoder: self._best(encoder + each.pairs(pairs))
+        return lambda each, encoder: self._trees.marginals(encoder + each.pairs(pairs))[0]
 
     def _pass(self, target: Target) -> None:
         """Step over all batches, in a new order, towards the arcs that `target` gives."""
@@ -170,28 +170,22 @@ class Run:
             chosen = order[at : at + self.options.batch]
             # The last batch may be smaller, and with it its share of the penalty.
             penalty = self.options.l1 * len(chosen) / self.options.batch
-            self._steps.step(self._gradient(chosen, target), penalty)
+            self._steps.step(self.gradient(chosen, target), penalty)
 
-    def _gradient(self, chosen: Longs | None, target: Target) -> Doubles:
-        """The features of the wanted arcs minus those that the encoder expects."""
+    def gradient(self, chosen: Longs | None = None, target: Target | None = None) -> Doubles:
+        """The features of the wanted arcs minus those that the encoder expects.
+
+        By default that of Σ L(x) over all sentences with respect to w.
+        """
+        target = target or self._target()
         found = np.zeros(self.arcs.size)
         for each in self.arcs.sets(chosen):
             encoder = each.scores(self.weights)
-            each.add_features(target(each, encoder) - self._marginals(encoder), found)
+            each.add_features(target(each, encoder) - self._trees.marginals(encoder)[0], found)
         return found
 
-    def _found(self, joint: Doubles) -> Doubles:
-        """Arcs of the best trees, or expected arcs, by encoder, decoder and rules together."""
-        return self._best(joint) if self.options.objective == "viterbi" else self._marginals(joint)
-
     def _best(self, scores: Doubles) -> Doubles:
-        return as_arcs(self._trees.best({PartKind.ARC: scores}))
-
-    def _marginals(self, scores: Doubles) -> Doubles:
-        return self._trees.marginals({PartKind.ARC: scores})[PartKind.ARC]
-
-    def _log_sums(self, scores: Doubles) -> Doubles:
-        return self._trees.log_sums({PartKind.ARC: scores})
+        return as_arcs(self._trees.best(scores))
 
     def _counts(self, arcs: Callable[[ArcSet], Doubles]) -> Doubles:
         """How often each pair of tags is an arc, as in `decoder`; `arcs`: how often each arc is there."""

@@ -44,7 +44,7 @@ class TagModel(Protocol):
     def roots(self) -> Roots: ...
 
     def scores(self, tags: Ints) -> dict[PartKind, Doubles]:
-        """Score m sentences of n words, (m, n): one array per kind of part, (m,) + (n+1,) * kind.axes."""
+        """Score m sentences of n words, (m, n): one array for each of `parts`, (m,) + (n+1,) * kind.axes."""
 
     def to_parts(self) -> Parts: ...
 

@@ -69,7 +69,6 @@ class Network:
         self, tags: int, tag_size: int, valence_size: int, hidden: int, child_valence: bool, seed: int
     ) -> None:
         rng = np.random.default_rng(seed)
-        self.tags = tags
         self._child_valences = [0, 1] if child_valence else [EITHER]
         inputs = tag_size + valence_size
         self.weights: Weights = {
@@ -94,19 +93,14 @@ class Network:
             go_on=decisions[..., 1].copy(),
         )
 
-    def loss(self, counts: Counts) -> float:
-        """-log-likelihood of the counts (except the root's), per choice."""
-        _, hidden = self._hidden()
-        child, decisions = self._targets(counts)
-        children = _log_softmax(hidden[:, :, self._child_valences] @ self.weights["child"])
-        ends = _log_softmax(hidden[:, :, :EITHER] @ self.weights["decision"])
-        total = float((child * children).sum() + (decisions * ends).sum())
-        return -total / (float(decisions.sum()) or 1.0)
-
     def gradient(self, counts: Counts) -> Weights:
+        """That of -log-likelihood of the counts (except the root's), per choice."""
         w = self.weights
         inputs, hidden = self._hidden()
-        child, decisions = self._targets(counts)
+        child = counts.child
+        if len(self._child_valences) == 1:
+            child = child.sum(axis=2, keepdims=True)
+        decisions = np.stack([counts.stop, counts.go_on], axis=-1)
         size = float(decisions.sum()) or 1.0
         for_child, for_decision = hidden[:, :, self._child_valences], hidden[:, :, :EITHER]
         child_error = _errors(for_child @ w["child"], child) / size
@@ -129,22 +123,10 @@ class Network:
     def _hidden(self) -> tuple[Doubles, Doubles]:
         """Inputs [tag, valence, i], and hidden units [tag, side, valence, h]."""
         w = self.weights
-        t, v = self.tags, len(w["valence"])
-        inputs = np.concatenate(
-            [
-                np.broadcast_to(w["tag"][:, None], (t, v, w["tag"].shape[1])),
-                np.broadcast_to(w["valence"][None], (t, v, w["valence"].shape[1])),
-            ],
-            axis=-1,
-        )
+        shape = len(w["tag"]), len(w["valence"])
+        vectors = (w["tag"][:, None], w["valence"][None])
+        inputs = np.concatenate([np.broadcast_to(v, (*shape, v.shape[-1])) for v in vectors], axis=-1)
         return inputs, np.maximum(np.einsum("tvi,sih->tsvh", inputs, w["side"]) + w["bias"][:, None], 0.0)
-
-    def _targets(self, counts: Counts) -> tuple[Doubles, Doubles]:
-        """Counts of dependents [tag, side, valence, child], and of [..., stop or go on]."""
-        child = counts.child
-        if len(self._child_valences) == 1:
-            child = child.sum(axis=2, keepdims=True)
-        return child, np.stack([counts.stop, counts.go_on], axis=-1)
 
 
 class Adam:

@@ -23,7 +23,7 @@ from arbora.induction.arc_model import ArcModel
 from arbora.induction.corpus import PUNCTUATION, by_length_in_pieces
 from arbora.induction.interfaces import TagModel
 from arbora.induction.punctuation import Stripped, strip
-from arbora.induction.trees import Scores, TreeSet
+from arbora.induction.trees import TreeSet
 from arbora.induction.valence_model import ValenceModel
 from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import GoldTree, PartKind, PartScores, Roots, ScoredTree, Trees
@@ -34,7 +34,7 @@ from arbora.search.graph import ranked_lists
 from arbora.search.ranked import RankedTrees
 from arbora.search.request import Judge, Judgement, ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
-from arbora.types import Bools, Ints
+from arbora.types import Bools, Doubles, Ints
 
 LABELS = ROOT, DEPENDENT, MARK = "root", "dep", "punct"
 LISTED = 8
@@ -78,7 +78,7 @@ class InducedSearch(ExactSearch):
         found: list[Ints] = [np.zeros(0, dtype=np.int32)] * len(stripped)
         for places, scores in self._pieces(stripped, request):
             with self._explained(stripped[i] for i in places):
-                for place, heads in zip(places, trees.best(scores), strict=True):
+                for place, heads in zip(places, trees.best(*scores.values()), strict=True):
                     found[place] = stripped[place].put_back(heads[1:])
         labels = [_labels(heads, each.marks) for heads, each in zip(found, stripped, strict=True)]
         nothing = np.zeros(0, dtype=np.int32)
@@ -86,7 +86,7 @@ class InducedSearch(ExactSearch):
 
     def _pieces(
         self, stripped: Sequence[Stripped], request: ParseRequest
-    ) -> Iterator[tuple[list[int], Scores]]:
+    ) -> Iterator[tuple[list[int], dict[PartKind, Doubles]]]:
         """The places of sentences of one length, and their scores; given heads are enforced if requested."""
         for piece in by_length_in_pieces([each.tags for each in stripped]):
             places, scores = piece.places.tolist(), self.model.scores(piece.tags)

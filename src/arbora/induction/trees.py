@@ -4,56 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from arbora import inference
 from arbora.induction.corpus import by_length_in_pieces
 from arbora.induction.interfaces import TagModel
-from arbora.interfaces import PartKind, Roots, Trees
+from arbora.interfaces import Roots, Trees
 from arbora.types import Doubles, Ints
-
-Scores: TypeAlias = dict[PartKind, Doubles]
-"""Of m sentences of n words: (m,) + (n+1,) * kind.axes."""
 
 
 @dataclass(frozen=True)
 class TreeSet:
-    """The trees of each sentence: finds the best ones, and sums over all."""
+    """The trees of each of m sentences of n words: finds the best ones, and sums over all.
+
+    Scores are arrays of m sentences: `arcs` (m, n+1, n+1), and `siblings` (m, n+1, n+1, n+1), if any.
+    """
 
     trees: Trees
     roots: Roots = "single"
     threads: int = 1
 
-    def best(self, scores: Scores) -> Ints:
+    def best(self, arcs: Doubles, siblings: Doubles | None = None) -> Ints:
         """Heads of the best trees, (m, n+1), -1 for the root."""
-        return np.stack([best.heads for best in inference.argmax(**self._given(scores))])
+        return np.stack([best.heads for best in inference.argmax(**self._given(arcs, siblings))])
 
-    def log_sums(self, scores: Scores) -> Doubles:
+    def log_sums(self, arcs: Doubles, siblings: Doubles | None = None) -> Doubles:
         """log Z, (m,)."""
-        found: Doubles = inference.log_partition(**self._given(scores))
+        found: Doubles = inference.log_partition(**self._given(arcs, siblings))
         return found
 
-    def marginals(self, scores: Scores) -> Scores:
+    def marginals(self, arcs: Doubles, siblings: Doubles | None = None) -> list[Doubles]:
         """P(part), each array shaped as its scores."""
-        found = inference.marginals(**self._given(scores))
-        if PartKind.SIBLING not in scores:
-            return {PartKind.ARC: np.stack(found)}
-        return {
-            PartKind.ARC: np.stack([each.arcs for each in found]),
-            PartKind.SIBLING: np.stack([each.siblings for each in found]),
-        }
+        found = inference.marginals(**self._given(arcs, siblings))
+        if siblings is None:
+            return [np.stack(found)]
+        return [np.stack([each.arcs for each in found]), np.stack([each.siblings for each in found])]
 
-    def _given(self, scores: Scores) -> dict[str, Any]:
-        siblings = scores.get(PartKind.SIBLING)
-        return {
-            "scores": list(scores[PartKind.ARC]),
-            "siblings": None if siblings is None else list(siblings),
-            "trees": self.trees,
-            "roots": self.roots,
-            "threads": self.threads,
-        }
+    def _given(self, arcs: Doubles, siblings: Doubles | None) -> dict[str, Any]:
+        lists = {"scores": list(arcs), "siblings": None if siblings is None else list(siblings)}
+        return {**lists, "trees": self.trees, "roots": self.roots, "threads": self.threads}
 
 
 def parse(model: TagModel, sentences: Sequence[Ints], *, threads: int = 1) -> list[Ints]:
@@ -61,7 +52,8 @@ def parse(model: TagModel, sentences: Sequence[Ints], *, threads: int = 1) -> li
     trees = TreeSet(model.trees, model.roots, threads)
     found: list[Ints] = [np.zeros(0, dtype=np.int32)] * len(sentences)
     for piece in by_length_in_pieces(sentences):
-        for place, heads in zip(piece.places.tolist(), trees.best(model.scores(piece.tags)), strict=True):
+        best = trees.best(*model.scores(piece.tags).values())
+        for place, heads in zip(piece.places.tolist(), best, strict=True):
             found[place] = heads[1:]
     return found
 

@@ -216,13 +216,14 @@ class Sentences:
                 scores[PartKind.ARC][:, 0, 1:] += bonus[-1][tags]
                 scores[PartKind.ARC][:, 1:, 1:] += bonus[tags[:, :, None], tags[:, None, :]]
             if best_only:
-                arcs, nearest = tree_parts(trees.best(scores))
+                arcs, nearest = tree_parts(trees.best(*scores.values()))
                 parts = np.where(arcs > 0, scores[PartKind.ARC], 0.0)
                 parts += np.where(nearest > 0, _firsts(scores[PartKind.SIBLING]), 0.0)
                 logs = parts.sum(axis=(1, 2))
             else:
-                logs, marginals = trees.log_sums(scores), trees.marginals(scores)
-                arcs, nearest = marginals[PartKind.ARC], _firsts(marginals[PartKind.SIBLING])
+                logs = trees.log_sums(*scores.values())
+                arcs, siblings = trees.marginals(*scores.values())
+                nearest = _firsts(siblings)
             total += float(weights @ (logs + model.constants(tags)))
             counts.add(tags, arcs, nearest, weights)
         return total, counts

@@ -16,16 +16,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from arbora import _core
-from arbora.errors import InputError, ModelError
-from arbora.types import Ints, Longs
+from arbora.errors import InputError
+from arbora.types import Ints
 
 LONGEST_ENDING = 3
 BOUNDARY = -1
+
+Item: TypeAlias = tuple[bool, str]
+"""What is put into classes: whether it is a pool of rare words, and its name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,25 +64,31 @@ class WordClasses:
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InputError(f"{name}: expected a whole number of at least {least}, got {value!r}")
         read = [list(sentence) for sentence in sentences]
-        types = _Types.of(Counter(form for sentence in read for form in sentence), least_count)
-        if not types.names:
+        forms = Counter(form for sentence in read for form in sentence)
+        if not forms:
             raise InputError("word classes: expected sentences of words, got no word")
-        text = [
-            number for sentence in read for number in [*map(types.numbers.__getitem__, sentence), BOUNDARY]
-        ]
-        numbers = np.array(text, dtype=np.int32)
+        item_of = _items(forms, least_count)
+        counts: Counter[Item] = Counter()
+        for form, count in forms.items():
+            counts[item_of[form]] += count
+        items = sorted(counts, key=lambda item: (-counts[item], item))
+        numbers = {item: number for number, item in enumerate(items)}
+        text = [n for sentence in read for n in [*(numbers[item_of[form]] for form in sentence), BOUNDARY]]
+        tokens = np.array(text, dtype=np.int32)
         ends = [
-            _core.exchange_classes(numbers, _start(len(types.names), classes, seed, start), classes, rounds)
+            _core.exchange_classes(tokens, _start(len(items), classes, seed, start), classes, rounds)
             for start in range(starts)
         ]
         found, values, _ = max(ends, key=lambda end: end[1][-1])
-        names = _names(found, np.array(types.counts), classes)
+        sizes = np.bincount(found, weights=[counts[item] for item in items], minlength=classes)
+        digits = max(2, len(str(classes - 1)))
+        ranks = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable")
         words: dict[str, str] = {}
         endings: dict[str, str] = {}
-        for (is_pool, name), c in zip(types.names, found.tolist(), strict=True):
-            (endings if is_pool else words)[name] = names[c]
+        for (is_pool, name), c in zip(items, found.tolist(), strict=True):
+            (endings if is_pool else words)[name] = f"C{ranks[c]:0{digits}d}"
         # Words unlike any rare one go to the most frequent pool; without pools, to the most frequent word.
-        others = next(iter(endings.values()), names[int(found[0])])
+        others = next(iter((endings or words).values()))
         return cls(words, endings, others, tuple(value / (len(text) - len(read)) for value in values))
 
     def class_of(self, form: str) -> str:
@@ -93,49 +102,21 @@ class WordClasses:
     def names(self) -> tuple[str, ...]:
         return tuple(sorted({*self.words.values(), *self.endings.values(), self.others}))
 
-    def to_plain(self) -> dict[str, Any]:
-        return {"words": dict(self.words), "endings": dict(self.endings), "others": self.others}
 
-    @classmethod
-    def from_plain(cls, plain: Any, source: str = "<model>") -> WordClasses:
-        parts = [plain.get(key) for key in ("words", "endings", "others")] if isinstance(plain, dict) else []
-        match parts:
-            case [dict() as words, dict() as endings, str() as others] if all(
-                isinstance(text, str) for each in (words, endings) for pair in each.items() for text in pair
-            ):
-                return cls(words, endings, others)
-        raise ModelError("word classes: expected words, endings and others with their classes", source=source)
-
-
-@dataclass(frozen=True, eq=False)
-class _Types:
-    """The items to put into classes: frequent words, and pools of rare ones; most frequent first."""
-
-    names: list[tuple[bool, str]]  # (is a pool, name)
-    counts: list[int]
-    numbers: dict[str, int]  # The item of each form
-
-    @classmethod
-    def of(cls, forms: Counter[str], least: int) -> _Types:
-        folded: Counter[str] = Counter()
-        for form, count in forms.items():
-            folded[form.lower()] += count
-        rare = {form: count for form, count in forms.items() if folded[form.lower()] < least}
-        sizes: Counter[str] = Counter()
-        for form, count in rare.items():
-            for pool in _pools(form):
-                sizes[pool] += count
-        name_of = {form: (False, form.lower()) for form in forms}
-        for form in rare:
-            name_of[form] = (True, next((pool for pool in _pools(form) if sizes[pool] >= least), ""))
-        counts: Counter[tuple[bool, str]] = Counter()
-        for form, count in forms.items():
-            counts[name_of[form]] += count
-        names = sorted(counts, key=lambda name: (-counts[name], name))
-        numbers = {name: number for number, name in enumerate(names)}
-        return cls(
-            names, [counts[name] for name in names], {form: numbers[name] for form, name in name_of.items()}
-        )
+def _items(forms: Counter[str], least: int) -> dict[str, Item]:
+    """What each form counts as: a frequent word, or the pool of rare words that it belongs to."""
+    folded: Counter[str] = Counter()
+    for form, count in forms.items():
+        folded[form.lower()] += count
+    rare = [form for form in forms if folded[form.lower()] < least]
+    sizes: Counter[str] = Counter()
+    for form in rare:
+        for pool in _pools(form):
+            sizes[pool] += forms[form]
+    found = {form: (False, form.lower()) for form in forms}
+    for form in rare:
+        found[form] = (True, next((pool for pool in _pools(form) if sizes[pool] >= least), ""))
+    return found
 
 
 def _pools(form: str) -> list[str]:
@@ -150,9 +131,3 @@ def _start(types: int, classes: int, seed: int, start: int) -> Ints:
     if start:
         return np.random.default_rng([seed, start]).integers(0, classes, size=types, dtype=np.int32)
     return np.minimum(np.arange(types, dtype=np.int32), np.int32(classes - 1))
-
-
-def _names(found: Ints, counts: Longs, classes: int) -> dict[int, str]:
-    sizes = np.bincount(found, weights=counts, minlength=classes)
-    digits = max(2, len(str(classes - 1)))
-    return {c: f"C{rank:0{digits}d}" for rank, c in enumerate(np.argsort(-sizes, kind="stable").tolist())}
