@@ -69,7 +69,7 @@ def tree_vectors(corpus, trees):
 def least_value(corpus, settings, rules, trees):
     """The least f over mixtures of all trees, by exponentiated gradient from the definition."""
     clustering = Clustering(corpus, settings, rules)
-    x = dense(corpus, clustering._kept.tolist())
+    x = dense(corpus, clustering.arcs.used.tolist())
     words = corpus.words
     inverse = np.linalg.inv(x.T @ x + words * settings.l2 * np.eye(x.shape[1]))
     quadratic = (np.eye(len(x)) - x @ inverse @ x.T) / words
@@ -120,7 +120,7 @@ def test_weights_are_those_of_a_regression():
     corpus = random_corpus(5, sentences=12, longest=4)
     settings = ConvexMst(l2=0.02)
     clustering = Clustering(corpus, settings, None)
-    kept = clustering._kept.tolist()
+    kept = clustering.arcs.used.tolist()
     x = dense(corpus, kept)
     assert np.array_equal(clustering.gram(), x.T @ x)
     y = np.random.default_rng(0).uniform(size=len(x))

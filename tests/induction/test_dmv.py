@@ -158,11 +158,11 @@ def network_loss(network, counts):
     return -total / float(counts.stop.sum() + counts.go_on.sum())
 
 
-@pytest.mark.parametrize("child_valence", [True, False])
+@pytest.mark.parametrize("child_valence", ["yes", "no"])
 def test_the_network_knows_its_slopes(child_valence):
     rng = np.random.default_rng(0)
     counts = Counts(rng.random(3), rng.random((3, 2, 2, 3)), rng.random((3, 2, 2)))
-    network = Network(3, 4, 2, 5, child_valence, seed=1)
+    network = Network(3, NeuralDmv(tag_size=4, valence_size=2, hidden=5, child_valence=child_valence), seed=1)
     network.weights["bias"] += rng.normal(size=(2, 5)) * 0.1
     gradient = network.gradient(counts)
     assert gradient.keys() == network.weights.keys()

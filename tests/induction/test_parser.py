@@ -305,7 +305,7 @@ def test_damaged_files_are_rejected(tmp_path, change, field):
         load(path)
 
 
-def test_bad_heads_are_told():
+def test_malformed_heads_are_rejected():
     encoded = make_parser().encode(columns_of([PLAIN]))
-    with rejects(InputError, field="word 2"):
+    with rejects(InputError, field="sentence 0, word 2"):
         encoded.set_heads(np.array([0, 2, 1], dtype=np.int32))

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from arbora.errors import ModelError
 from arbora.induction.corpus import TagCorpus, by_length_in_pieces
-from arbora.induction.interfaces import Parts
 from arbora.induction.rules import Rules
 from arbora.interfaces import PartKind, Roots, Trees
 from arbora.storage.model_file import ModelFile
@@ -111,15 +110,13 @@ class ArcModel:
         found = self.weights[self.features.places(tags)].sum(axis=-1)
         return {PartKind.ARC: found + pair_scores(self.pairs, self.features.nodes(tags))}
 
-    def to_parts(self) -> Parts:
+    def tensors(self) -> dict[str, NDArray[Any]]:
         places = np.flatnonzero(self.weights)
-        tensors: dict[str, NDArray[Any]] = {"weights": self.weights[places], "pairs": self.pairs}
-        shape = {"tags": list(self.tags), "trees": self.trees, "roots": self.roots}
-        return {"places": places, **tensors}, shape
+        return {"places": places, "weights": self.weights[places], "pairs": self.pairs}
 
     @classmethod
     def from_file(cls, file: ModelFile, tags: tuple[str, ...], trees: Trees, roots: Roots) -> ArcModel:
-        """Read what `to_parts` gave; ModelError if it does not fit the tags."""
+        """Read what `tensors` gave; ModelError if it does not fit the tags."""
         size = ArcFeatures(len(tags)).size
         places, values = file.tensor("places", np.int64, [None]), file.tensor("weights", np.float64, [None])
         pairs = file.tensor("pairs", np.float64, [len(tags) + 2, len(tags) + 1])
@@ -165,20 +162,25 @@ def rule_table(rules: Rules | None, tags: tuple[str, ...]) -> Doubles:
 class CorpusArcs:
     """All arcs of a corpus; the features that occur in it are numbered from 0, so vectors stay short."""
 
-    def __init__(self, corpus: TagCorpus) -> None:
+    def __init__(self, corpus: TagCorpus, most: int | None = None) -> None:
+        """`most`: use only so many features, the most frequent ones; ties go to the first."""
         self.corpus = corpus
         self.tags = len(corpus.tags)
         self.features = ArcFeatures(self.tags)
-        seen = np.zeros(self.features.size, dtype=bool)
+        counts = np.zeros(self.features.size, dtype=np.int64)
         for piece in by_length_in_pieces(corpus.sentences):
-            seen[self.features.places(piece.tags)[:, is_arc(piece.length)]] = True
-        self.used = np.flatnonzero(seen)  # The features of `ArcFeatures` that occur, in order
+            places = self.features.places(piece.tags)[:, is_arc(piece.length)]
+            counts += np.bincount(places.ravel(), minlength=len(counts))
+        ranked = np.argsort(-counts, kind="stable")[:most]
+        self.used = np.sort(
+            ranked[counts[ranked] > 0]
+        )  # The features of `ArcFeatures` that are used, in order
         self.size = len(self.used)
-        self._numbers = np.zeros(self.features.size, dtype=np.int32)
+        self._numbers = np.full(self.features.size, self.size, dtype=np.int32)
         self._numbers[self.used] = np.arange(self.size)
 
     def full(self, weights: Doubles) -> Doubles:
-        """Weights of the features that occur as weights of all features."""
+        """Weights of the features that are used as weights of all features."""
         found = np.zeros(self.features.size)
         found[self.used] = weights
         return found
@@ -187,7 +189,6 @@ class CorpusArcs:
         """The chosen sentences (default: all) by length, shortest first; long groups in pieces."""
         sentences = self.corpus.sentences
         for piece in by_length_in_pieces(sentences if chosen is None else [sentences[i] for i in chosen]):
-            # What is no arc gets some number: its coefficient is always 0, its score is ignored.
             numbers = self._numbers[self.features.places(piece.tags)]
             yield ArcSet(numbers, self.features.nodes(piece.tags))
 
@@ -196,7 +197,7 @@ class CorpusArcs:
 class ArcSet:
     """All arcs of m sentences of n words."""
 
-    places: Ints  # The numbers of each arc's features, (m, n+1, n+1, 7)
+    places: Ints  # The numbers of each arc's features, (m, n+1, n+1, 7); all that are not used share one
     nodes: Longs  # The symbols of nodes -1 to n+1, (m, n+3)
 
     @property
@@ -209,7 +210,7 @@ class ArcSet:
         return self.places.shape[:3]
 
     def scores(self, weights: Doubles) -> Doubles:
-        return weights[self.places].sum(axis=-1)
+        return np.append(weights, 0.0)[self.places].sum(axis=-1)
 
     def pairs(self, table: Doubles) -> Doubles:
         return pair_scores(table, self.nodes)
@@ -217,7 +218,7 @@ class ArcSet:
     def add_features(self, coefficients: Doubles, total: Doubles) -> None:
         """total += Σ coefficient · features over arcs: the adjoint of `scores`."""
         repeated = np.repeat(coefficients.reshape(-1), TEMPLATES)
-        total += np.bincount(self.places.reshape(-1), weights=repeated, minlength=len(total))
+        total += np.bincount(self.places.reshape(-1), weights=repeated, minlength=len(total) + 1)[:-1]
 
     def add_pairs(self, coefficients: Doubles, total: Doubles) -> None:
         """total[head, dependent] += coefficients of arcs with these tags, (symbols, symbols)."""

@@ -1,11 +1,5 @@
 """Baselines that learn nothing: what every inducer must beat.
 
-left-branching     each word's head is the next word, the last word is the root
-right-branching    each word's head is the word before, the first word is the root
-nearest-rule       the best tree where an arc that follows a rule counts more than any other, and a short arc
-                   more than a long one
-random             one random weight per feature of arcs
-
 All are first-order models over tags. All except `random` give the same trees for every seed. `random_heads`
 draws each tree of a sentence with equal probability.
 """

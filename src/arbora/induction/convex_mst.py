@@ -11,17 +11,13 @@ function of y alone with the gradient (y - X w - μ v) / N. Frank-Wolfe [frank-1
 each sentence by the negative gradient, s, and moves to y + γ (s - y) with the best γ, in closed form since f
 is quadratic. f never rises, and gap = gradient'(y - s) bounds its distance from the minimum [jaggi-2013].
 
-A new sentence gets the best tree of the scores X w. With w fixed, the minimum of f is the best tree of X w +
-μ v (|y|² of trees is the number of words), but w has learned the rules already: on sentences of up to 10
-words of UD English EWT (train), adding μ v again helped only if λ was so large, or μ so small, that it had
-not. `parse_prior` sets how much of it is added.
+A new sentence gets the best tree of the scores X w + parse_prior · μ v. With w fixed, parse_prior = 1 gives
+the minimum of f, but w has learned the rules already, and 0 is usually better.
 
 The features are the most frequent of `ArcFeatures`. One round: the best trees, and O(arcs + features²);
 before the first, O(arcs + features³) for the inverse. The problem is convex: every seed gives the same w,
-except for how far the last round was from the minimum.
-
-Dividing v'y by N as well, and counting words in N instead of possible arcs, only rescales λ and μ. Without
-rules, trees tend to be chains from the first word to the last: those are easiest to predict.
+except for how far the last round was from the minimum. Without rules, trees tend to be chains from the first
+word to the last: those are easiest to predict.
 """
 
 from __future__ import annotations
@@ -33,22 +29,14 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from arbora.induction.arc_model import (
-    TEMPLATES,
-    ArcFeatures,
-    ArcModel,
-    is_arc,
-    pair_scores,
-    pair_table,
-    rule_table,
-)
-from arbora.induction.corpus import TagCorpus, by_length_in_pieces
+from arbora.induction.arc_model import TEMPLATES, ArcModel, CorpusArcs, is_arc, pair_table, rule_table
+from arbora.induction.corpus import TagCorpus
 from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
 from arbora.induction.trees import TreeSet, as_arcs
 from arbora.interfaces import Trees
 from arbora.learners._parameters import parameter
-from arbora.types import Doubles, Longs
+from arbora.types import Doubles
 
 ROWS_AT_ONCE = 20_000  # Rows of X when X'X is computed: 8 MB
 
@@ -100,25 +88,19 @@ class Clustering:
     """The problem: all arcs of a corpus in a row, group by group, sentence by sentence."""
 
     def __init__(self, corpus: TagCorpus, settings: ConvexMst, rules: Rules | None, threads: int = 1) -> None:
-        self.tags = corpus.tags
         self.trees = TreeSet(cast("Trees", settings.trees), "single", threads)
         self.words = corpus.words
-        self._groups = list(by_length_in_pieces(corpus.sentences))
-        self._features = ArcFeatures(len(corpus.tags))
-        self._kept = self._most_frequent(settings.features)
-        # Features of all arcs, (arcs, 7), numbered from 0; all that are not kept share the last number.
-        numbers = np.full(self._features.size, len(self._kept), dtype=np.int32)
-        numbers[self._kept] = np.arange(len(self._kept))
-        self._rows = np.concatenate([numbers[rows].reshape(-1, TEMPLATES) for rows in self._places()])
-        self.size = len(self._rows)  # The number of arcs
-        self._inverse = np.linalg.inv(self.gram() + self.words * settings.l2 * np.eye(len(self._kept)))
+        self.arcs = CorpusArcs(corpus, settings.features)
         gains = settings.prior * pair_table(rule_table(rules, corpus.tags))
         self._pairs = settings.parse_prior * gains
-        followed = [
-            pair_scores(gains, self._features.nodes(group.tags))[:, is_arc(group.length)].ravel()
-            for group in self._groups
-        ]
-        self._wanted = np.concatenate(followed)
+        self._shapes, rows, followed = [], [], []
+        for each in self.arcs.sets():
+            self._shapes.append(each.shape)
+            rows.append(each.places[:, is_arc(each.length)].reshape(-1, TEMPLATES))
+            followed.append(each.pairs(gains)[:, is_arc(each.length)].ravel())
+        self._rows, self._wanted = np.concatenate(rows), np.concatenate(followed)
+        self.size = len(self._rows)  # The number of arcs
+        self._inverse = np.linalg.inv(self.gram() + self.words * settings.l2 * np.eye(self.arcs.size))
 
     def at(self, y: Doubles) -> State:
         weights = self.regress(y)
@@ -145,9 +127,8 @@ class Clustering:
         return State(y, weights, predicted, self._value(y, predicted)), gap, size
 
     def model(self, state: State) -> ArcModel:
-        weights = np.zeros(self._features.size)
-        weights[self._kept] = state.weights
-        return ArcModel(tags=self.tags, weights=weights, pairs=self._pairs, trees=self.trees.trees)
+        tags, weights = self.arcs.corpus.tags, self.arcs.full(state.weights)
+        return ArcModel(tags=tags, weights=weights, pairs=self._pairs, trees=self.trees.trees)
 
     def predict(self, weights: Doubles) -> Doubles:
         """X w"""
@@ -156,13 +137,13 @@ class Clustering:
     def regress(self, y: Doubles) -> Doubles:
         """The best w for y."""
         chosen = np.flatnonzero(y)
-        repeated, size = np.repeat(y[chosen], TEMPLATES), len(self._kept) + 1
+        repeated, size = np.repeat(y[chosen], TEMPLATES), self.arcs.size + 1
         sums = np.bincount(self._rows[chosen].ravel(), weights=repeated, minlength=size)
         return self._inverse @ sums[:-1]
 
     def gram(self) -> Doubles:
         """X'X"""
-        d = len(self._kept) + 1
+        d = self.arcs.size + 1
         counts = np.zeros(d * d, dtype=np.int64)
         for at in range(0, self.size, ROWS_AT_ONCE):
             rows = self._rows[at : at + ROWS_AT_ONCE].astype(np.int64)
@@ -172,34 +153,22 @@ class Clustering:
     def middle(self) -> Doubles:
         """The mean of all trees of each sentence."""
         means = []
-        for group in self._groups:
-            n = group.length
-            [[mean]] = self.trees.marginals(np.zeros((1, n + 1, n + 1)))
-            means.append(np.tile(mean[is_arc(n)], len(group.tags)))
+        for m, *nodes in self._shapes:
+            [[mean]] = self.trees.marginals(np.zeros((1, *nodes)))
+            means.append(np.tile(mean[is_arc(nodes[0] - 1)], m))
         return np.concatenate(means)
 
     def best_trees(self, values: Doubles) -> Doubles:
         """The best trees by one value per arc: 1 for their arcs, 0 for others."""
         found, start = [], 0
-        for group in self._groups:
-            m, n = group.tags.shape
-            scores = np.zeros((m, n + 1, n + 1))
-            scores[:, is_arc(n)] = values[start : start + m * n * n].reshape(m, n * n)
-            found.append(as_arcs(self.trees.best(scores))[:, is_arc(n)].ravel())
-            start += m * n * n
+        for shape in self._shapes:
+            arcs, scores = is_arc(shape[1] - 1), np.zeros(shape)
+            end = start + shape[0] * int(arcs.sum())
+            scores[:, arcs] = values[start:end].reshape(shape[0], -1)
+            found.append(as_arcs(self.trees.best(scores))[:, arcs].ravel())
+            start = end
         return np.concatenate(found)
 
     def _value(self, y: Doubles, predicted: Doubles) -> float:
         # At the best w: ½|y - Xw|² + Nλ/2 |w|² = ½ y'(y - Xw).
         return float(y @ (y - predicted) / 2 - self._wanted @ y) / self.words
-
-    def _places(self) -> Iterator[Longs]:
-        return (self._features.places(each.tags)[:, is_arc(each.length)] for each in self._groups)
-
-    def _most_frequent(self, most: int) -> Longs:
-        """The places of the most frequent features, in order; ties go to the first."""
-        counts = np.zeros(self._features.size, dtype=np.int64)
-        for rows in self._places():
-            counts += np.bincount(rows.ravel(), minlength=len(counts))
-        ranked = np.argsort(-counts, kind="stable")[:most]
-        return np.sort(ranked[counts[ranked] > 0])

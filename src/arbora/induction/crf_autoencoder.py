@@ -8,9 +8,8 @@ With rules R and their weight α, Q(x, y) = exp(number of arcs in R), the object
     L(x) = log max_y P(y, x | x) Q(x, y)^α         objective "viterbi"
     L(x) = log Σ_y  P(y, x | x) Q(x, y)^α          objective "likelihood"
 
-and learning maximizes Σ_x L(x) - λ (sentences / batch) |w|₁: the penalty is λ for each batch's sum of L(x).
-The paper does not say what its λ, .5 to 2.5, is weighed against. Against a batch's mean it would leave no
-weight at all; against the sum over the corpus it leaves more weights than here, and trees about as good.
+and learning maximizes Σ_x L(x) - λ (sentences / batch) |w|₁: the penalty is λ for each batch's sum of L(x),
+since the paper does not say what its λ, .5 to 2.5, is weighed against.
 
 A round improves w with θ fixed, then θ with w fixed, `passes` times each:
 

@@ -1,9 +1,8 @@
 """DMV: the dependency model with valence, learned by EM [klein-2004] or Viterbi EM [spitkovsky-2010].
 
 Learning starts from harmonic counts: each word of a sentence is the root equally often, and given the root,
-the probability of a projective tree is the product of 1 / (distance + constant) over its arcs. But at first
-heads stop as often as they go on: with `viterbi` that leads to better trees than the stops of harmonic trees;
-with `em`, to better ones for some languages and worse ones for others. Then, in turn,
+the probability of a projective tree is the product of 1 / (distance + constant) over its arcs. By default
+heads stop as often as they go on at first, which leads to better trees with `viterbi`. Then, in turn,
 - count how often each choice is expected under the model (`em`), or is made in the best trees (`viterbi`);
 - estimate: probabilities are counts plus `smoothing`, divided by their sums.
 
@@ -139,9 +138,8 @@ def harmonic_counts(sentences: Sentences, constant: float, even_stops: bool, see
     `even_stops`: heads stop as often as they go on.
     """
     counts = Counts.zeros(len(sentences.tags))
-    for piece in sentences.pieces:
-        arcs, nearest = harmonic_arcs(piece.tags.shape[1], constant)
-        counts.add(piece.tags, arcs, nearest, piece.weights)
+    for tags, weights in sentences.pieces:
+        counts.add(tags, *harmonic_arcs(tags.shape[1], constant), weights)
     if even_stops:
         counts.stop[:] = counts.go_on
     if seed:

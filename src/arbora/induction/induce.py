@@ -140,7 +140,17 @@ def induce(
     _check_corpus(corpus, settings, columns, observer)
     if rules is not None:
         _check_rules(rules, corpus, observer)
-    starts, interrupted = _restarts(inducer, corpus, rules, settings, threads, observer)
+    starts: list[Induced] = []
+    interrupted = False
+    while len(starts) < settings.restarts and not interrupted:
+        seed = settings.seed + len(starts)
+        try:
+            starts.append(inducer.fit(corpus, rules=rules, seed=seed, threads=threads, observer=observer))
+            interrupted = starts[-1].interrupted
+        except KeyboardInterrupt:
+            if not starts:
+                raise
+            interrupted = True
     chosen = max(range(len(starts)), key=lambda i: starts[i].objective)
     starts = _compared(starts, chosen, corpus, threads)
     about = {
@@ -243,28 +253,6 @@ def _check_rules(rules: Rules, corpus: TagCorpus, observer: Observer) -> None:
             "no rule is about the tags of this text (%s), so learning goes without; write rules for them",
             " ".join(corpus.tags[:20]),
         )
-
-
-def _restarts(
-    inducer: Inducer,
-    corpus: TagCorpus,
-    rules: Rules | None,
-    settings: InduceConfig,
-    threads: int,
-    observer: Observer,
-) -> tuple[list[Induced], bool]:
-    """Learn with one seed after the other; Ctrl-C ends it and keeps the results so far."""
-    found: list[Induced] = []
-    for seed in range(settings.seed, settings.seed + settings.restarts):
-        try:
-            found.append(inducer.fit(corpus, rules=rules, seed=seed, threads=threads, observer=observer))
-        except KeyboardInterrupt:
-            if not found:
-                raise
-            return found, True
-        if found[-1].interrupted:
-            return found, True
-    return found, False
 
 
 def _compared(starts: list[Induced], chosen: int, corpus: TagCorpus, threads: int) -> list[Induced]:

@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
@@ -21,9 +21,6 @@ from arbora.interfaces import Epoch, PartKind, Roots, StopTraining, Trees
 from arbora.learners._parameters import Configured
 from arbora.progress import EpochReport, Observer, Silent
 from arbora.types import Doubles, Ints
-
-Parts: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]
-"""The arrays and plain values that a model file holds of a model."""
 
 
 class TagModel(Protocol):
@@ -46,7 +43,8 @@ class TagModel(Protocol):
     def scores(self, tags: Ints) -> dict[PartKind, Doubles]:
         """Score m sentences of n words, (m, n): one array for each of `parts`, (m,) + (n+1,) * kind.axes."""
 
-    def to_parts(self) -> Parts: ...
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """The arrays that a model file holds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,10 +49,7 @@ class NeuralDmv(ValenceInducer):
 
     def estimator(self, tags: tuple[str, ...], seed: int) -> Callable[[Counts], ValenceModel]:
         """The seed sets the network's first weights."""
-        network = Network(
-            len(tags), self.tag_size, self.valence_size, self.hidden, self.child_valence == "yes", seed
-        )
-        adam, steps = Adam(self.rate), iter([self.first_steps])
+        network, adam, steps = Network(len(tags), self, seed), Adam(self.rate), iter([self.first_steps])
 
         def estimate(counts: Counts) -> ValenceModel:
             for _ in range(next(steps, self.steps)):
@@ -65,15 +62,13 @@ class NeuralDmv(ValenceInducer):
 class Network:
     """Predicts the probabilities of all choices at once."""
 
-    def __init__(
-        self, tags: int, tag_size: int, valence_size: int, hidden: int, child_valence: bool, seed: int
-    ) -> None:
+    def __init__(self, tags: int, settings: NeuralDmv, seed: int) -> None:
         rng = np.random.default_rng(seed)
-        self._child_valences = [0, 1] if child_valence else [EITHER]
-        inputs = tag_size + valence_size
+        self._child_valences = [0, 1] if settings.child_valence == "yes" else [EITHER]
+        inputs, hidden = settings.tag_size + settings.valence_size, settings.hidden
         self.weights: Weights = {
-            "tag": rng.normal(size=(tags, tag_size)),
-            "valence": rng.normal(size=(3, valence_size)),
+            "tag": rng.normal(size=(tags, settings.tag_size)),
+            "valence": rng.normal(size=(3, settings.valence_size)),
             "side": rng.normal(size=(2, inputs, hidden)) * np.sqrt(2 / inputs),
             "bias": np.zeros((2, hidden)),
             "child": rng.normal(size=(hidden, tags)) * np.sqrt(1 / hidden),

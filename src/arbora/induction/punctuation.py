@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -141,13 +142,12 @@ class Stripped:
                 at = given[at]
             if at == word:
                 return f"word {word} is below itself by the given heads; unpin one of them"
-        for one in words if trees == "projective" else ():
-            for other in words:
-                (a, b), (c, d) = (sorted((word, given[word])) for word in (one, other))
-                if a < c < b < d:
-                    return (
-                        f"the arcs given to words {one} and {other} cross, but the trees of this parser are "
-                        "projective; unpin one of them, or learn with -p trees=nonprojective, where the "
-                        "model has that"
-                    )
+        for one, other in product(words, repeat=2) if trees == "projective" else ():
+            (a, b), (c, d) = (sorted((word, given[word])) for word in (one, other))
+            if a < c < b < d:
+                return (
+                    f"the arcs given to words {one} and {other} cross, but the trees of this parser are "
+                    "projective; unpin one of them, or learn with -p trees=nonprojective, where the model "
+                    "has that"
+                )
         return ""

@@ -7,7 +7,7 @@ follow from the tree: `root`, `dep` and `punct`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar, Self, get_args
@@ -39,11 +39,8 @@ from arbora.types import Bools, Doubles, Ints
 LABELS = ROOT, DEPENDENT, MARK = "root", "dep", "punct"
 LISTED = 8
 """Trees that the probabilities of punctuation come from."""
-MODELS: dict[str, Callable[..., TagModel]] = {
-    ArcModel.name: ArcModel.from_file,
-    ValenceModel.name: ValenceModel.from_file,
-}
-"""What model files may hold, by name."""
+MODELS: dict[str, Any] = {model.name: model for model in (ArcModel, ValenceModel)}
+"""What model files may hold."""
 
 
 def induced_parser(model: TagModel, about: dict[str, Any] | None = None) -> Parser:
@@ -195,9 +192,9 @@ class InducedSearch(ExactSearch):
     # The model file
 
     def to_parts(self, *, quantized: bool = False) -> Parts:
-        tensors, settings = self.model.to_parts()
-        shape = {"model": self.model.name, "trees": self.trees, "roots": self.roots}
-        return tensors, {**shape, "settings": settings}
+        shape = {"trees": self.trees, "roots": self.roots}
+        settings = {"tags": list(self.model.tags), **shape}
+        return self.model.tensors(), {"model": self.model.name, **shape, "settings": settings}
 
     @classmethod
     def from_file(cls, file: ModelFile, names: Names) -> Self:
@@ -210,7 +207,7 @@ class InducedSearch(ExactSearch):
             raise ModelError(
                 "expected the tags and labels of a model learned without a treebank", source=file.source
             )
-        return cls(MODELS[name](file, names.tags[:-1], trees, roots))
+        return cls(MODELS[name].from_file(file, names.tags[:-1], trees, roots))
 
 
 def _labels(heads: Ints, marks: Bools) -> Ints:

@@ -21,14 +21,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora.errors import InputError, ModelError
 from arbora.induction.corpus import Group, TagCorpus, by_length
-from arbora.induction.interfaces import Parts
 from arbora.induction.trees import TreeSet, as_arcs
 from arbora.interfaces import PartKind, Roots, Trees
 from arbora.storage.model_file import ModelFile
@@ -37,7 +36,6 @@ from arbora.types import Doubles, Ints
 LEFT, RIGHT = range(2)
 NONE_YET, HAS_ONE = range(2)
 LONGEST = 400  # Words of a sentence. Scores of siblings take (n+1)³ numbers, half a gigabyte.
-TABLES = ("root", "child", "stop", "go_on")
 LEAST_LOG = -1e9  # Below this, a log in a file is damage, not a probability
 
 
@@ -97,18 +95,18 @@ class ValenceModel:
         """What all trees of a sentence share, (m,): log P(sentence) is this plus log Z of `scores`."""
         return self._tables[-1][tags].sum(axis=-1)
 
-    def to_parts(self) -> Parts:
-        tensors: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in TABLES}
-        return tensors, {"tags": list(self.tags), "trees": self.trees, "roots": self.roots}
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        return {"root": self.root, "child": self.child, "stop": self.stop, "go_on": self.go_on}
 
     @classmethod
     def from_file(cls, file: ModelFile, tags: tuple[str, ...], trees: Trees, roots: Roots) -> ValenceModel:
-        """Read what `to_parts` gave; ModelError if it does not fit the tags."""
+        """Read what `tensors` gave; ModelError if it does not fit the tags."""
         t = len(tags)
         shapes = {"root": [t], "child": [t, 2, 2, t], "stop": [t, 2, 2], "go_on": [t, 2, 2]}
         logs = {name: file.tensor(name, np.float64, shape) for name, shape in shapes.items()}
-        good = all(_are_logs(values) for values in logs.values())
-        if not good or not np.isfinite(logs["stop"][..., NONE_YET]).all():
+        finite = np.concatenate([values[values != -np.inf] for values in logs.values()])
+        is_log = (finite <= 1e-6) & (finite >= LEAST_LOG)  # false for NaN
+        if not is_log.all() or not np.isfinite(logs["stop"][..., NONE_YET]).all():
             raise ModelError("expected logs of probabilities; the file is damaged", source=file.source)
         if (trees, roots) != (cls.trees, cls.roots):
             raise ModelError(
@@ -123,11 +121,6 @@ def _with_mean(logs: Doubles, axis: int = 0) -> Doubles:
     with np.errstate(divide="ignore"):
         mean = np.log(np.exp(logs).mean(axis=axis, keepdims=True))
     return np.concatenate([logs, mean], axis=axis)
-
-
-def _are_logs(values: Doubles) -> bool:
-    finite = values[values != -np.inf]
-    return bool(np.isfinite(finite).all() and (finite <= 1e-6).all() and (finite >= LEAST_LOG).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,20 +170,14 @@ class Counts:
         self.stop[:, :, NONE_YET] += np.maximum(seen[:, None] - with_one, 0.0)
 
 
-class Weighted(NamedTuple):
-    """Different sentences of one length, and how often each occurs."""
-
-    tags: Ints
-    weights: Doubles
-
-
 class Sentences:
     """A corpus by length, with equal sentences once."""
 
     def __init__(self, corpus: TagCorpus, owner: str) -> None:
         self.tags = corpus.tags
         self.words = corpus.words
-        self.pieces: list[Weighted] = []
+        self.pieces: list[tuple[Ints, Doubles]] = []
+        """Different sentences of one length, (m, n), and how often each occurs, (m,)."""
         for group in by_length(corpus.sentences):
             if group.length > LONGEST:
                 raise InputError(
@@ -199,7 +186,7 @@ class Sentences:
                 )
             rows, counts = np.unique(group.tags, axis=0, return_counts=True)
             for piece in Group(rows, np.arange(len(rows))).pieces():
-                self.pieces.append(Weighted(piece.tags, counts[piece.places].astype(np.float64)))
+                self.pieces.append((piece.tags, counts[piece.places].astype(np.float64)))
 
     def counts(
         self, model: ValenceModel, *, best_only: bool, bonus: Doubles | None = None, threads: int = 1

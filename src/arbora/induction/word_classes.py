@@ -7,8 +7,6 @@ but where it ends depends on the start, so the best of several starts is used.
 Case is ignored. Words rarer than `least_count` are pooled: by whether they begin with a capital or hold
 digits, and by the longest ending, up to three letters, that rare words with at least `least_count`
 occurrences in all share. An unseen word goes to the pool of its ending.
-
-Libraries for this on PyPI take time quadratic in the vocabulary, and have no place for unseen words.
 """
 
 from __future__ import annotations
