@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -50,12 +51,12 @@ class Stripped:
     all_heads: Ints  # As given, -1 where there are none, (n,)
     marks: Bools  # Which words are punctuation, kept or not, (n,)
 
-    @property
+    @cached_property
     def tags(self) -> Ints:
         """Of kept words, (m,)."""
         return self.all_tags[self.kept]
 
-    @property
+    @cached_property
     def nodes(self) -> Ints:
         """The places of kept nodes among all, the root first, (m+1,)."""
         return np.concatenate([[0], np.flatnonzero(self.kept) + 1]).astype(np.int32)
@@ -85,30 +86,25 @@ class Stripped:
 
     def put_back(self, heads: Ints) -> Ints:
         """The tree of all words, (n,), from that of kept ones, (m,)."""
-        found = np.full(len(self.kept), -1, dtype=np.int32)
-        found[self.kept] = self.nodes[heads]
+        nodes = self.nodes.tolist()
+        found = {word: nodes[head] for word, head in zip(nodes[1:], heads.tolist(), strict=True)}
         for mark in (np.flatnonzero(~self.kept) + 1).tolist():
-            found[mark - 1] = self._highest(found, mark)
-        return found
+            found[mark] = self._highest(found, mark)
+        return np.array([found[word] for word in range(1, len(found) + 1)], dtype=np.int32)
 
     def neighbour(self, mark: int) -> int:
         """The kept word before a mark, or else the first one after it; words are numbered from 1."""
-        words = self.nodes[1:]
-        before = words[words < mark]
-        return int(before[-1] if len(before) else words[0])
+        return int(self.nodes[max(1, int(np.searchsorted(self.nodes, mark)) - 1)])
 
-    def _highest(self, heads: Ints, mark: int) -> int:
-        """The word that a mark hangs on; heads of marks that are not attached yet are -1."""
+    def _highest(self, heads: dict[int, int], mark: int) -> int:
+        """The word that a mark hangs on; `heads` has those of words, and of marks that are attached."""
         chain = [self.neighbour(mark)]
-        while heads[chain[-1] - 1] > 0 and len(chain) <= len(heads):
-            chain.append(int(heads[chain[-1] - 1]))
-        ends = np.flatnonzero(heads > 0) + 1
-        low, high = np.minimum(ends, heads[ends - 1]), np.maximum(ends, heads[ends - 1])
+        while heads[chain[-1]] > 0 and len(chain) <= len(heads):
+            chain.append(heads[chain[-1]])
+        arcs = [(min(arc), max(arc)) for arc in heads.items() if arc[1] > 0]
         for word in reversed(chain):
             left, right = min(mark, word), max(mark, word)
-            crosses_left = (low < left) & (left < high) & (high < right)
-            crosses_right = (left < low) & (low < right) & (right < high)
-            if not (crosses_left | crosses_right).any():
+            if not any(low < left < high < right or left < low < right < high for low, high in arcs):
                 return word
         return chain[0]
 
