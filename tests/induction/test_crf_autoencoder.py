@@ -190,7 +190,7 @@ def test_starts_are_told_apart():
     corpus, _ = sampled_treebank(np.random.default_rng(9), 50)
     runs = {}
     for init in ("decoder", "both", "none"):
-        runs[init] = Run(CrfAutoencoder(init=init, l1=0.01), corpus)
+        runs[init] = Run(CrfAutoencoder(init=init, l1=0.01), corpus, None)
         runs[init].initialize()
     np.testing.assert_allclose(runs["none"].decoder, 1 / 3)
     np.testing.assert_allclose(runs["both"].decoder, runs["decoder"].decoder)

@@ -81,7 +81,7 @@ class CrfAutoencoder(Inducer):
 
         The measure `nonzero` is the share of weights that are not 0.
         """
-        run = Run(self, corpus, rules=rules, seed=seed, threads=threads)
+        run = Run(self, corpus, rules, seed, threads)
         run.initialize()
         for _ in range(self.rounds):
             for _ in range(self.passes):
@@ -96,13 +96,7 @@ class Run:
     """Encoder and decoder while learning."""
 
     def __init__(
-        self,
-        options: CrfAutoencoder,
-        corpus: TagCorpus,
-        *,
-        rules: Rules | None = None,
-        seed: int = 0,
-        threads: int = 1,
+        self, options: CrfAutoencoder, corpus: TagCorpus, rules: Rules | None, seed: int = 0, threads: int = 1
     ) -> None:
         self.options = options
         self.arcs = CorpusArcs(corpus)

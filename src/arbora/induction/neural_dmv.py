@@ -23,7 +23,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from arbora.induction.dmv import ValenceInducer
-from arbora.induction.valence_model import Counts, ValenceModel
+from arbora.induction.valence_model import HAS_ONE, NONE_YET, Counts, ValenceModel
 from arbora.learners._parameters import parameter
 from arbora.types import Doubles
 
@@ -64,7 +64,8 @@ class Network:
 
     def __init__(self, tags: int, settings: NeuralDmv, seed: int) -> None:
         rng = np.random.default_rng(seed)
-        self._child_valences = [0, 1] if settings.child_valence == "yes" else [EITHER]
+        both = [NONE_YET, HAS_ONE]
+        self._valences = {"child": both if settings.child_valence == "yes" else [EITHER], "decision": both}
         inputs, hidden = settings.tag_size + settings.valence_size, settings.hidden
         self.weights: Weights = {
             "tag": rng.normal(size=(tags, settings.tag_size)),
@@ -77,8 +78,10 @@ class Network:
 
     def model(self, tags: tuple[str, ...], counts: Counts) -> ValenceModel:
         _, hidden = self._hidden()
-        child = _log_softmax(hidden[:, :, self._child_valences] @ self.weights["child"])
-        decisions = _log_softmax(hidden[:, :, :EITHER] @ self.weights["decision"])
+        child, decisions = (
+            _log_softmax(hidden[:, :, valences] @ self.weights[name])
+            for name, valences in self._valences.items()
+        )
         root = counts.root + ROOT_SMOOTHING
         return ValenceModel(
             tags=tags,
@@ -92,17 +95,18 @@ class Network:
         """That of -log-likelihood of the counts (except the root's), per choice."""
         w = self.weights
         inputs, hidden = self._hidden()
-        child = counts.child
-        if len(self._child_valences) == 1:
-            child = child.sum(axis=2, keepdims=True)
-        decisions = np.stack([counts.stop, counts.go_on], axis=-1)
-        size = float(decisions.sum()) or 1.0
-        for_child, for_decision = hidden[:, :, self._child_valences], hidden[:, :, :EITHER]
-        child_error = _errors(for_child @ w["child"], child) / size
-        decision_error = _errors(for_decision @ w["decision"], decisions) / size
-        back = np.zeros_like(hidden)
-        back[:, :, self._child_valences] += child_error @ w["child"].T
-        back[:, :, :EITHER] += decision_error @ w["decision"].T
+        keeps_valence = len(self._valences["child"]) > 1
+        wanted = {
+            "child": counts.child if keeps_valence else counts.child.sum(axis=2, keepdims=True),
+            "decision": np.stack([counts.stop, counts.go_on], axis=-1),
+        }
+        size = float(wanted["decision"].sum()) or 1.0
+        back, found = np.zeros_like(hidden), {}
+        for name, valences in self._valences.items():
+            seen = hidden[:, :, valences]
+            error = _errors(seen @ w[name], wanted[name]) / size
+            back[:, :, valences] += error @ w[name].T
+            found[name] = np.einsum("tsvh,tsvc->hc", seen, error)
         back *= hidden > 0
         to_inputs = np.einsum("tsvh,sih->tsvi", back, w["side"])
         tag_size = w["tag"].shape[1]
@@ -111,8 +115,7 @@ class Network:
             "valence": to_inputs[..., tag_size:].sum(axis=(0, 1)),
             "side": np.einsum("tvi,tsvh->sih", inputs, back),
             "bias": back.sum(axis=(0, 2)),
-            "child": np.einsum("tsvh,tsvc->hc", for_child, child_error),
-            "decision": np.einsum("tsvh,tsvc->hc", for_decision, decision_error),
+            **found,
         }
 
     def _hidden(self) -> tuple[Doubles, Doubles]:

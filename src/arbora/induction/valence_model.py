@@ -33,7 +33,6 @@ from arbora.interfaces import PartKind, Roots, Trees
 from arbora.storage.model_file import ModelFile
 from arbora.types import Doubles, Ints
 
-LEFT, RIGHT = range(2)
 NONE_YET, HAS_ONE = range(2)
 LONGEST = 400  # Words of a sentence. Scores of siblings take (n+1)³ numbers, half a gigabyte.
 LEAST_LOG = -1e9  # Below this, a log in a file is damage, not a probability
@@ -50,7 +49,7 @@ class ValenceModel:
 
     tags: tuple[str, ...]
     root: Doubles  # (tags,)
-    child: Doubles  # [head, side, has, dependent]
+    child: Doubles  # [head, side, has, dependent]; sides are left, right
     stop: Doubles  # [head, side, has]; finite for `NONE_YET`: any word may be without dependents
     go_on: Doubles  # [head, side, has]
 
