@@ -245,7 +245,7 @@ def test_a_full_disk_and_closed_streams_are_told_in_one_line(arguments):
     if arguments[-1] == "-":
         result = subprocess.run(["bash", "-c", f"{command} <&-"], stderr=subprocess.PIPE, timeout=60)
         assert result.returncode == 1
-        assert b"error: -: expected something on stdin" in result.stderr
+        assert b"error: -: stdin is closed" in result.stderr
 
 
 def test_an_output_that_cannot_be_written_is_named_as_given(arbora):

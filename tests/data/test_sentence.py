@@ -5,7 +5,8 @@ import conllu as conllu_package
 import pytest
 from errors import rejects
 
-from arbora.data import conllu, conllx, treebank
+from arbora.data import conllx, treebank
+from arbora.data.columns import parse_sentence
 from arbora.data.sentence import Sentence, Word
 from arbora.data.tree import Tree
 from arbora.errors import DataError, InputError
@@ -76,7 +77,7 @@ def test_text_is_the_comment_or_made_of_tokens(sentences):
 
 
 def test_a_sentence_is_a_value(sentences):
-    again = conllu.parse(sentences[2].to_conllu())
+    again = parse_sentence(sentences[2].to_conllu())
     assert again == sentences[2]
     assert hash(again) == hash(sentences[2])
     assert again.origin != sentences[2].origin
@@ -129,7 +130,7 @@ def test_plain_lists_both_ways(sentences):
         ({"forms": ["a"], "upos": ["A", "B"]}, "upos"),
         ({"forms": ["a"], "upos": []}, "upos"),
         ({"forms": ["a"], "heads": [0, 0]}, "heads"),
-        ({"forms": ["a"], "heads": [2]}, "heads"),
+        ({"forms": ["a"], "heads": [2]}, "word 1"),
         ({"forms": ["a", "b"], "heads": [2, 1]}, "heads"),
         ({"forms": ["a", "b", "c"], "heads": [2, 1, None]}, "heads"),
         ({"forms": ["a"], "comments": ["x\ny"]}, "comments"),
@@ -171,19 +172,20 @@ def test_objects_of_the_conllu_package_on_real_treebanks(treebank_dir):
 
 def test_formats_parse_and_render_one_sentence():
     text = "1\ta\t_\tN\tN\t_\t0\tROOT\t2\tX\n\n"
-    assert conllx.render(conllx.parse(text)) == text
-    assert conllu.render(conllu.parse(text)) == text
+    assert parse_sentence(text, "conllx").to_conllu() == text
+    assert parse_sentence(text).to_conllu() == text
     with rejects(DataError, source="<text>"):
-        conllu.parse(text + text)
+        parse_sentence(text + text)
     with rejects(DataError, line=1, source="<text>"):
-        conllx.parse("1\ta\n")
+        parse_sentence("1\ta\n", "conllx")
     with rejects(DataError, line=2, source="<text>"):
-        conllu.parse(text.strip() + "\n2\tb\t_\t_\t_\t_\t0\t_\t_\t_\n", roots="single")
+        parse_sentence(text.strip() + "\n2\tb\t_\t_\t_\t_\t0\t_\t_\t_\n", roots="single")
 
 
 def test_projective_heads_of_conllx_survive_conllu():
-    sentence = conllx.parse("1\ta\t_\tN\tN\t_\t0\tROOT\t2\tX\n2\tb\t_\tN\tN\t_\t1\tR\t_\t_\n")
-    there = conllu.from_conllx(sentence)
+    text = "1\ta\t_\tN\tN\t_\t0\tROOT\t2\tX\n2\tb\t_\tN\tN\t_\t1\tR\t_\t_\n"
+    sentence = parse_sentence(text, "conllx")
+    there = conllx.to_conllu(sentence)
     assert there.deps == ("_", "_")
     assert there.misc == ("PHead=2|PDeprel=X", "_")
     assert conllx.from_conllu(there) == sentence
@@ -191,6 +193,6 @@ def test_projective_heads_of_conllx_survive_conllu():
 
 def test_conllx_holds_words_only(sentences):
     for sentence in map(conllx.from_conllu, sentences):
-        assert conllx.parse(conllx.render(sentence)) == sentence
+        assert parse_sentence(sentence.to_conllu(), "conllx") == sentence
         assert not sentence.comments
     assert conllx.from_conllu(sentences[4]).forms[2] == "3_000"

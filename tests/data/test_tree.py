@@ -71,7 +71,7 @@ def test_a_tree_cannot_be_changed():
     with pytest.raises(AttributeError):
         tree.labels = ("a", "b")
     with pytest.raises(AttributeError):
-        del tree._heads
+        del tree.heads
 
 
 def test_the_empty_tree():

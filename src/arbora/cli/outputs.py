@@ -24,7 +24,7 @@ from arbora.cli.probabilities import (
     show_json,
     tree_arrays,
 )
-from arbora.data import conllu, conllx
+from arbora.data import conllx
 from arbora.data.columns import Columns
 from arbora.data.encode import NOTHING
 from arbora.data.files import open_output
@@ -89,7 +89,7 @@ def chosen(
     named = FORMAT_OF_ENDING.get(ending_of(output)) if asked is OutputFormat.AUTO else asked.value
     same = named == reader.format
     if asked is OutputFormat.AUTO and not same:
-        found = format_by_name(reader, output)
+        found = format_by_name(reader.source, reader.format, output)
         asked = OutputFormat.AUTO if found == "same" else OutputFormat(found)
     is_conllx = asked is OutputFormat.CONLLX or (same and named == OutputFormat.CONLLX)
     if is_conllx and wanted.is_more_than_trees:
@@ -195,7 +195,7 @@ def _parsed(names: Sequence[str], columns: Columns, trees: Trees) -> Iterator[Se
 
 
 def _as_conllu(sentence: Sentence) -> str:
-    return conllu.from_conllx(sentence).to_conllu()
+    return conllx.to_conllu(sentence).to_conllu()
 
 
 def _as_conllx(sentence: Sentence) -> str:

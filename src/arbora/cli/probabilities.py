@@ -12,7 +12,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.data import conllu
+from arbora.data import conllx
 from arbora.data.batch import Batch
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
@@ -137,7 +137,7 @@ def show_conllu(trees: list[Parsed], wanted: Wanted) -> str:
 
 def show_conllx(trees: list[Parsed], wanted: Wanted) -> str:
     """What was read as CoNLL-X, as CoNLL-U."""
-    return show_conllu([replace(t, sentence=conllu.from_conllx(t.sentence)) for t in trees], wanted)
+    return show_conllu([replace(t, sentence=conllx.to_conllu(t.sentence)) for t in trees], wanted)
 
 
 def show_json(trees: list[Parsed], wanted: Wanted) -> str:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Batch:
-    """Sentences with the heads and labels that they have; only heads may be replaced."""
+    """Sentences with the heads and labels that are known; only heads may be replaced."""
 
     def __init__(self, columns: Columns, names: Names, threads: int = 1) -> None:
-        """`names`: what ids refer to; `threads`: for a guide, which parses when ids are first asked for."""
+        """`names` defines the ids; `threads` are for a guide, which parses when `encoded` is first used."""
         self.columns = columns
         self.names = names
         self._threads = threads
@@ -31,23 +31,23 @@ class Batch:
 
     @cached_property
     def encoded(self) -> Encoded:
-        """The same as ids, for native scorers."""
-        made = self.names.encode(self.columns, threads=self._threads)
+        """The sentences as ids, for native scorers."""
+        encoded = self.names.encode(self.columns, threads=self._threads)
         if self._heads is not None:
-            made.set_heads(self._heads)
-        return made
+            encoded.set_heads(self._heads)
+        return encoded
 
     def __len__(self) -> int:
         return len(self.columns)
 
     @property
     def words(self) -> int:
-        """Words of all sentences."""
+        """W, the number of words."""
         return self.columns.words
 
     @cached_property
     def lengths(self) -> Longs:
-        """Words of each sentence, (S,)."""
+        """Words of each sentence, shape (S,)."""
         return np.diff(self.columns.offsets).astype(np.int64)
 
     def texts(self, column: TextColumn) -> list[list[str]]:
@@ -59,55 +59,50 @@ class Batch:
 
     @property
     def heads(self) -> Ints:
-        """Heads of all words, (W,); -1 where there is none."""
+        """Heads of all words, shape (W,); -1 for unknown."""
         return np.asarray(self.columns.heads) if self._heads is None else self._heads
 
     @cached_property
     def labels(self) -> Ints:
-        """Labels of all words by number, (W,); -1 where there is none, or none that is known."""
+        """Label ids of all words, shape (W,); -1 for no label, or one that `names` lacks."""
         return self.names.label_numbers(self.columns)
 
     def set_heads(self, heads: Ints) -> None:
-        """Replace the heads of all words, (W,); -1 for none. InputError for a head that cannot be."""
+        """Replace the heads of all words, shape (W,), -1 for unknown; InputError if one is out of range."""
         lengths = np.repeat(self.lengths, self.lengths)
         words = np.arange(self.words) - np.repeat(self.columns.offsets[:-1], self.lengths) + 1
         given = np.array(heads, dtype=np.int32)
         if given.shape != words.shape:
             raise InputError(f"heads: expected {len(words)}, one per word, got shape {given.shape}")
-        bad = np.flatnonzero((given < -1) | (given > lengths) | (given == words))
-        if len(bad):
-            first = bad[0]
-            sentence = int(np.searchsorted(self.columns.offsets, first, side="right")) - 1
-            raise InputError(
-                f"sentence {sentence}, word {words[first]}: expected a head of 0 to {lengths[first]} that is "
-                f"another word, or -1, got {given[first]}"
-            )
+        for bad in np.flatnonzero((given < -1) | (given > lengths) | (given == words)):
+            sentence = int(np.searchsorted(self.columns.offsets, bad, side="right")) - 1
+            expected = f"a head of 0 to {lengths[bad]} that is another word, or -1"
+            raise InputError(f"sentence {sentence}, word {words[bad]}: expected {expected}, got {given[bad]}")
         self._heads = given
         if "encoded" in self.__dict__:
             self.encoded.set_heads(given)
 
     def gold(self) -> list[GoldTree]:
-        """What is known of the trees of all sentences."""
-        nothing = np.array([-1], dtype=np.int32)
+        """Return the known heads and labels of each sentence."""
+        root = np.array([-1], dtype=np.int32)
         ends = self.columns.offsets[1:-1]
         pairs = zip(np.split(self.heads, ends), np.split(self.labels, ends), strict=True)
-        return [GoldTree(np.append(nothing, heads), np.append(nothing, labels)) for heads, labels in pairs]
+        return [GoldTree(np.append(root, heads), np.append(root, labels)) for heads, labels in pairs]
 
     def pieces(self, most_words: int = 2000) -> Iterator[tuple[slice, Batch]]:
-        """The batch in pieces of about so many words, each with the sentences that it holds."""
+        """Yield the batch in pieces of about `most_words` words, each with its range of sentences."""
         if self.words <= most_words:
             yield slice(0, len(self)), self
             return
-        start = 0
-        ends = self.columns.offsets[1:]
+        start, offsets = 0, self.columns.offsets
         while start < len(self):
-            before = int(self.columns.offsets[start])
-            end = max(start + 1, int(np.searchsorted(ends, before + most_words, side="right")))
+            fitting = int(np.searchsorted(offsets[1:], offsets[start] + most_words, side="right"))
+            end = max(start + 1, fitting)
             yield slice(start, end), self.select(np.arange(start, end))
             start = end
 
     def select(self, sentences: Longs) -> Batch:
-        """Some of the sentences, with their present heads."""
+        """Return a batch of some of the sentences, with their present heads."""
         chosen = Batch(self.columns.select(sentences), self.names, self._threads)
         parts = np.split(self.heads, self.columns.offsets[1:-1])
         chosen._heads = np.concatenate([self.heads[:0], *(parts[i] for i in sentences.tolist())])

@@ -7,6 +7,7 @@ column is an int32 array of ids into its own list of distinct strings, in which 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
@@ -15,6 +16,7 @@ import numpy as np
 from arbora import _core
 from arbora.data.sentence import NO_HEAD, EmptyNode, MultiwordToken, Origin, Sentence
 from arbora.errors import DataError, InputError
+from arbora.interfaces import Roots
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,25 +24,23 @@ if TYPE_CHECKING:
     from arbora.types import Ints, Longs
 
 Format = Literal["conllu", "conllx"]
-Roots = Literal["multi", "single"]
 TextColumn = Literal["form", "lemma", "upos", "xpos", "feats", "deprel", "deps", "misc"]
 
 TEXT_COLUMNS: Final[tuple[TextColumn, ...]] = get_args(TextColumn)
 Texts: TypeAlias = "Sequence[str] | tuple[NDArray[Any], Sequence[str]]"
 """A column of words: strings, or ids and the strings that they number."""
+Extras: TypeAlias = tuple[tuple[str, ...], tuple[MultiwordToken, ...], tuple[EmptyNode, ...]]
 COMMENT, MULTIWORD, EMPTY = range(3)
 HEAD_PLACE = 5
 """Place of HEAD among the columns of a sentence."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Columns:
     """Read-only arrays over W words in S sentences, shared with the native reader (no copy)."""
 
-    __slots__ = ("native", "source")
-
-    def __init__(self, native: _core.ConllColumns, source: str = "<text>") -> None:
-        self.native = native
-        self.source = source
+    native: _core.ConllColumns
+    source: str = "<text>"
 
     @classmethod
     def from_arrays(
@@ -63,9 +63,9 @@ class Columns:
         """
         starts = np.ascontiguousarray(offsets, dtype=np.int64)
         words = max(0, int(starts[-1])) if starts.size else 0
-        for column in texts:
-            _index(column)
-        given = [_native_texts(texts[column]) if column in texts else None for column in TEXT_COLUMNS]
+        given: list[list[str] | tuple[Ints, list[str]] | None] = [None] * len(TEXT_COLUMNS)
+        for column, content in texts.items():
+            given[_index(column)] = _native_texts(content)
         lines = [()] * (starts.size - 1) if other_lines is None else list(other_lines)
         reader = native_reader("conllu", "multi", lenient=False)
         reader.read_arrays(given, _native_heads(heads, words, source), starts, lines)
@@ -147,7 +147,7 @@ class Columns:
         """Yield each sentence as an object; equal strings are shared. O(W) for all."""
         columns: list[list[Any]] = [self.texts(column) for column in TEXT_COLUMNS]
         columns.insert(HEAD_PLACE, self.heads.tolist())
-        others = zip(self._extras(), self._origins(), strict=True)
+        others = zip(self.extras(), self._origins(), strict=True)
         for (first, last), (extras, origin) in zip(pairwise(self.offsets.tolist()), others, strict=True):
             fields: list[Any] = [tuple(column[first:last]) for column in columns]
             yield Sentence(*(*fields, *extras, origin))
@@ -162,7 +162,7 @@ class Columns:
             layout = ("\r\n" if carriage_return else "\n", before, blank_lines, final_newline)
             yield Origin(self.source, line, *layout, native.byte_order_mark and s == 0)
 
-    def _extras(self) -> Iterator[tuple[Any, ...]]:
+    def extras(self) -> Iterator[Extras]:
         """Yield the comments, multiword tokens and empty nodes of each sentence."""
         all_kinds, all_texts = self.native.extra_kinds.tolist(), self.native.extra_texts()
         for first, last in pairwise(self.native.extra_offsets.tolist()):
@@ -173,7 +173,7 @@ class Columns:
             by_kind: tuple[list[Any], ...] = ([], [], [])
             for kind, text in zip(kinds, texts, strict=True):
                 by_kind[kind].append(_EXTRA[kind](text))
-            yield tuple(map(tuple, by_kind))
+            yield cast("Extras", tuple(map(tuple, by_kind)))
 
 
 def _multiword_token(line: str) -> MultiwordToken:
@@ -197,7 +197,7 @@ def _index(column: TextColumn) -> int:
     return TEXT_COLUMNS.index(column)
 
 
-def native_reader(format: Format, roots: Roots, *, lenient: bool) -> _core.ConllReader:  # noqa: A002
+def native_reader(format: Format, roots: Roots, *, lenient: bool) -> _core.ConllReader:
     """Make a native reader; InputError for unknown options."""
     for name, value, kind in (("format", format, Format), ("roots", roots, Roots)):
         if value not in get_args(kind):
@@ -211,12 +211,12 @@ def data_error(problem: tuple[int, str, str, str], source: str) -> DataError:
     return DataError(f"{what}: expected {expected}, got {got}", source=source, line=line)
 
 
-def parse_text(text: str, format: Format, roots: Roots = "multi") -> Columns:  # noqa: A002
+def parse_text(text: str, format: Format = "conllu", roots: Roots = "multi") -> Columns:
     """Parse a whole text; DataError at its first fault. O(length)."""
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"text: expected text that UTF-8 can hold, got {error}") from None
+        raise InputError(f"text: expected text that UTF-8 can encode, got {error}") from None
     reader = native_reader(format, roots, lenient=False)
     reader.parse(data, last=True)
     return _taken(reader, "<text>")
@@ -226,6 +226,14 @@ def _taken(reader: _core.ConllReader, source: str) -> Columns:
     for problem in reader.take_problems():
         raise data_error(problem, source)
     return Columns(reader.take(), source)
+
+
+def parse_sentence(text: str, format: Format = "conllu", roots: Roots = "multi") -> Sentence:
+    """Parse a text of one sentence; DataError if it holds none or several."""
+    columns = parse_text(text, format, roots)
+    if len(columns) != 1:
+        raise DataError(f"number of sentences: expected 1, got {len(columns)}")
+    return next(columns.sentences())
 
 
 def _native_texts(texts: Texts) -> list[str] | tuple[Ints, list[str]]:
@@ -240,16 +248,7 @@ def _native_heads(heads: ArrayLike | None, words: int, source: str) -> Ints:
     numbers = np.asarray(heads)
     if numbers.dtype.kind not in "iu" and numbers.size:
         raise DataError("heads: expected integers, -1 for unknown", source=source)
-    clipped: Ints = np.clip(numbers, -2, np.iinfo(np.int32).max).astype(np.int32)
-    return clipped
-
-
-def parse_sentence(text: str, format: Format, roots: Roots = "multi") -> Sentence:  # noqa: A002
-    """Parse a text of one sentence; DataError if it holds none or several."""
-    columns = parse_text(text, format, roots)
-    if len(columns) != 1:
-        raise DataError(f"number of sentences: expected 1, got {len(columns)}")
-    return next(columns.sentences())
+    return np.clip(numbers, -2, np.iinfo(np.int32).max).astype(np.int32)
 
 
 def columns_of(sentences: Iterable[Sentence], source: str = "<sentences>") -> Columns:

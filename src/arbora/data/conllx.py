@@ -1,38 +1,45 @@
-"""CoNLL-X (the 2006 shared task): ten columns, the last two PHEAD and PDEPREL; words only."""
+"""Conversion between CoNLL-U and CoNLL-X (the 2006 shared task), which has words only.
+
+Its last two columns are PHEAD and PDEPREL. CoNLL-U keeps them in MISC as `PHead=` and `PDeprel=`.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from arbora.data.columns import Roots, parse_sentence
+import numpy as np
 
-if TYPE_CHECKING:
-    from arbora.data.sentence import Sentence
-
-
-def parse(text: str, *, roots: Roots = "multi") -> Sentence:
-    """The sentence in `text`. DataError (with the line) if it is malformed or not just one."""
-    return parse_sentence(text, "conllx", roots)
+from arbora.data.columns import Columns
+from arbora.data.sentence import Sentence
 
 
-def render(sentence: Sentence) -> str:
-    """The sentence as CoNLL-X text in the standard layout."""
-    return sentence.to_conllu()
+def to_conllu(sentence: Sentence) -> Sentence:
+    """Convert a sentence read as CoNLL-X: PHEAD and PDEPREL move to MISC."""
+    misc = tuple(map(_to_misc, sentence.deps, sentence.misc))
+    return replace(sentence, deps=("_",) * len(sentence), misc=misc)
+
+
+def columns_to_conllu(columns: Columns) -> Columns:
+    """Convert columns like `to_conllu` converts sentences. O(W)."""
+    deps, misc = columns.strings("deps"), columns.strings("misc")
+    both = np.stack([columns.ids("deps"), columns.ids("misc")])
+    pairs, ids = np.unique(both, axis=1, return_inverse=True)
+    names = [_to_misc(deps[phead], misc[pdeprel]) for phead, pdeprel in pairs.T.tolist()]
+    with_misc = columns.with_column("misc", ids.reshape(-1).astype(np.int32), names)
+    return with_misc.with_column("deps", np.zeros(columns.words, dtype=np.int32), ["_"])
 
 
 def from_conllu(sentence: Sentence) -> Sentence:
-    """A sentence read as CoNLL-U, for writing as CoNLL-X, which can hold less.
+    """Convert a sentence read as CoNLL-U for writing as CoNLL-X.
 
-    Dropped: comments, multiword tokens (their words stay), empty nodes, DEPS, and MISC but for the
-    `PHead=` and `PDeprel=` that `conllu.from_conllx` put there. Spaces within a field become `_`,
-    since readers of CoNLL-X split at any white space.
+    Comments, multiword tokens (not their words), empty nodes, DEPS and the rest of MISC are dropped. Spaces
+    within a field become `_`, since readers of CoNLL-X split at any white space.
     """
     return replace(
         sentence,
-        forms=_without_spaces(sentence.forms),
-        lemmas=_without_spaces(sentence.lemmas),
+        forms=tuple(re.sub(r"\s", "_", text) for text in sentence.forms),
+        lemmas=tuple(re.sub(r"\s", "_", text) for text in sentence.lemmas),
         deps=tuple(_from_misc(misc, "PHead=") for misc in sentence.misc),
         misc=tuple(_from_misc(misc, "PDeprel=") for misc in sentence.misc),
         comments=(),
@@ -41,12 +48,11 @@ def from_conllu(sentence: Sentence) -> Sentence:
     )
 
 
-def _without_spaces(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(re.sub(r"\s", "_", text) for text in texts)
+def _to_misc(phead: str, pdeprel: str) -> str:
+    pairs = (("PHead", phead), ("PDeprel", pdeprel))
+    return "|".join(f"{name}={value}" for name, value in pairs if value != "_") or "_"
 
 
 def _from_misc(misc: str, prefix: str) -> str:
-    if prefix not in misc:
-        return "_"
     values = (part.removeprefix(prefix) for part in misc.split("|") if part.startswith(prefix))
     return next(values, "") or "_"

@@ -1,6 +1,6 @@
-"""From words to numbers: the names that a model knows, and sentences encoded by them.
+"""Words as numbers: the names that a model knows, and sentences encoded by them.
 
-Words are hashed, so no vocabulary of words is kept; only coarse tags and labels have names and numbers.
+Words are hashed, so a model stores no vocabulary; only coarse tags and labels have names and ids.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from arbora.types import Ints
 NOTHING = "_"
 InputColumn: TypeAlias = Literal["lemma", "upos", "xpos", "feats"]
 INPUT_COLUMNS: Final[tuple[InputColumn, ...]] = get_args(InputColumn)
-"""What a parser looks at besides words, where it is given."""
+"""The columns that a parser uses besides the forms, where they are filled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Coarse tags and labels, each in order: its place is its number; and the columns that are looked at."""
+    """Coarse tags and labels, whose ids are their positions, and the columns that a parser uses."""
 
     tags: tuple[str, ...]
     labels: tuple[str, ...]
     columns: tuple[InputColumn, ...] | None = None
-    """Those that were filled in training; others are ignored. None: not known, so that none is."""
+    """Those that were filled in training; others are ignored. None: unknown, so none is ignored."""
 
     @classmethod
     def of(cls, columns: Columns) -> Names:
-        """All that occur in a treebank, the most common first: what is common then lies close together."""
+        """Return all names in a treebank, the most common first, so that common ids lie close together."""
         return cls(
             used(columns, "upos"),
             tuple(name for name in used(columns, "deprel") if name != NOTHING),
@@ -41,42 +41,42 @@ class Names:
         )
 
     def encode(self, columns: Columns, *, threads: int = 1) -> Encoded:
-        """Sentences as numbers; labels that are not known count as none. O(words + distinct text)."""
+        """Encode sentences as ids; unknown labels count as none. O(words + distinct text)."""
         known = INPUT_COLUMNS if self.columns is None else self.columns
         ignored = [column for column in INPUT_COLUMNS if column not in known]
         return Encoded(columns.native, self.tags, self.labels, ignored)
 
     @property
     def guides(self) -> tuple[Any, ...]:
-        """The parsers whose trees features look at; none here, see `arbora.parsing.guide`."""
+        """The parsers whose trees are features; none here, see `arbora.parsing.guide`."""
         return ()
 
     def rounded(self) -> Names:
-        """The names that a quantized file holds."""
+        """Return the names that a quantized file holds."""
         return self
 
     def batch(self, columns: Columns, *, threads: int = 1) -> Batch:
-        """Sentences as a parser sees them."""
+        """Return sentences as a parser sees them."""
         return Batch(columns, self, threads)
 
     def label_numbers(self, columns: Columns) -> Ints:
-        """The label of every word as its number; -1 where it is not known. Shape (W,)."""
+        """Return the label id of every word, shape (W,); -1 for unknown labels."""
         return numbers_of(columns.strings("deprel"), self.labels)[columns.ids("deprel")]
 
 
 def filled(columns: Columns, column: TextColumn) -> int:
-    """How many words have something in a column."""
+    """Count the words for which a column is not `_`."""
     return int(np.count_nonzero(columns.ids(column)))
 
 
 def numbers_of(strings: Sequence[str], names: Sequence[str]) -> Ints:
-    """The place of each string among the names, -1 where it is not one of them."""
+    """Return the position of each string in `names`, or -1."""
     places = {name: place for place, name in enumerate(names)}
     return np.array([places.get(text, -1) for text in strings], dtype=np.int32)
 
 
 def used(columns: Columns, column: TextColumn) -> tuple[str, ...]:
-    """What occurs in a column, the most common first."""
+    """Return the distinct texts of a column, the most common first."""
     strings = columns.strings(column)
     ids, counts = np.unique(columns.ids(column), return_counts=True)
     by_count = sorted((-count, strings[number]) for number, count in zip(ids, counts.tolist(), strict=True))

@@ -1,6 +1,6 @@
-"""Opening what people name on a command line: paths, `-`, gzip, file objects; all as bytes.
+"""Byte streams for what users name on a command line: paths, `-`, gzip, file objects.
 
-Files are written under a temporary name and renamed at the end, so that no half file is ever seen.
+Files are written under a temporary name and renamed at the end, so that no half-written file is ever seen.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Protocol, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from arbora.errors import DataError, InputError
 from arbora.storage.atomic import is_special, naming_errors, replacing
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes] | IO[str]"
 
@@ -24,57 +27,34 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 class ByteReader(Protocol):
-    """Anything with `read(size)` that gives bytes, and none at the end."""
+    """Anything with `read(size)` that gives bytes, none at the end, and `close`."""
 
-    def read(self, size: int, /) -> bytes:
-        """The next bytes: at most `size`, empty at the end."""
-
-    def close(self) -> None:
-        """Lets go of what was opened here."""
+    def read(self, size: int, /) -> bytes: ...
+    def close(self) -> None: ...
 
 
-class _Encoded:
-    """A text stream read as UTF-8 bytes."""
+class _Borrowed(io.RawIOBase):
+    """A stream of the caller, which `close` leaves open; text is read as UTF-8."""
 
-    def __init__(self, stream: IO[str]) -> None:
+    def __init__(self, stream: IO[bytes] | IO[str]) -> None:
         self._stream = stream
 
-    def read(self, size: int) -> bytes:
-        return self._stream.read(size).encode()
+    def readable(self) -> bool:
+        return True
 
-    def close(self) -> None:
-        """The stream is the caller's: it stays open."""
-
-
-class _Borrowed:
-    """A byte stream of the caller: `close` leaves it open."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._ahead = b""
-
-    def peek(self, size: int) -> bytes:
-        """The next bytes, which `read` will give again."""
-        if not self._ahead:
-            data: object = self._stream.read(size) or b""
-            if not isinstance(data, bytes):
-                kind = type(data).__name__
-                raise InputError(f"source: expected a file object of bytes or text, got {kind}")
-            self._ahead = data
-        return self._ahead
-
-    def read(self, size: int) -> bytes:
-        taken, self._ahead = self._ahead[:size], self._ahead[size:]
-        if len(taken) < size:
-            taken += self._stream.read(size - len(taken)) or b""
-        return taken
-
-    def close(self) -> None:
-        """The stream is the caller's: it stays open."""
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer).cast("B")
+        is_text = isinstance(self._stream, io.TextIOBase)
+        data: object = self._stream.read(len(view) // 4 if is_text else len(view)) or b""
+        data = data.encode() if is_text and isinstance(data, str) else data
+        if not isinstance(data, bytes):
+            raise InputError(f"source: expected a file object of bytes or text, got {type(data).__name__}")
+        view[: len(data)] = data
+        return len(data)
 
 
 def name_of(source: Source) -> str:
-    """What messages call it: the path, `<stdin>`, or the file object's own name."""
+    """Return the name for messages: the path, `<stdin>`, or the file object's own name."""
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
         return "<stdin>" if path == "-" else path
@@ -83,31 +63,29 @@ def name_of(source: Source) -> str:
 
 
 def open_input(source: Source) -> ByteReader:
-    """Bytes of a path, `-` (stdin) or file object; gzip is recognized by its first bytes."""
-    if isinstance(source, str | os.PathLike):
-        if os.fspath(source) == "-":
-            if sys.stdin is None:
-                raise InputError("-: expected something on stdin, got none (it is closed); name a file")
-            return _unzipped(_Borrowed(sys.stdin.buffer))
+    """Open a path, `-` (stdin) or file object for reading; gzip is recognized by its first bytes."""
+    if not isinstance(source, str | os.PathLike):
+        if not hasattr(source, "read"):
+            raise InputError(f"source: expected a path, `-` or a file object, got {type(source).__name__}")
+        return _unzipped(io.BufferedReader(_Borrowed(source)))
+    if os.fspath(source) != "-":
         return _unzipped(Path(source).open("rb"))
-    if isinstance(source, io.TextIOBase):
-        return _Encoded(cast("IO[str]", source))
-    if hasattr(source, "read"):
-        return _unzipped(_Borrowed(cast("IO[bytes]", source)))
-    raise InputError(f"source: expected a path, `-` or a file object, got {type(source).__name__}")
+    if sys.stdin is None:
+        raise InputError("-: stdin is closed; name a file instead")
+    return _unzipped(io.BufferedReader(_Borrowed(sys.stdin.buffer)))
 
 
-def _unzipped(stream: io.BufferedReader | _Borrowed) -> ByteReader:
+def _unzipped(stream: io.BufferedReader) -> ByteReader:
     try:
-        first = stream.peek(2)[:2]
-    except OSError:
+        is_zipped = stream.peek(2)[:2] == GZIP_MAGIC
+    except BaseException:
         stream.close()
         raise
-    return _Unzipping(stream) if first == GZIP_MAGIC else stream
+    return _Unzipping(stream) if is_zipped else stream
 
 
 def read_bytes(stream: ByteReader, size: int, source: str) -> bytes:
-    """The next bytes of what `open_input` opened; faults are told with the name of the source."""
+    """Read from what `open_input` opened; errors name the source."""
     try:
         with naming_errors(source):
             return stream.read(size)
@@ -116,10 +94,10 @@ def read_bytes(stream: ByteReader, size: int, source: str) -> bytes:
 
 
 class _Unzipping(gzip.GzipFile):
-    """GzipFile that closes what it reads from."""
+    """GzipFile that closes the stream it reads from."""
 
-    def __init__(self, stream: io.BufferedReader | _Borrowed) -> None:
-        super().__init__(fileobj=cast("IO[bytes]", stream), mode="rb")
+    def __init__(self, stream: io.BufferedReader) -> None:
+        super().__init__(fileobj=stream, mode="rb")
         self._under = stream
 
     def close(self) -> None:
@@ -129,7 +107,7 @@ class _Unzipping(gzip.GzipFile):
 
 @contextmanager
 def open_output(target: Source) -> Iterator[IO[bytes]]:
-    """A byte stream to a path, `-` (stdout) or file object; `.gz` at the end of a path zips.
+    """Open a path, `-` (stdout) or file object for writing bytes; a path that ends in `.gz` is compressed.
 
     A path gets its new content only when the block ends without an error.
     """
@@ -145,13 +123,10 @@ def open_output(target: Source) -> Iterator[IO[bytes]]:
         sys.stdout.buffer.flush()
     else:
         path = Path(target).resolve()
-        zipped = path.suffix == ".gz" and not is_special(path)
-        with replacing(target) as raw, _zipping(raw) if zipped else nullcontext(raw) as stream:
-            yield stream
-
-
-@contextmanager
-def _zipping(raw: IO[bytes]) -> Iterator[IO[bytes]]:
-    # No name and no time inside: the same sentences give the same bytes.
-    with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as stream:
-        yield cast("IO[bytes]", stream)
+        with replacing(target) as raw:
+            if path.suffix == ".gz" and not is_special(path):
+                # No name and no time inside: the same sentences give the same bytes.
+                with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as stream:
+                    yield cast("IO[bytes]", stream)
+            else:
+                yield raw

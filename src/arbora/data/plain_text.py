@@ -1,4 +1,4 @@
-"""Words of a text by spaces and punctuation alone, where nobody has taught a segmenter its language."""
+"""Rule-based words and sentences, for languages without a trained segmenter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ENDS = frozenset(".!?…。！？؟।")
 
 
 def split_plainly(text: str) -> Iterator[Sentence]:
-    """Words between spaces, punctuation around them by itself; sentences end at lines and at full stops."""
+    """Split at spaces and around punctuation; sentences end at line breaks and sentence-final marks."""
     for line in text.splitlines():
         forms: list[str] = []
         spaces: list[bool] = []
@@ -27,7 +27,6 @@ def split_plainly(text: str) -> Iterator[Sentence]:
 
 
 def _pieces(chunk: str) -> list[str]:
-    """Punctuation before a word mark by mark, the word, and punctuation after it; never nothing."""
     start, end = 0, len(chunk)
     while start < end and unicodedata.category(chunk[start]).startswith("P"):
         start += 1

@@ -1,35 +1,32 @@
-"""The running text that a treebank was made from, with the place of every token in it.
+"""The running text of a treebank, with the position of every token in it.
 
-Tokens follow each other with a space between them, unless MISC says `SpaceAfter=No`; sentences likewise. A
-blank line stands before `# newdoc` and `# newpar`. So Universal Dependencies builds the raw texts of its
-shared tasks.
+A space follows each token unless MISC says `SpaceAfter=No`. A blank line precedes `# newdoc` and `# newpar`.
+The raw texts of the Universal Dependencies shared tasks are built the same way.
 
-Old treebanks do not say where spaces were. There they are guessed: none before closing punctuation, none
-after opening punctuation, quotes in pairs, and none between letters of scripts that do without them.
+For old treebanks, which do not record spaces, they are guessed: none before closing punctuation, none after
+opening punctuation, quotes in pairs, and none between letters of scripts that are written without spaces.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from arbora.data.columns import COMMENT, MULTIWORD, Columns
+from arbora.data.columns import Columns
 from arbora.errors import InputError
 from arbora.types import Bools, Longs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Spaces = Literal["auto", "given", "guessed"]
 
 _NO_SPACE = "SpaceAfter=No"
-_BEFORE_NOTHING = frozenset(".,;:!?…)]}»”’%،؛؟。、，．：；！？）］｝」』】〉》")
-_AFTER_NOTHING = frozenset("([{«“‘¿¡（［｛「『【〈《")
-_STRAIGHT = frozenset("\"'`")
-_UNSPACED = (
+_NO_SPACE_BEFORE = frozenset(".,;:!?…)]}»”’%،؛؟。、，．：；！？）］｝」』】〉》")
+_NO_SPACE_AFTER = frozenset("([{«“‘¿¡（［｛「『【〈《")
+_STRAIGHT_QUOTES = frozenset("\"'`")
+_UNSPACED_SCRIPTS = (
     *((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3000, 0x30FF), (0x31F0, 0x31FF)),
     *((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF), (0x20000, 0x3FFFD)),
 )
@@ -37,17 +34,17 @@ _UNSPACED = (
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The surface tokens of a treebank: what is written, without multiword tokens' words."""
+    """The surface tokens of a treebank: multiword tokens, and the words outside of them."""
 
     forms: list[str]
     spaces: Bools
     """Shape (T,): whether a space follows."""
     offsets: Longs
-    """Shape (S+1,): where each sentence's tokens start, and T."""
+    """Shape (S+1,): start of each sentence's tokens, and T."""
     paragraphs: Bools
-    """Shape (S,): whether a paragraph begins with the sentence."""
+    """Shape (S,): whether the sentence starts a paragraph."""
     words: dict[int, list[str]]
-    """Of multiword tokens: the words."""
+    """The words of each multiword token, by token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,50 +55,48 @@ class RawText:
     starts: Longs
     ends: Longs
     last: NDArray[np.uint8]
-    """Shape (T,): 1 where a sentence ends."""
+    """Shape (T,): 1 for the last token of a sentence."""
     tokens: Tokens
 
 
 def tokens_of(columns: Columns, *, spaces: Spaces = "auto") -> Tokens:
-    """The tokens of a treebank and the spaces between them; O(W).
+    """Return the tokens of a treebank and the spaces between them; O(W).
 
-    `spaces`: as given in MISC; guessed; or "auto": guessed where there is no `SpaceAfter=No` and no `# text`.
+    `spaces`: "given" in MISC; "guessed"; or "auto": guessed if there is no `SpaceAfter=No` and no `# text`.
     """
     if spaces not in get_args(Spaces):
         raise InputError(f"spaces: expected {' or '.join(get_args(Spaces))}, got {spaces!r}")
-    forms = _texts(columns, "form")
-    glued_by_misc = [_NO_SPACE in misc.split("|") for misc in columns.strings("misc")]
-    glued = [glued_by_misc[number] for number in columns.ids("misc").tolist()]
-    ranges, paragraphs, has_text = _extras(columns)
-    found: list[str] = []
+    forms = columns.texts("form")
+    space_after = [_NO_SPACE not in misc.split("|") for misc in columns.strings("misc")]
+    word_spaced = [space_after[number] for number in columns.ids("misc").tolist()]
+    tokens: list[str] = []
     spaced: list[bool] = []
     words: dict[int, list[str]] = {}
-    offsets = [0]
-    for s, (first, last) in enumerate(pairwise(columns.offsets.tolist())):
+    offsets, paragraphs, has_text = [0], [], False
+    for (first, last), (comments, ranges, _) in zip(
+        pairwise(columns.offsets.tolist()), columns.extras(), strict=True
+    ):
+        names = [comment[1:].lstrip() for comment in comments]
+        paragraphs.append(any(name.startswith(("newpar", "newdoc")) for name in names))
+        has_text = has_text or any(name.startswith("text ") for name in names)
         w = first
-        for begin, end, form, no_space in ranges.get(s, ()):
-            found += forms[w : first + begin]
-            spaced += (not each for each in glued[w : first + begin])
-            words[len(found)] = forms[first + begin : first + end]
-            found.append(form)
-            spaced.append(not no_space)
-            w = first + end
-        found += forms[w:last]
-        spaced += (not each for each in glued[w:last])
-        offsets.append(len(found))
+        for token in ranges:
+            begin, end = first + token.first - 1, first + token.last
+            words[len(tokens) + begin - w] = forms[begin:end]
+            tokens += [*forms[w:begin], token.form]
+            spaced += [*word_spaced[w:begin], _NO_SPACE not in token.misc.split("|")]
+            w = end
+        tokens += forms[w:last]
+        spaced += word_spaced[w:last]
+        offsets.append(len(tokens))
     if spaces == "guessed" or (spaces == "auto" and all(spaced) and not has_text):
-        spaced = _guessed(found, offsets)
-    return Tokens(
-        found,
-        np.array(spaced, np.bool_),
-        np.array(offsets, np.int64),
-        np.array(paragraphs, np.bool_),
-        words,
-    )
+        spaced = _guess_spaces(tokens, offsets)
+    starts = np.array(offsets, np.int64)
+    return Tokens(tokens, np.array(spaced, np.bool_), starts, np.array(paragraphs, np.bool_), words)
 
 
 def join_tokens(tokens: Tokens, *, after: list[str] | None = None) -> RawText:
-    """The text of tokens, with what `after` says behind each: "", " " or line ends. O(length)."""
+    """Join tokens to text; `after` is the text after each: "", " " or line breaks. O(length)."""
     after = _gaps(tokens) if after is None else after
     if len(after) != len(tokens.forms):
         raise InputError(f"after: expected {len(tokens.forms)} texts, got {len(after)}")
@@ -115,10 +110,9 @@ def join_tokens(tokens: Tokens, *, after: list[str] | None = None) -> RawText:
 
 
 def _gaps(tokens: Tokens) -> list[str]:
-    """What stands after each token: as the treebank has it; nothing after the last."""
     after = [" " if space else "" for space in tokens.spaces.tolist()]
-    for end, begins in zip(tokens.offsets[1:-1].tolist(), tokens.paragraphs[1:].tolist(), strict=True):
-        if end and begins:
+    for end, starts in zip(tokens.offsets[1:-1].tolist(), tokens.paragraphs[1:].tolist(), strict=True):
+        if end and starts:
             after[end - 1] = "\n\n"
     if after:
         after[-1] = ""
@@ -126,70 +120,29 @@ def _gaps(tokens: Tokens) -> list[str]:
 
 
 def raw_text(columns: Columns, *, spaces: Spaces = "auto") -> RawText:
-    """The running text of a treebank, the way Universal Dependencies builds it. O(W)."""
+    """Return the running text of a treebank, as Universal Dependencies builds it. O(W)."""
     return join_tokens(tokens_of(columns, spaces=spaces))
 
 
-def _texts(columns: Columns, column: Literal["form", "misc"]) -> list[str]:
-    return list(map(columns.strings(column).__getitem__, columns.ids(column).tolist()))
-
-
-Range = tuple[int, int, str, bool]
-
-
-def _extras(columns: Columns) -> tuple[dict[int, list[Range]], list[bool], bool]:
-    """By sentence: multiword tokens (first word, behind the last, form, no space); does a paragraph begin?
-
-    At last, whether any sentence has a `# text`.
-    """
-    native = columns.native
-    kinds, texts = native.extra_kinds.tolist(), native.extra_texts()
-    ranges: dict[int, list[Range]] = {}
-    paragraphs: list[bool] = []
-    has_text = False
-    for s, (first, last) in enumerate(pairwise(native.extra_offsets.tolist())):
-        paragraph = False
-        for kind, text in zip(kinds[first:last], texts[first:last], strict=True):
-            if kind == COMMENT:
-                name = text[1:].lstrip()
-                paragraph = paragraph or name.startswith(("newpar", "newdoc"))
-                has_text = has_text or name.startswith("text ")
-            elif kind == MULTIWORD:
-                number, form, *_, misc = text.split("\t")
-                begin, _, end = number.partition("-")
-                no_space = _NO_SPACE in misc.split("|")
-                ranges.setdefault(s, []).append((int(begin) - 1, int(end), form, no_space))
-        paragraphs.append(paragraph)
-    return ranges, paragraphs, has_text
-
-
-def _guessed(forms: list[str], offsets: list[int]) -> list[bool]:
-    """Whether a space follows each token, by what its and the next one's characters are."""
+def _guess_spaces(forms: list[str], offsets: list[int]) -> list[bool]:
     spaced: list[bool] = []
     for first, last in pairwise(offsets):
         open_quotes: set[str] = set()
         for t in range(first, last):
             form, after = forms[t], forms[t + 1] if t + 1 < last else ""
-            opens = False
-            if form in _STRAIGHT:
-                opens = form not in open_quotes
-                open_quotes ^= {form}
-            spaced.append(not (opens or form in _AFTER_NOTHING or _leans(form, after, open_quotes)))
-    # Sentences are told apart by a space as well, unless the script has none.
+            opens = form in _NO_SPACE_AFTER or (form in _STRAIGHT_QUOTES and form not in open_quotes)
+            open_quotes ^= {form} & _STRAIGHT_QUOTES
+            closes = after and (after in open_quotes or all(c in _NO_SPACE_BEFORE for c in after))
+            spaced.append(not (opens or closes or _are_unspaced(form, after)))
+    # A space separates sentences, too, unless the script has none.
     for end in offsets[1:-1]:
         if end and end < len(forms):
-            spaced[end - 1] = not (_unspaced(forms[end - 1][-1]) and _unspaced(forms[end][0]))
+            spaced[end - 1] = not _are_unspaced(forms[end - 1], forms[end])
     return spaced
 
 
-def _leans(form: str, after: str, open_quotes: set[str]) -> bool:
-    """Whether the next token stands right behind this one."""
-    if not after:
-        return False
-    closes = after in open_quotes or all(c in _BEFORE_NOTHING for c in after)
-    return closes or (_unspaced(form[-1]) and _unspaced(after[0]))
-
-
-def _unspaced(character: str) -> bool:
-    code = ord(character)
-    return code >= 0x0E00 and any(first <= code <= last for first, last in _UNSPACED)
+def _are_unspaced(form: str, after: str) -> bool:
+    codes = [ord(character) for character in form[-1:] + after[:1]]
+    return len(codes) == 2 and all(
+        any(first <= code <= last for first, last in _UNSPACED_SCRIPTS) for code in codes
+    )

@@ -1,16 +1,17 @@
-"""One annotated sentence: a small immutable value that gives back the lines it was read from.
+"""One annotated sentence: a small immutable value that round-trips to the lines it was read from.
 
-Words are kept by column, as tuples of strings exactly as in the file; `_` means unknown.
+Words are stored by column, as tuples of the strings in the file; `_` means unknown.
 In CoNLL-X, CPOSTAG is `upos`, POSTAG is `xpos`, PHEAD and PDEPREL are `deps` and `misc`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from arbora.data import interchange
 from arbora.data.tree import Tree
 from arbora.errors import DataError, InputError
 
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 NO_HEAD = -1
 Span: TypeAlias = tuple[int, int]
 """Start and end in a text, in characters."""
-TOKEN_RANGE = re.compile(r"(?:^|\|)TokenRange=([0-9]{1,18}):([0-9]{1,18})(?=\||$)")
+_TOKEN_RANGE = re.compile(r"(?:^|\|)TokenRange=([0-9]{1,18}):([0-9]{1,18})(?=\||$)")
 """The span of a word, in MISC."""
+_ALWAYS_IN_JSON = ("id", "first", "last", "form", "head", "deprel")
 
 
 def split_features(feats: str) -> dict[str, str]:
@@ -112,16 +114,13 @@ class Origin(NamedTuple):
     byte_order_mark: bool = False
 
 
-STANDARD = Origin()
-
-
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """n words by column, with the comments, multiword tokens and empty nodes around them.
 
     Each column is a tuple of length n. `heads[i]` is the head of word i + 1; 0 is the root, -1 is unknown.
-    Iterating gives `Word`s; `sentence[0]` is the first. `spans` are those of the words in their text; None:
-    they are read from `TokenRange` in MISC.
+    Iterating gives `Word`s; `sentence[0]` is the first. `spans` locates the words in their text; None: as
+    `TokenRange` in MISC says.
     """
 
     forms: tuple[str, ...]
@@ -136,7 +135,7 @@ class Sentence:
     comments: tuple[str, ...] = ()
     multiword_tokens: tuple[MultiwordToken, ...] = ()
     empty_nodes: tuple[EmptyNode, ...] = ()
-    origin: Origin = field(default=STANDARD, compare=False, repr=False)
+    origin: Origin = field(default=Origin(), compare=False, repr=False)
     spans: tuple[Span, ...] | None = field(default=None, compare=False, repr=False)
     _tree: Tree | None = field(default=None, init=False, compare=False, repr=False)
 
@@ -189,52 +188,55 @@ class Sentence:
     @classmethod
     def from_token_list(cls, tokens: conllu.TokenList) -> Sentence:
         """Convert a `TokenList` of the `conllu` package."""
-        from arbora.data import interchange
-
         return interchange.from_token_list(tokens)
 
     def to_token_list(self) -> conllu.TokenList:
         """Convert to a `TokenList` of the `conllu` package."""
-        from arbora.data import interchange
-
         return interchange.to_token_list(self)
 
     @classmethod
     def from_pyconll(cls, sentence: PyconllSentence) -> Sentence:
         """Convert a sentence of the `pyconll` package."""
-        from arbora.data import interchange
-
         return interchange.from_pyconll(sentence)
 
     def to_pyconll(self) -> PyconllSentence:
         """Convert to a sentence of the `pyconll` package."""
-        from arbora.data import interchange
-
         return interchange.to_pyconll(self)
 
-    def to_displacy(self, *, lemmas: bool = False) -> dict[str, list[dict[str, Any]]]:
-        """Convert for `spacy.displacy.render(..., manual=True)`; DataError if a head is unknown."""
-        from arbora.data import interchange
+    def to_displacy(
+        self, *, lemmas: bool = False, head_probabilities: Sequence[float] | None = None
+    ) -> dict[str, list[dict[str, Any]]]:
+        """Convert for `spacy.displacy.render(..., manual=True)`; DataError if a head is unknown. O(n).
 
-        return interchange.to_displacy(self, lemmas=lemmas)
+        `head_probabilities` are appended to the labels.
+        """
+        return interchange.to_displacy(self, lemmas=lemmas, head_probabilities=head_probabilities)
 
-    def to_json(self) -> dict[str, Any]:
-        """Convert to plain values, as `arbora parse --format json` writes them; `_` is left out."""
-        from arbora.data import interchange
+    def to_json(
+        self, *, words: Iterable[Any] | None = None, about: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Convert to plain values: `text`, `comments`, `multiword_tokens` if there are some, `words`.
 
-        return interchange.to_json(self)
+        Columns with `_` are left out. A known span is `start` and `end`, in characters, instead of
+        `TokenRange` in MISC. `words` replaces the words by some with more fields; `about` adds fields.
+        """
+        shown = [_json_fields(word._asdict()) for word in (self if words is None else words)]
+        result = {"text": self.text, "comments": list(self.comments), **(about or {})}
+        if self.multiword_tokens:
+            result["multiword_tokens"] = [_json_token(token, shown) for token in self.multiword_tokens]
+        return {**result, "words": shown}
 
     def __len__(self) -> int:
         return len(self.forms)
 
     def __iter__(self) -> Iterator[Word]:
-        spans = self.spans if self.spans is not None else map(span_in, self.misc)
+        spans = self.spans if self.spans is not None else map(_span_in, self.misc)
         rows = zip(range(1, len(self) + 1), *self.columns(), spans, strict=True)
         return (Word._make((*row, *span)) for *row, span in rows)
 
     def __getitem__(self, index: int) -> Word:
         position = range(len(self))[index]
-        span = self.spans[position] if self.spans is not None else span_in(self.misc[position])
+        span = self.spans[position] if self.spans is not None else _span_in(self.misc[position])
         return Word._make((position + 1, *(column[position] for column in self.columns()), *span))
 
     @property
@@ -284,54 +286,67 @@ class Sentence:
 
     def other_lines(self) -> list[str]:
         """Return the lines that are not words: comments, empty nodes, multiword tokens."""
-        nodes = ["\t".join((node.id, *node.fields)) for node in self.empty_nodes]
-        tokens = ["\t".join((token.id, *token.fields)) for token in self.multiword_tokens]
-        return [*self.comments, *nodes, *tokens]
+        return [*self.comments, *map(_line, self.empty_nodes), *map(_line, self.multiword_tokens)]
 
     def lines(self) -> list[str]:
         """Return the lines of the file, without line endings or the blank line after them. O(length)."""
         heads = ("_" if head == NO_HEAD else str(head) for head in self.heads)
         before_head, after_head = self.columns()[:5], self.columns()[6:]
         rows = zip(map(str, range(1, len(self) + 1)), *before_head, heads, *after_head, strict=True)
-        words = map("\t".join, rows)
-        if not self.multiword_tokens and not self.empty_nodes:
-            return [*self.comments, *words]
-        return [*self.comments, *self._with_extras(words)]
-
-    def _with_extras(self, words: Iterable[str]) -> Iterator[str]:
-        places = [node.word + 1 for node in self.empty_nodes]
-        places += [token.first for token in self.multiword_tokens]
-        before: dict[int, list[str]] = {}
-        for place, line in zip(places, self.other_lines()[len(self.comments) :], strict=True):
-            before.setdefault(place, []).append(line)
-        for number, line in enumerate(words, start=1):
-            yield from before.get(number, ())
-            yield line
-        yield from before.get(len(self) + 1, ())
+        extras: dict[int, list[str]] = {}  # by the word that they precede
+        for node in self.empty_nodes:
+            extras.setdefault(node.word + 1, []).append(_line(node))
+        for token in self.multiword_tokens:
+            extras.setdefault(token.first, []).append(_line(token))
+        lines = [*self.comments]
+        for number, row in enumerate(rows, start=1):
+            lines += extras.get(number, ())
+            lines.append("\t".join(row))
+        return lines + extras.get(len(self) + 1, [])
 
     def to_conllu(self) -> str:
-        """The sentence as text in the standard layout: LF, one blank line at the end."""
+        """Return the sentence as text in the standard layout: LF, one blank line at the end."""
         return "\n".join(self.lines()) + "\n\n"
 
 
-def span_in(misc: str) -> Span | tuple[None, None]:
-    """Return the span that MISC gives as `TokenRange`."""
-    match = TOKEN_RANGE.search(misc) if "TokenRange=" in misc else None
+def _line(extra: MultiwordToken | EmptyNode) -> str:
+    return "\t".join((extra.id, *extra.fields))
+
+
+def _span_in(misc: str) -> Span | tuple[None, None]:
+    match = _TOKEN_RANGE.search(misc) if "TokenRange=" in misc else None
     return (None, None) if match is None else (int(match[1]), int(match[2]))
+
+
+def _json_token(token: MultiwordToken, words: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    start, end = _span_in(token.misc)
+    if start is None:
+        start, end = words[token.first - 1].get("start"), words[token.last - 1].get("end")
+    fields = {"first": token.first, "last": token.last, "form": token.form, "misc": token.misc}
+    return _json_fields({**fields, "start": start, "end": end})
+
+
+def _json_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    if fields["start"] is not None:
+        fields["misc"] = _TOKEN_RANGE.sub("", fields["misc"]).removeprefix("|") or "_"
+    return {
+        name: value for name, value in fields.items() if name in _ALWAYS_IN_JSON or value not in ("_", None)
+    }
 
 
 def _checked_texts(name: str, values: Sequence[str | None] | None, n: int) -> tuple[str, ...]:
     texts = ("_",) * n if values is None else tuple("_" if value is None else value for value in values)
     if len(texts) != n:
         raise InputError(f"{name}: expected {n} entries, one per word, got {len(texts)}")
-    joined = "".join(texts)
     try:
-        joined.encode()
+        "".join(texts).encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"{name}: expected text that UTF-8 can hold, got {error}") from None
-    if not all(texts) or any(mark in joined for mark in "\t\n\r"):
-        bad = next(text for text in texts if not text or any(mark in text for mark in "\t\n\r"))
-        raise InputError(f"{name}: expected texts without tab or line break, not empty; got {bad!r}")
+        raise InputError(f"{name}: expected text that UTF-8 can encode, got {error}") from None
+    for text in texts:
+        if not text or "\t" in text or "\n" in text or "\r" in text:
+            raise InputError(
+                f"{name}: expected texts that are not empty, without tab or line break; got {text!r}"
+            )
     return texts
 
 
@@ -341,11 +356,6 @@ def _checked_heads(heads: Sequence[int | None] | None, n: int) -> tuple[int, ...
     known = tuple(NO_HEAD if head is None else int(head) for head in heads)
     if len(known) != n:
         raise InputError(f"heads: expected {n} entries, one per word, got {len(known)}")
-    for word, head in enumerate(known, start=1):
-        if not NO_HEAD <= head <= n:
-            raise InputError(
-                f"expected heads of 0 to {n}, or None, got {head} for word {word}", field="heads"
-            )
-    # Words with unknown heads depend on the root here: a cycle among the others is still found.
-    Tree.from_heads([max(head, 0) for head in known])
+    # With the root as head of all others, a cycle among the known heads is still found.
+    Tree.from_heads([0 if head == NO_HEAD else head for head in known])
     return known

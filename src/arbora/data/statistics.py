@@ -1,7 +1,7 @@
-"""Counts over a treebank: sizes, labels, tags, lengths, crossing arcs, roots, depth.
+"""Counts over a treebank: sizes, labels, tags, lengths, non-projective arcs, roots, depth.
 
-A pure function over `Columns`, piece by piece: O(words) time, memory of the distinct labels. An arc
-(h, d) is non-projective if some word between h and d is not below h; a tree is, if an arc of it is.
+O(words) time, in pieces; memory for the distinct labels and tags. An arc (h, d) is non-projective if some
+word between h and d is not below h; a tree is, if one of its arcs is.
 """
 
 from __future__ import annotations
@@ -21,17 +21,21 @@ if TYPE_CHECKING:
 LENGTH_BIN = 10
 
 
+def _ratio(part: str, whole: str) -> property:
+    return property(lambda counts: getattr(counts, part) / max(1, getattr(counts, whole)))
+
+
 @dataclass
 class Statistics:
-    """Counts of one treebank or, added up, of several."""
+    """Counts of one treebank or, added up, of several; shares and means are 0 where nothing was counted."""
 
     sentences: int = 0
     words: int = 0
     multiword_tokens: int = 0
     empty_nodes: int = 0
-    missing_heads: int = 0  # words whose head is not given
-    trees: int = 0  # sentences in which every head is given
-    arcs: int = 0  # words of those
+    missing_heads: int = 0  # words with an unknown head
+    trees: int = 0  # sentences whose heads are all known
+    arcs: int = 0  # words of these trees
     nonprojective_arcs: int = 0
     nonprojective_trees: int = 0
     multiroot_trees: int = 0
@@ -41,75 +45,54 @@ class Statistics:
     lengths: Counter[int] = field(default_factory=Counter)
     depths: Counter[int] = field(default_factory=Counter)
 
-    def add(self, columns: Columns) -> None:
-        """Counts one piece more."""
-        self.sentences += len(columns)
-        self.words += columns.words
-        self.multiword_tokens += columns.multiword_tokens
-        self.empty_nodes += columns.empty_nodes
-        self.labels.update(_counts(columns, "deprel"))
-        self.upos.update(_counts(columns, "upos"))
-        self.xpos.update(_counts(columns, "xpos"))
-        self.missing_heads += int(np.count_nonzero(columns.heads < 0))
-        lengths = np.diff(columns.offsets)
-        self.lengths.update(Counter(lengths.tolist()))
-        crossed, depths, roots = _core.measure_trees(columns.heads, columns.offsets)
-        known = depths >= 0
-        self.trees += int(known.sum())
-        self.arcs += int(lengths[known].sum())
-        self.nonprojective_arcs += int(crossed.sum())
-        self.multiroot_trees += int((roots > 1).sum())
-        self.depths.update(Counter(depths[known].tolist()))
-        if len(columns):
-            per_tree = np.add.reduceat(crossed.astype(np.int64), columns.offsets[:-1])
-            self.nonprojective_trees += int((per_tree > 0).sum())
-
-    def __add__(self, other: Statistics) -> Statistics:
-        pairs = ((name, getattr(self, name) + getattr(other, name)) for name in vars(self))
-        return Statistics(**dict(pairs))
-
-    @property
-    def nonprojective_arc_share(self) -> float:
-        """Of all arcs of trees, those of the root included; 0 without trees."""
-        return self.nonprojective_arcs / self.arcs if self.arcs else 0.0
-
-    @property
-    def nonprojective_tree_share(self) -> float:
-        """Of all trees; 0 without trees."""
-        return self.nonprojective_trees / self.trees if self.trees else 0.0
-
-    @property
-    def multiroot_share(self) -> float:
-        """Trees with two roots or more, of all trees; 0 without trees."""
-        return self.multiroot_trees / self.trees if self.trees else 0.0
-
-    @property
-    def missing_head_share(self) -> float:
-        """Words without a head, of all words; 0 without words."""
-        return self.missing_heads / self.words if self.words else 0.0
-
-    @property
-    def mean_length(self) -> float:
-        """Words per sentence."""
-        return self.words / self.sentences if self.sentences else 0.0
+    nonprojective_arc_share = _ratio("nonprojective_arcs", "arcs")
+    nonprojective_tree_share = _ratio("nonprojective_trees", "trees")
+    multiroot_share = _ratio("multiroot_trees", "trees")
+    missing_head_share = _ratio("missing_heads", "words")
+    mean_length = _ratio("words", "sentences")
 
     @property
     def mean_depth(self) -> float:
-        """Arcs from the root to the deepest word, on average over trees."""
+        """Arcs from the root to the deepest word, averaged over trees."""
         total = sum(depth * count for depth, count in self.depths.items())
         return total / self.trees if self.trees else 0.0
 
+    @classmethod
+    def of(cls, columns: Columns) -> Statistics:
+        """Count one treebank, or a piece of one."""
+        crossed, depths, roots = _core.measure_trees(columns.heads, columns.offsets)
+        known = depths >= 0
+        lengths = np.diff(columns.offsets)
+        sentence_of_word = np.repeat(np.arange(len(columns)), lengths)
+        return cls(
+            sentences=len(columns),
+            words=columns.words,
+            multiword_tokens=columns.multiword_tokens,
+            empty_nodes=columns.empty_nodes,
+            missing_heads=int(np.count_nonzero(columns.heads < 0)),
+            trees=int(known.sum()),
+            arcs=int(lengths[known].sum()),
+            nonprojective_arcs=int(crossed.sum()),
+            nonprojective_trees=len(np.unique(sentence_of_word[crossed > 0])),
+            multiroot_trees=int((roots > 1).sum()),
+            labels=_counts(columns, "deprel"),
+            upos=_counts(columns, "upos"),
+            xpos=_counts(columns, "xpos"),
+            lengths=Counter(lengths.tolist()),
+            depths=Counter(depths[known].tolist()),
+        )
+
+    def __add__(self, other: Statistics) -> Statistics:
+        return Statistics(**{name: getattr(self, name) + getattr(other, name) for name in vars(self)})
+
     def length_histogram(self) -> list[tuple[int, int, int]]:
-        """(shortest, longest, sentences) for bins of ten: 1-10, 11-20, ... up to the longest."""
-        top = max(self.lengths, default=0)
-        bins = [(low, low + LENGTH_BIN - 1, 0) for low in range(1, top + 1, LENGTH_BIN)]
-        totals = Counter[int]()
-        for length, count in self.lengths.items():
-            totals[(length - 1) // LENGTH_BIN] += count
-        return [(low, high, totals[i]) for i, (low, high, _) in enumerate(bins)]
+        """Return (shortest, longest, sentences) for bins of ten: 1-10, 11-20, ... up to the longest."""
+        longest = max(self.lengths, default=0)
+        bins = (range(low, low + LENGTH_BIN) for low in range(1, longest + 1, LENGTH_BIN))
+        return [(each[0], each[-1], sum(self.lengths[length] for length in each)) for each in bins]
 
     def as_dict(self) -> dict[str, object]:
-        """Plain values for JSON; shares are fractions of 1, counters fall from the commonest."""
+        """Return plain values for JSON; shares are fractions of 1, counters start with the most common."""
         names = ("sentences", "words", "multiword_tokens", "empty_nodes", "missing_heads", "trees", "arcs")
         shapes = ("nonprojective_arcs", "nonprojective_trees", "multiroot_trees")
         shares = ("nonprojective_arc_share", "nonprojective_tree_share", "multiroot_share")
@@ -125,16 +108,13 @@ class Statistics:
 
 
 def by_count(counter: Counter[str]) -> list[tuple[str, int]]:
-    """Entries from the commonest; equal counts in alphabetical order."""
+    """Sort the entries from the most common; equal counts are in alphabetical order."""
     return sorted(counter.items(), key=lambda entry: (-entry[1], entry[0]))
 
 
 def statistics(pieces: Iterable[Columns]) -> Statistics:
-    """Statistics of a treebank given as `Columns` (`[read_columns(path)]` or a stream of them)."""
-    total = Statistics()
-    for columns in pieces:
-        total.add(columns)
-    return total
+    """Count a treebank given as `Columns`: `[read_columns(path)]`, or a stream of pieces."""
+    return sum(map(Statistics.of, pieces), Statistics())
 
 
 def _counts(columns: Columns, column: TextColumn) -> Counter[str]:

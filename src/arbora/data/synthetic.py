@@ -1,11 +1,10 @@
-"""Invented treebanks for tests and benchmarks: seeded, of any size, with structure to learn.
+"""Synthetic treebanks for tests and benchmarks: seeded, of any size, with structure to learn.
 
-Idea: a head-outward grammar. Each tag says which dependents a word may have on its left and on its
-right, with which label, tag and chance; expanding VERB gives a sentence. So tags predict heads and
-labels well but not fully. Words come from a fixed lexicon of made-up syllables (the same for every
-seed, so that two seeds give a training and a test set), the first of a tag far commoner than the
-last; some forms belong to two tags. A non-projective tree is made as languages make it: the last
-modifier of the subject moves behind the verb's other dependents. O(words).
+A head-outward grammar: for each tag, a table lists the possible dependents on the left and on the right with
+their label, tag and probability; expanding VERB gives a sentence. So tags predict heads and labels well but
+not fully. Words come from a fixed lexicon of made-up syllables, the same for every seed, so that two seeds
+give a training and a test set. Frequencies are skewed, and some forms belong to two tags. In a non-projective
+tree, the last modifier of the subject is extraposed behind the verb's other dependents. O(words).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from arbora.errors import InputError
 
 
 class Slot(NamedTuple):
-    """A dependent that a word may have."""
+    """A possible dependent of a word."""
 
     label: str
     tag: str
@@ -47,21 +46,11 @@ RIGHT: dict[str, tuple[Slot, ...]] = {
     ),
     "NOUN": (Slot("nmod", "CASE", 0.25), Slot("acl", "CLAUSE", 0.1)),
 }
-# Tags that stand for another one with an obligatory first word.
+# Tags that expand to another one with an obligatory first word.
 MARKED = {"CASE": ("NOUN", Slot("case", "ADP", 1)), "CLAUSE": ("VERB", Slot("mark", "SCONJ", 1))}
-LEXICON_SIZE = {
-    "NOUN": 400,
-    "VERB": 200,
-    "ADJ": 120,
-    "ADV": 60,
-    "DET": 6,
-    "PRON": 8,
-    "AUX": 6,
-    "NUM": 20,
-    "ADP": 15,
-    "SCONJ": 8,
-}
-DEEPEST = 6
+LEXICON_SIZE = {"NOUN": 400, "VERB": 200, "ADJ": 120, "ADV": 60, "DET": 6, "PRON": 8, "AUX": 6, "NUM": 20}
+LEXICON_SIZE |= {"ADP": 15, "SCONJ": 8}
+MAX_DEPTH = 6
 
 
 @dataclass
@@ -71,16 +60,16 @@ class _Node:
     form: str = ""
     left: list[_Node] = field(default_factory=list)
     right: list[_Node] = field(default_factory=list)
-    late: list[_Node] = field(default_factory=list)  # its own, but said after the verb's dependents
+    late: list[_Node] = field(default_factory=list)  # extraposed behind the verb's dependents
 
 
 def generate(
     sentences: int, *, seed: int = 0, nonprojective: float = 0.1, longest: int = 40
 ) -> Iterator[Sentence]:
-    """Streams `sentences` invented sentences of at most `longest` words (at least 8).
+    """Generate `sentences` random sentences of at most `longest` words (at least 8).
 
-    `nonprojective` is the expected share of non-projective trees; all have one root. The same
-    arguments give the same sentences on every machine.
+    `nonprojective` is the expected share of non-projective trees; all trees have one root. The same arguments
+    give the same sentences on every machine.
     """
     if sentences < 0 or longest < 8 or not 0 <= nonprojective <= 1:
         raise InputError(
@@ -90,11 +79,11 @@ def generate(
     rng = random.Random(seed)
     lexicon = _lexicon()
     for number in range(1, sentences + 1):
-        crossing = rng.random() < nonprojective
+        crosses = rng.random() < nonprojective
         while True:
-            root = _expand("VERB", "root", rng, lexicon, DEEPEST)
+            root = _expand("VERB", "root", rng, lexicon, MAX_DEPTH)
             root.right.append(_Node("PUNCT", "punct", "." if rng.random() < 0.9 else "!"))
-            fits = not crossing or _move_a_modifier(root)
+            fits = not crosses or _extrapose(root)
             order = list(_in_order(root))
             if fits and len(order) <= longest:
                 break
@@ -103,13 +92,14 @@ def generate(
 
 def _expand(tag: str, label: str, rng: random.Random, lexicon: dict[str, list[str]], depth: int) -> _Node:
     tag, marker = MARKED.get(tag, (tag, None))
-    node = _Node(tag, label, _pick(lexicon[tag], rng))
+    words = lexicon[tag]
+    node = _Node(tag, label, words[int(len(words) * rng.random() ** 3)])  # the first words far more often
     if marker is not None:
         node.left.append(_expand(marker.tag, marker.label, rng, lexicon, 0))
     for side, slots in ((node.left, LEFT), (node.right, RIGHT)):
         filled: set[str] = set()
         for slot in slots.get(tag, ()):
-            # A coin for each slot, also where nothing may follow: the stream stays in step.
+            # Drawn for every slot, also at the bottom: the random stream stays in step.
             wanted = rng.random() < slot.chance
             if wanted and depth > 0 and slot.label not in filled:
                 side.append(_expand(slot.tag, slot.label, rng, lexicon, depth - 1))
@@ -117,8 +107,8 @@ def _expand(tag: str, label: str, rng: random.Random, lexicon: dict[str, list[st
     return node
 
 
-def _move_a_modifier(verb: _Node) -> bool:
-    """Whether the subject had a modifier to move: the verb then stands between the two."""
+def _extrapose(verb: _Node) -> bool:
+    """Move the last modifier of the subject behind the verb; return whether there is one."""
     subject = next((node for node in verb.left if node.label == "nsubj" and node.right), None)
     if subject is not None:
         subject.late.append(subject.right.pop())
@@ -142,23 +132,13 @@ def _sentence(order: list[_Node], number: int) -> Sentence:
     for node in order:
         for child in (*node.left, *node.right, *node.late):
             heads[place[id(child)] - 1] = place[id(node)]
-    forms = [node.form for node in order]
-    return Sentence.from_lists(
-        forms,
-        [node.tag for node in order],
-        heads,
-        [node.label for node in order],
-        lemmas=forms,
-        comments=(f"# sent_id = {number}", f"# text = {' '.join(forms)}"),
-    )
-
-
-def _pick(words: list[str], rng: random.Random) -> str:
-    return words[int(len(words) * rng.random() ** 3)]  # the first words far more often
+    forms, tags, labels = zip(*((node.form, node.tag, node.label) for node in order), strict=True)
+    comments = (f"# sent_id = {number}", f"# text = {' '.join(forms)}")
+    return Sentence.from_lists(forms, tags, heads, labels, lemmas=forms, comments=comments)
 
 
 def _lexicon() -> dict[str, list[str]]:
-    """Made-up words by tag; every tenth adverb is also an adjective, every tenth verb a noun."""
+    """Make up words for each tag; every tenth adverb is also an adjective, every tenth verb a noun."""
     rng = random.Random("arbora lexicon 1")
     onsets, vowels, codas = list("bdfgklmnprstvz"), list("aeiou"), ["", "n", "r", "s", "l"]
     lexicon: dict[str, list[str]] = {}
@@ -167,12 +147,8 @@ def _lexicon() -> dict[str, list[str]]:
         syllables = 1 if size < 25 else 2 if size < 150 else 3
         words = lexicon[tag] = []
         while len(words) < size:
-            word = "".join(
-                onsets[int(rng.random() * len(onsets))]
-                + vowels[int(rng.random() * len(vowels))]
-                + codas[int(rng.random() * len(codas))]
-                for _ in range(syllables)
-            )
+            letters = (onsets, vowels, codas) * syllables
+            word = "".join(choices[int(rng.random() * len(choices))] for choices in letters)
             if word not in taken:
                 taken.add(word)
                 words.append(word)

@@ -10,20 +10,21 @@ projective if none of its arcs is non-projective.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from arbora._core import measure_trees
 from arbora.errors import InputError
+from arbora.interfaces import Roots
 from arbora.types import Bools, Ints
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-Roots = Literal["single", "multi"]
 
-
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Tree:
     """An immutable dependency tree, labelled or not.
 
@@ -31,17 +32,17 @@ class Tree:
     word, use `Tree.from_heads`.
     """
 
-    __slots__ = ("_heads", "_labels")
-
-    _heads: Ints
-    _labels: tuple[str, ...] | None
+    heads: Ints
+    """Head of every node, shape (n+1,), read-only; `heads[0] == -1`."""
+    labels: tuple[str, ...] | None
+    """Label of word i at i-1, or None if the tree is unlabelled."""
 
     def __init__(
         self, heads: ArrayLike, labels: Iterable[str] | None = None, *, roots: Roots = "multi"
     ) -> None:
         array = _as_heads(heads, roots)
-        object.__setattr__(self, "_heads", array)
-        object.__setattr__(self, "_labels", _as_labels(labels, len(array) - 1))
+        object.__setattr__(self, "heads", array)
+        object.__setattr__(self, "labels", _as_labels(labels, len(array) - 1))
 
     @classmethod
     def from_heads(
@@ -49,16 +50,6 @@ class Tree:
     ) -> Tree:
         """Make a tree from one head per word (0 = root), without an entry for node 0."""
         return cls([-1, *heads], labels, roots=roots)
-
-    @property
-    def heads(self) -> Ints:
-        """Head of every node, shape (n+1,), read-only; `heads[0] == -1`."""
-        return self._heads
-
-    @property
-    def labels(self) -> tuple[str, ...] | None:
-        """Label of word i at i-1, or None if the tree is unlabelled."""
-        return self._labels
 
     @property
     def roots(self) -> tuple[int, ...]:
@@ -72,9 +63,9 @@ class Tree:
 
     def children(self, head: int) -> tuple[int, ...]:
         """The dependents of `head`, left to right; O(n)."""
-        if not 0 <= head < len(self._heads):
+        if not 0 <= head < len(self.heads):
             raise InputError(f"head: expected a node from 0 to {len(self)}, got {head}")
-        return tuple(np.flatnonzero(self._heads == head).tolist())
+        return tuple(np.flatnonzero(self.heads == head).tolist())
 
     def is_projective(self) -> bool:
         """Return whether no arc is non-projective; O(n)."""
@@ -85,32 +76,26 @@ class Tree:
         return np.concatenate([[False], self._measures()[0].astype(np.bool_)])
 
     def _measures(self) -> tuple[NDArray[np.uint8], Ints, Ints]:
-        return measure_trees(self._heads[1:], np.array([0, len(self)]))
+        return measure_trees(self.heads[1:], np.array([0, len(self)]))
 
     def __len__(self) -> int:
-        return len(self._heads) - 1
+        return len(self.heads) - 1
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
             return NotImplemented
-        return self._labels == other._labels and np.array_equal(self._heads, other._heads)
+        return self.labels == other.labels and np.array_equal(self.heads, other.heads)
 
     def __hash__(self) -> int:
-        return hash((self._heads.tobytes(), self._labels))
+        return hash((self.heads.tobytes(), self.labels))
 
     def __repr__(self) -> str:
-        labels = "" if self._labels is None else f", labels={list(self._labels)!r}"
-        return f"Tree.from_heads({self._heads[1:].tolist()!r}{labels})"
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Tree is immutable: make a new one instead of setting {name}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Tree is immutable: make a new one instead of deleting {name}")
+        labels = "" if self.labels is None else f", labels={list(self.labels)!r}"
+        return f"Tree.from_heads({self.heads[1:].tolist()!r}{labels})"
 
     def __reduce__(self) -> tuple[type[Tree], tuple[list[int], tuple[str, ...] | None]]:
-        # The default sets slots one by one, which an immutable object rejects.
-        return type(self), (self._heads.tolist(), self._labels)
+        # Rebuilt from a list: a pickled array would come back writeable.
+        return type(self), (self.heads.tolist(), self.labels)
 
 
 def top_down(heads: Sequence[int]) -> list[int]:
@@ -139,7 +124,7 @@ def words_between(one: int, other: int) -> int:
 
 
 def _as_heads(heads: ArrayLike, roots: Roots) -> Ints:
-    if roots not in ("single", "multi"):
+    if roots not in get_args(Roots):
         raise InputError(f"roots: expected 'single' or 'multi', got {roots!r}")
     try:
         given = np.asarray(heads)

@@ -1,7 +1,7 @@
 """Whole treebanks: streaming read and write, and the compact arrays.
 
-Reading takes one pass and the memory of one piece (about a megabyte), however long the file. What
-was read is written back byte for byte, since every sentence remembers its layout.
+Reading takes one pass and the memory of one piece (about a megabyte), however long the file. Every sentence
+remembers its layout, so treebanks round-trip byte for byte.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias, TypeVar, cast
+from typing import Literal, TypeAlias, TypeVar, cast
 
-from arbora.data import conllu, conllx
-from arbora.data.columns import Columns, Format, Roots, columns_of, data_error, native_reader
+from arbora.data import conllx
+from arbora.data.columns import Columns, Format, columns_of, data_error, native_reader
 from arbora.data.files import Source, name_of, open_input, open_output, read_bytes
 from arbora.data.sentence import Origin, Sentence
 from arbora.errors import DataError, InputError
+from arbora.interfaces import Roots
 from arbora.storage.atomic import naming_errors
 
 logger = logging.getLogger("arbora")
@@ -31,29 +32,23 @@ NO_TREEBANK = (
 )
 
 TREEBANK_KINDS = "a path, sentences, or a list of these"
-
 FormatOrAuto = Literal["auto", "conllu", "conllx"]
 FORMAT_OF_ENDING: dict[str, Format] = {".conllu": "conllu", ".conllx": "conllx", ".conll": "conllx"}
 
 Part = TypeVar("Part")
 Treebank: TypeAlias = "Columns | Source | Iterable[Columns | Source | Sentence | Sequence[Sentence]]"
-"""What training takes; see `gather`."""
+"""The input of training; see `gather`."""
 
 
-class ColumnReader:
+class ColumnReader(Iterator[Columns]):
     """Iterator over `Columns`, one per piece of a file; the file is closed at the end.
 
-    `format` is what was given or found. In lenient mode bad sentences are left out: `skipped`
-    counts them so far, `warnings` keeps the first thousand as DataErrors, and each is logged.
+    `format` is the given or detected one. In lenient mode malformed sentences are skipped: `skipped` counts
+    them so far, `warnings` keeps the first thousand as DataErrors, and each is logged.
     """
 
     def __init__(
-        self,
-        source: Source,
-        *,
-        format: FormatOrAuto = "auto",  # noqa: A002
-        lenient: bool = False,
-        roots: Roots = "multi",
+        self, source: Source, *, format: FormatOrAuto = "auto", lenient: bool = False, roots: Roots = "multi"
     ) -> None:
         self.source = name_of(source)
         self.warnings: list[DataError] = []
@@ -71,17 +66,14 @@ class ColumnReader:
 
     @property
     def skipped(self) -> int:
-        """Number of sentences left out so far."""
+        """Number of sentences skipped so far."""
         return self._native.skipped
-
-    def __iter__(self) -> Iterator[Columns]:
-        return self
 
     def __next__(self) -> Columns:
         return next(self._columns)
 
     def close(self) -> None:
-        """Closes the file early."""
+        """Close the file early."""
         self._columns.close()
         self._stream.close()
 
@@ -90,7 +82,7 @@ class ColumnReader:
             self.close()
 
     def read_all(self) -> Columns:
-        """All that is left as one `Columns`."""
+        """Read the rest as one `Columns`."""
         for _ in self._feed():
             pass
         columns = Columns(self._native.take(), self.source)
@@ -105,7 +97,7 @@ class ColumnReader:
         self._raise_fault()
 
     def _feed(self) -> Iterator[None]:
-        """Hands the file to the core in pieces; stops after each, at the end, and at a fault."""
+        """Hand the file to the core in pieces; yield after each, at the end, and at a fault."""
         data, pending = self._ahead, b""
         while True:
             text = pending + data if pending else data
@@ -122,7 +114,7 @@ class ColumnReader:
                     "got none; is this a treebank?",
                     source=self.source,
                 )
-            # After a sentence longer than the piece read twice as much: time stays linear.
+            # After a sentence longer than the piece, read twice as much: time stays linear.
             data = read_bytes(self._stream, max(PIECE, len(pending)), self.source)
         self._stream.close()
 
@@ -141,13 +133,13 @@ class ColumnReader:
         self._stream.close()
         for problem in self._native.take_problems():
             error = data_error(problem, self.source)
-            if not any(line.count(b"\t") == 9 for line in self._ahead.split(b"\n")):
+            if not _has_ten_columns(self._ahead):
                 error = DataError(f"{error.what}; {NO_TREEBANK}", source=self.source, line=error.line)
             raise error
 
 
-class SentenceReader:
-    """Iterator over the sentences of a file; see `ColumnReader` for `skipped` and `warnings`."""
+class SentenceReader(Iterator[Sentence]):
+    """Iterator over the sentences of a file; see `ColumnReader` for its properties."""
 
     def __init__(self, columns: ColumnReader) -> None:
         self.columns = columns
@@ -155,50 +147,39 @@ class SentenceReader:
 
     @property
     def format(self) -> Format:
-        """The format that was given or found."""
+        """The given or detected format."""
         return self.columns.format
 
     @property
     def skipped(self) -> int:
-        """Number of sentences left out so far."""
+        """Number of sentences skipped so far."""
         return self.columns.skipped
 
     @property
     def warnings(self) -> list[DataError]:
-        """Why the first thousand of them were."""
+        """The errors of the first thousand of them."""
         return self.columns.warnings
-
-    def __iter__(self) -> Iterator[Sentence]:
-        return self
 
     def __next__(self) -> Sentence:
         return next(self._sentences)
 
 
 def read(
-    source: Source,
-    *,
-    format: FormatOrAuto = "auto",  # noqa: A002
-    lenient: bool = False,
-    roots: Roots = "multi",
+    source: Source, *, format: FormatOrAuto = "auto", lenient: bool = False, roots: Roots = "multi"
 ) -> SentenceReader:
-    """Streams the sentences of a path, `-` (stdin) or file object, in O(bytes).
+    """Stream the sentences of a path, `-` (stdin) or file object, in O(bytes).
 
-    Strict: DataError at the first fault, after the sentences before it. Lenient: bad sentences are
-    left out, counted in `.skipped`, kept in `.warnings` and logged. `roots="single"`: a tree with
-    two roots is a fault. Gzip and a byte order mark are recognized by themselves.
+    Strict: DataError at the first fault, after the sentences before it. Lenient: malformed sentences are
+    skipped, counted in `.skipped`, kept in `.warnings` and logged. `roots="single"`: a tree with two roots is
+    a fault. Gzip and a byte order mark are detected.
     """
     return SentenceReader(ColumnReader(source, format=format, lenient=lenient, roots=roots))
 
 
 def read_columns(
-    source: Source,
-    *,
-    format: FormatOrAuto = "auto",  # noqa: A002
-    lenient: bool = False,
-    roots: Roots = "multi",
+    source: Source, *, format: FormatOrAuto = "auto", lenient: bool = False, roots: Roots = "multi"
 ) -> Columns:
-    """The whole treebank as compact arrays: the fastest way in. O(bytes)."""
+    """Read the whole treebank as compact arrays, which is the fastest. O(bytes)."""
     return ColumnReader(source, format=format, lenient=lenient, roots=roots).read_all()
 
 
@@ -252,37 +233,30 @@ def _holds_sentences(part: object, what: str) -> bool:
 def write(
     sentences: Iterable[Sentence], target: Source, *, layout: Literal["same", "standard"] = "same"
 ) -> int:
-    """Writes sentences to a path, `-` (stdout) or file object; returns how many.
+    """Write sentences to a path, `-` (stdout) or file object; return their number.
 
-    The format is the sentences' own, whatever the target is called; `convert` changes it.
-    `same`: each in the layout it was read in, so that what was read comes back byte for byte;
-    `standard`: LF, one blank line after each, no byte order mark. `.gz` zips. A path is replaced
-    only when all is written.
+    The format is the sentences' own, whatever the target's name; `convert` changes it. `same`: in the layout
+    they were read in, byte for byte. `standard`: LF, one blank line after each, no byte order mark. `.gz`
+    compresses. A path is replaced only when all is written.
     """
     if layout not in ("same", "standard"):
         raise InputError(f"layout: expected same or standard, got {layout!r}")
     count = 0
     with open_output(target) as stream:
-        waiting: Sentence | None = None  # one behind, since only the last may lack its blank line
-        for sentence in sentences:
+        for sentence, following in pairwise(chain(sentences, [None])):
             if not isinstance(sentence, Sentence):
-                raise InputError(
-                    f"write: expected an iterable of Sentence, got one of {type(sentence).__name__}"
-                )
-            if waiting is not None:
-                stream.write(_rendered(waiting, layout, first=count == 1, last=False))
-            waiting, count = sentence, count + 1
-        if waiting is not None:
-            stream.write(_rendered(waiting, layout, first=count == 1, last=True))
+                got = type(sentence).__name__
+                raise InputError(f"write: expected an iterable of Sentence, got one of {got}")
+            origin = sentence.origin if layout == "same" else Origin()
+            stream.write(_rendered(sentence, origin, first=count == 0, last=following is None))
+            count += 1
     return count
 
 
-def _rendered(sentence: Sentence, layout: str, *, first: bool, last: bool) -> bytes:
-    origin = sentence.origin if layout == "same" else Origin()
+def _rendered(sentence: Sentence, origin: Origin, *, first: bool, last: bool) -> bytes:
     newline = origin.newline
-    lines = sentence.lines()
-    text = newline.join(lines)
-    if not last:
+    text = newline.join(sentence.lines())
+    if not last:  # only the last sentence may lack its blank line
         text += newline * (1 + max(1, origin.blank_lines_after))
     elif origin.final_newline:
         text += newline * (1 + origin.blank_lines_after)
@@ -292,7 +266,7 @@ def _rendered(sentence: Sentence, layout: str, *, first: bool, last: bool) -> by
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"sentence: expected text that UTF-8 can hold, got {error}") from None
+        raise InputError(f"sentence: expected text that UTF-8 can encode, got {error}") from None
 
 
 def convert(
@@ -300,56 +274,43 @@ def convert(
     target: Source,
     *,
     to: Literal["auto", "same", "conllu", "conllx"] = "auto",
-    format: FormatOrAuto = "auto",  # noqa: A002
+    format: FormatOrAuto = "auto",
     lenient: bool = False,
     roots: Roots = "multi",
 ) -> SentenceReader:
-    """Reads `source` and writes `target`; returns the reader, for `.format` and `.skipped`.
+    """Read `source` and write `target`; return the reader, for `.format` and `.skipped`.
 
-    `same` writes back what was read, byte for byte. `auto` is the format that the target's name
-    asks for (.conllu, .conllx or .conll, before .gz), and `same` where it asks for none, or for what
-    was read. See `conllx.from_conllu` for what CoNLL-X cannot hold.
+    `same` copies byte for byte. `auto` is the format of the target's name (.conllu, .conllx or .conll, before
+    .gz), and `same` if the name has none or that of the source. See `conllx.from_conllu` for what CoNLL-X
+    drops.
 
-    Strict: DataError at the first fault. Lenient: bad sentences are left out, and DataError where
-    no other is there. No target is written or replaced then.
+    Strict: DataError at the first fault. Lenient: malformed sentences are skipped; DataError if no others are
+    left. On errors, no target is written or replaced.
     """
     if to not in ("auto", "same", "conllu", "conllx"):
         raise InputError(f"to: expected auto, same, conllu or conllx, got {to!r}")
     reader = read(source, format=format, lenient=lenient, roots=roots)
     if to == "auto":
-        to = format_by_name(reader.columns, target)
+        to = format_by_name(reader.columns.source, reader.format, target)
     if to == "same":
         with open_output(target) as stream:
             for columns in unless_all_bad(reader.columns, reader.columns):
                 stream.write(columns.to_bytes())
         return reader
-    change: dict[tuple[str, str], Callable[[Sentence], Sentence]] = {
-        ("conllx", "conllu"): conllu.from_conllx,
-        ("conllu", "conllx"): conllx.from_conllu,
-    }
-    step = change.get((reader.format, to))
     sentences = unless_all_bad(reader, reader.columns)
-    write(map(step, sentences) if step else sentences, target, layout="standard")
+    if to != reader.format:
+        sentences = map(conllx.to_conllu if to == "conllu" else conllx.from_conllu, sentences)
+    write(sentences, target, layout="standard")
     return reader
 
 
-class HasFormat(Protocol):
-    """What is read, and what it is called."""
-
-    @property
-    def source(self) -> str: ...
-
-    @property
-    def format(self) -> Format: ...
-
-
-def format_by_name(reader: HasFormat, target: Source) -> Literal["same", "conllu", "conllx"]:
-    """What the target's path asks for, as long as it differs from what is read."""
+def format_by_name(source: str, format: Format, target: Source) -> Literal["same", "conllu", "conllx"]:
+    """Return the format of the target's name, or `same` if that is the format of the source."""
     ending = ending_of(os.fspath(target)) if isinstance(target, str | os.PathLike) else ""
-    wanted = FORMAT_OF_ENDING.get(ending, reader.format)
+    wanted = FORMAT_OF_ENDING.get(ending, format)
     # A file named .conll may well be CoNLL-U: a copy under the same ending must not lose half of it.
-    copied = ending == ".conll" == ending_of(reader.source)
-    return "same" if copied or wanted == reader.format else wanted
+    is_copy = ending == ".conll" == ending_of(source)
+    return "same" if is_copy or wanted == format else wanted
 
 
 def unless_all_bad(parts: Iterable[Part], reader: ColumnReader) -> Iterator[Part]:
@@ -366,27 +327,31 @@ def unless_all_bad(parts: Iterable[Part], reader: ColumnReader) -> Iterator[Part
 
 
 def ending_of(path: str) -> str:
-    """The last suffix of a name before .gz, such as `.conllu`; empty where there is none."""
+    """Return the last suffix of a name before .gz, such as `.conllu`; empty if there is none."""
     return Path(path.lower().removesuffix(".gz")).suffix
 
 
 def is_treebank(path: str, start: bytes) -> bool:
-    """Whether a file is a treebank, not raw text: by its name, or by a line of ten columns in its start.
+    """Tell a treebank from raw text, by its name or by a line of ten columns in its start.
 
-    A file of nothing but space is as good a treebank as any.
+    A blank file counts as a treebank.
     """
     ending = ending_of(path)
     if ending in FORMAT_OF_ENDING or ending == ".txt":
         return ending != ".txt"
-    return not start.strip() or any(line.count(b"\t") == 9 for line in start.split(b"\n"))
+    return not start.strip() or _has_ten_columns(start)
+
+
+def _has_ten_columns(start: bytes) -> bool:
+    return any(line.count(b"\t") == 9 for line in start.split(b"\n"))
 
 
 def detect_format(path: str, start: bytes) -> Format:
-    """CoNLL-U or CoNLL-X, from the name and the first piece of a file.
+    """Tell CoNLL-U from CoNLL-X by the name and the first piece of a file.
 
-    The endings .conllu and .conllx (before .gz) decide. Otherwise: comments, ranges, empty nodes or
-    DEPS such as `2:obj` are CoNLL-U; a bare number in column 9 (PHEAD) is CoNLL-X; when neither
-    shows, .conll is CoNLL-X and anything else CoNLL-U.
+    The endings .conllu and .conllx (before .gz) decide. Otherwise comments, ranges, empty nodes or DEPS such
+    as `2:obj` mean CoNLL-U, and a bare number in column 9 (PHEAD) means CoNLL-X. Without any of these, .conll
+    is CoNLL-X and other names are CoNLL-U.
     """
     ending = ending_of(path)
     if ending in (".conllu", ".conllx"):

@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from arbora.data import conllu
+from arbora.data import conllx
 from arbora.data.columns import TEXT_COLUMNS, Columns, Format, TextColumn, columns_of
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.data.treebank import ColumnReader, unless_all_bad
@@ -148,7 +148,7 @@ def convert_to_parquet(reader: ColumnReader, target: str | os.PathLike[str]) -> 
 
 def as_conllu(columns: Columns, format: Format) -> Columns:  # noqa: A002
     """Return the same sentences with the columns of CoNLL-U."""
-    return columns if format == "conllu" else conllu.columns_from_conllx(columns)
+    return columns if format == "conllu" else conllx.columns_to_conllu(columns)
 
 
 def pieces(given: Given) -> Iterator[tuple[Columns, Probabilities | None]]:

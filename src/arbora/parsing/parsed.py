@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.data.interchange import to_displacy, to_json
 from arbora.data.sentence import NO_HEAD, Sentence, Word, split_features
 from arbora.data.tree import Tree
 from arbora.errors import InputError
@@ -168,12 +167,12 @@ class Parsed:
     ) -> dict[str, list[dict[str, Any]]]:
         """A dictionary for `spacy.displacy.render(..., manual=True)`, with P(head) behind each label."""
         sure = self.head_probabilities if probabilities else None
-        return to_displacy(self.sentence, lemmas=lemmas, head_probabilities=sure)
+        return self.sentence.to_displacy(lemmas=lemmas, head_probabilities=sure)
 
     def to_json(self) -> dict[str, Any]:
         """One object of plain values, that of `Sentence.to_json` with probabilities and entropies."""
         about = {} if self.probability is None else {TREE: self.probability, "entropy": self.entropy}
-        return to_json(self.sentence, words=self, about=about)
+        return self.sentence.to_json(words=self, about=about)
 
 
 def _parsed_word(word: Word, head: float, label: float | None, entropy: float) -> ParsedWord:
