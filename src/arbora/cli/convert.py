@@ -77,7 +77,7 @@ def convert(
         reader = treebank.convert(
             source, output, to=to.value, format=format.value, lenient=lenient, roots=roots.value
         )
-        say_skipped(reader.skipped, reader.columns.source)
+        say_skipped(reader.skipped, reader.source)
 
 
 def _from_table(source: str, output: str, to: Target, *, plain: bool) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import chain, groupby, pairwise
 from pathlib import Path
@@ -35,13 +36,13 @@ TREEBANK_KINDS = "a path, sentences, or a list of these"
 FormatOrAuto = Literal["auto", "conllu", "conllx"]
 FORMAT_OF_ENDING: dict[str, Format] = {".conllu": "conllu", ".conllx": "conllx", ".conll": "conllx"}
 
-Part = TypeVar("Part")
+Item = TypeVar("Item")
 Treebank: TypeAlias = "Columns | Source | Iterable[Columns | Source | Sentence | Sequence[Sentence]]"
 """The input of training; see `gather`."""
 
 
-class ColumnReader(Iterator[Columns]):
-    """Iterator over `Columns`, one per piece of a file; the file is closed at the end.
+class Reader(Iterator[Item], ABC):
+    """Iterator over a file, which is closed at the end.
 
     `format` is the given or detected one. In lenient mode malformed sentences are skipped: `skipped` counts
     them so far, `warnings` keeps the first thousand as DataErrors, and each is logged.
@@ -62,23 +63,23 @@ class ColumnReader(Iterator[Columns]):
         except BaseException:
             self._stream.close()
             raise
-        self._columns = self._run()
+        self._left = self._run()
 
     @property
     def skipped(self) -> int:
         """Number of sentences skipped so far."""
         return self._native.skipped
 
-    def __next__(self) -> Columns:
-        return next(self._columns)
+    def __next__(self) -> Item:
+        return next(self._left)
 
     def close(self) -> None:
         """Close the file early."""
-        self._columns.close()
+        self._left.close()
         self._stream.close()
 
     def __del__(self) -> None:
-        if hasattr(self, "_columns"):
+        if hasattr(self, "_left"):
             self.close()
 
     def read_all(self) -> Columns:
@@ -89,11 +90,14 @@ class ColumnReader(Iterator[Columns]):
         self._raise_fault()
         return columns
 
-    def _run(self) -> Generator[Columns, None, None]:
+    @abstractmethod
+    def _items(self, columns: Columns) -> Iterable[Item]: ...
+
+    def _run(self) -> Generator[Item, None, None]:
         for _ in self._feed():
             columns = Columns(self._native.take(), self.source)
             if len(columns):
-                yield columns
+                yield from self._items(columns)
         self._raise_fault()
 
     def _feed(self) -> Iterator[None]:
@@ -138,30 +142,18 @@ class ColumnReader(Iterator[Columns]):
             raise error
 
 
-class SentenceReader(Iterator[Sentence]):
-    """Iterator over the sentences of a file; see `ColumnReader` for its properties."""
+class ColumnReader(Reader[Columns]):
+    """Reader of `Columns`, one per piece of a file."""
 
-    def __init__(self, columns: ColumnReader) -> None:
-        self.columns = columns
-        self._sentences = (sentence for part in columns for sentence in part.sentences())
+    def _items(self, columns: Columns) -> tuple[Columns]:
+        return (columns,)
 
-    @property
-    def format(self) -> Format:
-        """The given or detected format."""
-        return self.columns.format
 
-    @property
-    def skipped(self) -> int:
-        """Number of sentences skipped so far."""
-        return self.columns.skipped
+class SentenceReader(Reader[Sentence]):
+    """Reader of the sentences of a file."""
 
-    @property
-    def warnings(self) -> list[DataError]:
-        """The errors of the first thousand of them."""
-        return self.columns.warnings
-
-    def __next__(self) -> Sentence:
-        return next(self._sentences)
+    def _items(self, columns: Columns) -> Iterator[Sentence]:
+        return columns.sentences()
 
 
 def read(
@@ -173,7 +165,7 @@ def read(
     skipped, counted in `.skipped`, kept in `.warnings` and logged. `roots="single"`: a tree with two roots is
     a fault. Gzip and a byte order mark are detected.
     """
-    return SentenceReader(ColumnReader(source, format=format, lenient=lenient, roots=roots))
+    return SentenceReader(source, format=format, lenient=lenient, roots=roots)
 
 
 def read_columns(
@@ -277,7 +269,7 @@ def convert(
     format: FormatOrAuto = "auto",
     lenient: bool = False,
     roots: Roots = "multi",
-) -> SentenceReader:
+) -> ColumnReader:
     """Read `source` and write `target`; return the reader, for `.format` and `.skipped`.
 
     `same` copies byte for byte. `auto` is the format of the target's name (.conllu, .conllx or .conll, before
@@ -289,15 +281,17 @@ def convert(
     """
     if to not in ("auto", "same", "conllu", "conllx"):
         raise InputError(f"to: expected auto, same, conllu or conllx, got {to!r}")
-    reader = read(source, format=format, lenient=lenient, roots=roots)
+    reader = ColumnReader(source, format=format, lenient=lenient, roots=roots)
     if to == "auto":
-        to = format_by_name(reader.columns.source, reader.format, target)
+        to = format_by_name(reader.source, reader.format, target)
     if to == "same":
         with open_output(target) as stream:
-            for columns in unless_all_bad(reader.columns, reader.columns):
+            for columns in unless_all_bad(reader):
                 stream.write(columns.to_bytes())
         return reader
-    sentences = unless_all_bad(reader, reader.columns)
+    sentences: Iterator[Sentence] = chain.from_iterable(
+        columns.sentences() for columns in unless_all_bad(reader)
+    )
     if to != reader.format:
         sentences = map(conllx.to_conllu if to == "conllu" else conllx.from_conllu, sentences)
     write(sentences, target, layout="standard")
@@ -313,17 +307,15 @@ def format_by_name(source: str, format: Format, target: Source) -> Literal["same
     return "same" if is_copy or wanted == format else wanted
 
 
-def unless_all_bad(parts: Iterable[Part], reader: ColumnReader) -> Iterator[Part]:
-    """Yield `parts`; DataError if there are none because the reader skipped every sentence."""
-    some = False
-    for part in parts:
-        some = True
-        yield part
-    if reader.skipped and not some:
-        raise DataError(
-            f"no good sentence: expected at least one to write, got {reader.skipped} bad",
-            source=reader.source,
-        )
+def unless_all_bad(reader: Reader[Item]) -> Iterator[Item]:
+    """Yield what the reader yields; DataError if that is nothing because it skipped every sentence."""
+    is_empty = True
+    for item in reader:
+        is_empty = False
+        yield item
+    if reader.skipped and is_empty:
+        what = f"no good sentence: expected at least one to write, got {reader.skipped} bad"
+        raise DataError(what, source=reader.source)
 
 
 def ending_of(path: str) -> str:

@@ -142,7 +142,7 @@ def is_parquet(name: str) -> bool:
 def convert_to_parquet(reader: ColumnReader, target: str | os.PathLike[str]) -> None:
     """Write all sentences of a reader as Parquet. DataError, and no file, if every sentence was bad."""
     with parquet_writer(target) as writer:
-        for columns in unless_all_bad(reader, reader):
+        for columns in unless_all_bad(reader):
             writer.write(as_conllu(columns, reader.format))
 
 
