@@ -154,7 +154,7 @@ def read_bytes(monkeypatch):
     """`read_model` of bytes: thousands of files on a disk would take longer than all checks of them."""
 
     def read(data):
-        monkeypatch.setattr(model_file, "_map", lambda *_: data)
+        monkeypatch.setattr(model_file, "_map", lambda _: data)
         return read_model("model.arbora")
 
     return read

@@ -267,7 +267,7 @@ except ModelError as error:
         [sys.executable, "-c", code, str(model)], capture_output=True, text=True, timeout=60, check=True
     )
     assert "File too large" in result.stdout
-    assert "what was there before is unchanged" in result.stdout
+    assert "an existing file is unchanged" in result.stdout
     assert model.read_bytes() == before
     assert left_in(model.parent) == ["model.arbora"]
 

@@ -1,16 +1,16 @@
 """The container of a model file: the safetensors format, laid out for memory mapping.
 
     8 bytes      N, little-endian
-    N bytes      header, JSON in UTF-8, filled up with spaces: name -> {dtype, shape, data_offsets};
+    N bytes      header, JSON in UTF-8, padded with spaces: name -> {dtype, shape, data_offsets};
                  "__metadata__" -> {string: string}
-    the rest     the tensors' bytes, little-endian, C order, side by side without a hole
+    the rest     the tensors' bytes, little-endian, C order, contiguous
 
-Writing: the data begins at a multiple of ALIGNMENT, and so does every tensor of at least that many bytes.
-Since the format allows no hole, what is missing to the next multiple is a tensor of its own, whose name
-begins with PADDING. The layout depends on names, shapes and dtypes alone.
+Writing: the data and every tensor of at least ALIGNMENT bytes begin at a multiple of ALIGNMENT. The format
+allows no gaps, so the padding is a tensor of its own, whose name begins with PADDING. The layout depends on
+names, shapes and dtypes only. (The official library does not align to cache lines, and copies what it reads.)
 
-Reading: the file is taken to be hostile. Nothing is allocated by a size that it states before that size
-was held against the file's own, and each fault is a ModelError.
+Reading: the file is taken to be hostile. A size in the file is compared with the file's own before anything
+of that size is allocated, and each fault is a FaultError.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ import json
 import math
 import re
 import zlib
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.errors import InputError, ModelError
+from arbora.errors import InputError
 
 ALIGNMENT = 64  # a cache line, and the widest vector register
 PADDING = "arbora.padding."
 METADATA = "__metadata__"
 CHECKSUM = "arbora.header_crc32"
-MAX_HEADER = 100_000_000  # the official library's limit, too
+MAX_HEADER = 100_000_000  # as in the official library
 MAX_AXES = 32
 
 DTYPES = {
@@ -45,11 +46,20 @@ DTYPES = {
 NAMES = {dtype.str: name for name, dtype in DTYPES.items()}
 BLANK = "00000000"
 _CHECKSUM_TEXT = re.compile(rb'"' + CHECKSUM.replace(".", r"\.").encode() + rb'":"([0-9a-f]{8})"')
-AGAIN = "the file is damaged; copy it again, or train the model again"
+DAMAGED = "the file is damaged; copy it again, or train the model again"
+CUT_OFF = "the file is cut off; copy it again, or train the model again"
+OTHER_FILE = "name a model that `arbora train` wrote"
+
+
+class FaultError(Exception):
+    """What is wrong with a model file, and what to do about it; becomes a ModelError with the file's name."""
+
+    def __init__(self, what: str, advice: str = DAMAGED) -> None:
+        super().__init__(f"{what}; {advice}")
 
 
 class Tensor(NamedTuple):
-    """Where a tensor lies: bytes `begin` to `end` of the data."""
+    """A tensor at bytes `begin` to `end` of the data."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -61,11 +71,10 @@ class Tensor(NamedTuple):
 
 
 def as_stored(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    """The array in C order and little-endian, copied only where it is not; InputError where it cannot be."""
+    """Return the array in C order and little-endian, copied if needed; InputError if it cannot be stored."""
     if not isinstance(name, str) or not name or name == METADATA or name.startswith(PADDING):
-        raise InputError(
-            f"tensors: expected names that are not empty, {METADATA!r} or {PADDING}*, got {name!r}"
-        )
+        expected = f"names that are not empty, {METADATA!r} or {PADDING}*"
+        raise InputError(f"tensors: expected {expected}, got {name!r}")
     array = np.asarray(array)
     dtype = array.dtype.newbyteorder("<")
     if dtype.str not in NAMES:
@@ -77,10 +86,10 @@ def as_stored(name: str, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def arranged(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The tensors in the order in which they are stored, with the padding between them.
+    """Return the tensors in the order of the file, with padding.
 
-    First those that fill whole lines of ALIGNMENT bytes, then large ones that do not, with padding between
-    them, last the small ones, wide items first, each aligned to its own item.
+    First those of whole lines of ALIGNMENT bytes, then the other large ones, padded, last the small ones,
+    wide items first, each aligned to its item size.
     """
 
     def rank(name: str) -> tuple[int, int, str]:
@@ -102,7 +111,7 @@ def arranged(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 
 
 def header_of(ordered: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
-    """N and the header for tensors in this order, with a checksum of itself; a multiple of ALIGNMENT long."""
+    """Return N and the header, with its own checksum; the length is a multiple of ALIGNMENT."""
     entries: dict[str, object] = {METADATA: {**metadata, CHECKSUM: BLANK}}
     place = 0
     for name, array in ordered.items():
@@ -112,10 +121,8 @@ def header_of(ordered: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) 
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-(len(text) + 8) % ALIGNMENT)
     if len(text) > MAX_HEADER:
-        raise InputError(
-            f"metadata: expected a header of at most {MAX_HEADER} bytes, got {len(text)}; "
-            "store long lists as tensors"
-        )
+        expected = f"a header of at most {MAX_HEADER} bytes"
+        raise InputError(f"metadata: expected {expected}, got {len(text)}; store long lists as tensors")
     blank, filled = (f'"{CHECKSUM}":"{digits}"'.encode() for digits in (BLANK, f"{zlib.crc32(text):08x}"))
     return len(text).to_bytes(8, "little") + text.replace(blank, filled, 1)
 
@@ -123,115 +130,90 @@ def header_of(ordered: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) 
 # ---------------------------------------------------------------- reading
 
 
-def header_in(data: memoryview, source: str) -> tuple[bytes, memoryview]:
-    """The header's bytes and the rest; ModelError where the file ends early or is something else."""
+def split_header(data: memoryview) -> tuple[bytes, memoryview]:
+    """Return the header and the rest; FaultError if the file ends early or is of another kind."""
     if len(data) < 9 or data[8] != ord("{"):
-        raise ModelError(f"expected a model, got {_looks_like(bytes(data[:512]))}", source=source)
+        raise _kind_of_file(bytes(data[:512]))
     length = int.from_bytes(data[:8], "little")
     if length > MAX_HEADER:
-        raise ModelError(
-            f"header: expected a length of at most {MAX_HEADER} bytes, got {length}; {AGAIN}", source=source
-        )
+        raise FaultError(f"header: expected a length of at most {MAX_HEADER} bytes, got {length}")
     if 8 + length > len(data):
-        raise ModelError(
-            f"header: expected {length} bytes, got {len(data) - 8}: the file is cut off; "
-            "copy it again, or train the model again",
-            source=source,
-        )
+        raise FaultError(f"header: expected {length} bytes, got {len(data) - 8}", CUT_OFF)
     return bytes(data[8 : 8 + length]), data[8 + length :]
 
 
-def _looks_like(start: bytes) -> str:
+def _kind_of_file(start: bytes) -> FaultError:
+    kind, advice = "a file of another kind", OTHER_FILE
     if not start:
-        return "an empty file; was it saved to the end? Copy it again, or train the model again"
-    if start.startswith(b"\x1f\x8b"):
-        return "a gzip file; unzip it first"
-    if start.startswith(b"PK\x03\x04"):
-        return "a zip archive (as .npz and .pt files are); name a model that `arbora train` wrote"
-    if start[:1] == b"\x80" and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-        return "a pickle, which is never opened since it can run code; name a model that `arbora train` wrote"
-    if all(byte >= 32 or byte in b"\t\n\r" for byte in start):
-        return "a text file (a treebank?); name a model that `arbora train` wrote"
-    return "a file of another kind; name a model that `arbora train` wrote"
+        kind, advice = "an empty file", CUT_OFF
+    elif start.startswith(b"\x1f\x8b"):
+        kind, advice = "a gzip file", "unzip it first"
+    elif start.startswith(b"PK\x03\x04"):
+        kind = "a zip archive (such as .npz and .pt files)"
+    elif start[:1] == b"\x80" and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        kind = "a pickle, which is never opened since it can run code"
+    elif all(byte >= 32 or byte in b"\t\n\r" for byte in start):
+        kind = "a text file (a treebank?)"
+    return FaultError(f"expected a model, got {kind}", advice)
 
 
-def strict_json(text: str | bytes) -> Any:
-    """JSON by the letter: no name twice, no NaN, valid Unicode; ValueError or RecursionError if not."""
-    if isinstance(text, bytes):
-        text = text.decode("utf-8", "strict")
-    value = json.loads(text, object_pairs_hook=_once_each, parse_constant=_no_constant)
-    if re.search(r"\\u[dD][89a-fA-F]", text):  # half a pair of surrogates cannot be written or printed
-        json.dumps(value, ensure_ascii=False).encode()
+def parse_object(text: str | bytes, part: str) -> dict[str, Any]:
+    """Parse a JSON object strictly: no name twice, no NaN, valid Unicode; messages call it `part`."""
+    try:
+        text = text.decode() if isinstance(text, bytes) else text
+        value = json.loads(text, object_pairs_hook=_unique_names, parse_constant=_reject_constant)
+        if re.search(r"\\u[dD][89a-fA-F]", text):  # half a surrogate pair cannot be written or printed
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise FaultError(f"{part}: expected JSON, got text that is not ({reason})") from None
+    if not isinstance(value, dict):
+        raise FaultError(f"{part}: expected a JSON object, got a {type(value).__name__}")
     return value
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     names = dict(pairs)
     if len(names) < len(pairs):
-        seen: set[str] = set()
-        for name, _ in pairs:
-            if name in seen:
-                raise ValueError(f"the name {name[:80]!r} stands there twice")
-            seen.add(name)
+        [(name, count)] = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the name {name[:80]!r} occurs {count} times")
     return names
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
-def parsed(text: str | bytes, part: str, source: str) -> dict[str, Any]:
-    """A JSON object in a file; `part` is what messages call it."""
-    try:
-        value = strict_json(text)
-    except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise ModelError(
-            f"{part}: expected JSON, got text that is none ({reason}); {AGAIN}", source=source
-        ) from None
-    if not isinstance(value, dict):
-        raise ModelError(
-            f"{part}: expected a JSON object, got a {type(value).__name__}; {AGAIN}", source=source
-        )
-    return value
-
-
-def check_header(header: bytes, source: str) -> str:
-    """Its checksum; ModelError unless it is byte for byte the one that was written. O(header)."""
+def check_header(header: bytes) -> str:
+    """Return the header's checksum; FaultError unless the header is the one that was written. O(header)."""
     match = _CHECKSUM_TEXT.search(header)
     if match is None:
-        raise ModelError(
-            f"header: expected {CHECKSUM} with 8 hexadecimal digits, got none; {AGAIN}", source=source
-        )
+        raise FaultError(f"header: expected {CHECKSUM} with 8 hexadecimal digits, got none")
     blank = header[: match.start(1)] + BLANK.encode() + header[match.end(1) :]
-    found, stated = f"{zlib.crc32(blank):08x}", match[1].decode()
-    if found != stated:
-        raise ModelError(f"header: expected the checksum {stated}, got {found}; {AGAIN}", source=source)
-    return found
+    actual, stated = f"{zlib.crc32(blank):08x}", match[1].decode()
+    if actual != stated:
+        raise FaultError(f"header: expected the checksum {stated}, got {actual}")
+    return actual
 
 
-def tensors_in(entries: Mapping[str, Any], size: int, source: str) -> dict[str, Tensor]:
-    """Where each tensor lies in `size` bytes of data, padding included; they cover it, and each byte once."""
-    found = {name: _tensor(name, entry, size, source) for name, entry in entries.items() if name != METADATA}
+def locate_tensors(entries: Mapping[str, Any], size: int) -> dict[str, Tensor]:
+    """Return the place of each tensor, padding included; they cover all `size` bytes exactly once."""
+    tensors = {name: _tensor(name, entry, size) for name, entry in entries.items() if name != METADATA}
     place = 0
-    for name, tensor in sorted(found.items(), key=lambda item: item[1][2:]):
+    for name, tensor in sorted(tensors.items(), key=lambda item: item[1][2:]):
         if tensor.begin != place:
-            how = "overlaps another" if tensor.begin < place else "leaves a hole"
-            raise ModelError(
-                f"tensor {name[:80]!r}: expected it to begin at byte {place}, got {tensor.begin}, "
-                f"which {how}; {AGAIN}",
-                source=source,
-            )
+            how = "overlaps another" if tensor.begin < place else "leaves a gap"
+            expected = f"expected it to begin at byte {place}, got {tensor.begin}, which {how}"
+            raise FaultError(f"tensor {name[:80]!r}: {expected}")
         place = tensor.end
     if place != size:
-        raise ModelError(f"expected {place} bytes of tensors, got {size}; {AGAIN}", source=source)
-    return found
+        raise FaultError(f"expected {place} bytes of tensors, got {size}")
+    return tensors
 
 
-def _tensor(name: str, entry: object, size: int, source: str) -> Tensor:
-    def fail(what: str, expected: str, got: object) -> ModelError:
-        text = f"tensor {name[:80]!r}: {what}: expected {expected}, got {_shown(got)}; {AGAIN}"
-        return ModelError(text, source=source)
+def _tensor(name: str, entry: object, size: int) -> Tensor:
+    def fail(what: str, expected: str, got: object, advice: str = DAMAGED) -> FaultError:
+        return FaultError(f"tensor {name[:80]!r}: {what}: expected {expected}, got {_shown(got)}", advice)
 
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise fail("entry", "an object with dtype, shape and data_offsets", entry)
@@ -243,15 +225,11 @@ def _tensor(name: str, entry: object, size: int, source: str) -> Tensor:
         raise fail("shape", f"a list of at most {MAX_AXES} whole numbers from 0", shape)
     if math.prod(max(length, 1) for length in shape) >= 2**60:
         raise fail("shape", "one that fits into memory", shape)
-    if _are_sizes(offsets) and len(offsets) == 2 and offsets[0] <= offsets[1] and offsets[1] > size:
-        raise ModelError(
-            f"tensor {name[:80]!r}: data_offsets: expected at least {_shown(offsets[1])} bytes of tensors, "
-            f"got {size}: the file is cut off; copy it again, or train the model again",
-            source=source,
-        )
-    if not _are_sizes(offsets) or len(offsets) != 2 or not offsets[0] <= offsets[1] <= size:
+    if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
         raise fail("data_offsets", f"begin and end, ascending, at most {size}", offsets)
     begin, end = offsets
+    if end > size:
+        raise fail("data_offsets", f"at least {_shown(end)} bytes of tensors", size, CUT_OFF)
     if end - begin != math.prod(shape) * dtype.itemsize:
         raise fail("data_offsets", f"{math.prod(shape) * dtype.itemsize} bytes for its shape", end - begin)
     if begin % dtype.itemsize:

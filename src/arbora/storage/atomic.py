@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written under a temporary name in the same folder, then renamed."""
+"""Atomic writes: under a temporary name in the same folder, then renamed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def is_special(path: Path) -> bool:
-    """Whether it is there and is no plain file: a device or a pipe, where nothing can be replaced."""
+    """Return whether a path is a device or a pipe, which cannot be replaced."""
     return path.exists() and not path.is_file()
 
 
 @contextmanager
 def naming_errors(name: str) -> Iterator[None]:
-    """Within the block, errors of the system say which file: by themselves they do so on opening only."""
+    """Add the file's name to system errors in the block; only those of `open` have it already."""
     try:
         yield
     except OSError as error:
@@ -31,7 +31,7 @@ def naming_errors(name: str) -> Iterator[None]:
 
 
 class _NamedFile(io.FileIO):
-    """A file to write; on a full disk, say, the error has the caller's name for it."""
+    """A file to write whose errors, such as a full disk, have the caller's name for it."""
 
     def __init__(self, path: Path, name: str) -> None:
         self._known_as = name
@@ -48,12 +48,11 @@ def _open(path: Path, name: str) -> IO[bytes]:
 
 @contextmanager
 def replacing(target: str | os.PathLike[str], *, durable: bool = False) -> Iterator[IO[bytes]]:
-    """A byte stream whose content becomes that of `target` when the block ends without an error.
+    """Open a byte stream that replaces `target` when the block ends without an error.
 
-    Otherwise what was there stays as it is, and nothing new stays beside it. A link is followed, so that
-    the file it points to is replaced and not the link; permissions are kept; a device or a pipe is
-    written to as it is. `durable` waits for the disk before renaming, so that even a power cut leaves
-    either the old file or the new one.
+    After an error, an existing file is unchanged and no temporary file is left. Links are followed,
+    permissions are kept, and a device or a pipe is written to directly. `durable` waits for the disk before
+    renaming, so that even a power cut leaves either the old file or the new one.
     """
     name = os.fspath(target)
     path = Path(target).resolve()
@@ -73,20 +72,15 @@ def replacing(target: str | os.PathLike[str], *, durable: bool = False) -> Itera
         temporary.replace(path)
     except OSError as error:
         if error.filename == str(temporary):
-            error.filename = name  # which the caller knows
+            error.filename = name
         raise
     finally:
         temporary.unlink(missing_ok=True)
     if durable:
-        _wait_for_folder(path.parent)
-
-
-def _wait_for_folder(folder: Path) -> None:
-    """The new name is on the disk, too, where the system can say so."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError:  # some network file systems do not know this for folders; the file itself is safe
-        pass
-    finally:
-        os.close(descriptor)
+        descriptor = os.open(path.parent, os.O_RDONLY)  # the new name is to be on the disk, too
+        try:
+            os.fsync(descriptor)
+        except OSError:  # some network file systems cannot do this for folders; the file itself is safe
+            pass
+        finally:
+            os.close(descriptor)

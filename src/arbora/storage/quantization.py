@@ -1,21 +1,21 @@
-"""Weights in a quarter of their size or less: one byte per weight, and none for zeros.
+"""Quantized weights: one byte per weight, and an eighth of one for zeros.
 
-What it computes. Values are cut into blocks of BLOCK; a block keeps its largest magnitude s, and a value w in
-it becomes a sign and the nearest of 128 levels of |w| / s,
+Values are split into blocks of BLOCK. A block stores its largest magnitude s, and a value w in it becomes a
+sign and the nearest of 128 levels of |w| / s (mu-law companding),
 
     level(q) = ((1 + MU)^(q / 127) - 1) / MU,    q = 0 .. 127,
 
-which lie closely around zero and in constant ratio far from it (mu-law companding). So large weights keep
-their first digits and small ones are not lost beside them, as they would be with equal steps:
+which are dense around zero and in constant ratio far from it, so that large weights keep their first digits
+and small ones survive beside them:
 
     |w - restored| <= ln(1 + MU) / 254 * (1 + ln(1 + MU) / 127) * (|w| + s / MU)
 
 that is 1.9% of the weight plus 0.019% of the block's largest. Zero stays zero, and no sign changes.
 
-Where enough weights are zero, only the others are stored, with a bitmap that says which; blocks are then cut
-from these others. Hashing scatters weights, so blocks are alike wherever they are cut.
+If enough weights are zero, only the others are stored, with a bitmap of their places; blocks are then blocks
+of these. Hashing scatters weights, so blocks are alike wherever they are cut.
 
-Time and space: O(size), vectorized. Ties go to the lower level. The levels are stored, too, so that the
+O(size) time and space, vectorized. Ties go to the lower level. The levels are stored, too, so that the
 restored weights are the same on every machine.
 """
 
@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arbora.errors import InputError, ModelError
+from arbora.storage._safetensors import FaultError
 from arbora.types import Floats, Longs
 
 BLOCK = 256
@@ -39,22 +40,24 @@ PARTS = {
     "levels": np.dtype(np.float32),
     "codes": np.dtype(np.int8),
     "scales": np.dtype(np.float32),
-    "nonzero": np.dtype(np.uint8),  # only where zeros are left out
+    "nonzero": np.dtype(np.uint8),  # only if zeros are left out
 }
 
 
 def quantize(weights: ArrayLike, name: str = "weights") -> dict[str, NDArray[Any]]:
-    """Tensors, named `{name}.codes` and so on, from which `dequantize` restores finite weights of any shape.
+    """Quantize finite weights of any shape to tensors named `{name}.codes` and so on.
 
     At most 1.02 bytes per weight, 0.125 + 1.02 per weight that is not zero if that is less; O(size).
     """
     array = np.asarray(weights)
     if array.dtype.kind not in "fiu":
         raise InputError(f"weights: expected an array of numbers, got {array.dtype}")
-    with np.errstate(over="ignore"):  # what overflows is told below
+    with np.errstate(over="ignore"):  # reported below
         flat = array.astype(np.float32, copy=False).ravel()
     if not np.isfinite(flat).all():
-        raise InputError("weights: expected finite numbers, got some that are not (or not as float32)")
+        raise InputError(
+            "weights: expected finite numbers, got NaN, infinity, or too large a number for float32"
+        )
     levels = _levels()
     tensors: dict[str, NDArray[Any]] = {"shape": np.array(array.shape, np.int64), "levels": levels}
     nonzero = flat != 0
@@ -67,32 +70,31 @@ def quantize(weights: ArrayLike, name: str = "weights") -> dict[str, NDArray[Any
 
 
 def is_quantized(tensors: Mapping[str, NDArray[Any]], name: str = "weights") -> bool:
-    """Whether `quantize(..., name)` put something there."""
+    """Return whether there are tensors of `quantize(..., name)`."""
     return f"{name}.codes" in tensors
 
 
 def dequantize(
     tensors: Mapping[str, NDArray[Any]], name: str = "weights", *, source: str = "<model>"
 ) -> Floats:
-    """The weights again, a new float32 array of the shape that they had; O(size).
+    """Restore the weights as a new float32 array; O(size).
 
-    Tensors under other names are ignored. ModelError, which calls the file `source`, where those of this
-    name do not fit together.
+    Other tensors are ignored. ModelError, with the file's name `source`, if those of this name are
+    inconsistent.
     """
     parts = {part: tensors[f"{name}.{part}"] for part in PARTS if f"{name}.{part}" in tensors}
     try:
         shape = _checked_shape(parts)
         _check_values(parts)
+        values = _decode(parts["codes"], parts["scales"], parts["levels"])
         if "nonzero" not in parts:
-            _expect(len(parts["codes"]) == math.prod(shape), "codes", math.prod(shape), len(parts["codes"]))
-            return _decode(parts["codes"], parts["scales"], parts["levels"]).reshape(shape)
-        weights: Floats = np.zeros(shape, np.float32)
-        flat = weights.reshape(-1)
-        flat[_places(parts, len(flat))] = _decode(parts["codes"], parts["scales"], parts["levels"])
-        return weights
-    except _MisfitError as error:
-        what = f"tensor '{name}.{error}; the file is damaged: copy it again, or train the model again"
-        raise ModelError(what, source=source) from None
+            _expect(len(values) == math.prod(shape), "codes", math.prod(shape), len(values))
+            return values.reshape(shape)
+        weights: Floats = np.zeros(math.prod(shape), np.float32)
+        weights[_places(parts, len(weights))] = values
+        return weights.reshape(shape)
+    except FaultError as error:
+        raise ModelError(f"tensor '{name}.{error}", source=source) from None
 
 
 def _levels() -> Floats:
@@ -105,7 +107,7 @@ def _encode(values: Floats, levels: Floats) -> tuple[NDArray[np.int8], Floats]:
     blocks = np.zeros((math.ceil(values.size / BLOCK), BLOCK), np.float32)
     blocks.reshape(-1)[: values.size] = values
     scales = np.abs(blocks).max(axis=1, initial=0.0)
-    # In float64, where even the smallest float32 has an inverse.
+    # In float64, in which even the smallest float32 has an inverse.
     relative = np.abs(blocks).astype(np.float64)
     relative /= np.where(scales > 0, scales, 1)[:, None].astype(np.float64)
     middles = (levels[:-1].astype(np.float64) + levels[1:].astype(np.float64)) / 2
@@ -125,17 +127,13 @@ def _decode(codes: NDArray[np.int8], scales: Floats, levels: Floats) -> Floats:
     return values
 
 
-class _MisfitError(Exception):
-    """The rest of a message that begins with the tensor's name."""
-
-
 def _expect(good: bool, part: str, expected: object, got: object) -> None:
     if not good:
-        raise _MisfitError(f"{part}': expected {expected}, got {got}")
+        raise FaultError(f"{part}': expected {expected}, got {got}")
 
 
 def _checked_shape(parts: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
-    """The weights' shape, after a look at the dtypes, numbers of axes and lengths of all parts."""
+    """Return the shape of the weights; check the dtypes, axes and lengths of all parts."""
     for part, dtype in PARTS.items():
         tensor = parts.get(part)
         if tensor is None:
@@ -147,14 +145,13 @@ def _checked_shape(parts: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
     _expect(len(shape) <= 32 and min(shape, default=0) >= 0, "shape", "at most 32 lengths from 0", shape)
     bound = 8 * len(parts["nonzero"]) if "nonzero" in parts else len(parts["codes"])
     _expect(math.prod(shape) <= bound, "shape", f"one of at most {bound} weights", shape)
-    _expect(
-        math.prod(max(length, 1) for length in shape) < 2**60, "shape", "one that fits into memory", shape
-    )
+    size = math.prod(max(length, 1) for length in shape)
+    _expect(size < 2**60, "shape", "one that fits into memory", shape)
     return shape
 
 
 def _check_values(parts: Mapping[str, NDArray[Any]]) -> None:
-    """Scales, levels and codes are as many as they must be, and in range."""
+    """Check the number and range of scales, levels and codes."""
     blocks = math.ceil(len(parts["codes"]) / BLOCK)
     for part, count in (("scales", blocks), ("levels", TOP + 1)):
         _expect(len(parts[part]) == count, part, f"{count} numbers", len(parts[part]))
@@ -166,11 +163,11 @@ def _check_values(parts: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _places(parts: Mapping[str, NDArray[Any]], size: int) -> Longs:
-    """Which weights are not zero: as many as there are codes, ascending."""
+    """Return the indices of the nonzero weights, one per code, ascending."""
     bitmap = parts["nonzero"]
     _expect(len(bitmap) == math.ceil(size / 8), "nonzero", f"{math.ceil(size / 8)} bytes", len(bitmap))
     places = np.flatnonzero(np.unpackbits(bitmap, bitorder="little").view(np.bool_))
     count = len(parts["codes"])
-    _expect(len(places) == count, "nonzero", f"{count} bits that are set", len(places))
+    _expect(len(places) == count, "nonzero", f"{count} set bits", len(places))
     _expect(not count or places[-1] < size, "nonzero", f"bits below {size}", places[-1:])
     return places
