@@ -45,7 +45,7 @@ class DownloadObserver(Protocol):
 def download(
     name: TreebankName, data: Path, catalogue: Catalogue, observer: DownloadObserver, *, replace: bool = False
 ) -> Folder:
-    """Download a treebank into its folder in `data`; `replace` allows to overwrite an earlier download.
+    """Download a treebank into its folder in `data`; `replace` overwrites an earlier download.
 
     InputError if the folder exists already, DownloadError if the network or the server fails.
     """
@@ -73,7 +73,7 @@ def download(
 
 
 def _select(files: Sequence[RemoteFile], release: Release) -> list[RemoteFile]:
-    """The treebank, its README and its licence."""
+    """Choose the treebank, its README and its licence."""
     parts = [file for file in files if RELEASED_FILE.fullmatch(file.name)]
     if not parts:
         raise DownloadError(f"{release.repository} {release.release} has no treebank files (*.conllu)")
@@ -104,8 +104,8 @@ def _require_space(staging: Path, files: Sequence[RemoteFile]) -> None:
     needed = sum(file.size for file in files) - sum(path.stat().st_size for path in staging.iterdir())
     free = shutil.disk_usage(staging).free
     if needed + RESERVE_BYTES > free:
-        what = f"{staging.parent}: {needed:,} bytes needed, {free:,} free; free some space or use --data"
-        raise DownloadError(what)
+        what = f"{needed:,} bytes needed, {free:,} free; free some space or use --data"
+        raise DownloadError(f"{staging.parent}: {what}")
 
 
 def _make_manifest(name: TreebankName, release: Release, stored: list[StoredFile], folder: Path) -> Manifest:

@@ -99,9 +99,8 @@ class Catalogue:
                 continue
             size = _field(entry, "size", int, url)
             if not 0 <= size <= MAX_FILE_BYTES:
-                raise DownloadError(
-                    f"{name}: expected at most {MAX_FILE_BYTES:,} bytes, got {size:,}", url=url
-                )
+                what = f"{name}: expected at most {MAX_FILE_BYTES:,} bytes, got {size:,}"
+                raise DownloadError(what, url=url)
             files.append(RemoteFile(name, size, _sha1(entry, url)))
         if len({file.name.casefold() for file in files}) < len(files):
             raise DownloadError("two files have the same name", url=url)

@@ -15,6 +15,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -64,19 +65,13 @@ def require_safe(url: str, *, before: str | None = None) -> None:
         raise DownloadError(f"{what} {url!r} rejected: expected https://", url=before)
 
 
+@dataclass(frozen=True, kw_only=True)
 class Client:
     """Sends requests; `note` receives a line of text before each retry."""
 
-    def __init__(
-        self,
-        *,
-        timeout: float = TIMEOUT_SECONDS,
-        note: Callable[[str], None] = lambda text: None,
-        pause: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._timeout = timeout
-        self._note = note
-        self._pause = pause
+    timeout: float = TIMEOUT_SECONDS
+    note: Callable[[str], None] = lambda text: None
+    pause: Callable[[float], None] = time.sleep
 
     def json(self, url: str) -> tuple[Any, str | None]:
         """Fetch JSON, and the address of the next page if there is one."""
@@ -123,21 +118,27 @@ class Client:
                     raise DownloadError(what, url=error.url, status=error.status) from None
                 seconds = max(PAUSES_SECONDS[tries], error.pause)
                 tries += 1
-                self._note(f"{error}; next try in {seconds:g} s")
-                self._pause(seconds)
+                self.note(f"{error}; next try in {seconds:g} s")
+                self.pause(seconds)
 
     @contextlib.contextmanager
     def open(self, url: str, headers: Mapping[str, str] | None = None) -> Iterator[httpx.Response]:
         """Send a GET request; errors of httpx within the `with` block become DownloadError."""
         require_safe(url)
-        with (
-            _translated(url),
-            _make_client(self._timeout) as client,
-            client.stream("GET", url, headers=headers) as response,
-        ):
-            if response.status_code not in (200, 206, 416):  # 416: no such range
-                raise _status_error(response, url)
-            yield response
+        try:
+            with (
+                _make_client(self.timeout) as client,
+                client.stream("GET", url, headers=headers) as response,
+            ):
+                if response.status_code not in (200, 206, 416):  # 416: no such range
+                    raise _status_error(response, url)
+                yield response
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise _translated(error, url) from None
+
+
+_certificates = functools.cache(ssl.create_default_context)
+"""The certificates that this computer trusts; loading them is slow."""
 
 
 def _make_client(timeout: float) -> httpx.Client:
@@ -155,37 +156,27 @@ def _make_client(timeout: float) -> httpx.Client:
         raise DownloadError(f"cannot use the proxy of the environment: {error}") from None
 
 
-@functools.cache
-def _certificates() -> ssl.SSLContext:
-    """The certificates that this computer trusts; loading them is slow."""
-    return ssl.create_default_context()
-
-
 def _check_redirect(response: httpx.Response) -> None:
     if response.has_redirect_location:
         require_safe(str(response.url.join(response.headers["Location"])), before=str(response.url))
 
 
-@contextlib.contextmanager
-def _translated(url: str) -> Iterator[None]:
-    try:
-        yield
-    except httpx.TooManyRedirects:
-        raise DownloadError(f"more than {MAX_REDIRECTS} redirects", url=url) from None
-    except httpx.TimeoutException:
-        raise RetryableError("no response in time", url=url) from None
-    except httpx.HTTPError as error:
-        cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, ssl.SSLCertVerificationError):
-                raise DownloadError(f"invalid certificate ({cause.verify_message})", url=url) from None
-            if isinstance(cause, socket.gaierror):
-                what = f"unknown host ({cause.strerror}); check the network connection"
-                raise DownloadError(what, url=url) from None
-            cause = cause.__cause__ or cause.__context__
-        raise RetryableError(f"connection failed ({error})", url=url) from None
-    except httpx.InvalidURL as error:
-        raise DownloadError(f"invalid address ({error})", url=url) from None
+def _translated(error: httpx.HTTPError | httpx.InvalidURL, url: str) -> DownloadError:
+    if isinstance(error, httpx.InvalidURL):
+        return DownloadError(f"invalid address ({error})", url=url)
+    if isinstance(error, httpx.TooManyRedirects):
+        return DownloadError(f"more than {MAX_REDIRECTS} redirects", url=url)
+    if isinstance(error, httpx.TimeoutException):
+        return RetryableError("no response in time", url=url)
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return DownloadError(f"invalid certificate ({cause.verify_message})", url=url)
+        if isinstance(cause, socket.gaierror):
+            what = f"unknown host ({cause.strerror}); check the network connection"
+            return DownloadError(what, url=url)
+        cause = cause.__cause__ or cause.__context__
+    return RetryableError(f"connection failed ({error})", url=url)
 
 
 def _status_error(response: httpx.Response, url: str) -> DownloadError:

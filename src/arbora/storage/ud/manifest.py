@@ -15,7 +15,6 @@ from arbora.storage.atomic import replacing
 
 MANIFEST = "arbora-manifest.json"
 FORMAT = 1
-PIECE = 1 << 20
 MAX_README_BYTES = 4 << 20
 MAX_MANIFEST_BYTES = 1 << 20
 MAX_VALUE = 2000
@@ -57,7 +56,7 @@ class Manifest:
     licence: str | None
     attribution: str
     includes_text: bool
-    """False if the licence forbids to distribute the words; each is then `_`."""
+    """False if the licence forbids distributing the words; each is then `_`."""
     files: tuple[StoredFile, ...]
 
     @property
@@ -66,7 +65,7 @@ class Manifest:
         return Origin(f"{self.name} {self.release}", self.licence, self.attribution)
 
     def to_json(self) -> dict[str, Any]:
-        """The content of the file."""
+        """Return the content of the file."""
         return {"format": FORMAT, **asdict(self)}
 
     def save(self, folder: Path) -> None:
@@ -106,7 +105,7 @@ class Manifest:
         return cls(**found, files=files)
 
     def faults(self, folder: Path) -> Iterator[str]:
-        """A line for each file that is missing or has changed since the download."""
+        """Yield a line for each file that is missing or has changed since the download."""
         for file in self.files:
             path = folder / file.name
             try:
@@ -120,18 +119,16 @@ class Manifest:
 
 
 def digest(path: Path) -> tuple[str, str]:
-    """Git's SHA-1 and the SHA-256 of a file."""
+    """Return Git's SHA-1 and the SHA-256 of a file."""
     git = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
-    strong = hashlib.sha256()
     with path.open("rb") as stream:
-        while piece := stream.read(PIECE):
-            git.update(piece)
-            strong.update(piece)
-    return git.hexdigest(), strong.hexdigest()
+        hashlib.file_digest(stream, lambda: git)
+        stream.seek(0)
+        return git.hexdigest(), hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def readme_metadata(path: Path) -> dict[str, str]:
-    """The metadata at the end of a treebank's README, such as `License: CC BY-SA 4.0`."""
+    """Read the metadata at the end of a treebank's README, such as `License: CC BY-SA 4.0`."""
     with path.open("rb") as stream:
         text = stream.read(MAX_README_BYTES).decode(errors="replace")
     block = text.rpartition(METADATA)[2]
@@ -140,7 +137,7 @@ def readme_metadata(path: Path) -> dict[str, str]:
 
 
 def attribution(name: str, contributors: str | None, source: str | None) -> str:
-    """One line with the treebank's name, contributors and source."""
+    """Return one line with the treebank's name, contributors and source."""
     by = f", by {contributors}" if contributors else ""
     return clean(f"{name}{by}{f'; {source}' if source else ''}")
 
