@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.classification import SparseRows, hierarchical_costs, quadratic_expansion
+from arbora.data.columns import columns_of
 from arbora.data.encode import Names
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
@@ -29,7 +30,7 @@ from arbora.registry import transition_features
 from arbora.scorers import GraphSettings, TransitionScorer, TransitionSettings
 from arbora.settings import to_dict
 from arbora.training.annotation import training_heads
-from arbora_studies.treebanks import Material, as_columns
+from arbora_studies.treebanks import Material
 from arbora_studies.trials import Part
 
 Numbers: TypeAlias = NDArray[np.int64]
@@ -72,7 +73,7 @@ class Actions:
     @classmethod
     def of(cls, material: Material, features: str, relations: int) -> Actions:
         """Return the instances of a treebank's training data."""
-        columns = as_columns(with_common_relations(material.train, relations), material.format)
+        columns = columns_of(with_common_relations(material.train, relations))
         names = Names.of(columns)
         encoded = names.encode(columns)
         encoded.set_heads(training_heads(columns, "projective", material.roots, "flatten"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.data import treebank
-from arbora.data.columns import Columns, Format
+from arbora.data.columns import Columns, Format, columns_of
 from arbora.data.sentence import Sentence
 from arbora.data.synthetic import generate
 from arbora.data.tree import Tree
@@ -146,12 +145,12 @@ class Material:
 
     def columns(self, *parts: list[Sentence]) -> list[Columns]:
         """Convert parts of the treebank to arrays."""
-        return [as_columns(part, self.format) for part in parts]
+        return [columns_of(part) for part in parts]
 
     @cached_property
     def test_columns(self) -> Columns:
         """The test set as arrays."""
-        return as_columns(self.test, self.format)
+        return columns_of(self.test)
 
     @property
     def roots(self) -> Roots:
@@ -176,14 +175,6 @@ class Material:
         counts = scores.per_sentence
         tested = {"uas": scores.uas, "tokens": counts.tokens.tolist(), "heads": counts.heads.tolist()}
         return tested if labels is None else {**tested, "las": scores.las, "arcs": counts.arcs.tolist()}
-
-
-def as_columns(sentences: list[Sentence], format: Format) -> Columns:  # noqa: A002
-    """Convert sentences to arrays."""
-    stream = io.BytesIO()
-    treebank.write(sentences, stream, layout="standard")
-    stream.seek(0)
-    return treebank.read_columns(stream, format=format)
 
 
 def hold_out(sentences: list[Sentence], share: float) -> tuple[list[Sentence], list[Sentence]]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from studies_toys import Notes
 
+from arbora.data.columns import columns_of
 from arbora.data.synthetic import generate
 from arbora.errors import InputError
 from arbora.evaluation.attachment import evaluate
@@ -14,7 +15,7 @@ from arbora.search.pruner import PrunerSettings
 from arbora_studies.contest import Contest, Rules, Search, choose_best, make_learner
 from arbora_studies.courses import Course, Point
 from arbora_studies.runner import Options, Runner
-from arbora_studies.treebanks import Language, Material, as_columns, checksum, hold_out
+from arbora_studies.treebanks import Language, Material, checksum, hold_out
 
 SMALL = GraphSettings(trees="nonprojective", grandparents=False, labels="none", tree_bits=14)
 TREES = "nonprojective", "projective"
@@ -22,7 +23,7 @@ WEIGHTS = {"averaged": ("averaged", None), "last": ("last", None)}
 
 
 def columns(count, seed):
-    return as_columns(list(generate(count, seed=seed)), "conllu")
+    return columns_of(list(generate(count, seed=seed)))
 
 
 def make_contest(folder, notes=None):
@@ -47,7 +48,7 @@ def test_checksums_differ_between_treebanks():
 
 def test_a_course_scores_as_evaluate_does():
     gold = list(generate(20, seed=2))
-    course = Course((columns(60, 1), as_columns(gold, "conllu")), SMALL, None)
+    course = Course((columns(60, 1), columns_of(gold)), SMALL, None)
     points, steps = [], []
     trained = course.run(
         PassiveAggressive(C=0.01, epochs=2),
@@ -70,7 +71,7 @@ def test_gold_arcs_that_a_pruner_removes_are_restored_in_training():
 
 def test_projective_training_changes_non_projective_trees_only():
     sentences = list(generate(200, seed=3))
-    data = (as_columns(sentences, "conllu"),) * 2
+    data = (columns_of(sentences),) * 2
     crossing, flat = (Course(data, replace(SMALL, order=1, trees=trees), None) for trees in TREES)
     changed = [
         (crossing.problem.arc_gold(i) != flat.problem.arc_gold(i)).any() for i in range(len(sentences))
