@@ -6,7 +6,8 @@ column is an int32 array of ids into its own list of distinct strings, in which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
@@ -117,7 +118,7 @@ class Columns:
         return self.native.strings(_index(column))
 
     def texts(self, column: TextColumn) -> list[str]:
-        """The text of every word in a column."""
+        """Return the text of every word in a column."""
         return list(map(self.strings(column).__getitem__, self.ids(column).tolist()))
 
     def with_column(self, column: TextColumn, ids: Ints, names: Sequence[str]) -> Columns:
@@ -172,23 +173,16 @@ class Columns:
                 continue
             by_kind: tuple[list[Any], ...] = ([], [], [])
             for kind, text in zip(kinds, texts, strict=True):
-                by_kind[kind].append(_EXTRA[kind](text))
+                by_kind[kind].append(_extra(kind, text))
             yield cast("Extras", tuple(map(tuple, by_kind)))
 
 
-def _multiword_token(line: str) -> MultiwordToken:
+def _extra(kind: int, line: str) -> Any:
+    if kind == COMMENT:
+        return line
     number, *fields = line.split("\t")
-    first, _, last = number.partition("-")
-    return MultiwordToken(int(first), int(last), tuple(fields))
-
-
-def _empty_node(line: str) -> EmptyNode:
-    number, *fields = line.split("\t")
-    word, _, index = number.partition(".")
-    return EmptyNode(int(word), int(index), tuple(fields))
-
-
-_EXTRA: Final[tuple[Callable[[str], Any], ...]] = (str, _multiword_token, _empty_node)
+    first, second = map(int, re.split("[-.]", number))  # 3-4 or 5.1
+    return (MultiwordToken if kind == MULTIWORD else EmptyNode)(first, second, tuple(fields))
 
 
 def _index(column: TextColumn) -> int:

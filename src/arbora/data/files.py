@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
 from arbora.errors import DataError, InputError
 from arbora.storage.atomic import is_special, naming_errors, replacing
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes] | IO[str]"
 
 GZIP_MAGIC = b"\x1f\x8b"
-
-
-class ByteReader(Protocol):
-    """Anything with `read(size)` that gives bytes, none at the end, and `close`."""
-
-    def read(self, size: int, /) -> bytes: ...
-    def close(self) -> None: ...
 
 
 class _Borrowed(io.RawIOBase):
@@ -62,7 +55,7 @@ def name_of(source: Source) -> str:
     return name if isinstance(name, str) else "<stream>"
 
 
-def open_input(source: Source) -> ByteReader:
+def open_input(source: Source) -> io.BufferedIOBase:
     """Open a path, `-` (stdin) or file object for reading; gzip is recognized by its first bytes."""
     if not isinstance(source, str | os.PathLike):
         if not hasattr(source, "read"):
@@ -75,7 +68,7 @@ def open_input(source: Source) -> ByteReader:
     return _unzipped(io.BufferedReader(_Borrowed(sys.stdin.buffer)))
 
 
-def _unzipped(stream: io.BufferedReader) -> ByteReader:
+def _unzipped(stream: io.BufferedReader) -> io.BufferedIOBase:
     try:
         is_zipped = stream.peek(2)[:2] == GZIP_MAGIC
     except BaseException:
@@ -84,7 +77,7 @@ def _unzipped(stream: io.BufferedReader) -> ByteReader:
     return _Unzipping(stream) if is_zipped else stream
 
 
-def read_bytes(stream: ByteReader, size: int, source: str) -> bytes:
+def read_bytes(stream: io.BufferedIOBase, size: int, source: str) -> bytes:
     """Read from what `open_input` opened; errors name the source."""
     try:
         with naming_errors(source):

@@ -24,6 +24,7 @@ Span: TypeAlias = tuple[int, int]
 """Start and end in a text, in characters."""
 _TOKEN_RANGE = re.compile(r"(?:^|\|)TokenRange=([0-9]{1,18}):([0-9]{1,18})(?=\||$)")
 """The span of a word, in MISC."""
+_COLUMNS = ("forms", "lemmas", "upos", "xpos", "feats", "heads", "deprels", "deps", "misc")
 _ALWAYS_IN_JSON = ("id", "first", "last", "form", "head", "deprel")
 
 
@@ -182,8 +183,7 @@ class Sentence:
 
     def to_lists(self) -> dict[str, list[Any]]:
         """Return the columns as plain lists under the names `from_lists` takes."""
-        names = ("forms", "lemmas", "upos", "xpos", "feats", "heads", "deprels", "deps", "misc")
-        return {name: list(getattr(self, name)) for name in (*names, "comments")}
+        return {name: list(getattr(self, name)) for name in (*_COLUMNS, "comments")}
 
     @classmethod
     def from_token_list(cls, tokens: conllu.TokenList) -> Sentence:

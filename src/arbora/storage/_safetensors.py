@@ -35,14 +35,8 @@ CHECKSUM = "arbora.header_crc32"
 MAX_HEADER = 100_000_000  # as in the official library
 MAX_AXES = 32
 
-DTYPES = {
-    name: np.dtype(code)
-    for name, code in {
-        "F64": "<f8", "F32": "<f4", "F16": "<f2",
-        "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
-        "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1",
-    }.items()
-}  # fmt: skip
+CODES = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1")
+DTYPES = {f"{code[0].upper()}{8 * int(code[1])}": np.dtype(f"<{code}") for code in CODES}
 NAMES = {dtype.str: name for name, dtype in DTYPES.items()}
 BLANK = "00000000"
 _CHECKSUM_TEXT = re.compile(rb'"' + CHECKSUM.replace(".", r"\.").encode() + rb'":"([0-9a-f]{8})"')

@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -163,7 +162,6 @@ class _Fetch:
         self.is_resumed = self._size() > 0
 
     def run(self) -> StoredFile:
-        """Fetch and verify the file."""
         if not self.done.exists() or digest(self.done)[0] != self.file.git_sha1:
             try:
                 self._fetch()
@@ -176,45 +174,45 @@ class _Fetch:
         return StoredFile(self.file.name, self.file.size, *digest(self.done))
 
     def _fetch(self) -> None:
-        self.client.retry(self._resume, self._size)
-        found, _ = digest(self.part)
-        if found != self.file.git_sha1:
-            self.part.unlink()
-            what = f"wrong checksum: expected Git SHA-1 {self.file.git_sha1}, got {found}; try again"
-            raise _WrongContentError(what, url=self.url)
-        with self._open("ab") as descriptor:
-            os.fsync(descriptor)
-        self.part.replace(self.done)
+        with naming_errors(str(self.part)):
+            self.client.retry(self._resume, self._size)
+            found, _ = digest(self.part)
+            if found != self.file.git_sha1:
+                self.part.unlink()
+                what = f"wrong checksum: expected Git SHA-1 {self.file.git_sha1}, got {found}; try again"
+                raise _WrongContentError(what, url=self.url)
+            with self.part.open("ab") as stream:
+                os.fsync(stream.fileno())
+            self.part.replace(self.done)
 
     def _size(self) -> int:
         return self.part.stat().st_size if self.part.exists() else 0
 
     def _resume(self) -> None:
-        """Fetch the missing bytes."""
         size = self._size()
         if size > self.file.size:
             self.part.unlink()
             size = 0
         if size == self.file.size:
-            with self._open("ab"):  # creates an empty file
-                return
+            self.part.touch()
+            return
         headers = {"Range": f"bytes={size}-"} if size else {}
         with self.client.open(self.url, headers) as response:
             size = self._start(response, size)
-            with self._open("ab" if size else "wb") as descriptor:
+            with self.part.open("ab" if size else "wb", buffering=0) as stream:
                 for piece in response.iter_raw():  # as received: an interruption loses nothing
                     size += len(piece)
                     if size > self.file.size:
                         self.part.unlink()
                         raise DownloadError(f"more than {self.file.size:,} bytes; discarded", url=self.url)
                     while piece:
-                        piece = piece[os.write(descriptor, piece) :]
+                        piece = piece[os.write(stream.fileno(), piece) :]
                     self.observer.moved(self.file, size)
         if size < self.file.size:
             raise RetryableError(f"connection lost after {size:,} of {self.file.size:,} bytes", url=self.url)
 
     def _start(self, response: httpx.Response, size: int) -> int:
-        """The position of the first byte of a response."""
+        """Return the position of a response's first byte."""
         if response.status_code == 200:
             return 0
         given = response.headers.get("Content-Range", "")
@@ -224,8 +222,3 @@ class _Fetch:
             raise RetryableError(f"expected bytes from {size:,} on, got {given!r}", url=self.url)
         self.is_resumed = True
         return size
-
-    @contextmanager
-    def _open(self, mode: str) -> Iterator[int]:
-        with naming_errors(str(self.part)), self.part.open(mode, buffering=0) as stream:
-            yield stream.fileno()

@@ -41,7 +41,6 @@ class Folder:
 
     @property
     def name(self) -> str:
-        """The name of the folder."""
         return self.path.resolve().name
 
     @cached_property

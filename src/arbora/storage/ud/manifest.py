@@ -61,7 +61,6 @@ class Manifest:
 
     @property
     def origin(self) -> Origin:
-        """Name, licence and attribution."""
         return Origin(f"{self.name} {self.release}", self.licence, self.attribution)
 
     def to_json(self) -> dict[str, Any]:
@@ -69,7 +68,6 @@ class Manifest:
         return {"format": FORMAT, **asdict(self)}
 
     def save(self, folder: Path) -> None:
-        """Write the manifest into a folder."""
         with replacing(folder / MANIFEST, durable=True) as stream:
             stream.write(json.dumps(self.to_json(), ensure_ascii=False, indent=1).encode() + b"\n")
 
