@@ -231,7 +231,7 @@ def test_a_reader_that_goes_away_is_no_fault(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("demo",), ("stats", "-")])
-def test_a_full_disk_and_closed_streams_are_told_in_one_line(arguments):
+def test_a_full_disk_and_closed_streams_are_reported_in_one_line(arguments):
     command = f"{sys.executable} -m arbora {' '.join(arguments)}"
     full = b"error: stdout could not be written: No space left on device"
     for redirection, told in (("> /dev/full", full), (">&-", b"stdout is closed")):

@@ -34,7 +34,7 @@ def test_plain_values_for_json(sentences):
     assert (shown["start"], shown["end"]) == (token.first - 1, token.last)
 
 
-def test_json_says_places_once():
+def test_json_has_spans_only_once():
     given = Sentence.from_lists(["a", "b"], misc=["SpaceAfter=No|TokenRange=0:1", "TokenRange=1:2|X=y"])
     first, second = given.to_json()["words"]
     assert (first["misc"], first["start"], first["end"]) == ("SpaceAfter=No", 0, 1)

@@ -96,7 +96,7 @@ def test_random_trees(encoding, single_root, seed, labels):
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_most_trees_with_few_crossing_arcs_come_back_whole(encoding):
+def test_most_trees_with_few_nonprojective_arcs_are_restored(encoding):
     rng = np.random.default_rng(0)
     same = count = 0
     while count < 200:

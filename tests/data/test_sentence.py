@@ -191,7 +191,7 @@ def test_projective_heads_of_conllx_survive_conllu():
     assert conllx.from_conllu(there) == sentence
 
 
-def test_conllx_holds_words_only(sentences):
+def test_conllx_keeps_words_only(sentences):
     for sentence in map(conllx.from_conllu, sentences):
         assert parse_sentence(sentence.to_conllu(), "conllx") == sentence
         assert not sentence.comments

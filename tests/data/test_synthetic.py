@@ -21,7 +21,7 @@ def test_one_seed_gives_one_treebank():
     )
 
 
-def test_trees_are_as_asked_for():
+def test_trees_have_the_requested_shape():
     assert all(s.tree.is_projective() for s in generate(300, nonprojective=0))
     assert not any(s.tree.is_projective() for s in generate(100, nonprojective=1))
     share = sum(not s.tree.is_projective() for s in generate(1000, nonprojective=0.3)) / 1000

@@ -123,7 +123,7 @@ def test_other_bad_arguments_are_rejected():
         Tree.from_heads([0]).children(2)
 
 
-def test_crossing_arcs_are_found():
+def test_nonprojective_arcs_are_found():
     tree = Tree.from_heads([3, 4, 0, 3])
     assert not tree.is_projective()
     assert tree.nonprojective_arcs().tolist() == [False, False, True, False, False]

@@ -68,7 +68,7 @@ def made_sentences(draw):
 
 @settings(max_examples=100, deadline=None)
 @given(sentence=made_sentences())
-def test_what_lists_can_make_files_can_hold(sentence):
+def test_sentences_from_lists_round_trip_through_files(sentence):
     assert parse_sentence(sentence.to_conllu()) == sentence
     words = conllx.from_conllu(sentence)
     assert parse_sentence(words.to_conllu(), "conllx") == words

@@ -45,7 +45,7 @@ def packed(entries, data=DATA, document=DOCUMENT, metadata=True):
 GOOD = {"x": f32(0, 128), "y": f32(128, 136)}
 
 
-def test_the_maker_of_hostile_files_can_make_a_good_one(tmp_path):
+def test_valid_files_of_the_hostile_file_builder_are_read(tmp_path):
     (tmp_path / "model").write_bytes(packed(GOOD))
     found = read_model(tmp_path / "model")
     assert found.tensors["x"].tobytes() == DATA[:128]

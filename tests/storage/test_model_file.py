@@ -142,14 +142,14 @@ def test_bad_contents_are_rejected_before_a_file_is_made(tmp_path, tensors, meta
     assert list(tmp_path.iterdir()) == []
 
 
-def test_metadata_that_holds_itself_is_rejected(tmp_path):
+def test_cyclic_metadata_is_rejected(tmp_path):
     endless: list[object] = []
     endless.append(endless)
     with rejects(InputError, field="metadata"):
         write_model(tmp_path / "model", {}, {"a": endless})
 
 
-def test_entries_and_tensors_are_asked_for_with_their_types(model):
+def test_entries_and_tensors_are_checked_for_their_types(model):
     found = read_model(model)
     assert found.entry("config", dict)["seed"] == 1
     assert found.entry("yes", bool) is True

@@ -55,7 +55,7 @@ class Reloaded(ABC):
 
 def _reload(kind: type[Reloaded], path: str, checksum: str) -> Reloaded:
     place = (kind, path, checksum)
-    model = _loaded.get(place) or kind.load(path)
+    model = _loaded[place] if place in _loaded else kind.load(path)
     if getattr(model, "_place", None) != place:
         raise ModelError("the file has changed since the model was loaded; load it again", source=path)
     return model
