@@ -129,6 +129,13 @@ def test_lenient_skips_warns_and_counts(caplog):
     assert len(treebank.read_columns(stream(BAD + GOOD), lenient=True)) == 1
 
 
+@pytest.mark.parametrize("piece", [1, 5, 4096])
+def test_text_streams_are_read_to_the_end(monkeypatch, piece):
+    text = "".join(ROW.format(1, 0).replace("w", "wé" * (i % 7 + 1)) + "\n" for i in range(3000))
+    monkeypatch.setattr(treebank, "PIECE", piece)
+    assert sum(map(len, treebank.read(io.StringIO(text)))) == 3000
+
+
 def test_sources_of_every_kind(small_treebank, tmp_path):
     expected = list(treebank.read(small_treebank))
     data = small_treebank.read_bytes()

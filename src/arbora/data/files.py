@@ -31,19 +31,24 @@ class _Borrowed(io.RawIOBase):
 
     def __init__(self, stream: IO[bytes] | IO[str]) -> None:
         self._stream = stream
+        self._pending = b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         view = memoryview(buffer).cast("B")
-        is_text = isinstance(self._stream, io.TextIOBase)
-        data: object = self._stream.read(len(view) // 4 if is_text else len(view)) or b""
-        data = data.encode() if is_text and isinstance(data, str) else data
-        if not isinstance(data, bytes):
-            raise InputError(f"source: expected a file object of bytes or text, got {type(data).__name__}")
-        view[: len(data)] = data
-        return len(data)
+        if not self._pending:
+            data: object = self._stream.read(len(view)) or b""
+            if isinstance(self._stream, io.TextIOBase) and isinstance(data, str):
+                data = data.encode()
+            if not isinstance(data, bytes):
+                got = type(data).__name__
+                raise InputError(f"source: expected a file object of bytes or text, got {got}")
+            self._pending = data
+        taken, self._pending = self._pending[: len(view)], self._pending[len(view) :]
+        view[: len(taken)] = taken
+        return len(taken)
 
 
 def name_of(source: Source) -> str:
