@@ -246,7 +246,7 @@ def test_toml_and_json_read_back_equal(tmp_path_factory, config):
 
 
 def test_toml_looks_as_one_would_write_it():
-    assert to_toml(Learner(name='a "b"')) == 'name = "a \\u0022b\\u0022"\nlambda = 0.01\nk = 1\n'
+    assert to_toml(Learner(name='a "b"')) == 'name = "a \\"b\\""\nlambda = 0.01\nk = 1\n'
     text = to_toml(Train(seed=None))
     assert 'seed = "none"\n' in text
     assert "note" not in text

@@ -7,27 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arbora.errors import InputError
 from arbora.interfaces import GoldTree
+from arbora.settings import Settings, parameter
 from arbora.types import Doubles, Ints
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeCost:
+class TreeCost(Settings):
     """`head` for each wrong head, `label` for each right head with a wrong label.
 
     A cost of labels of 0 counts heads alone. Words whose head is unknown cost nothing.
     """
 
-    head: float = 1.0
-    label: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not (0.0 < self.head < math.inf and 0.0 <= self.label < math.inf):
-            raise InputError(
-                f"cost: expected a finite cost of heads above 0 and of labels of at least 0, "
-                f"got head = {self.head!r}, label = {self.label!r}"
-            )
+    head: float = parameter(1.0, "the cost of a wrong head", above=0.0, below=math.inf)
+    label: float = parameter(1.0, "the cost of a wrong label", least=0.0, below=math.inf)
 
     def __call__(self, gold: GoldTree, heads: Ints, labels: Ints | None = None) -> float:
         """The cost of a tree, given by heads (n+1,) and labels (n+1,)."""

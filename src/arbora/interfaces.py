@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from arbora._core import SparseVector as SparseVector
 from arbora._core import Weights as Weights
+from arbora.settings import Parameter as Parameter
 
 if TYPE_CHECKING:
     from arbora.data.batch import Batch
@@ -411,33 +412,6 @@ class Learned:
 
     stopped: Literal["finished", "converged", "callback", "interrupted"]
     """Why it ended: all epochs done, nothing left to gain, `StopTraining`, or Ctrl-C (within an epoch)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A learner's parameter as it was declared."""
-
-    name: str
-    kind: type[int] | type[float] | type[str]
-    default: int | float | str
-    help: str
-    above: float | None = None
-    """The value must be greater than this."""
-    least: float | None = None
-    most: float | None = None
-    choices: tuple[str, ...] = ()
-
-    @property
-    def range(self) -> str:
-        """What values are allowed, in words."""
-        if self.choices:
-            return " | ".join(self.choices)
-        bounds = [
-            f"{sign} {bound:g}"
-            for sign, bound in ((">", self.above), (">=", self.least), ("<=", self.most))
-            if bound is not None
-        ]
-        return " ".join(["whole number" if self.kind is int else "number", " and ".join(bounds)]).strip()
 
 
 class Learner(Protocol):

@@ -1,188 +1,257 @@
-"""Settings as dataclasses: read from TOML, changed by NAME=VALUE, stored as JSON, written as TOML again.
+"""Settings as dataclasses: declared once, read from TOML, changed by NAME=VALUE, stored as JSON.
 
-Any dataclass will do. Its fields are the names that are known, its annotations the types that are checked:
-bool, int, float, str, enumerations of strings, Literal, `X | None` and other unions, tuple, list, dict with
-names of strings, and dataclasses of these, which are tables in TOML and are named with a dot in NAME=VALUE.
-`lambda_` is called `lambda` outside, as every field that ends in `_` since Python has the word for itself.
-Ranges are the class's own affair: what its `__post_init__` says with InputError is told with the file's name.
-A static method `elsewhere`, where a class has one, says where a name that it does not know belongs.
+    @dataclass(frozen=True, kw_only=True)
+    class BeamSettings(Settings):
+        beam: int = parameter(8, "states kept after each step", least=1, most=10_000)
+        update: Literal["early", "standard"] = parameter("early", "when weights are updated")
 
-TOML has no null: `"none"` stands for it, and always means it, where a field may be None. Numbers are finite,
-as in JSON. Every fault is an InputError that says where, what was expected, what was found, and which known
-name is nearest.
+`Settings` checks types and ranges when an object is made, in code or from text; the command line shows the
+same help and ranges. The functions below take any dataclass. Field types are bool, int, float, str,
+enumerations of strings, Literal, `X | None` and other unions, tuple, list, dict with string keys, and
+dataclasses of these, which are tables in TOML and have dotted names in NAME=VALUE. A field that ends in `_`,
+such as `lambda_`, is called `lambda` outside Python. A static method `elsewhere` may say where an unknown
+name belongs.
+
+TOML has no null, so `"none"` stands for it if a field may be None. Stored numbers are finite, as in JSON.
+Every error is an InputError that says where, what was expected, what was found, and the nearest known name.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import MISSING, Field, dataclass
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from arbora.errors import InputError, unknown
+from arbora.errors import InputError, UnknownNameError
 
 T = TypeVar("T")
 NONE = "none"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _WORDS = {bool: "true or false", int: "a whole number", float: "a finite number", str: "text", NoneType: NONE}
 _TRUTH = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "0": False,
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
 }
 
 
-class _MismatchError(Exception):
-    """A value that does not fit its type; says what was expected."""
+# ---------------------------------------------------------------- declaring
 
 
-def load_config(path: str | os.PathLike[str], cls: type[T]) -> T:
-    """The settings in a TOML file; fields that it does not name keep their defaults.
+def parameter(default: Any = MISSING, help: str = "", *, factory: Any = MISSING, **declared: Any) -> Any:  # noqa: A002
+    """A dataclass field with help and a range: `above`, `least`, `most`, `below`, `choices` of `Parameter`.
 
-    InputError where the file is no TOML or does not fit `cls`; OSError where it cannot be read.
+    `factory` makes the default where it is mutable.
     """
-    import tomllib  # here, since most who import settings read no file
-
-    source = os.fspath(path)
-    try:
-        values = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{source}: expected TOML in UTF-8, got byte {error.object[error.start]:#04x} at {error.start}; "
-            "save it as UTF-8"
-        ) from None
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        what = str(error) or "nested too deeply"
-        raise InputError(
-            f"{source}: expected TOML, got something else: {what}; write lines such as `name = value`"
-        ) from None
-    return from_dict(cls, values, source=source)
+    return dataclasses.field(default=default, default_factory=factory, metadata={"help": help, **declared})
 
 
-def from_dict(cls: type[T], values: Mapping[str, Any], *, source: str = "config") -> T:
-    """The inverse of `to_dict`: names and types are checked; `source` begins the messages."""
-    result: T = _build(cls, values, source, "")
-    return result
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A setting as it was declared."""
+
+    name: str
+    kind: Any
+    """Its type: `int`, `float`, `str`, or another of the types above."""
+    default: Any = None
+    help: str = ""
+    above: float | None = None
+    """The value must be greater than this."""
+    least: float | None = None
+    most: float | None = None
+    below: float | None = None
+    """The value must be less than this."""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def range(self) -> str:
+        """The allowed values, in words."""
+        if self.choices:
+            return " | ".join(self.choices)
+        signs = {">": self.above, ">=": self.least, "<=": self.most, "<": self.below}
+        bounds = " and ".join(f"{sign} {bound:.10g}" for sign, bound in signs.items() if bound is not None)
+        words = {int: "whole number", float: "number"}
+        members = sorted(_members(self.kind), key=lambda member: member is NoneType)
+        return " or ".join(
+            f"{words[member]} {bounds}".strip() if member in words else _described(member)
+            for member in members
+        )
+
+    def accepts(self, value: object) -> bool:
+        """Whether a value has the right type and lies in the range."""
+        return any(self._accepts(value, member) for member in _members(self.kind))
+
+    def _accepts(self, value: Any, kind: Any) -> bool:
+        if get_origin(kind) is Literal:
+            return any(value == known and type(value) is type(known) for known in get_args(kind))
+        if kind is str:
+            return isinstance(value, str) and (not self.choices or value in self.choices)
+        if kind in (int, float):
+            # A bool is an int to Python, but `epochs=True` is a mistake.
+            types = int if kind is int else (int, float)
+            return (
+                isinstance(value, types)
+                and not isinstance(value, bool)
+                and not (isinstance(value, float) and math.isnan(value))
+                and (self.above is None or value > self.above)
+                and (self.least is None or value >= self.least)
+                and (self.most is None or value <= self.most)
+                and (self.below is None or value < self.below)
+            )
+        if isinstance(kind, type):
+            return isinstance(value, kind)
+        return True  # collections are checked when they are read from text
+
+    def from_text(self, text: str, where: str | None = None) -> Any:
+        """The value that a command line gives; InputError unless it is allowed."""
+        for member in _members(self.kind):
+            with suppress(ValueError):
+                value = _from_text(text.strip(), member)
+                if self._accepts(value, member):
+                    return value
+        raise self.error(text, where)
+
+    def error(self, value: object, where: str | None = None) -> InputError:
+        """The error that says what was expected instead of this value."""
+        expected = f"one of {', '.join(self.choices)}" if self.choices else self.range
+        if expected.startswith(("whole", "number")):
+            expected = f"a {expected}"
+        return InputError(f"expected {expected}, got {_shown(value)}", field=self.name, where=where)
 
 
-def to_dict(config: Any) -> dict[str, Any]:
-    """All fields, defaults included, as JSON can say them: dicts, lists, text, numbers, booleans, None."""
-    return {name: _plain(getattr(config, field.name)) for name, field in _fields(type(config)).items()}
+def parameters_of(cls: type[Any]) -> tuple[Parameter, ...]:
+    """The fields of a dataclass, in order."""
+    return _declared(cls)  # type: ignore[arg-type]
 
 
-def merge(config: T, overrides: Mapping[str, str], *, option: str = "-p") -> T:
-    """A copy with values given as text, e.g. `{"epochs": "5", "learner.lambda": "0.1"}`.
-
-    A name without a dot may also be that of a field in a table, if only one table has it. Lists are
-    written with commas. `option` is what messages put before NAME=VALUE.
-    """
-    if not overrides:
-        return config
-    values = to_dict(config)
-    for name, text in overrides.items():
-        where = f"{option} {name}={text}".strip()
-        path, kind, fallback = _find(config, name, where)
-        try:
-            value = _parsed(text, kind)
-        except _MismatchError as error:
-            raise InputError(f"{where}: expected {error}, got {text!r}{fallback}") from None
-        table = values
-        for step in path[:-1]:
-            if table.get(step) is None:
-                table[step] = {}
-            table = table[step]
-        table[path[-1]] = _plain(value)
-    given = " ".join(f"{option} {name}={text}".strip() for name, text in overrides.items())
-    return from_dict(type(config), values, source=given)
+@cache
+def _declared(cls: type[Any]) -> tuple[Parameter, ...]:
+    hints = get_type_hints(cls)
+    return tuple(
+        Parameter(name, hints[field.name], _default(field), **field.metadata)
+        for name, field in _fields(cls).items()
+    )
 
 
-def to_toml(config: Any) -> str:
-    """TOML text from which `load_config` makes an equal config; defaults are written out, too."""
-    return "".join(_toml_table(config, ()))
+class Settings:
+    """Base class of settings dataclasses: InputError for values of the wrong type or out of range."""
+
+    def __post_init__(self) -> None:
+        for declared, field in zip(parameters_of(type(self)), _fields(type(self)).values(), strict=True):
+            value = getattr(self, field.name)
+            if not declared.accepts(value):
+                raise declared.error(value, self.name if isinstance(self, Configured) else None)
 
 
-# ---------------------------------------------------------------- fields and types
+class Configured(Settings):
+    """Base class of learners and inducers, which a registry makes from a name and parameters."""
 
+    name: ClassVar[str]
 
-def _fields(cls: type[Any]) -> dict[str, Field[Any]]:
-    if not dataclasses.is_dataclass(cls):
-        raise InputError(f"config: expected a dataclass, got {cls.__name__}")
-    return {field.name.rstrip("_"): field for field in dataclasses.fields(cls) if field.init}
+    def __new__(cls, *arguments: Any, **options: Any) -> Any:
+        """Check the names first: a dataclass would raise a TypeError."""
+        if arguments:
+            raise InputError(f"{cls.name}: parameters are given by name, got {arguments[0]!r}")
+        cls._require_known(options)
+        return super().__new__(cls)
 
+    @classmethod
+    def parameters(cls) -> tuple[Parameter, ...]:
+        """All parameters with their ranges, in order."""
+        return parameters_of(cls)
 
-def _members(kind: Any) -> tuple[Any, ...]:
-    """The members of a union, None first, or the type itself."""
-    if get_origin(kind) not in (Union, UnionType):
-        return (kind,)
-    return tuple(sorted(get_args(kind), key=lambda member: member is not NoneType))
+    @classmethod
+    def parse(cls, texts: Mapping[str, str]) -> dict[str, Any]:
+        """Values for the constructor from the NAME=VALUE pairs of a command line; checked."""
+        cls._require_known(texts)
+        return {p.name: p.from_text(texts[p.name], cls.name) for p in cls.parameters() if p.name in texts}
 
+    def settings(self) -> dict[str, Any]:
+        """All parameters with their values, as a config file can hold them."""
+        return to_dict(self)
 
-def _described(kind: Any) -> str:
-    """What messages call a type."""
-    if len(_members(kind)) > 1:
-        return " or ".join(_described(member) for member in reversed(_members(kind)))
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Literal:
-        return "one of " + ", ".join(map(repr, arguments))
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return "one of " + ", ".join(repr(member.value) for member in kind)
-    if origin in (list, tuple):
-        items = [item for item in arguments if item is not Ellipsis]
-        if origin is tuple and Ellipsis not in arguments:
-            return f"a list of {len(items)} values: {', '.join(map(_described, items))}"
-        return f"a list, each item {_described(items[0])}"
-    if origin is dict or dataclasses.is_dataclass(kind):
-        return "a table"
-    return _WORDS.get(kind, str(kind))
+    @classmethod
+    def _require_known(cls, names: Iterable[str]) -> None:
+        known = [declared.name for declared in cls.parameters()]
+        for name in names:
+            if name not in known:
+                raise UnknownNameError(f"parameter of {cls.name}", name, known)
 
 
 # ---------------------------------------------------------------- reading
 
 
+def load_config(path: str | os.PathLike[str], cls: type[T]) -> T:
+    """Read settings from a TOML file; fields that it does not name keep their defaults.
+
+    InputError if the file is not TOML or does not fit `cls`; OSError if it cannot be read.
+    """
+    import tomllib  # lazy: most users of this module read no file
+
+    source = os.fspath(path)
+    try:
+        values = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        byte = f"byte {error.object[error.start]:#04x} at {error.start}"
+        raise InputError(f"{source}: expected TOML in UTF-8, got {byte}; save it as UTF-8") from None
+    except (RecursionError, ValueError) as error:
+        what = str(error) or "nested too deeply"
+        raise InputError(f"{source}: not valid TOML: {what}; write lines such as `name = value`") from None
+    return from_dict(cls, values, source=source)
+
+
+def from_dict(cls: type[T], values: Mapping[str, Any], *, source: str = "config") -> T:
+    """The inverse of `to_dict`: checks names and types; `source` begins the messages."""
+    result: T = _build(cls, values, source, "")
+    return result
+
+
+def _fields(cls: type[Any]) -> dict[str, Field[Any]]:
+    """Fields by their names outside Python."""
+    if not dataclasses.is_dataclass(cls):
+        raise InputError(f"config: expected a dataclass, got {cls.__name__}")
+    return {field.name.rstrip("_"): field for field in dataclasses.fields(cls) if field.init}
+
+
 def _build(cls: type[Any], values: Mapping[str, Any], source: str, prefix: str, base: Any = None) -> Any:
     """An instance of a dataclass from a table; `prefix` is the table's name with a dot.
 
-    What the table does not name is as in `base`, where there is one: a field may have defaults of its own.
+    Fields that the table does not name are as in `base`, the default of the table's own field, if any.
     """
-    fields, hints = _fields(cls), get_type_hints(cls)
+    fields, declared = _fields(cls), {each.name: each for each in parameters_of(cls)}
     arguments = {}
     for name, value in values.items():
         if name not in fields:
             elsewhere = cls.elsewhere(name) if hasattr(cls, "elsewhere") else None
             if elsewhere is not None:
                 raise InputError(f"{source}: unknown setting {prefix + name!r}; did you mean {elsewhere}?")
-            raise InputError(f"{source}: {unknown('setting', prefix + name, [prefix + n for n in fields])}")
-        field = fields[name]
-        arguments[field.name] = _converted(value, hints[field.name], source, prefix + name, _default(field))
-    missing = [name for name, field in fields.items() if field.name not in arguments and _is_required(field)]
-    if missing and base is None:
-        raise InputError(f"{source}: expected a value for {prefix}{missing[0]}, got none; add it")
+            raise UnknownNameError("setting", prefix + name, [prefix + n for n in fields], where=source)
+        known = declared[name]
+        arguments[fields[name].name] = _converted(value, known.kind, source, prefix + name, known.default)
+    if base is not None:
+        fields = {}
+    for name, field in fields.items():
+        if field.name not in arguments and field.default is MISSING and field.default_factory is MISSING:
+            raise InputError(f"{source}: expected a value for {prefix}{name}, got none; add it")
     try:
         return cls(**arguments) if base is None else dataclasses.replace(base, **arguments)
     except InputError as error:
-        table = f"{prefix[:-1]}: " if prefix else ""
-        raise InputError(f"{source}: {table}{error}") from None
-
-
-def _is_required(field: Field[Any]) -> bool:
-    return field.default is MISSING and field.default_factory is MISSING
+        raise InputError(str(error), field=prefix[:-1] or None, where=source) from None
 
 
 def _default(field: Field[Any]) -> Any:
-    """What a field is where it is not given; None where it must be."""
+    """The default of a field; None if it is required."""
     if field.default_factory is not MISSING:
         return field.default_factory()
     return None if field.default is MISSING else field.default
@@ -197,21 +266,49 @@ def _converted(value: Any, kind: Any, source: str, name: str, default: Any = Non
     try:
         return _as(value, kind)
     except _MismatchError as error:
-        raise InputError(f"{source}: {name}: expected {error}, got {_shown(value)}") from None
+        raise InputError(f"expected {error}, got {_shown(value)}", field=name, where=source) from None
 
 
 def _shown(value: object) -> str:
-    text = {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+    text = repr(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
+class _MismatchError(ValueError):
+    """A value does not fit its type; the message says what was expected."""
+
+
+def _members(kind: Any) -> tuple[Any, ...]:
+    """The members of a union, None first, or the type itself."""
+    if get_origin(kind) not in (Union, UnionType):
+        return (kind,)
+    return tuple(sorted(get_args(kind), key=lambda member: member is not NoneType))
+
+
+def _described(kind: Any) -> str:
+    """The name of a type in messages."""
+    members, origin, arguments = _members(kind), get_origin(kind), get_args(kind)
+    if len(members) > 1:
+        return " or ".join(_described(member) for member in (*members[1:], members[0]))
+
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        origin, arguments = Literal, tuple(member.value for member in kind)
+    if origin is Literal:
+        return f"one of {', '.join(map(repr, arguments))}" if len(arguments) > 1 else repr(arguments[0])
+    if origin is list or Ellipsis in arguments:
+        return f"a list, each item {_described(arguments[0])}"
+    if origin is tuple:
+        return f"a list of {len(arguments)} values: {', '.join(map(_described, arguments))}"
+    if origin is dict or dataclasses.is_dataclass(kind):
+        return "a table"
+    return _WORDS.get(kind, str(kind))
+
+
 def _as(value: Any, kind: Any) -> Any:
-    """The value itself, or as the one type of a union that takes it; _MismatchError where none does."""
+    """The value as the first member of a union that takes it; _MismatchError if none does."""
     for member in _members(kind):
-        try:
+        with suppress(_MismatchError):
             return _as_member(value, member)
-        except _MismatchError:
-            continue
     raise _MismatchError(_described(kind))
 
 
@@ -228,9 +325,8 @@ def _as_member(value: Any, kind: Any) -> Any:
     if origin is Literal and any(value == known and type(value) is type(known) for known in arguments):
         return value
     if isinstance(kind, type) and issubclass(kind, Enum):
-        for known in kind:
-            if value == known.value:
-                return known
+        with suppress(ValueError):
+            return kind(value)
     if origin in (list, tuple) and isinstance(value, list | tuple):
         kinds = _item_kinds(arguments, len(value))
         return origin(_as(item, item_kind) for item, item_kind in zip(value, kinds, strict=True))
@@ -250,21 +346,45 @@ def _item_kinds(arguments: tuple[Any, ...], count: int) -> list[Any]:
 # ---------------------------------------------------------------- NAME=VALUE
 
 
+def merge(config: T, overrides: Mapping[str, str], *, option: str = "-p") -> T:
+    """A copy with values given as text, e.g. `{"epochs": "5", "learner.lambda": "0.1"}`.
+
+    The last part of a dotted name is enough if only one setting has it. Lists are written with commas.
+    `option` is what messages put before NAME=VALUE.
+    """
+    if not overrides:
+        return config
+    values = to_dict(config)
+    for name, text in overrides.items():
+        where = f"{option} {name}={text}".strip()
+        path, kind, full_name = _find(config, name, where)
+        try:
+            value = _parsed(text, kind)
+        except _MismatchError as error:
+            raise InputError(f"{where}: expected {error}, got {text!r}{full_name}") from None
+        table = values
+        for step in path[:-1]:
+            if table.get(step) is None:
+                table[step] = {}
+            table = table[step]
+        table[path[-1]] = _plain(value)
+    given = " ".join(f"{option} {name}={text}".strip() for name, text in overrides.items())
+    return from_dict(type(config), values, source=given)
+
+
 def _leaves(cls: type[Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every field by its path, those of tables after the table's own."""
-    hints = get_type_hints(cls)
-    for name, field in _fields(cls).items():
-        kind = hints[field.name]
-        tables: list[Any] = [member for member in _members(kind) if dataclasses.is_dataclass(member)]
+    """Every setting that is not a table, by its path, with its type."""
+    for declared in parameters_of(cls):
+        tables: list[Any] = [member for member in _members(declared.kind) if dataclasses.is_dataclass(member)]
         if not tables:
-            yield (name,), kind
+            yield (declared.name,), declared.kind
         for table in tables:
-            for path, below in _leaves(table):
-                yield (name, *path), below
+            for path, kind in _leaves(table):
+                yield (declared.name, *path), kind
 
 
 def _find(config: Any, name: str, where: str) -> tuple[tuple[str, ...], Any, str]:
-    """Path and type of the field called `name`, and what a message about its value ends with."""
+    """Path and type of the setting called `name`, and what a message about its value ends with."""
     leaves = dict(_leaves(type(config)))
     path = tuple(name.split("."))
     if path in leaves:
@@ -274,55 +394,51 @@ def _find(config: Any, name: str, where: str) -> tuple[tuple[str, ...], Any, str
     found = [leaf for leaf in leaves if leaf[-1] == name]
     if len(found) > 1:
         names = " or ".join(".".join(leaf) for leaf in found)
-        raise InputError(f"{where}: expected a name that means one setting, got {name!r}; write {names}")
+        raise InputError(f"{where}: several settings are called {name!r}; write {names}")
     if not found:
-        lasts = [leaf[-1] for leaf in leaves]  # shown where a last part alone would do, too
-        known = [
-            leaf[-1] if len(path) == 1 and lasts.count(leaf[-1]) == 1 else ".".join(leaf) for leaf in leaves
-        ]
-        raise InputError(f"{where}: {unknown('setting', name, known)}")
+        lasts = [leaf[-1] for leaf in leaves]
+        is_short = [len(path) == 1 and lasts.count(last) == 1 for last in lasts]
+        known = [leaf[-1] if short else ".".join(leaf) for leaf, short in zip(leaves, is_short, strict=True)]
+        raise UnknownNameError("setting", name, known, where=where)
     return found[0], leaves[found[0]], f"; {name} is {'.'.join(found[0])}"
 
 
 def _parsed(text: str, kind: Any) -> Any:
-    """Text as a value of a type; of a union, as the first member that takes it."""
-    text = text.strip()
+    """Text as a value of a type: the first member of a union that takes it."""
     for member in _members(kind):
-        try:
-            return _as_member(_from_text(text, member), member)
-        except (_MismatchError, ValueError):
-            continue
+        with suppress(ValueError):
+            return _as_member(_from_text(text.strip(), member), member)
     raise _MismatchError(_described(kind))
 
 
 def _from_text(text: str, kind: Any) -> Any:
-    """What a TOML file would have for it; ValueError where that cannot be."""
+    """What a TOML file would have; ValueError if it cannot have it."""
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is bool:
         if text.lower() not in _TRUTH:
             raise ValueError
         return _TRUTH[text.lower()]
-    if kind is int:
-        return int(text)
-    if kind is float:
-        return float(text)
+    if kind in (int, float):
+        return kind(text)
     if kind is NoneType:
         return text.lower()
-    if origin is Literal:
-        same = [known for known in arguments if str(known) == text]
-        return same[0] if same else text
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return next((known.value for known in kind if str(known.value) == text), text)
+        origin, arguments = Literal, tuple(known.value for known in kind)
+    if origin is Literal:
+        return next((known for known in arguments if str(known) == text), text)
     if origin in (list, tuple):
         items = [item for item in text.strip("[]()").split(",") if item.strip()]
-        return [
-            _parsed(item, item_kind)
-            for item, item_kind in zip(items, _item_kinds(arguments, len(items)), strict=True)
-        ]
+        kinds = _item_kinds(arguments, len(items))
+        return [_parsed(item, item_kind) for item, item_kind in zip(items, kinds, strict=True)]
     return text
 
 
 # ---------------------------------------------------------------- writing
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """All fields, defaults included, as JSON types: dicts, lists, text, numbers, booleans, None."""
+    return {name: _plain(getattr(config, field.name)) for name, field in _fields(type(config)).items()}
 
 
 def _plain(value: Any) -> Any:
@@ -337,8 +453,13 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def to_toml(config: Any) -> str:
+    """TOML text from which `load_config` makes an equal config; defaults are written, too."""
+    return "".join(_toml_table(config, ()))
+
+
 def _toml_table(config: Any, path: tuple[str, ...]) -> Iterator[str]:
-    """Lines of one table, then those of the tables in it."""
+    """The lines of one table, then those of the tables in it."""
     if path:
         yield f"\n[{'.'.join(map(_toml_key, path))}]\n"
     tables: list[tuple[str, Any]] = []
@@ -353,33 +474,20 @@ def _toml_table(config: Any, path: tuple[str, ...]) -> Iterator[str]:
 
 
 def _toml_key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _toml_text(name)
+    return name if _BARE.fullmatch(name) else _toml_value(name, name)
 
 
 def _toml_value(value: Any, name: str) -> str:
-    if value is None:
-        return f'"{NONE}"'
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(int(value))
-    if isinstance(value, float) and math.isfinite(value):
-        return repr(float(value))
-    if isinstance(value, str):
-        return _toml_text(value)
+    """A value in TOML; strings, numbers and booleans are written as in JSON."""
     if isinstance(value, list):
         return f"[{', '.join(_toml_value(item, name) for item in value)}]"
     if isinstance(value, Mapping):
         pairs = (f"{_toml_key(key)} = {_toml_value(item, name)}" for key, item in value.items())
         return f"{{{', '.join(pairs)}}}"
-    raise InputError(f"{name}: expected text, a finite number, a boolean, a list or a table, got {value!r}")
-
-
-def _toml_text(value: str) -> str:
-    """A basic string; what may not stand in one as it is becomes an escape."""
     try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise InputError(f"expected text that is valid Unicode, got {value!r}") from None
-    escape: Callable[[re.Match[str]], str] = lambda match: f"\\u{ord(match[0]):04x}"  # noqa: E731
-    return '"' + re.sub(r'["\\\x00-\x1f\x7f]', escape, value) + '"'
+        text = json.dumps(NONE if value is None else value, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (TypeError, ValueError):
+        expected = "valid Unicode text, a finite number, a boolean, a list or a table"
+        raise InputError(f"expected {expected}, got {value!r}", field=name) from None
+    return text.replace("\x7f", "\\u007f")

@@ -296,8 +296,8 @@ def test_dev_with_other_columns(column, name):
         ({"tree_bits": 40}, "tree_bits"),
         ({"trees": "flat"}, "trees"),
         ({"weights": "best"}, "weights"),
-        ({"patience": -1}, None),
-        ({"seed": -3}, None),
+        ({"patience": -1}, "patience"),
+        ({"seed": -3}, "seed"),
         ({"learner": "mira", "parameters": {"k": 3}}, "learner"),
     ],
 )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from errors import rejects
 from hypothesis import given
 from hypothesis import strategies as st
 from treebanks import UD_LABELS, random_heads
@@ -246,16 +247,10 @@ def test_long_sentences():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"probabilities": [0.5]}, r"probabilities: expected one per word \(3\), got 1"),
-        ({"threshold": 2.0}, r"threshold: expected a number within \[0, 1\], got 2.0"),
-        ({"direction": "up"}, "direction: expected auto, ltr or rtl, got 'up'"),
-        ({"max_width": 0.0}, "max_width: expected a positive number or None, got 0.0"),
-    ],
+    "options", [{"probabilities": [0.5]}, {"threshold": 2.0}, {"direction": "up"}, {"max_width": 0.0}]
 )
-def test_bad_options_are_rejected(options, told):
-    with pytest.raises(InputError, match=told):
+def test_bad_options_are_rejected(options):
+    with rejects(InputError, field=next(iter(options))):
         draw_svg(SHORT, **options)
 
 

@@ -35,7 +35,7 @@ from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
 from arbora.induction.trees import TreeSet, as_arcs
 from arbora.interfaces import Trees
-from arbora.learners._parameters import parameter
+from arbora.settings import parameter
 from arbora.types import Doubles
 
 ROWS_AT_ONCE = 20_000  # Rows of X when X'X is computed: 8 MB

@@ -42,7 +42,7 @@ from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
 from arbora.induction.trees import TreeSet, as_arcs
 from arbora.interfaces import Trees
-from arbora.learners._parameters import parameter
+from arbora.settings import parameter
 from arbora.types import Doubles, Longs
 
 NOISE = 0.2  # The standard deviation of the log of the noise on the first counts

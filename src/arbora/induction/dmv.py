@@ -29,7 +29,7 @@ from arbora.induction.corpus import TagCorpus
 from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
 from arbora.induction.valence_model import NONE_YET, Counts, Sentences, ValenceModel
-from arbora.learners._parameters import parameter
+from arbora.settings import parameter
 from arbora.types import Doubles
 
 SHAPE = 4.0  # Of noisy counts: each is multiplied by a gamma variable of mean 1 and variance 1/4

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +30,7 @@ from arbora.pipeline.pipeline import Pipeline
 from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.progress import Observer, Silent
 from arbora.registry import inducers
-from arbora.settings import from_dict, to_dict
+from arbora.settings import Settings, from_dict, parameter, to_dict
 from arbora.training.config import TrainConfig
 from arbora.training.pipeline import Tools
 
@@ -42,46 +42,34 @@ SINGLE_SHARE = 0.75  # Above this share of one-word sentences, something is wron
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassSettings:
+class ClassSettings(Settings):
     """Word classes, used as tags if there are none; see `arbora.induction.word_classes`."""
 
-    count: int = 30
-    rounds: int = 30
-    """Rounds at most."""
-    least_count: int = 10
-    """Rarer words are pooled by their endings."""
-    starts: int = 5
-    """How many random starts to try."""
+    count: int = parameter(30, "the number of classes")
+    rounds: int = parameter(30, "rounds at most")
+    least_count: int = parameter(10, "rarer words are pooled by their endings")
+    starts: int = parameter(5, "how many random starts to try")
 
 
 @dataclass(frozen=True, kw_only=True)
-class InduceConfig:
+class InduceConfig(Settings):
     """The settings of learning without a treebank."""
 
-    model: str = "crfae"
-    """One of `arbora list inducers`."""
-    parameters: dict[str, int | float | str] = field(default_factory=dict)
-    """Parameters of the model; others have their defaults."""
-    rules: str = "universal"
-    """Known in advance: universal, table-2, none, or a file of rules."""
-    longest: int = 10
-    """Longer sentences, not counting punctuation, are left out."""
-    restarts: int = 1
-    seed: int = 0
-    """The first restart's; the others follow."""
-    only: Literal["all", "parser"] = "all"
-    """all: also train a segmenter, a tagger and a lemmatizer."""
-    classes: ClassSettings = field(default_factory=ClassSettings)
-    """Word classes, used as tags if words have none."""
-    segmenter: SegmenterSettings = field(default_factory=SegmenterSettings)
-
-    def __post_init__(self) -> None:
-        for name, least in (("longest", 1), ("restarts", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if value < least:
-                raise InputError(f"{name}: expected a whole number of at least {least}, got {value}")
-        if self.only not in ("all", "parser"):
-            raise InputError(f"only: expected all or parser, got {self.only!r}")
+    model: str = parameter("crfae", "one of `arbora list inducers`")
+    parameters: dict[str, int | float | str] = parameter(
+        factory=dict, help="parameters of the model; others have their defaults"
+    )
+    rules: str = parameter("universal", "known in advance: universal, table-2, none, or a file of rules")
+    longest: int = parameter(10, "longer sentences, not counting punctuation, are left out", least=1)
+    restarts: int = parameter(1, "how many seeds to try", least=1)
+    seed: int = parameter(0, "the first restart's seed; the others follow", least=0)
+    only: Literal["all", "parser"] = parameter(
+        "all", "all: also train a segmenter, a tagger and a lemmatizer"
+    )
+    classes: ClassSettings = parameter(
+        factory=ClassSettings, help="word classes, used as tags if words have none"
+    )
+    segmenter: SegmenterSettings = parameter(factory=SegmenterSettings, help="of the segmenter")
 
     def make_inducer(self) -> Inducer:
         return inducers.create(self.model, **self.parameters)

@@ -18,8 +18,8 @@ from arbora.errors import InputError
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.rules import Rules
 from arbora.interfaces import Epoch, PartKind, Roots, StopTraining, Trees
-from arbora.learners._parameters import Configured
 from arbora.progress import EpochReport, Observer, Silent
+from arbora.settings import Configured
 from arbora.types import Doubles, Ints
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from arbora.induction.dmv import ValenceInducer
 from arbora.induction.valence_model import HAS_ONE, NONE_YET, Counts, ValenceModel
-from arbora.learners._parameters import parameter
+from arbora.settings import parameter
 from arbora.types import Doubles
 
 Weights: TypeAlias = dict[str, Doubles]

@@ -7,7 +7,6 @@ A learner is an immutable set of parameters with `fit(problem)`. Write your own 
 from typing import Any
 
 from arbora.learners._online import OnlineTrainer
-from arbora.learners._parameters import parameter
 from arbora.learners.adagrad import Adagrad
 from arbora.learners.adamw import AdamW
 from arbora.learners.exponentiated_gradient import ExponentiatedGradient
@@ -20,6 +19,7 @@ from arbora.learners.pegasos import Pegasos
 from arbora.learners.perceptron import Perceptron
 from arbora.learners.scaled_prior_variance import ScaledPriorVariance
 from arbora.learners.ultraconservative import Ultraconservative
+from arbora.settings import parameter
 
 __all__ = [
     "Adagrad",

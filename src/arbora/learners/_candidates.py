@@ -17,7 +17,7 @@ import numpy as np
 from arbora._core import Weights
 from arbora.interfaces import Answer, Candidates, Listing, Problem, Query
 from arbora.learners._online import OnlineTrainer
-from arbora.learners._parameters import parameter
+from arbora.settings import parameter
 from arbora.types import Doubles, Longs
 
 

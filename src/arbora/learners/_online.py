@@ -30,7 +30,7 @@ from arbora.interfaces import (
     Query,
     StopTraining,
 )
-from arbora.learners._parameters import Configured, parameter
+from arbora.settings import Configured, parameter
 from arbora.types import Floats, Longs
 
 State = dict[str, NDArray[Any]]

@@ -29,7 +29,7 @@ from arbora._core import Adagrad as Steps
 from arbora.errors import InputError
 from arbora.interfaces import Answer, Problem, Query
 from arbora.learners._online import OnlineRun, OnlineTrainer, Run, State, Tally
-from arbora.learners._parameters import parameter
+from arbora.settings import parameter
 from arbora.types import Longs
 
 

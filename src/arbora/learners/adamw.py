@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from arbora._core import SparseVector, Weights
 from arbora.interfaces import Answer, Initialised, Problem, Query
 from arbora.learners._online import OnlineRun, OnlineTrainer, Run, State
-from arbora.learners._parameters import parameter
+from arbora.settings import parameter
 
 EPSILON = 1e-8
 

@@ -52,7 +52,7 @@ from arbora.learners._online import (
     weights_from_arrays,
     weights_to_arrays,
 )
-from arbora.learners._parameters import parameter
+from arbora.settings import parameter
 from arbora.types import Doubles, Floats
 
 GROWTH = 1.25

@@ -36,7 +36,7 @@ from arbora.errors import InputError
 from arbora.interfaces import Problem, Query
 from arbora.learners._conjugate import Found, Vector, conjugate_gradients
 from arbora.learners._online import BatchRun, Run, Tally, Trainer
-from arbora.learners._parameters import parameter
+from arbora.settings import parameter
 from arbora.types import Floats
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from arbora._core import nearest_multipliers
 from arbora.interfaces import Candidates
 from arbora.learners._candidates import CandidateTrainer
-from arbora.learners._parameters import parameter
+from arbora.settings import parameter
 from arbora.types import Doubles
 
 

@@ -29,7 +29,7 @@ from typing import ClassVar
 from arbora._core import Weights
 from arbora.interfaces import Answer, Problem, Query
 from arbora.learners._online import OnlineTrainer
-from arbora.learners._parameters import parameter
+from arbora.settings import parameter
 from arbora.types import Longs
 
 

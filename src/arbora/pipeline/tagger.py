@@ -12,7 +12,7 @@ as new words will.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ from arbora.pipeline.words import (
     read_tags,
 )
 from arbora.progress import Observer, Scores, Silent
+from arbora.settings import Settings, parameter
 from arbora.storage.model_file import ModelFile
 from arbora.types import Floats, Ints
 
@@ -48,12 +49,12 @@ ANALYSED: tuple[TextColumn, TextColumn] = ("xpos", "feats")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaggerSettings:
+class TaggerSettings(Settings):
     """Settings for training a tagger."""
 
-    upos: WordSettings = field(default_factory=WordSettings)
-    morphology: WordSettings = field(
-        default_factory=lambda: WordSettings(parameters={"C": 0.05, "epochs": 5})
+    upos: WordSettings = parameter(factory=WordSettings, help="of UPOS")
+    morphology: WordSettings = parameter(
+        factory=lambda: WordSettings(parameters={"C": 0.05, "epochs": 5}), help="of XPOS and FEATS"
     )
 
 

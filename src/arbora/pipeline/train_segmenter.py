@@ -21,6 +21,7 @@ from arbora.errors import DataError, InputError
 from arbora.interfaces import Epoch
 from arbora.pipeline.segmenter import Segmenter
 from arbora.progress import EpochReport, Observer, Scores, Silent
+from arbora.settings import Settings, parameter
 from arbora.types import Longs
 
 if TYPE_CHECKING:
@@ -32,27 +33,17 @@ logger = logging.getLogger("arbora")
 
 
 @dataclass(frozen=True, slots=True)
-class SegmenterSettings:
+class SegmenterSettings(Settings):
     """Settings for training a segmenter."""
 
-    epochs: int = 5
-    rate: float = 0.1
-    """Step size."""
-    bits: int = 18
-    """Each of three classifiers has 2^bits weights."""
-    layouts: bool = True
-    """Also train on random layouts of the text."""
-    spaces: Spaces = "auto"
-    """Whether to read the spaces between tokens from the treebank or guess them; see `raw_text`."""
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        for name, least, most in (("epochs", 1, 1000), ("bits", 8, 24), ("seed", 0, 2**63 - 1)):
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise InputError(f"{name}: expected a number from {least} to {most}, got {value}")
-        if not 0 < self.rate <= 10:
-            raise InputError(f"rate: expected a number above 0, 10 at most, got {self.rate}")
+    epochs: int = parameter(5, "passes over the text", least=1, most=1000)
+    rate: float = parameter(0.1, "the step size", above=0.0, most=10.0)
+    bits: int = parameter(18, "log2 of the number of weights of each of three classifiers", least=8, most=24)
+    layouts: bool = parameter(True, "also learn from varied layouts of the text")
+    spaces: Spaces = parameter(
+        "auto", "spaces between tokens: from the treebank or guessed; see `arbora.data.raw_text`"
+    )
+    seed: int = parameter(1, "random seed", least=0, most=2**63 - 1)
 
 
 def train_segmenter(

@@ -24,6 +24,7 @@ from arbora.learners.stage import Stage
 from arbora.problems import SequenceProblem
 from arbora.progress import Observer, Scores
 from arbora.registry import learners
+from arbora.settings import Settings, parameter
 from arbora.storage import quantization as compact
 from arbora.storage.model_file import ModelFile
 from arbora.types import Floats, Ints
@@ -38,19 +39,24 @@ Groups: TypeAlias = tuple[tuple[L, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordSettings:
+class WordSettings(Settings):
     """Settings for training a word model."""
 
-    bits: int | Literal["auto"] = "auto"
-    """The table has 2^bits weights; auto: about eight per word of the treebank, at most 2^20."""
-    learner: str = "passive_aggressive"
-    parameters: dict[str, int | float | str] = field(default_factory=lambda: {"C": 0.02, "epochs": 8})
-    """Parameters of the learner; `arbora info learner NAME` lists them."""
+    bits: int | Literal["auto"] = parameter(
+        "auto",
+        "log2 of the number of weights; auto: about eight per word of the treebank, 2^20 at most",
+        least=SMALLEST_TABLE,
+        most=LARGEST_TABLE,
+    )
+    learner: str = parameter("passive_aggressive", "a learner by name")
+    parameters: dict[str, int | float | str] = parameter(
+        factory=lambda: {"C": 0.02, "epochs": 8},
+        help="parameters of the learner; `arbora info learner NAME` lists them",
+    )
 
     def __post_init__(self) -> None:
-        if isinstance(self.bits, int) and not SMALLEST_TABLE <= self.bits <= LARGEST_TABLE:
-            raise InputError(f"bits: expected {SMALLEST_TABLE} to {LARGEST_TABLE}, got {self.bits!r}")
-        self.create(0)  # raises InputError early
+        super().__post_init__()
+        self.create(0)  # InputError before anything takes long
 
     def bits_for(self, columns: Columns) -> int:
         """The size of the table for a treebank."""

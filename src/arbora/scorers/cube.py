@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from arbora._core import CubeModel
-from arbora.errors import InputError
 from arbora.features import TemplateSet
 from arbora.scorers.linear import GraphSettings, LinearScorer
+from arbora.settings import Settings, parameter
 from arbora.types import Floats
 
 Update: TypeAlias = Literal["standard", "skip", "s-max", "p-max"]
@@ -22,26 +22,21 @@ MOST_DERIVATIONS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class CubeSettings:
+class CubeSettings(Settings):
     """How a parser of higher order searches; stored in the model."""
 
-    beam: int = 6
-    """Derivations that each node of the hypergraph keeps."""
-    most_labels: int = 6
-    """Labels of an arc that search looks at, at most."""
-    labels_within: float = 1.5
-    """Only labels whose score by the label filter is this near to the best one's."""
-    without: tuple[str, ...] = ()
-    """Groups of features to leave out, by name; `arbora info features cube-v1` lists them."""
-
-    def __post_init__(self) -> None:
-        for name, value in (("beam", self.beam), ("most_labels", self.most_labels)):
-            if not 1 <= value <= MOST_DERIVATIONS:
-                raise InputError(f"{name}: expected 1 to {MOST_DERIVATIONS}, got {value!r}")
-        if not 0 <= self.labels_within < math.inf:
-            raise InputError(
-                f"labels_within: expected a finite number of at least 0, got {self.labels_within!r}"
-            )
+    beam: int = parameter(
+        6, "derivations that each node of the hypergraph keeps", least=1, most=MOST_DERIVATIONS
+    )
+    most_labels: int = parameter(
+        6, "labels of an arc that are searched, at most", least=1, most=MOST_DERIVATIONS
+    )
+    labels_within: float = parameter(
+        1.5, "search only labels whose filter score is this near to the best", least=0.0, below=math.inf
+    )
+    without: tuple[str, ...] = parameter(
+        (), "feature groups to leave out; `arbora info features cube-v1` lists them"
+    )
 
 
 class CubeScorer(LinearScorer):

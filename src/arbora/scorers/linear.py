@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from arbora.errors import InputError
 from arbora.features import TemplateSet
 from arbora.interfaces import PartKind, PartScores, Roots, Trees
 from arbora.registry import features
-from arbora.settings import from_dict, to_dict
+from arbora.settings import Settings, from_dict, parameter, to_dict
 from arbora.types import Floats
 
 Labels: TypeAlias = Literal["staged", "joint", "none"]
@@ -32,35 +32,25 @@ Task: TypeAlias = Literal["tree", "joint", "labels"]
 SMALLEST_TABLE, LARGEST_TABLE = 10, 28
 
 
+def table_bits(default: int | str, help: str) -> Any:  # noqa: A002
+    """A setting for the size of a table of weights, as a power of 2."""
+    return parameter(default, help, least=SMALLEST_TABLE, most=LARGEST_TABLE)
+
+
 @dataclass(frozen=True, kw_only=True)
-class GraphSettings:
-    """What a graph parser is, besides its weights; stored in the model."""
+class GraphSettings(Settings):
+    """The settings of a graph parser; stored in the model."""
 
-    trees: Trees = "projective"
-    roots: Roots = "single"
-    order: Literal[1, 2, 3] = 2
-    """3: contexts of higher order, too, of parsers that search by cube pruning."""
-    grandparents: bool = True
-    """Second order and above: score grandparents besides adjacent siblings."""
-    labels: Labels = "staged"
-    """staged: labels are chosen on the finished tree; joint: with it; none: trees without labels."""
-    features: str = "graph-v1"
-    tree_bits: int = 22
-    """The table of arc, sibling and grandparent weights has 2^tree_bits entries."""
-    label_bits: int = 22
-
-    def __post_init__(self) -> None:
-        for name, value, known in (
-            ("trees", self.trees, get_args(Trees)),
-            ("roots", self.roots, get_args(Roots)),
-            ("order", self.order, (1, 2, 3)),
-            ("labels", self.labels, get_args(Labels)),
-        ):
-            if value not in known:
-                raise InputError(f"{name}: expected {' or '.join(map(str, known))}, got {value!r}")
-        for name, bits in (("tree_bits", self.tree_bits), ("label_bits", self.label_bits)):
-            if not SMALLEST_TABLE <= bits <= LARGEST_TABLE:
-                raise InputError(f"{name}: expected {SMALLEST_TABLE} to {LARGEST_TABLE}, got {bits!r}")
+    trees: Trees = parameter("projective", "whether arcs may cross")
+    roots: Roots = parameter("single", "whether trees have exactly one root")
+    order: Literal[1, 2, 3] = parameter(2, "1: arcs; 2: siblings, too; 3: larger contexts (cube pruning)")
+    grandparents: bool = parameter(True, "from order 2 on: score grandparents besides adjacent siblings")
+    labels: Labels = parameter(
+        "staged", "staged: labels are chosen on the finished tree; joint: with it; none: no labels"
+    )
+    features: str = parameter("graph-v1", "a template set")
+    tree_bits: int = table_bits(22, "log2 of the number of arc, sibling and grandparent weights")
+    label_bits: int = table_bits(22, "log2 of the number of label weights")
 
     @property
     def parts(self) -> tuple[PartKind, ...]:

@@ -6,7 +6,7 @@ See core/transition: states, systems and features; core/search: greedy and beam 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from arbora.errors import InputError
 from arbora.features import TransitionTemplates
 from arbora.interfaces import Trees
 from arbora.scorers.linear import GraphSettings, Task
+from arbora.settings import Settings, parameter
 from arbora.types import Floats
 
 System: TypeAlias = Literal["arc-eager", "arc-standard", "swap"]
@@ -27,31 +28,28 @@ TRAINING_BEAM = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransitionSettings:
+class TransitionSettings(Settings):
     """How a transition parser goes through a sentence; stored in the model."""
 
-    system: System = "arc-eager"
-    """arc-eager and arc-standard: projective trees; swap: trees that may cross."""
-    beam: int = 1
-    """States that go on after each step; 1: greedy."""
-    training_beam: int | Literal["auto"] = "auto"
-    """States that go on while it is trained; auto: 8 at most, which is enough and several times faster."""
-    most_labels: int = 2
-    """Labels of an arc that go into the beam, at most."""
-    update: BeamUpdate = "max-violation"
-    """With a beam: after how many steps of training the right sequence is held against the one found."""
-    oracle: Oracle | Literal["auto"] = "auto"
-    """Without: dynamic: training goes its own ways; static: those of the right trees. auto: dynamic with the
-    system arc-eager, which alone has such an oracle, else static; with a beam it does nothing."""
+    system: System = parameter(
+        "arc-eager", "arc-eager and arc-standard: projective trees; swap: non-projective trees"
+    )
+    beam: int = parameter(1, "states kept after each step; 1: greedy", least=1, most=WIDEST_BEAM)
+    training_beam: int | Literal["auto"] = parameter(
+        "auto", "states kept in training; auto: at most 8, enough and much faster", least=1, most=WIDEST_BEAM
+    )
+    most_labels: int = parameter(2, "labels of an arc in the beam, at most", least=1, most=WIDEST_BEAM)
+    update: BeamUpdate = parameter(
+        "max-violation", "with a beam: after how many steps the gold sequence is compared with the one found"
+    )
+    oracle: Oracle | Literal["auto"] = parameter(
+        "auto",
+        "without a beam: dynamic follows the parser's own moves (arc-eager only), static the gold trees'; "
+        "auto: dynamic with arc-eager, else static",
+    )
 
     def __post_init__(self) -> None:
-        for name, value, known in (
-            ("system", self.system, get_args(System)),
-            ("update", self.update, get_args(BeamUpdate)),
-            ("oracle", self.oracle, (*get_args(Oracle), "auto")),
-        ):
-            if value not in known:
-                raise InputError(f"{name}: expected {' or '.join(known)}, got {value!r}")
+        super().__post_init__()
         if (self.beam == 1) != (self.training_beam == 1) and self.training_beam != "auto":
             raise InputError(
                 f"training_beam: expected auto or {'1' if self.beam == 1 else 'more than 1'} with beam = "
@@ -59,10 +57,6 @@ class TransitionSettings:
             )
         if self.oracle == "dynamic" and self.system != "arc-eager":
             raise InputError(f"oracle: expected static or auto with the system {self.system}, got dynamic")
-        widths = {"beam": self.beam, "training_beam": self.training_beam, "most_labels": self.most_labels}
-        for name, width in widths.items():
-            if width != "auto" and not 1 <= width <= WIDEST_BEAM:
-                raise InputError(f"{name}: expected 1 to {WIDEST_BEAM}, got {width!r}")
 
     @property
     def trees(self) -> Trees:

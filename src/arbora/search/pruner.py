@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,8 @@ from arbora.errors import InputError
 from arbora.interfaces import Roots, Trees
 from arbora.registry import features
 from arbora.scorers import GraphSettings, LinearScorer
-from arbora.scorers.linear import LARGEST_TABLE, SMALLEST_TABLE
+from arbora.scorers.linear import table_bits
+from arbora.settings import Settings, parameter
 
 Rule: TypeAlias = Literal["margin", "max-marginal", "tree-odds", "arc-odds"]
 
@@ -35,42 +36,42 @@ ANY_TREES: tuple[Rule, ...] = ("margin", "arc-odds")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrunerSettings:
+class PrunerSettings(Settings):
     """A small first-order model that leaves each word a few heads."""
 
-    features: str = "pruner-v1"
-    bits: int = 18
-    rule: Rule | Literal["auto"] = "margin"
-    """max-marginal and tree-odds are for projective trees alone; auto: tree-odds for these, arc-odds for
-    others, from second order on; margin else."""
-    keep: int = 12
-    """Of the rule margin: heads per word at most, besides the word before it; of arc-odds in sentences so
-    long that there would be more than 2048 arcs."""
-    within: float = 2.5
-    """Of the rule margin: only heads whose score is this near to the best one's."""
-    alpha: float = 0.5
-    """Of the rule max-marginal: 0 keeps what is above the average, 1 the best tree alone."""
-    log_odds: float = 5.5
-    """Of the rule tree-odds: how far an arc's best tree may be below the best one, as the log of a ratio; of
-    arc-odds: the arc itself below the best one of its word."""
-    among: int = 32
-    """Of max-marginal and tree-odds: heads per word that they look at, those of the best scores."""
-
-    def __post_init__(self) -> None:
-        if not SMALLEST_TABLE <= self.bits <= LARGEST_TABLE:
-            raise InputError(f"bits: expected {SMALLEST_TABLE} to {LARGEST_TABLE}, got {self.bits!r}")
-        if not 1 <= self.keep <= MOST_KEPT:
-            raise InputError(f"keep: expected 1 to {MOST_KEPT} heads per word, got {self.keep!r}")
-        if not 0 <= self.within < math.inf:
-            raise InputError(f"within: expected a finite number of at least 0, got {self.within!r}")
-        if self.rule not in (*get_args(Rule), "auto"):
-            raise InputError(f"rule: expected {' or '.join(get_args(Rule))} or auto, got {self.rule!r}")
-        if not 0 <= self.alpha <= 1:
-            raise InputError(f"alpha: expected 0 to 1, got {self.alpha!r}")
-        if not 0 <= self.log_odds < math.inf:
-            raise InputError(f"log_odds: expected a finite number of at least 0, got {self.log_odds!r}")
-        if not 1 <= self.among <= MOST_KEPT:
-            raise InputError(f"among: expected 1 to {MOST_KEPT} heads per word, got {self.among!r}")
+    features: str = parameter("pruner-v1", "a template set")
+    bits: int = table_bits(18, "log2 of the number of weights")
+    rule: Rule | Literal["auto"] = parameter(
+        "margin",
+        "max-marginal and tree-odds need projective trees; auto: from order 2 on tree-odds for these and "
+        "arc-odds for others, margin otherwise",
+    )
+    keep: int = parameter(
+        12,
+        "heads per word besides the word before it, at most: of margin, and of arc-odds in sentences that "
+        "would have more than 2048 arcs",
+        least=1,
+        most=MOST_KEPT,
+    )
+    within: float = parameter(
+        2.5, "of margin: keep heads whose score is this near to the best", least=0.0, below=math.inf
+    )
+    alpha: float = parameter(
+        0.5, "of max-marginal: 0 keeps what is above average, 1 the best tree alone", least=0.0, most=1.0
+    )
+    log_odds: float = parameter(
+        5.5,
+        "distance from the best, as the log of a ratio: of tree-odds, of an arc's best tree; of arc-odds, of "
+        "the arc from the best one of its word",
+        least=0.0,
+        below=math.inf,
+    )
+    among: int = parameter(
+        32,
+        "of max-marginal and tree-odds: heads considered per word",
+        least=1,
+        most=MOST_KEPT,
+    )
 
     def resolved(self, trees: Trees, order: int) -> PrunerSettings:
         """With the rule that suits trees and order where it is left to them."""

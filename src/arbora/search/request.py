@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import GraphConfidence
-from arbora.errors import InputError
+from arbora.settings import Settings, parameter
 
 Decode: TypeAlias = Literal["argmax", "minimum-risk"]
 """argmax: the tree with the best score; minimum-risk: the one with the most expected correct heads."""
@@ -62,24 +62,20 @@ class Judgement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Temperatures:
+class Temperatures(Settings):
     """What scores are divided by before they become probabilities; see `arbora.parsing.calibration`."""
 
-    trees: float = 1.0
-    labels: float = 1.0
-    missed: float = 0.0
-    """The share of words whose right head is none of those considered; P(head) and P(tree) are smaller
-    by it."""
-    risk: float = 0.5
-    """Minimum-risk decoding takes P(head) at this share of the temperature of trees: below 1, because what
-    foretells best how often a parser errs is too flat to choose between trees (see docs/confidence.md)."""
-
-    def __post_init__(self) -> None:
-        for name, value in (("trees", self.trees), ("labels", self.labels), ("risk", self.risk)):
-            if not 0.0 < value < math.inf:
-                raise InputError(f"temperature of {name}: expected a finite number above 0, got {value!r}")
-        if not 0.0 <= self.missed < 1.0:
-            raise InputError(f"missed: expected a share from 0 to below 1, got {self.missed!r}")
+    trees: float = parameter(1.0, "the temperature of trees", above=0.0, below=math.inf)
+    labels: float = parameter(1.0, "the temperature of labels", above=0.0, below=math.inf)
+    missed: float = parameter(
+        0.0,
+        "the share of words whose gold head was pruned; P(head) and P(tree) are smaller by it",
+        least=0.0,
+        below=1.0,
+    )
+    risk: float = parameter(0.5, "the share of `trees` for minimum-risk decoding", above=0.0, below=math.inf)
+    """Below 1: the temperature that predicts errors best makes P(head) too flat to choose between trees
+    (docs/confidence.md)."""
 
     @property
     def at_risk(self) -> Temperatures:

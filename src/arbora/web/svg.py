@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.data.tree import subtree_masks, words_between
 from arbora.errors import InputError
 from arbora.parsing.parsed import Parsed
+from arbora.settings import Settings, parameter
 from arbora.web import THRESHOLD
 from arbora.web.layout import EDGE, Arc, Placed, Row, break_rows
 from arbora.web.writing import Direction, clipped, direction_of, ems, safe_in_xml
@@ -47,22 +48,14 @@ Drawable: TypeAlias = Sentence | Parsed
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Look(Settings):
     """Options of pictures; see `draw_svg`."""
 
-    threshold: float = THRESHOLD
+    threshold: float = parameter(THRESHOLD, "less probable arcs are dashed", least=0.0, most=1.0)
     every_probability: bool = False
     direction: DirectionChoice = "auto"
     tags: bool = True
-    max_width: float | None = None
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.threshold <= 1.0:
-            raise InputError(f"threshold: expected a number within [0, 1], got {self.threshold!r}")
-        if self.direction not in get_args(DirectionChoice):
-            raise InputError(f"direction: expected auto, ltr or rtl, got {self.direction!r}")
-        if self.max_width is not None and not 0.0 < self.max_width < float("inf"):
-            raise InputError(f"max_width: expected a positive number or None, got {self.max_width!r}")
+    max_width: float | None = parameter(None, "words continue in a next row", above=0.0, below=float("inf"))
 
 
 def draw_svg(
