@@ -267,7 +267,7 @@ def test_settings_that_do_not_fit_are_status_2(train, arbora, invented, tmp_path
     (tmp_path / "range.toml").write_text("parameters = {C = -1.0}\n")
     for options, told in {
         ("-p", "CC=1"): "unknown setting 'CC'; did you mean 'C'?",
-        ("-p", "C=-1"): "C must be a number > 0",
+        ("-p", "C=-1"): "C: expected a number > 0",
         ("-p", "C"): "expected NAME=VALUE, got 'C'",
         ("-p", "C=1", "-p", "C=2"): "-p C: given twice",
         ("-p", "seed=1", "--seed", "2"): "given twice",
@@ -276,7 +276,7 @@ def test_settings_that_do_not_fit_are_status_2(train, arbora, invented, tmp_path
         ("--learner", "pegasus"): "unknown learner 'pegasus'; did you mean 'pegasos'?",
         ("--order", "4"): "invalid value for '--order'",
         ("--config", "bad.toml"): "bad.toml: unknown setting 'ordr'; did you mean 'order'?",
-        ("--config", "range.toml"): "C must be a number > 0",
+        ("--config", "range.toml"): "C: expected a number > 0",
         ("--config", "none.toml"): "none.toml: no such file",
         ("--plot", "curve.pdf"): "expected a name that ends in .svg or .png",
         ("--learner", "mira", "-p", "k=3"): "mira needs kbest",

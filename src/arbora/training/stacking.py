@@ -105,7 +105,10 @@ def _config_of(parser: Parser, path: str) -> TrainConfig:
     given = parser.about.get("config")
     if not isinstance(given, dict):
         raise InputError(f"stack: {path} does not say how it was trained, so that it can be done again")
-    config = from_dict(TrainConfig, _with_effect(given), source=f"stack: {path}")
+    try:
+        config = from_dict(TrainConfig, _with_effect(given), source=path)
+    except InputError as error:
+        raise InputError(str(error), field="stack") from None
     # With dev, the guide chose its epoch and its trees; parts of the treebank are trained without one.
     parameters: dict[str, Any] = dict(config.parameters)
     kept = [r["epoch"] for r in _reports(parser) if r["stage"] == "tree" and r["best"]]
