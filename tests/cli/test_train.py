@@ -290,7 +290,7 @@ def test_settings_that_do_not_fit_are_status_2(train, arbora, invented, tmp_path
         (invented[0], "-o", "-"): "a model is not written to stdout",
         (invented[0], "-o", "no/such/m"): "no such directory",
         (invented[0],): "missing option",
-        (invented[0], "-o", "m", "-p", "tree_bits=99"): "tree_bits: expected 10 to 28, got 99",
+        (invented[0], "-o", "m", "-p", "tree_bits=99"): "tree_bits: expected a whole number >= 10 and <= 28",
         ("-", "--dev", "-", "-o", "m"): "only one of the files",
     }.items():
         result = arbora("train", *options)
