@@ -1,8 +1,8 @@
-"""What learners share that hold the right tree against several others at once.
+"""What learners share that compare the gold tree with several others.
 
-A step is the same for all of them: the k best trees y_j of an example, those without cost left out, a
-multiplier α_j for each, and w ← w + Σ α_j d_j with d_j = f(x, y*) - f(x, y_j). A learner says what the
-multipliers are. With k = 1 only the best tree is asked for, which every family answers.
+A step takes the k best trees y_j of an example except the gold one, gives each a multiplier α_j, and changes
+the weights: w ← w + Σ α_j d_j with d_j = f(x, y*) - f(x, y_j). Each learner defines its multipliers. With
+k = 1 only the best tree is needed, which every family finds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from arbora.types import Doubles, Longs
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateTrainer(OnlineTrainer):
-    """A learner that changes the weights by a sum of differences: a subclass says how much of each."""
+    """A learner that changes the weights by a sum of differences, weighted by `multipliers`."""
 
     needs_more: ClassVar[str] = "argmax where k = 1"
 
@@ -35,7 +35,7 @@ class CandidateTrainer(OnlineTrainer):
 
     @abstractmethod
     def multipliers(self, wrong: Candidates) -> Doubles:
-        """α, one for each candidate; at least one is there."""
+        """α, one per candidate, of which there is at least one."""
 
     def step(self, problem: Problem, chosen: Longs, w: Weights, t: int) -> tuple[Answer, bool]:
         candidates = wrong_candidates(problem, int(chosen[0]), w, self.k)
@@ -50,7 +50,7 @@ class CandidateTrainer(OnlineTrainer):
 
 
 def wrong_candidates(problem: Problem, i: int, w: Weights, k: int) -> Candidates:
-    """Those of the k best trees of example i that cost something."""
+    """Those of the k best trees of example i that have a cost."""
     if k == 1:
         return ListedCandidates([problem.answer(i, w, Query.ARGMAX)])
     if isinstance(problem, Listing):
@@ -63,7 +63,7 @@ class ListedCandidates:
 
     def __init__(self, answers: Sequence[Answer]) -> None:
         self.best = answers[0]
-        # A tree without cost asks for nothing: it is the right one.
+        # A tree without cost is the gold tree.
         wrong = [answer for answer in answers if answer.loss > 0]
         self.losses = np.array([answer.loss for answer in wrong])
         self.margins = np.array([answer.margin for answer in wrong])

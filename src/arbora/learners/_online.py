@@ -1,4 +1,4 @@
-"""The epoch loop: order of examples, callbacks, interruption, checkpoints and history of every learner.
+"""The epoch loop of every learner: order of examples, callbacks, interruption, checkpoints and history.
 
 The order of epoch e is a permutation drawn from (seed, e) alone, so a resumed run needs no generator's state
 and gives the same bytes as one that was never interrupted. Steps are numbered from 1 through all epochs.
@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,8 @@ from arbora.interfaces import (
 from arbora.settings import Configured, parameter
 from arbora.types import Floats, Longs
 
-State = dict[str, NDArray[Any]]
+State: TypeAlias = dict[str, NDArray[Any]]
+Stored: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class Trainer(Configured, ABC):
 
     name: ClassVar[str]
     paper: ClassVar[str]  # The key of the paper in docs/references.bib
-    needs_more: ClassVar[str] = ""  # what non-default parameters need, in words
+    needs_more: ClassVar[str] = ""  # What other than default parameters need, in words
 
     epochs: int = parameter(10, "passes over the examples", least=1)
 
@@ -61,14 +62,10 @@ class Trainer(Configured, ABC):
 
     @abstractmethod
     def begin(self, problem: Problem) -> Run:
-        """A run at its start: weights of zero."""
+        """Return a run at its start."""
 
     def fit(
-        self,
-        problem: Problem,
-        *,
-        callbacks: Sequence[Callback] = (),
-        resume: Mapping[str, NDArray[Any]] | None = None,
+        self, problem: Problem, *, callbacks: Sequence[Callback] = (), resume: Stored | None = None
     ) -> Learned:
         """Train; `callbacks` run after each epoch, `resume` is the `state()` of an earlier run's progress.
 
@@ -81,31 +78,62 @@ class Trainer(Configured, ABC):
         return loop.run(callbacks)
 
 
-class Run(Protocol):
-    """What changes while a learner trains, epoch by epoch."""
-
-    @property
-    def converged(self) -> bool: ...
-    def epoch(self, number: int) -> Tally: ...
-    def last(self) -> Floats: ...
-    def averaged(self) -> Floats: ...
-    def state(self) -> State: ...
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None: ...
-
-
+@dataclass
 class Tally:
     """Sums over an epoch's answers."""
 
-    def __init__(self) -> None:
-        self.loss = 0.0
-        self.hinge = 0.0
-        self.updates = 0
-        self.measures: dict[str, float] = {}
+    loss: float = 0.0
+    hinge: float = 0.0
+    updates: int = 0
+    measures: dict[str, float] = field(default_factory=dict)
 
     def count(self, answer: Answer, *, changed: bool) -> None:
         self.loss += answer.loss
         self.hinge += answer.hinge
         self.updates += changed
+
+
+class Run(ABC):
+    """The state of a learner in training."""
+
+    kept: ClassVar[tuple[str, ...]] = ()
+    """The attributes that a checkpoint stores, arrays and numbers."""
+    kept_weights: ClassVar[dict[str, str]] = {}
+    """Likewise, weights, with the prefix of their arrays."""
+
+    def __init__(self, learner: Any, problem: Problem) -> None:
+        self.learner = learner
+        self.problem = problem
+        self.everyone = np.arange(len(problem), dtype=np.int64)
+        self.converged = False
+
+    @abstractmethod
+    def epoch(self, number: int) -> Tally: ...
+
+    @abstractmethod
+    def last(self) -> Floats: ...
+
+    def averaged(self) -> Floats:
+        return self.last()
+
+    def state(self) -> State:
+        held = attributes_to_arrays(self, self.kept)
+        for name, prefix in self.kept_weights.items():
+            weights: Weights = getattr(self, name)
+            held |= {prefix + entry: np.asarray(value) for entry, value in weights.state().items()}
+        return held
+
+    def restore(self, state: Stored) -> None:
+        for name, prefix in self.kept_weights.items():
+            entries: dict[str, Any] = {
+                entry.removeprefix(prefix): array if array.ndim else float(array)
+                for entry, array in state.items()
+                if entry.startswith(prefix)
+            }
+            weights = Weights.from_state(entries)
+            require_size(len(weights), self.problem.size)
+            setattr(self, name, weights)
+        attributes_from_arrays(self, self.kept, state)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,14 +169,14 @@ class OnlineTrainer(Trainer):
         return timed(problem, number, lambda: OnlineRun(self, problem, w).over(order, done + 1))
 
 
-class OnlineRun:
+class OnlineRun(Run):
     """The weights of an online learner, and steps on them."""
 
-    converged = False
+    kept_weights: ClassVar = {"w": "weights."}
+    w: Weights
 
     def __init__(self, learner: OnlineTrainer, problem: Problem, w: Weights | None = None) -> None:
-        self.learner = learner
-        self.problem = problem
+        super().__init__(learner, problem)
         self.w = Weights(problem.size) if w is None else w
 
     def epoch(self, number: int) -> Tally:
@@ -164,19 +192,14 @@ class OnlineRun:
         return tally
 
     def step(self, chosen: Longs, t: int) -> tuple[Answer, bool]:
-        return self.learner.step(self.problem, chosen, self.w, t)
+        answer, changed = self.learner.step(self.problem, chosen, self.w, t)
+        return answer, changed
 
     def last(self) -> Floats:
         return self.w.values()
 
     def averaged(self) -> Floats:
         return self.w.average()
-
-    def state(self) -> State:
-        return weights_to_arrays(self.w)
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self.w = weights_from_arrays(state, self.problem.size)
 
 
 class Loop:
@@ -185,8 +208,10 @@ class Loop:
     def __init__(self, learner: Trainer, problem: Problem, run: Run) -> None:
         self.learner = learner
         self.problem = problem
-        self._run = run
         self.history: list[Epoch] = []
+        self._run = run
+        self.last, self.averaged = run.last, run.averaged
+        self._about = {"learner": learner.name, "examples": len(problem), "size": problem.size}
 
     @property
     def epoch(self) -> Epoch:
@@ -195,12 +220,6 @@ class Loop:
     @property
     def epochs(self) -> int:
         return self.learner.epochs
-
-    def last(self) -> Floats:
-        return self._run.last()
-
-    def averaged(self) -> Floats:
-        return self._run.averaged()
 
     def run(self, callbacks: Sequence[Callback]) -> Learned:
         stopped: Literal["finished", "converged", "callback", "interrupted"] = "finished"
@@ -220,17 +239,12 @@ class Loop:
 
     def state(self) -> State:
         """What `fit(resume=...)` needs to go on after the last finished epoch, to the same bytes."""
-        about = {
-            "learner": self.learner.name,
-            "settings": self.learner.settings(),
-            "examples": len(self.problem),
-            "size": self.problem.size,
-            "history": [list(astuple(epoch)) for epoch in self.history],
-        }
+        history = [list(astuple(epoch)) for epoch in self.history]
+        about = {**self._about, "settings": self.learner.settings(), "history": history}
         text = json.dumps(about).encode()
         return {"about": np.frombuffer(text, dtype=np.uint8).copy(), **self._run.state()}
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, state: Stored) -> None:
         try:
             about = json.loads(np.asarray(state["about"], dtype=np.uint8).tobytes())
             history = [Epoch(*row) for row in about["history"]]
@@ -238,19 +252,13 @@ class Loop:
             raise InputError(
                 f"resume: not the state of a training ({error!r}); give what `state()` returned"
             ) from error
-        here = {
-            "learner": self.learner.name,
-            "examples": len(self.problem),
-            "size": self.problem.size,
-            **self.learner.settings(),
-        }
         there = {**about, **about["settings"]}
-        for name, value in here.items():
+        for name, value in {**self._about, **self.learner.settings()}.items():
             # Training for more epochs is a reason to resume.
             if name != "epochs" and there.get(name) != value:
                 raise InputError(
                     f"resume: the state is of a training with {name} = {there.get(name)!r}, this one has "
-                    f"{value!r}; resume with what it was begun with, or begin anew"
+                    f"{value!r}; resume with the same settings and data, or start again"
                 )
         try:
             self._run.restore(state)
@@ -286,69 +294,42 @@ def require_answers(learner: Learner, problem: Problem) -> None:
         raise InputError(f"{learner.name}: the problem has no examples; at least one is needed to learn from")
     missing = learner.needs - problem.queries
     if missing:
-
-        def names(queries: frozenset[Query]) -> str:
-            return ", ".join(query.value for query in Query if query in queries) or "nothing"
-
+        needs, answers, lacks = (
+            ", ".join(query.value for query in Query if query in queries) or "nothing"
+            for queries in (learner.needs, problem.queries, missing)
+        )
         raise InputError(
-            f"{learner.name} needs {names(learner.needs)}, but the problem answers "
-            f"{names(problem.queries)}; missing: {names(missing)}. Choose another learner or other trees "
-            f"(`arbora list learners` says what each needs)",
+            f"{learner.name} needs {needs}, but the problem answers {answers}; missing: {lacks}. Choose "
+            "another learner or other trees (`arbora list learners` says what each needs)",
             field="learner",
         )
 
 
-def weights_to_arrays(w: Weights, prefix: str = "weights.") -> State:
-    """The state of weights, every entry an array."""
-    return {f"{prefix}{name}": np.asarray(value) for name, value in w.state().items()}
+def require_size(count: int, size: int) -> None:
+    """Raise InputError unless a state has as many weights as the problem."""
+    if count != size:
+        raise InputError(f"resume: the state has {count} weights, the problem {size}")
 
 
-def weights_from_arrays(state: Mapping[str, NDArray[Any]], size: int, prefix: str = "weights.") -> Weights:
-    """The inverse of `weights_to_arrays`."""
-    entries: dict[str, Any] = {
-        name.removeprefix(prefix): array if array.ndim else float(array)
-        for name, array in state.items()
-        if name.startswith(prefix)
-    }
-    w = Weights.from_state(entries)
-    if len(w) != size:
-        raise InputError(f"resume: the state has {len(w)} weights, the problem {size}")
-    return w
+def weights_of(values: Floats, averaged: Floats | None = None, steps: int = 0) -> Weights:
+    """Weights with these values after so many steps; without `averaged`, they keep no average."""
+    total = np.zeros(0) if averaged is None else averaged.astype(np.float64) * steps
+    state: dict[str, Any] = {"v": values, "u": total, "ticks": float(steps), "norm2": squared_norm(values)}
+    return Weights.from_state({**state, "scale": 1.0, "carried": 0.0, "norm2_error": 0.0})
 
 
-def attributes_to_arrays(owner: object, names: Sequence[str], prefix: str = "") -> State:
+def squared_norm(values: Floats) -> float:
+    """|w|², in float64 without a copy of w."""
+    return float(np.einsum("i,i->", values, values, dtype=np.float64))
+
+
+def attributes_to_arrays(owner: object, names: Iterable[str], prefix: str = "") -> State:
     """Attributes, arrays or numbers, for `Run.state`."""
     return {prefix + name: np.array(getattr(owner, name)) for name in names}
 
 
-def attributes_from_arrays(
-    owner: object, names: Sequence[str], state: Mapping[str, NDArray[Any]], prefix: str = ""
-) -> None:
+def attributes_from_arrays(owner: object, names: Iterable[str], state: Stored, prefix: str = "") -> None:
     """Set the attributes that `attributes_to_arrays` stored."""
     for name in names:
         old, new = getattr(owner, name), np.array(state[prefix + name])
         setattr(owner, name, new if isinstance(old, np.ndarray) else type(old)(new))
-
-
-class BatchRun:
-    """A run over all examples at once; `kept` names what it stores besides weights."""
-
-    kept: ClassVar[tuple[str, ...]] = ("converged",)
-
-    def __init__(self, learner: Trainer, problem: Problem) -> None:
-        self.problem = problem
-        self.everyone = np.arange(len(problem), dtype=np.int64)
-        self.converged = False
-
-    def last(self) -> Floats:
-        raise NotImplementedError
-
-    def averaged(self) -> Floats:
-        """These weights need no averaging."""
-        return self.last()
-
-    def state(self) -> State:
-        return attributes_to_arrays(self, self.kept)
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        attributes_from_arrays(self, self.kept, state)

@@ -1,4 +1,4 @@
-"""Log-linear training, a few examples at a time, with steps adapted to each weight [duchi-2011, koo-2007].
+"""Log-linear training on a few examples at a time, with a step size per weight [duchi-2011, koo-2007].
 
     L(w) / (C m) = λ/2 |w|² + 1/m Σ_i -log P(y_i | x_i; w),      λ = 1 / (C m)
 
@@ -8,27 +8,22 @@ is the objective of `log_linear` over m examples, divided by C m. Step t sees k 
     G_j ← G_j + g_j²        H_j = δ + √G_j
     w_j ← (H_j w_j - η g_j) / (H_j + η λ s_j)             for all j that g touches
 
-with s_j the steps since j was touched last: the penalty of the steps in between is paid in one, so that a
-step costs what it touches and not the length of w. At the end of an epoch all weights pay what they owe.
-
-Each epoch cuts a new permutation of all examples into sets of k. The average of w over all steps is what is
-used. Where only part of a tree is known, P is that of the known part. δ, large against what one example
-moves, keeps features that are seen in improbable trees only from moving as far as those that matter.
+s_j counts the steps since j was last touched: their penalty is paid at once, so a step costs what it touches,
+not the length of w. After an epoch all weights pay what they owe. Each epoch cuts a new permutation of all
+examples into sets of k. The result is the average of w over all steps. If only part of a tree is known, P is
+that of the known part. A large δ keeps features of improbable trees from moving as far as those that matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._core import Adagrad as Steps
-from arbora.errors import InputError
 from arbora.interfaces import Answer, Problem, Query
-from arbora.learners._online import OnlineRun, OnlineTrainer, Run, State, Tally
+from arbora.learners._online import OnlineRun, OnlineTrainer, Run, State, Stored, Tally, require_size
 from arbora.settings import parameter
 from arbora.types import Longs
 
@@ -60,8 +55,6 @@ class Adagrad(OnlineTrainer):
 class AdagradRun(OnlineRun):
     """The weights, and how much each was moved."""
 
-    learner: Adagrad
-
     def __init__(self, learner: Adagrad, problem: Problem) -> None:
         super().__init__(learner, problem)
         penalty = 1.0 / (learner.C * len(problem))
@@ -78,20 +71,17 @@ class AdagradRun(OnlineRun):
         return answer, len(answer.difference) > 0
 
     def epoch(self, number: int) -> Tally:
-        """One pass over the examples; then all weights pay the penalty they owe."""
         tally = super().epoch(number)
-        self.steps.settle(self.w)
+        self.steps.settle(self.w)  # All weights pay the penalty they owe.
         return tally
 
     def state(self) -> State:
-        """The weights, and how much each was moved."""
         held = {f"adagrad.{name}": np.asarray(value) for name, value in self.steps.state().items()}
         return {**super().state(), **held}
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, state: Stored) -> None:
         super().restore(state)
         squares, paid = state["adagrad.squares"], state["adagrad.paid"]
-        if len(squares) != self.problem.size:
-            raise InputError(f"resume: the state has {len(squares)} weights, the problem {self.problem.size}")
+        require_size(len(squares), self.problem.size)
         held = {"squares": squares, "paid": paid, "steps": int(state["adagrad.steps"])}
         self.steps = Steps.from_state(held, *self.options)

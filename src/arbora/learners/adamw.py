@@ -11,17 +11,16 @@ by which loss, and where to begin.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._core import SparseVector, Weights
 from arbora.interfaces import Answer, Initialised, Problem, Query
-from arbora.learners._online import OnlineRun, OnlineTrainer, Run, State
+from arbora.learners._online import OnlineRun, OnlineTrainer, Run
 from arbora.settings import parameter
+from arbora.types import Floats, Longs
 
 EPSILON = 1e-8
 
@@ -32,22 +31,16 @@ class AdamW(OnlineTrainer):
 
     name: ClassVar[str] = "adamw"
     paper: ClassVar[str] = "loshchilov-2019"
+    needs = frozenset({Query.LOSS})
 
     rate: float = parameter(2e-3, "η, the length of steps", above=0.0)
     beta1: float = parameter(0.9, "β₁, how long the mean of gradients remembers", least=0.0, most=0.9999)
     beta2: float = parameter(0.9, "β₂, how long the mean of their squares remembers", least=0.0, most=0.9999)
     decay: float = parameter(0.0, "λ, the weight decay", least=0.0)
     clip: float = parameter(5.0, "the largest norm of a gradient", above=0.0)
-    shrink: float = parameter(
-        0.75, "the rate shrinks by this factor every `every` steps", above=0.0, most=1.0
-    )
-    every: int = parameter(2500, "steps after which the rate has shrunk once", least=1)
+    shrink: float = parameter(0.75, "the factor of η after every `every` steps", above=0.0, most=1.0)
+    every: int = parameter(2500, "steps after which η has shrunk by `shrink`", least=1)
     k: int = parameter(16, "examples per step", least=1)
-
-    @property
-    def needs(self) -> frozenset[Query]:
-        """The gradient of the problem's loss."""
-        return frozenset({Query.LOSS})
 
     @property
     def batch(self) -> int:
@@ -60,7 +53,7 @@ class AdamW(OnlineTrainer):
 class AdamWRun(OnlineRun):
     """The weights and the running means."""
 
-    learner: AdamW
+    kept = ("mean", "square")
 
     def __init__(self, learner: AdamW, problem: Problem) -> None:
         super().__init__(learner, problem, Weights(problem.size, averaged=False))
@@ -70,8 +63,7 @@ class AdamWRun(OnlineRun):
         if isinstance(problem, Initialised):
             self.w.add(SparseVector(self.every_weight, problem.initial_weights().astype(np.float64)), 1.0)
 
-    def step(self, chosen: NDArray[np.int64], t: int) -> tuple[Answer, bool]:
-        """One step, on the mean of the chosen examples."""
+    def step(self, chosen: Longs, t: int) -> tuple[Answer, bool]:
         p = self.learner
         loss, gradient = self.problem.gradient(chosen, self.w, Query.LOSS)
         gradient /= len(chosen)
@@ -86,12 +78,5 @@ class AdamWRun(OnlineRun):
         self.w.add(SparseVector(self.every_weight, change), 1.0)
         return Answer(loss, 0.0, SparseVector(self.every_weight[:0], change[:0])), loss > 0.0
 
-    def averaged(self) -> NDArray[np.float32]:
+    def averaged(self) -> Floats:
         return self.last()
-
-    def state(self) -> State:
-        return {**super().state(), "mean": self.mean.copy(), "square": self.square.copy()}
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        super().restore(state)
-        self.mean, self.square = np.array(state["mean"]), np.array(state["square"])

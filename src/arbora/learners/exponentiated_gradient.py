@@ -32,25 +32,21 @@ the only parts. Memory: one float64 per arc. A step takes two or more sums over 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._core import Weights
 from arbora.errors import InputError
 from arbora.interfaces import Problem, Query
 from arbora.learners._online import (
-    BatchRun,
     Run,
     State,
+    Stored,
     Tally,
     Trainer,
     shuffled,
-    weights_from_arrays,
-    weights_to_arrays,
 )
 from arbora.settings import parameter
 from arbora.types import Doubles, Floats
@@ -88,14 +84,15 @@ class ExponentiatedGradient(Trainer):
         return ExponentiatedGradientRun(self, problem)
 
 
-class ExponentiatedGradientRun(BatchRun):
+class ExponentiatedGradientRun(Run):
     """The dual variables, and the weights they give."""
 
     kept = ("rates", "rate", "dual", "converged")
+    kept_weights: ClassVar = {"w": "weights."}
+    w: Weights
 
     def __init__(self, learner: ExponentiatedGradient, problem: Problem) -> None:
         super().__init__(learner, problem)
-        self.learner = learner
         self.w = Weights(problem.size, averaged=False)
         self.theta: list[Doubles] = []
         self.rates = np.zeros(len(problem))  # η·C of each example; 0: that of the step before
@@ -118,12 +115,8 @@ class ExponentiatedGradientRun(BatchRun):
         primal = self._primal(tally)
         gap = primal - dual
         self.converged = gap <= learner.tolerance * primal
-        tally.measures = {
-            "primal": primal,
-            "dual": dual,
-            "gap": gap,
-            "eta": float(np.median(self.rates)) / learner.C,
-        }
+        eta = float(np.median(self.rates)) / learner.C
+        tally.measures = {"primal": primal, "dual": dual, "gap": gap, "eta": eta}
         return tally
 
     def _start(self) -> None:
@@ -185,12 +178,11 @@ class ExponentiatedGradientRun(BatchRun):
     def state(self) -> State:
         ends = np.cumsum([len(each) for each in self.theta], dtype=np.int64)
         own = {"theta": np.concatenate(self.theta), "ends": ends}
-        return {**weights_to_arrays(self.w), **own, **super().state()}
+        return {**own, **super().state()}
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self.w = weights_from_arrays(state, self.problem.size)
+    def restore(self, state: Stored) -> None:
+        super().restore(state)
         ends = state["ends"]
         if len(ends) != len(self.everyone) or ends[-1] != len(state["theta"]):
             raise InputError(f"resume: the state has θ of {len(ends)} examples, not of {len(self.everyone)}")
         self.theta = [np.array(each, dtype=np.float64) for each in np.split(state["theta"], ends[:-1])]
-        super().restore(state)

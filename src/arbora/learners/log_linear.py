@@ -24,18 +24,15 @@ weights. Memory: about 2 `pairs` + 20 vectors of float64, or 14 with `cg`.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from arbora._core import Weights
 from arbora.errors import InputError
 from arbora.interfaces import Problem, Query
 from arbora.learners._conjugate import Found, Vector, conjugate_gradients
-from arbora.learners._online import BatchRun, Run, Tally, Trainer
+from arbora.learners._online import Run, Stored, Tally, Trainer, require_size, squared_norm, weights_of
 from arbora.settings import parameter
 from arbora.types import Floats
 
@@ -70,14 +67,13 @@ class LogLinear(Trainer):
         return LogLinearRun(self, problem)
 
 
-class LogLinearRun(BatchRun):
+class LogLinearRun(Run):
     """The weights, and the objective at them."""
 
     kept = ("z", "roots", "first", "converged")
 
     def __init__(self, learner: LogLinear, problem: Problem) -> None:
         super().__init__(learner, problem)
-        self.learner = learner
         self.z: Vector = np.zeros(problem.size)
         self.roots: Vector = np.ones(problem.size)  # √H, set by `_start`
         self.first = -1.0  # |∂L/∂w| at w = 0, set by `_start`
@@ -129,12 +125,8 @@ class LogLinearRun(BatchRun):
         from scipy.optimize import minimize  # lazy: it loads slowly
 
         # Iterate until the epoch is over; `epoch` decides whether to stop.
-        options: Any = {
-            "maxiter": self.learner.iterations,
-            "maxcor": self.learner.pairs,
-            "gtol": 0.0,
-            "ftol": 0.0,
-        }
+        limits = {"maxiter": self.learner.iterations, "maxcor": self.learner.pairs}
+        options: Any = {**limits, "gtol": 0.0, "ftol": 0.0}
         found = minimize(
             self._scaled, self.z, jac=True, callback=self._move, method="L-BFGS-B", options=options
         )
@@ -146,18 +138,7 @@ class LogLinearRun(BatchRun):
     def _weights(self, z: Vector) -> Floats:
         return np.divide(z, self.roots, out=np.empty(z.shape, dtype=np.float32), casting="same_kind")
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, state: Stored) -> None:
         super().restore(state)
-        if not self.z.shape == self.roots.shape == (self.problem.size,):
-            raise InputError(f"resume: the state has {self.z.shape} weights, the problem {self.problem.size}")
-
-
-def squared_norm(values: Floats) -> float:
-    """|w|², in float64 without a copy of w."""
-    return float(np.einsum("i,i->", values, values, dtype=np.float64))
-
-
-def weights_of(values: Floats) -> Weights:
-    """Weights with these values, without an average."""
-    blank: dict[str, Any] = {"u": np.zeros(0), "scale": 1.0, "carried": 0.0, "ticks": 0.0, "norm2_error": 0.0}
-    return Weights.from_state({**blank, "v": values, "norm2": squared_norm(values)})
+        for values in (self.z, self.roots):
+            require_size(values.size, self.problem.size)

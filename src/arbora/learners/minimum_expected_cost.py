@@ -1,21 +1,19 @@
-"""Minimum expected cost, MEC: the least cost to be expected of a softmax over trees [johansson-2007].
+"""Minimum expected cost, MEC: lower the expected cost of a softmax over trees [johansson-2007].
 
-For each example, the update of the weights after which a tree drawn from the right one y* = y_0 and the k
+For each example, the change of the weights after which a tree drawn from the gold tree y* = y_0 and the k
 best trees y_1 ... y_k has the least expected cost; c_j are their costs, m_j the margins by which they score
-behind y*, and d_j = f(x, y*) - f(x, y_j):
+below y*, and d_j = f(x, y*) - f(x, y_j):
 
     min_α  log(1 + Σ c_j P(y_j)) + γ Σ α_j²          Gauss; or + γ Σ |α_j|, Laplace
     P(y_j) ∝ exp -(m_j + Σ_i α_i <d_i, d_j>)         1 for y*
 
     w ← w + Σ α_j d_j
 
-Where all costs are 1, the expected cost is 1 - P(y*), so that it is a relative of scaled prior variance. It
-gives up sooner: where a wrong tree is far ahead, no small change lowers the expectation, and w hardly moves.
-γ weighs the regularizer, and belongs to the length of the features. The average of w over all steps is what
-is used.
+If all costs are 1, the expected cost is 1 - P(y*), much as in scaled prior variance. But MEC gives up sooner:
+if a wrong tree is far ahead, no small change lowers the expectation, and w hardly moves. γ weighs the
+regularizer; a good value depends on the norm of the features. The result is the average of w over all steps.
 
-Time per step: the k best trees, k²/2 inner products of differences, a few tens of steps of gradient ascent
-in O(k²).
+Time per step: the k best trees, k²/2 inner products of differences, some tens of gradient steps in O(k²).
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from arbora.types import Doubles
 
 @dataclass(frozen=True, kw_only=True)
 class MinimumExpectedCost(CandidateTrainer):
-    """Minimum expected cost: lowers the cost to be expected of a softmax over the k best trees.
+    """Minimum expected cost: lowers the expected cost of a softmax over the k best trees.
 
     With a Gaussian or a Laplacian regularizer (`prior`) [johansson-2007].
     """

@@ -29,25 +29,21 @@ may be too small, and with it objective and gap.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._core import SparseVector, Weights, solve_qp
 from arbora.interfaces import Problem, Query
 from arbora.learners._online import (
-    BatchRun,
     Run,
     State,
+    Stored,
     Tally,
     Trainer,
     attributes_from_arrays,
     attributes_to_arrays,
-    weights_from_arrays,
-    weights_to_arrays,
 )
 from arbora.settings import parameter
 from arbora.types import Floats, Longs
@@ -72,24 +68,23 @@ class OneSlack(Trainer):
     planes: int = parameter(50, "planes held at most", least=2)
     patience: int = parameter(20, "rounds after which an unused plane is dropped", least=1)
     reach: float = parameter(
-        0.25,
-        "how far from the best weights towards the program's the next trees are found",
-        above=0.0,
-        most=1.0,
+        0.25, "how far towards the program's weights the next trees are searched", above=0.0, most=1.0
     )
 
     def begin(self, problem: Problem) -> Run:
         return OneSlackRun(self, problem)
 
 
-class OneSlackRun(BatchRun):
+class OneSlackRun(Run):
     """The planes, the weights they give, and the best weights so far."""
 
     kept = ("primal", "converged")
+    kept_weights: ClassVar = {"w": "weights.", "best": "best."}
+    w: Weights
+    best: Weights
 
     def __init__(self, learner: OneSlack, problem: Problem) -> None:
         super().__init__(learner, problem)
-        self.learner = learner
         self.held = WorkingSet(1.0 / len(problem))
         self.w = Weights(problem.size, averaged=False)
         self.best = self.w
@@ -110,12 +105,8 @@ class OneSlackRun(BatchRun):
             self.held.solve(learner.C)
             self.held.clean(learner.patience, learner.planes)
             self.w = self._on_the_way(learner.reach)
-        tally.measures = {
-            "primal": self.primal,
-            "dual": self.primal - gap,
-            "gap": gap,
-            "planes": len(self.held.differences),
-        }
+        dual, planes = self.primal - gap, len(self.held.differences)
+        tally.measures = {"primal": self.primal, "dual": dual, "gap": gap, "planes": planes}
         return tally
 
     def _on_the_way(self, reach: float) -> Weights:
@@ -129,13 +120,10 @@ class OneSlackRun(BatchRun):
         return self.best.values()
 
     def state(self) -> State:
-        weights = {**weights_to_arrays(self.w), **weights_to_arrays(self.best, "best.")}
-        return {**weights, **self.held.state(), **super().state()}
+        return {**self.held.state(), **super().state()}
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, state: Stored) -> None:
         super().restore(state)
-        self.w = weights_from_arrays(state, self.problem.size)
-        self.best = weights_from_arrays(state, self.problem.size, "best.")
         self.held.restore(state)
 
 
@@ -217,7 +205,7 @@ class WorkingSet:
             **attributes_to_arrays(self, KEPT, "planes."),
         }
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, state: Stored) -> None:
         cuts = state["planes.ends"][:-1]
         pairs = zip(*(np.split(state[f"planes.{name}"], cuts) for name in ("indices", "values")), strict=True)
         self.differences = [SparseVector(*pair) for pair in pairs] if len(state["planes.ends"]) else []

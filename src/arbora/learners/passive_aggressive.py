@@ -1,4 +1,4 @@
-"""Passive-aggressive learning: PA, PA-I and PA-II, with the worst violated margin [crammer-2006].
+"""Passive-aggressive learning: PA, PA-I and PA-II, on the most violated margin [crammer-2006].
 
 For each example, the tree with the greatest score plus cost, and a step along the difference d of features
 that is just long enough (PA), capped (PA-I) or damped (PA-II):
@@ -10,8 +10,8 @@ that is just long enough (PA), capped (PA-I) or damped (PA-II):
     PA-I    τ = min(C, hinge / |d|²)
     PA-II   τ = hinge / (|d|² + 1/(2C))
 
-The margin asked for is the cost itself, as in large-margin parsing, not its square root. The average of w
-over all steps is what is used. Time per step: one cost-augmented argmax and what d touches.
+The margin is the cost itself, as in large-margin parsing, not its square root. The result is the average of w
+over all steps. Time per step: one cost-augmented argmax and what d touches.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STEPS = {
 
 
 def step_length(variant: str, hinge: float, norm2: float, C: float) -> float:
-    """τ; 0 where the margin is met, or where trees do not differ in any feature, so that no step can help."""
+    """τ; 0 if the margin is met, or if the trees have the same features, so that no step can help."""
     return STEPS[variant](hinge, norm2, C) if hinge > 0 and norm2 > 0 else 0.0
 
 

@@ -1,12 +1,12 @@
 """The averaged structured perceptron [collins-2002].
 
-For each example, the best tree at the present weights; where it is not the right one, the weights move by the
-difference of their features:
+For each example, the best tree at the present weights; if it is wrong, the weights move by the difference of
+features:
 
     ŷ = argmax_y <w, f(x, y)>
     w ← w + f(x, y*) - f(x, ŷ)
 
-The average of w over all steps is what is used. Time per step: one argmax and what the difference touches.
+The result is the average of w over all steps. Time per step: one argmax and what the difference touches.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from arbora.types import Longs
 
 @dataclass(frozen=True, kw_only=True)
 class Perceptron(OnlineTrainer):
-    """Averaged structured perceptron: add what the right tree has, take what the predicted tree has.
+    """Averaged structured perceptron: add the gold tree's features, subtract the predicted tree's.
 
-    No parameter but the number of epochs; the cost of a wrong tree plays no role [collins-2002].
+    No parameter but the number of epochs; ignores the costs of wrong trees [collins-2002].
     """
 
     name: ClassVar[str] = "perceptron"

@@ -1,8 +1,8 @@
-"""Scaled prior variance, SPV: the most probable right tree under a prior that knows costs [johansson-2007].
+"""Scaled prior variance, SPV: the most probable gold tree under a prior that knows costs [johansson-2007].
 
-For each example, the update of the weights that makes the right tree y* = y_0 most probable against the k
-best trees y_1 ... y_k, which have the costs c_j, score behind it by the margins m_j and differ from it by
-d_j = f(x, y*) - f(x, y_j); a prior keeps it short, less so for trees that should be far away:
+For each example, the change of the weights that makes the gold tree y* = y_0 most probable against the k best
+trees y_1 ... y_k, which have the costs c_j, score below it by the margins m_j and differ from it by
+d_j = f(x, y*) - f(x, y_j). A prior keeps the change short, less so for trees that should be far away:
 
     max_α  log P(y*) - Σ s_j α_j²                    Gauss; or - Σ s_j |α_j|, Laplace
     P(y_j) ∝ exp -(m_j + Σ_i α_i <d_i, d_j>)         1 for y*
@@ -12,11 +12,10 @@ d_j = f(x, y*) - f(x, y_j); a prior keeps it short, less so for trees that shoul
 
     w ← w + Σ α_j d_j
 
-γ weighs the prior: the larger, the shorter the steps. It belongs to the length of the features, since α is
-held against γ and <d_i, d_j> α against margins. The average of w over all steps is what is used.
+γ weighs the prior: the larger, the shorter the steps. A good value depends on the norm of the features. The
+result is the average of w over all steps.
 
-Time per step: the k best trees, k²/2 inner products of differences, a few tens of steps of gradient ascent
-in O(k²).
+Time per step: the k best trees, k²/2 inner products of differences, some tens of gradient steps in O(k²).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from arbora.types import Doubles
 
 @dataclass(frozen=True, kw_only=True)
 class ScaledPriorVariance(CandidateTrainer):
-    """Scaled prior variance: makes the right tree most probable, under a prior scaled by costs or losses.
+    """Scaled prior variance: makes the gold tree most probable, under a prior scaled by costs or losses.
 
     Variants C-SPV and L-SPV (`scale`), each with a Gaussian or a Laplacian prior [johansson-2007].
     """
@@ -44,7 +43,7 @@ class ScaledPriorVariance(CandidateTrainer):
     paper: ClassVar[str] = "johansson-2007"
 
     scale: str = parameter("cost", "what the prior's variance grows with", choices=("cost", "loss"))
-    prior: str = parameter("gauss", "which keeps steps short", choices=("gauss", "laplace"))
+    prior: str = parameter("gauss", "keeps steps short", choices=("gauss", "laplace"))
     gamma: float = parameter(1.0, "γ, the weight of the prior", above=0.0)
 
     def multipliers(self, wrong: Candidates) -> Doubles:

@@ -1,13 +1,13 @@
 """The additive ultraconservative perceptron, AU [crammer-2003].
 
-For each example, the trees that score at least as well as the right one are its error set; the right tree's
-features are added whole, and those of the error set are taken away in equal shares:
+For each example, the trees that score at least as well as the gold tree are its error set; the gold tree's
+features are added, and those of the error set are subtracted in equal shares:
 
     E = {y in best_k(x; w): y ≠ y*, <w, f(x, y)> ≥ <w, f(x, y*)>}
     w ← w + 1/|E| Σ_{y in E} f(x, y*) - f(x, y)
 
-Trees outside E are left alone: that is what makes it ultraconservative. Costs play no role. With k = 1 it is
-the perceptron. The average of w over all steps is what is used.
+Trees outside E do not change the weights: that is what makes it ultraconservative. Costs are ignored. With
+k = 1 it is the perceptron. The result is the average of w over all steps.
 
 Time per step: the k best trees and what their differences touch.
 """
@@ -26,9 +26,9 @@ from arbora.types import Doubles
 
 @dataclass(frozen=True, kw_only=True)
 class Ultraconservative(CandidateTrainer):
-    """Additive ultraconservative perceptron: away from all trees that beat the right one, in equal shares.
+    """Additive ultraconservative perceptron: away from all trees that beat the gold tree, in equal shares.
 
-    The cost of a wrong tree plays no role [crammer-2003].
+    Ignores the costs of wrong trees [crammer-2003].
     """
 
     name: ClassVar[str] = "au"
