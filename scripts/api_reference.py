@@ -117,7 +117,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
         "See [Classifiers](classifiers.md); `arbora.learners` gives these names, too.",
         [
             ("arbora.classification.classifier", ("OnlineClassifier",)),
-            ("arbora.classification.costs", ("hierarchical_costs",)),
+            ("arbora.classification.classes", ("hierarchical_costs",)),
             (
                 "arbora.classification.rows",
                 ("SparseRows", "sparse_rows", "hashed_rows", "quadratic_expansion"),
@@ -192,7 +192,7 @@ IMPORTED_FROM = {
     "arbora.inference._native": "arbora.inference",
     "arbora.learners._online": "arbora.learners",
     "arbora.classification.classifier": "arbora.classification",
-    "arbora.classification.costs": "arbora.classification",
+    "arbora.classification.classes": "arbora.classification",
     "arbora.classification.rows": "arbora.classification",
     "arbora.features._templates": "arbora.features",
 }

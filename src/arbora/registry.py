@@ -140,6 +140,16 @@ learners: Registry[Learner] = Registry(
     group="arbora.learners",
 )
 
+
+def seeded_learner(name: str, parameters: Mapping[str, Any], seed: int) -> Learner:
+    """A learner by name, with this seed unless it has none or is given one; numbers may be text."""
+    factory: type[Learner] = learners.factory(name)  # type: ignore[assignment]
+    kinds = {declared.name: declared.kind for declared in factory.parameters()}
+    texts = {n: v for n, v in parameters.items() if isinstance(v, str) and kinds.get(n, str) is not str}
+    given = {"seed": seed, **parameters} if "seed" in kinds else parameters
+    return factory(**{**given, **factory.parse(texts)})
+
+
 scorers: Registry[Scorer] = Registry(
     "scorer", _named("arbora.scorers", linear="LinearScorer"), group="arbora.scorers"
 )

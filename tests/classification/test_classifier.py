@@ -17,7 +17,8 @@ from arbora.classification import (
     quadratic_expansion,
     sparse_rows,
 )
-from arbora.classification.classifier import not_fitted
+from arbora.classification.classes import from_sklearn
+from arbora.classification.classifier import NotFittedError
 from arbora.errors import InputError, ModelError, UnknownNameError
 from arbora.registry import learners
 from arbora.storage.model_file import write_model
@@ -380,6 +381,6 @@ def test_predicting_what_was_not_learned_is_rejected():
         classifier.predict(X[:, :3])
     with rejects(InputError, field="y"):
         classifier.mean_cost(X[:1], ["RIGHT"])
-    with pytest.raises(type(not_fitted(""))):
+    with pytest.raises(from_sklearn("NotFittedError", NotFittedError)):
         OnlineClassifier().predict(X)
     assert not hasattr(OnlineClassifier(), "weights_")

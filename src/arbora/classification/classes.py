@@ -1,31 +1,31 @@
-"""Classes as they are given: all text, all whole numbers, or all true or false."""
+"""Classes: all text, all whole numbers, or all booleans; and the costs of confusing them."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora.errors import InputError
-from arbora.types import Ints
+from arbora.types import Doubles, Ints
 
 KINDS: tuple[tuple[type, ...], ...] = ((str,), (bool, np.bool_), (int, float, np.integer, np.floating))
-"""Of which a list of classes has one: of numbers and texts, an array would make texts, without a word."""
+"""A list of classes has one of these kinds: NumPy would silently turn numbers among texts into texts."""
+HIERARCHICAL = "hierarchical"
 EXPECTED = "expected all text or all whole numbers"
 
 
 def as_classes(given: Any, what: str) -> NDArray[Any]:
-    """An array of classes; InputError where it has several kinds of them, or something else."""
+    """An array of classes; InputError if they are of several kinds, or no classes."""
     listed = not isinstance(given, np.ndarray) and isinstance(given, list | tuple)
     try:
         array = np.asarray(given)
     except ValueError as error:
-        raise InputError(
-            f"{what}: expected one class after the other, got something else ({error})"
-        ) from error
+        raise InputError(f"{what}: expected a list of classes, got something else ({error})") from error
     if array.ndim == 1 and (listed or array.dtype.kind == "O"):
         kinds = {type(each) for each in (given if listed else array)}
         found = {next((n for n, types in enumerate(KINDS) if issubclass(kind, types)), -1) for kind in kinds}
@@ -45,14 +45,14 @@ def as_classes(given: Any, what: str) -> NDArray[Any]:
 
 
 def classes_of(y: Any, count: int) -> NDArray[Any]:
-    """One class for each of so many rows; a column of them is flattened with a warning."""
+    """One class per row; a column of them is flattened with a warning."""
     if y is None:
         raise InputError("OnlineClassifier requires y to be passed, but the target y is None")
     given = as_classes(y, "y")
     if given.shape == (count, 1):
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected: it is flattened; give y.ravel()",
-            _conversion_warning(),
+            from_sklearn("DataConversionWarning", UserWarning),
             stacklevel=4,
         )
         given = given.ravel()
@@ -62,22 +62,57 @@ def classes_of(y: Any, count: int) -> NDArray[Any]:
 
 
 def numbers_of(given: NDArray[Any], classes: NDArray[Any]) -> Ints:
-    """The number of each among sorted classes; InputError where one is not among them."""
+    """The index of each among sorted classes; InputError for unknown ones."""
     known = {each: number for number, each in enumerate(classes.tolist())}
     places = [known.get(each, -1) for each in given.tolist()]
     if -1 in places:
         unseen = given.tolist()[places.index(-1)]
-        raise InputError(f"y: expected classes that are known, {shown(classes)}, got {unseen!r}")
+        raise InputError(f"y: expected known classes, {shown(classes)}, got {unseen!r}")
     return np.array(places, dtype=np.int32)
 
 
 def shown(classes: NDArray[Any], most: int = 8) -> str:
-    """Some of them, for messages."""
+    """The first few, for messages."""
     names = [repr(each) for each in classes[:most].tolist()]
     return ", ".join(names + ["..."] * (len(classes) > most))
 
 
-def _conversion_warning() -> type[Warning]:
-    """scikit-learn's own where that is at work, so that its tools recognize it."""
-    exceptions = sys.modules.get("sklearn.exceptions")
-    return UserWarning if exceptions is None else exceptions.DataConversionWarning
+def from_sklearn(name: str, otherwise: Any) -> Any:
+    """scikit-learn's own exception if it is imported, so that its tools recognize it."""
+    return getattr(sys.modules.get("sklearn.exceptions"), name, otherwise)
+
+
+def hierarchical_costs(
+    classes: Sequence[str], *, separator: str = ":", type_cost: float = 1.0, subtype_cost: float = 0.5
+) -> Doubles:
+    """Costs of classes such as `LEFT-ARC:subj`: less if only the part after the separator is wrong.
+
+    The result is `costs[right, other]`: `type_cost` if the parts before the first separator differ,
+    `subtype_cost` if only the rest does, 0 on the diagonal [johansson-2007].
+    """
+    names = [str(name) for name in classes]
+    types = np.array([name.partition(separator)[0] for name in names])
+    same_type = types[:, None] == types[None, :]
+    costs = np.where(same_type, subtype_cost, type_cost).astype(np.float64)
+    np.fill_diagonal(costs, 0.0)
+    return costs
+
+
+def cost_matrix(cost: Any, classes: NDArray[Any]) -> Doubles:
+    """The costs of these classes: None is 1 per mistake, "hierarchical" as above, or a matrix."""
+    count = len(classes)
+    if cost is None:
+        return 1.0 - np.eye(count)
+    if isinstance(cost, str):
+        if cost != HIERARCHICAL:
+            raise InputError(f"cost: expected None, {HIERARCHICAL!r} or a matrix, got {cost!r}")
+        return hierarchical_costs(classes.tolist())
+    costs = np.array(cost, dtype=np.float64)
+    if costs.shape != (count, count):
+        raise InputError(
+            f"cost: expected a matrix of {count} x {count}, [right, other] in the order of sorted classes, "
+            f"got the shape {costs.shape}"
+        )
+    if not np.isfinite(costs).all() or (costs < 0).any() or np.diag(costs).any():
+        raise InputError("cost: expected finite numbers of at least 0, and 0 on the diagonal")
+    return costs

@@ -1,7 +1,7 @@
-"""Classifiers of sparse examples, learned online, with a cost for each mistake; after scikit-learn's manner.
+"""Classifiers of sparse examples, learned online, with a cost per mistake; estimators as in scikit-learn.
 
-A class has weights of its own for every feature, and the class of the greatest score is chosen. Any of
-Arbora's learners finds the weights that asks for the best class, the k best, or probabilities of classes.
+Each class has a weight for every feature, and the class with the greatest score is predicted. The weights are
+found by any learner that needs the best class, the k best, or probabilities of classes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import math
 import os
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -17,34 +16,39 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.classification._file import KIND, stored_classes, stored_course, stored_settings
-from arbora.classification.classes import as_classes, classes_of, numbers_of, shown
-from arbora.classification.costs import cost_matrix
-from arbora.classification.course import OTHER, Course, Which
+from arbora._core import Weights
+from arbora.classification.classes import (
+    as_classes,
+    classes_of,
+    cost_matrix,
+    from_sklearn,
+    numbers_of,
+    shown,
+)
+from arbora.classification.course import OTHER, Course
 from arbora.classification.rows import SparseRows, sparse_rows
-from arbora.errors import InputError, UnknownNameError
+from arbora.errors import InputError, ModelError, UnknownNameError
 from arbora.interfaces import Epoch, Learner
 from arbora.learners._candidates import CandidateTrainer
 from arbora.learners._online import OnlineTrainer
+from arbora.learners.stage import Which
 from arbora.problems.multiclass import MulticlassProblem
-from arbora.registry import learners
-from arbora.storage.model_file import read_model, write_model
+from arbora.registry import learners, seeded_learner
+from arbora.storage.model_file import ModelFile, read_model, write_model
 from arbora.types import Doubles, Floats
 
-# Chosen by cross-validation on training data: `benchmarks/classification.py --accuracy`. Were all classes
-# weighed, a Gaussian prior would take near ones and far ones down alike, and learn little.
-DEFAULTS: dict[str, dict[str, int | float]] = {
-    "spv": {"k": 2, "gamma": 0.01},
-    "mec": {"k": 2, "gamma": 0.01},
-}
+KIND = "classifier"
+# Chosen by cross-validation on training data: `benchmarks/classification.py --accuracy`. With all classes as
+# candidates, a Gaussian prior would lower near and far ones alike, and learn little.
+DEFAULTS: dict[str, dict[str, int | float]] = {n: {"k": 2, "gamma": 0.01} for n in ("spv", "mec")}
 
 
 class OnlineClassifier:
     """A linear classifier of several classes, learned from one example after the other.
 
-    `learner`: a name of `arbora list learners`; `parameters`: some of its own, e.g. `{"C": 0.1}`. Of learners
-    that weigh several candidates, mira and au weigh all classes, spv and mec the best two, unless `k` says
-    how many; their gamma is 0.01 unless given.
+    `learner`: a name of `arbora list learners`; `parameters`: some of its own, e.g. `{"C": 0.1}`. The default
+    of `k`, the number of candidates, is all classes for mira and au, 2 for spv and mec, whose default gamma
+    is 0.01.
     `cost`: None, 1 for every mistake; "hierarchical", less for a wrong subtype (`hierarchical_costs`);
     or a matrix, `[right, other]` in the order of sorted classes. `weights`: "averaged" or "last".
     `intercept`: the value of a feature that every example has; 0: none.
@@ -66,7 +70,7 @@ class OnlineClassifier:
         weights: Which = "averaged",
         intercept: float = 1.0,
     ) -> None:
-        # Stored as given and checked by `fit`, so that copies made of parameters are equal.
+        # Stored as given and checked by `fit`, as scikit-learn's `clone` requires.
         self.learner = learner
         self.parameters = parameters
         self.cost = cost
@@ -78,7 +82,7 @@ class OnlineClassifier:
     # ------------------------------------------------------------ learning
 
     def fit(self, X: Any, y: Any) -> OnlineClassifier:
-        """Learn from rows `X` (see `sparse_rows`) and their classes `y`, one for each; from nothing else."""
+        """Learn from rows `X` (see `sparse_rows`) and their classes `y`, starting anew."""
         rows = sparse_rows(X)
         classes, right = np.unique(classes_of(y, len(rows)), return_inverse=True)
         self._check()
@@ -90,19 +94,21 @@ class OnlineClassifier:
             warn_of_nothing(learner, learned.history)
         passes = len(learned.history)
         steps = passes * -(-len(rows) // learner.batch) if isinstance(learner, OnlineTrainer) else 0
-        self._course = Course.after(self.weights, learned.last, learned.averaged, passes=passes, steps=steps)
-        self.classes_ = classes
-        self.costs_ = costs
+        made: dict[Which, Floats] = {"last": learned.last, "averaged": learned.averaged}
+        self._course = Course(self.weights, made, None, passes, steps)
         self.history_ = learned.history
-        self.n_features_in_ = rows.width
+        return self._learned(classes, costs, rows.width)
+
+    def _learned(self, classes: NDArray[Any], costs: Doubles, width: int) -> OnlineClassifier:
+        self.classes_, self.costs_, self.n_features_in_ = classes, costs, width
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> OnlineClassifier:
-        """One more pass: over these rows, with what was learned before from these or others.
+        """Make one more pass over these rows, from the weights learned so far.
 
-        `classes`: all there will ever be; needed by the first call, unless `fit` came before. As many calls
-        with the same rows as `fit` makes epochs come to the same weights. InputError where the learner needs
-        all examples at once, or keeps more than weights.
+        `classes`: all there will ever be; required by the first call, unless `fit` came before. As many calls
+        with the same rows as `fit` makes epochs give the same weights. InputError if the learner needs all
+        examples at once, or keeps more than weights.
         """
         self._check()
         rows = sparse_rows(X)
@@ -113,35 +119,30 @@ class OnlineClassifier:
         if not isinstance(learner, OnlineTrainer) or not learner.incremental:
             able = [name for name in learners if getattr(learners.create(name), "incremental", False)]
             raise InputError(
-                f"partial_fit: the learner {self.learner} does not learn from one example after the other; "
-                f"call `fit`, or choose one of {', '.join(able)}"
+                f"partial_fit: the learner {self.learner} does not learn incrementally; call `fit`, or "
+                f"choose one of {', '.join(able)}"
             )
         if self.__sklearn_is_fitted__():
             self._require_width(rows)
         costs = cost_matrix(self.cost, known)
         problem = MulticlassProblem(rows.examples(float(self.intercept)), right, costs)
-        course = getattr(self, "_course", None) or Course.at_start(self.weights, problem.size)
+        course = getattr(self, "_course", None) or Course(self.weights, w=Weights(problem.size))
         course.require_open()
         if course.size != problem.size:
             raise InputError(
-                f"intercept: got {self.intercept!r}, but what was learned before has "
+                f"intercept: got {self.intercept!r}, but the weights learned so far have "
                 f"{'one' if course.size > problem.size else 'none'}; leave it as it was, or call `fit`"
             )
         self.history_ = (course.go_on(learner, problem, self.weights),)
         self._course = course
-        self.classes_ = known
-        self.costs_ = costs
-        self.n_features_in_ = rows.width
-        return self
+        return self._learned(known, costs, rows.width)
 
     def _all_classes(self, given: Any) -> NDArray[Any]:
-        """Those of the calls before, or those that are given for the first."""
+        """The classes of earlier calls, or those given for the first."""
         known: NDArray[Any] | None = getattr(self, "classes_", None)
         if given is None:
             if known is None:
-                raise InputError(
-                    "partial_fit: classes must be passed on the first call: all that there will ever be"
-                )
+                raise InputError("partial_fit: classes must be passed on the first call: all that will occur")
             return known
         found = np.unique(as_classes(given, "classes"))
         if not len(found):
@@ -150,13 +151,13 @@ class OnlineClassifier:
             return found
         if found.tolist() != known.tolist():
             raise InputError(
-                f"classes: expected those of the first call, {shown(known)}, got {shown(found)}; a new "
-                "classifier learns others"
+                f"classes: expected those of the first call, {shown(known)}, got {shown(found)}; make a new "
+                "classifier for others"
             )
         return known
 
     def _check(self) -> None:
-        if self.weights not in ("averaged", "last"):
+        if self.weights not in OTHER:
             raise InputError(f"weights: expected averaged or last, got {self.weights!r}")
         if not isinstance(self.intercept, int | float) or not math.isfinite(self.intercept):
             raise InputError(f"intercept: expected a finite number, got {self.intercept!r}")
@@ -166,35 +167,30 @@ class OnlineClassifier:
         given: dict[str, Any] = dict(self.parameters or {})
         own = {"epochs", "seed"} & given.keys()
         if own:
-            raise InputError(
-                f"parameters: {own.pop()} is a parameter of the classifier itself, not of a learner"
-            )
-        given["epochs"] = self.epochs
-        if any(declared.name == "seed" for declared in factory.parameters()):
-            given["seed"] = self.seed
+            raise InputError(f"parameters: {own.pop()} is a parameter of the classifier, not of the learner")
         if issubclass(factory, CandidateTrainer):
             given = {"k": max(2, classes), **DEFAULTS.get(self.learner, {}), **given}
-        return learners.create(self.learner, **given)
+        return seeded_learner(self.learner, {**given, "epochs": self.epochs}, self.seed)
 
     # ------------------------------------------------------------ using
 
     def decision_function(self, X: Any) -> Doubles:
-        """The score of each class, (rows, classes); of two, how far the second is ahead, (rows,)."""
+        """The score of each class, (rows, classes); for two classes, second minus first, (rows,)."""
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of the greatest score for each row; of equal ones the first."""
+        """The class with the greatest score for each row; the first of equal ones."""
         best = self._scores(X).argmax(axis=1)
         return self.classes_[best]
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of rows whose class is found."""
+        """The accuracy: the share of rows whose class is right."""
         found = self.predict(X)
         return float(np.mean(found == classes_of(y, len(found))))
 
     def mean_cost(self, X: Any, y: Any) -> float:
-        """What the classes that are found cost on average; `y` holds none that was not learned."""
+        """The mean cost of the predicted classes; `y` holds only classes that were learned."""
         found = self._scores(X).argmax(axis=1)
         right = numbers_of(classes_of(y, len(found)), self.classes_)
         return float(self.costs_[right, found].mean())
@@ -213,7 +209,7 @@ class OnlineClassifier:
 
     @property
     def intercept_(self) -> Floats:
-        """What every example adds to the score of each class, (classes,)."""
+        """The constant term of each class's score, (classes,)."""
         self._require_fitted()
         rest = self.weights_[self.n_features_in_ :]  # one row, or none
         return np.float32(self.intercept) * rest.sum(axis=0, dtype=np.float32)
@@ -233,14 +229,15 @@ class OnlineClassifier:
 
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise not_fitted(f"this {type(self).__name__} is not fitted yet; call `fit` first")
+            error = from_sklearn("NotFittedError", NotFittedError)
+            raise error(f"this {type(self).__name__} is not fitted yet; call `fit` first")
 
     # ------------------------------------------------------------ keeping
 
     def save(self, path: str | os.PathLike[str], *, resumable: bool = False) -> None:
-        """Write it to one file, whole or not at all: arrays and JSON, no code (see docs/model-file.md).
+        """Write one file, atomically: arrays and JSON, no code (see docs/model-file.md).
 
-        `resumable`: with what `partial_fit` goes on from, which makes the file twice as large.
+        `resumable`: include what `partial_fit` needs to go on, which doubles the size.
         """
         self._require_fitted()
         settings = {**self.get_params(), "parameters": dict(self.parameters or {})}
@@ -250,26 +247,24 @@ class OnlineClassifier:
         if resumable:
             self._course.require_open()
             metadata["course"] = {"passes": self._course.passes, "steps": self._course.steps}
-            tensors |= {which: self._course.weights(which) for which in OTHER[self._course.which]}
+            other = OTHER[self._course.which]
+            tensors[other] = self._course.weights(other)
         write_model(path, tensors, metadata)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> OnlineClassifier:
-        """One that was saved; ModelError where the file is something else, or damaged.
+        """Load a saved classifier; ModelError if the file is something else, or damaged.
 
-        Its costs are given as a matrix, whatever they were made from.
+        Its cost is a matrix, whatever it was made from.
         """
         file = read_model(path, verify=True)
-        made = cls(**stored_settings(file, cls._parameter_names()))
-        classes = stored_classes(file)
+        made = cls(**_stored_settings(file, cls._parameter_names()))
+        classes = _stored_classes(file)
         weights = file.tensor("weights", np.float32, (None, len(classes)))
-        made._course = stored_course(file, made.weights, weights.reshape(-1))
-        made.classes_ = classes
-        made.costs_ = file.tensor("costs", np.float64, (len(classes), len(classes)))
-        made.cost = made.costs_
+        made._course = Course.from_file(file, made.weights, weights.reshape(-1))
+        made.cost = file.tensor("costs", np.float64, (len(classes), len(classes)))
         made.history_ = ()
-        made.n_features_in_ = len(weights) - (1 if made.intercept else 0)
-        return made
+        return made._learned(classes, made.cost, len(weights) - (1 if made.intercept else 0))
 
     # ------------------------------------------------------------ scikit-learn's conventions
 
@@ -281,10 +276,10 @@ class OnlineClassifier:
         return {name: getattr(self, name) for name in self._parameter_names()}
 
     def set_params(self, **params: Any) -> OnlineClassifier:
-        """Change some of the constructor's arguments; InputError where there is none of the name."""
+        """Change some of the constructor's arguments; InputError for unknown names."""
         for name, value in params.items():
             if name not in self._parameter_names():
-                raise UnknownNameError("parameter", name, list(self._parameter_names()))
+                raise UnknownNameError("parameter", name, self._parameter_names())
             setattr(self, name, value)
         return self
 
@@ -292,7 +287,7 @@ class OnlineClassifier:
         return hasattr(self, "_course")
 
     def __sklearn_tags__(self) -> Any:
-        """For scikit-learn, which alone asks: a classifier of sparse and dense rows."""
+        """For scikit-learn: a classifier of sparse and dense rows."""
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
         return Tags(
@@ -311,21 +306,38 @@ class OnlineClassifier:
 
 
 def warn_of_nothing(learner: Learner, history: Sequence[Epoch]) -> None:
-    """A prior that is too strong lets no step be made at all: that would pass for learning otherwise."""
+    """Warn if the prior was so strong that no step was made."""
     gamma = learner.settings().get("gamma")
     if gamma is not None and not any(epoch.updates for epoch in history):
         warnings.warn(
-            f"nothing was learned: {learner.name} with gamma = {gamma:g} holds every step back; "
-            f"try a smaller one, {DEFAULTS['spv']['gamma']} is the default",
+            f"nothing was learned: gamma = {gamma:g} of {learner.name} is too large; try a smaller one, "
+            f"{DEFAULTS['spv']['gamma']} is the default",
             stacklevel=3,
         )
 
 
 class NotFittedError(InputError, AttributeError):
-    """What is asked for is only there once something was learned."""
+    """The classifier was used before `fit`."""
 
 
-def not_fitted(message: str) -> Exception:
-    """scikit-learn's own error where that is at work, so that its tools recognize it."""
-    exceptions = sys.modules.get("sklearn.exceptions")
-    return NotFittedError(message) if exceptions is None else exceptions.NotFittedError(message)
+def _stored_settings(file: ModelFile, names: list[str]) -> dict[str, Any]:
+    """The constructor's arguments from a file; ModelError if they are damaged."""
+    file.require_kind(KIND, "a classifier, as `OnlineClassifier.save` writes it")
+    settings = file.entry("settings", dict)
+    intercept, weights = settings.get("intercept"), settings.get("weights")
+    if not isinstance(intercept, int | float) or weights not in OTHER or not settings.keys() <= set(names):
+        raise ModelError(
+            f"settings: expected those of a classifier, {', '.join(names)}, got {str(settings)[:200]}",
+            source=file.source,
+        )
+    return settings
+
+
+def _stored_classes(file: ModelFile) -> NDArray[Any]:
+    try:
+        classes = as_classes(file.entry("classes", list), "classes")
+    except InputError as error:
+        raise ModelError(str(error), source=file.source) from error
+    if classes.ndim != 1 or not len(classes):
+        raise ModelError(f"classes: expected a list, got {classes.tolist()!r:.80}", source=file.source)
+    return classes

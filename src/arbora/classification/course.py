@@ -1,105 +1,88 @@
-"""How far learning has come: the weights to predict with, and those to go on with."""
+"""How far learning has come: the weights to predict with, and those to go on with; in memory and in files."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from arbora._core import Weights
-from arbora.errors import InputError
+from arbora.errors import InputError, ModelError
 from arbora.interfaces import Epoch, Problem
-from arbora.learners._online import OnlineTrainer
+from arbora.learners._online import OnlineTrainer, weights_of
+from arbora.learners.stage import Which
+from arbora.storage.model_file import ModelFile
 from arbora.types import Floats
 
-Which = Literal["averaged", "last"]
-OTHER: dict[Which, tuple[Which, ...]] = {"averaged": ("last",), "last": ("averaged",)}
+OTHER: dict[Which, Which] = {"averaged": "last", "last": "averaged"}
 
 
+@dataclass
 class Course:
     """Passes over examples, the same or others, by a learner that keeps nothing but weights.
 
-    Weights to predict with are made when they are asked for: a pass over one example costs what the example
+    Weights to predict with are made when they are needed: a pass over one example costs what the example
     touches, not the number of weights.
     """
 
-    def __init__(self, which: Which, *, passes: int = 0, steps: int = 0) -> None:
-        """`which`: what is predicted with; passes and steps that were made."""
-        self.which = which
-        self.passes = passes
-        self.steps = steps
-        self._w: Weights | None = None
-        self._made: dict[Which, Floats] = {}
+    which: Which
+    """Which weights to predict with."""
+    made: dict[Which, Floats] = field(default_factory=dict)
+    w: Weights | None = None
+    """Weights to go on with; None: made from both of `made`, if both are there."""
+    passes: int = 0
+    steps: int = 0
 
     @classmethod
-    def at_start(cls, which: Which, size: int) -> Course:
-        course = cls(which)
-        course._w = Weights(size)
-        return course
-
-    @classmethod
-    def after(cls, which: Which, last: Floats, averaged: Floats, *, passes: int, steps: int) -> Course:
-        course = cls(which, passes=passes, steps=steps)
-        course._made = {"last": last, "averaged": averaged}
-        return course
-
-    @classmethod
-    def closed(cls, which: Which, weights: Floats) -> Course:
-        """Weights to predict with, and no others: it cannot go on."""
-        course = cls(which)
-        course._made = {which: weights}
-        return course
+    def from_file(cls, file: ModelFile, which: Which, weights: Floats) -> Course:
+        """The course in a model file; one that cannot go on if the file was not saved as resumable."""
+        if "course" not in file.metadata:
+            return cls(which, {which: weights})
+        counts: list[Any] = [file.entry("course", dict).get(name) for name in ("passes", "steps")]
+        if not all(type(count) is int and count >= 0 for count in counts):
+            raise ModelError(
+                f"course: expected numbers of passes and steps, got {counts!r:.80}", source=file.source
+            )
+        other = OTHER[which]
+        both: dict[Which, Floats] = {which: weights, other: file.tensor(other, np.float32, weights.shape)}
+        return cls(which, both, None, *counts)
 
     def require_open(self) -> None:
         """InputError unless it can go on."""
-        if self._w is None and len(self._made) < len(OTHER):
+        if self.w is None and len(self.made) < len(OTHER):
             raise InputError(
-                "this classifier was loaded from a file that holds what it predicts with, not what learning "
-                "goes on from; save it with `resumable=True`, or call `fit`"
+                "this classifier was loaded from a file that holds the weights to predict with, but not "
+                "those to go on with; save it with `resumable=True`, or call `fit`"
             )
 
     @property
     def size(self) -> int:
-        return len(self.weights(self.which)) if self._w is None else len(self._w)
+        return len(self.weights(self.which)) if self.w is None else len(self.w)
 
     def weights(self, which: Which | None = None) -> Floats:
-        """To predict with, unless others are asked for; one after the other."""
+        """Weights to predict with, or those of the name; (size,)."""
         which = which or self.which
-        if which not in self._made:
-            assert self._w is not None
-            self._made[which] = self._w.average() if which == "averaged" else self._w.values()
-        return self._made[which]
+        if which not in self.made:
+            assert self.w is not None
+            self.made[which] = self.w.average() if which == "averaged" else self.w.values()
+        return self.made[which]
 
     def go_on(self, learner: OnlineTrainer, problem: Problem, which: Which) -> Epoch:
-        if self._w is None:
-            self._w = weights_after(self.weights("last"), self.weights("averaged"), self.steps)
-        self._made = {}
+        if self.w is None:  # float32 averages are all that is known
+            self.w = weights_of(self.weights("last"), self.weights("averaged"), self.steps)
+        self.made = {}
         self.which = which
-        epoch = learner.go_on(problem, self._w, number=self.passes + 1, done=self.steps)
+        epoch = learner.go_on(problem, self.w, number=self.passes + 1, done=self.steps)
         self.passes += 1
         self.steps += -(-len(problem) // learner.batch)
         return epoch
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and pickles, which go on to the same bits."""
-        return {**self.__dict__, "_w": None if self._w is None else self._w.state()}
+        return {**self.__dict__, "w": None if self.w is None else self.w.state()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if state["_w"] is not None:
-            self._w = Weights.from_state(state["_w"])
-
-
-def weights_after(last: Floats, averaged: Floats, steps: int) -> Weights:
-    """Weights as they were after so many steps, to what a float32 can tell of their average."""
-    return Weights.from_state(
-        {
-            "v": last,
-            "u": averaged.astype(np.float64) * steps,
-            "scale": 1.0,
-            "carried": 0.0,
-            "ticks": float(steps),
-            "norm2": float(np.einsum("i,i->", last, last, dtype=np.float64)),
-            "norm2_error": 0.0,
-        }
-    )
+        if state["w"] is not None:
+            self.w = Weights.from_state(state["w"])

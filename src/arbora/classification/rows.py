@@ -1,4 +1,4 @@
-"""Examples as sparse rows, from whatever they are given as: arrays, SciPy's matrices, named features."""
+"""Examples as sparse rows, from arrays, SciPy's sparse matrices or named features."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HASH_BITS = 18
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """Rows of numbers of which most are 0: row i is entries `offsets[i]` to `offsets[i + 1]`."""
+    """Sparse rows of numbers: row i has the entries from `offsets[i]` to `offsets[i + 1]`."""
 
     offsets: Longs
     columns: Longs
@@ -34,54 +34,51 @@ class SparseRows:
         return len(self.offsets) - 1
 
     def __getitem__(self, key: Any) -> SparseRows:
-        """Some of the rows: by a slice, by numbers or by a mask; by one number, a single row.
+        """Select rows by a slice, indices, a mask or one index; IndexError if a row does not exist.
 
-        `rows[key, :]` and `rows[key, ...]` are the same; columns cannot be chosen. IndexError where there is
-        no such row.
+        `rows[key, :]` and `rows[key, ...]` are the same; columns cannot be selected.
         """
         if isinstance(key, tuple):
             chosen, *rest = key or (None,)
             if len(rest) > 1 or not all(each is Ellipsis or each == slice(None) for each in rest):
-                raise InputError(f"rows: expected a choice of rows, got {key!r}; columns cannot be chosen")
+                raise InputError(f"rows: expected a choice of rows, got {key!r}; columns cannot be selected")
             return self[chosen]
         if isinstance(key, int | np.integer) and not isinstance(key, bool):
             key = [key]
         return self.take(key)
 
     def take(self, rows: Any) -> SparseRows:
-        """Some of the rows, by number, by a mask or by a slice."""
+        """Select rows by indices, a mask or a slice."""
         chosen = np.arange(len(self))[rows]
         if chosen.ndim != 1:
-            raise InputError(
-                f"rows: expected a slice, a list of numbers or a mask to choose rows by, got {rows!r}"
-            )
+            raise InputError(f"rows: expected a slice, a list of indices or a mask, got {rows!r}")
         lengths = np.diff(self.offsets)[chosen]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         places = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return SparseRows(offsets, self.columns[places], self.values[places], self.width)
 
     def tocsr(self) -> Any:
-        """The same as one of SciPy's sparse arrays, for tools that know only these; needs SciPy."""
+        """The rows as a SciPy sparse array; needs SciPy."""
         from scipy.sparse import csr_array
 
         return csr_array((self.values, self.columns, self.offsets), shape=self.shape)
 
     def __array__(self, *arguments: Any, **options: Any) -> NDArray[Any]:
-        """There is none: TypeError, before a table of mostly zeros takes all memory."""
+        """Raise TypeError: a dense array could take all memory."""
         raise TypeError(
-            f"SparseRows of shape {self.shape} were asked for as an array of numbers, zeros and all; "
-            "give `rows.tocsr()`, one of SciPy's sparse arrays, where SparseRows are not known"
+            f"SparseRows of shape {self.shape} do not become a dense array; use `rows.tocsr()`, a SciPy "
+            "sparse array, for functions that do not know SparseRows"
         )
 
     def examples(self, bias: float) -> _core.MulticlassExamples:
-        """For native code; with a bias other than 0, a column more that has this value in every row."""
+        """The rows for native code; a bias other than 0 adds a column with this value in every row."""
         return _core.MulticlassExamples(self.offsets, self.columns, self.values, self.width, bias)
 
 
 def sparse_rows(X: Any) -> SparseRows:
-    """Rows of a two-dimensional array, of one of SciPy's sparse matrices, or SparseRows as they are.
+    """Rows of a two-dimensional array, of a SciPy sparse matrix, or SparseRows as they are.
 
-    InputError where they have not two dimensions, no columns, or numbers that are not finite.
+    InputError unless they have two dimensions, at least one row and column, and finite numbers.
     """
     if isinstance(X, SparseRows):
         require_some(*X.shape)
@@ -113,7 +110,7 @@ def sparse_rows(X: Any) -> SparseRows:
 
 
 def require_some(count: int, width: int) -> None:
-    """InputError where there are no rows, or no columns."""
+    """InputError if there are no rows, or no columns."""
     if not count or not width:
         what, next_step = ("sample", "examples") if not count else ("feature", "features of each example")
         raise InputError(
@@ -123,7 +120,7 @@ def require_some(count: int, width: int) -> None:
 
 
 def numbers(given: Any) -> Doubles:
-    """An array of numbers; InputError where they are something else."""
+    """An array of numbers; InputError if they are something else."""
     array = np.asarray(given)
     if array.dtype.kind == "c":
         raise InputError("X: Complex data not supported, expected real numbers")
@@ -131,12 +128,12 @@ def numbers(given: Any) -> Doubles:
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:
         message = f"X: expected numbers: argument must be a string or a real number ({error})"
-        # A list of something else than numbers has the wrong type; text that is no number, the wrong value.
+        # Objects have the wrong type, text that is not a number has the wrong value.
         raise (TypeError if isinstance(error, TypeError) else InputError)(message) from error
 
 
 def as_float32(values: Doubles) -> Floats:
-    """As they are stored; InputError where they are not finite, or would not be."""
+    """Values as float32; InputError unless they are finite, also in float32."""
     if not (np.abs(values) <= np.finfo(np.float32).max).all():
         raise InputError("X: expected finite numbers that a float32 can hold, got NaN, inf or larger ones")
     return np.ascontiguousarray(values, dtype=np.float32)
@@ -145,16 +142,18 @@ def as_float32(values: Doubles) -> Floats:
 def hashed_rows(
     examples: Iterable[Mapping[str, float] | Iterable[str]], *, bits: int = HASH_BITS
 ) -> SparseRows:
-    """Rows of named features, each name hashed to one of 2^bits columns.
+    """Rows of named features; each name is hashed to one of 2^bits columns.
 
-    An example maps names to values, or is a list of names, which all have the value 1.
+    An example maps names to values, or is a list of names with the value 1.
     """
     if not 1 <= bits <= 30:
         raise InputError(f"bits: expected 1 to 30, got {bits!r}")
     offsets, columns, values = [0], [], []
     places: dict[str, int] = {}
     for example in examples:
-        named = example if isinstance(example, Mapping) else dict.fromkeys(names_in(example), 1.0)
+        if isinstance(example, str):
+            raise InputError(f"examples: expected names of features per example, got one text, {example!r}")
+        named = example if isinstance(example, Mapping) else dict.fromkeys(example, 1.0)
         for name, value in named.items():
             if name not in places:
                 places[name] = hashed(name, bits)
@@ -169,28 +168,19 @@ def hashed_rows(
     )
 
 
-def names_in(example: Iterable[str]) -> Iterable[str]:
-    """The names of an example that is a list of them; InputError where it is one text."""
-    if isinstance(example, str):
-        raise InputError(
-            f"examples: expected names of features for each example, got a single text, {example!r}"
-        )
-    return example
-
-
 def hashed(name: str, bits: int) -> int:
-    """The column of a feature: the same on every machine and in every version."""
+    """The column of a feature; the same on every machine and in every version."""
     if not isinstance(name, str):
-        raise InputError(f"examples: expected names of features that are text, got {name!r}")
+        raise InputError(f"examples: expected text as the name of a feature, got {name!r}")
     digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> (64 - bits)
 
 
 def quadratic_expansion(X: Any, *, bits: int = HASH_BITS) -> SparseRows:
-    """Every feature of a row, and every pair of two with the product of their values, in 2^bits columns.
+    """All features of each row, and the products of all pairs, in 2^bits columns.
 
-    A linear classifier on these sees what a quadratic kernel sees of features that are 0 or 1, without the
-    kernel's sum over examples. Columns are hashed, so that a few pairs share one. `X`: as for `sparse_rows`.
+    On these a linear classifier equals one with a quadratic kernel if features are 0 or 1, without the
+    kernel's sum over examples. Columns are hashed, so a few pairs share one. `X`: as for `sparse_rows`.
     """
     rows = sparse_rows(X)
     made = _core.quadratic_expansion(rows.offsets, rows.columns, rows.values, bits)

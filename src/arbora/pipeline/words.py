@@ -23,7 +23,7 @@ from arbora.interfaces import Learner
 from arbora.learners.stage import Stage
 from arbora.problems import SequenceProblem
 from arbora.progress import Observer, Scores
-from arbora.registry import learners
+from arbora.registry import seeded_learner
 from arbora.settings import Settings, parameter
 from arbora.storage import quantization as compact
 from arbora.storage.model_file import ModelFile
@@ -65,10 +65,8 @@ class WordSettings(Settings):
         return min(max((WEIGHTS_PER_WORD * columns.words).bit_length(), SMALLEST_AUTO), LARGEST_AUTO)
 
     def create(self, seed: int) -> Learner:
-        """Make the learner; `seed` applies if it has one and `parameters` does not set it."""
-        factory: type[Learner] = learners.factory(self.learner)  # type: ignore[assignment]
-        has_seed = any(parameter.name == "seed" for parameter in factory.parameters())
-        return learners.create(self.learner, **{**({"seed": seed} if has_seed else {}), **self.parameters})
+        """The learner, with this seed unless it has none or is given another."""
+        return seeded_learner(self.learner, self.parameters, seed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from arbora.pipeline.lemmatizer import SETTINGS as LEMMATIZER_SETTINGS
 from arbora.pipeline.tagger import TaggerSettings
 from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.pipeline.words import WordSettings
-from arbora.registry import features, learners, losses, scorers, searches, transition_features
+from arbora.registry import features, learners, losses, scorers, searches, seeded_learner, transition_features
 from arbora.scorers.cube import CubeSettings, Update
 from arbora.scorers.linear import Labels, table_bits
 from arbora.scorers.transition import TransitionSettings
@@ -431,16 +431,8 @@ def chosen_learner(config: TrainConfig) -> Learner:
 
 
 def make_learner(config: TrainConfig, parameters: dict[str, Value]) -> Learner:
-    """The learner of a configuration, with its seed; numbers may be given as text."""
-    factory: type[Learner] = learners.factory(config.learner_name)  # type: ignore[assignment]
-    kinds = {declared.name: declared.kind for declared in factory.parameters()}
-    texts = {
-        name: value
-        for name, value in parameters.items()
-        if isinstance(value, str) and kinds.get(name, str) is not str
-    }
-    seed = {"seed": config.seed} if "seed" in kinds and "seed" not in parameters else {}
-    return learners.create(config.learner_name, **{**parameters, **factory.parse(texts), **seed})
+    """The learner of a configuration, with its seed."""
+    return seeded_learner(config.learner_name, parameters, config.seed)
 
 
 def learns_from_parts(config: TrainConfig) -> bool:
