@@ -235,15 +235,16 @@ def unique_ids(sentences):
 def test_jackknifed_tags_are_in_order():
     bank = columns(40)
     shuffled = np.random.default_rng(3).permutation(40)
-    parts = []
+    parts, number_of = [], {}
     for number, held in enumerate((shuffled[:7], np.sort(shuffled[7:30]), shuffled[30:])):
         part = bank.select(held)
         for column in FILLED:
             named = [f"{column}{number}-{s}-{w}" for s in held for w in range(5)]
             part = part.with_column(column, np.arange(part.words, dtype=np.int32), named)
-        parts.append((held, part))
+            number_of |= {int(s): number for s in held}
+        words = np.concatenate([np.arange(bank.offsets[s], bank.offsets[s + 1]) for s in held])
+        parts.append((words, part))
     found = training._put_together(bank, parts)
-    number_of = {int(s): number for number, (held, _) in enumerate(parts) for s in held}
     for column in FILLED:
         assert texts(found, column) == [
             f"{column}{number_of[s]}-{s}-{w}" for s in range(40) for w in range(5)

@@ -24,7 +24,7 @@ from arbora.search.graph import GraphSearch
 from arbora.storage.model_file import read_model, write_model
 from arbora.training import train
 from arbora.training.dev import Dev
-from arbora.training.jackknife import other_sentences, words_of
+from arbora.training.jackknife import jackknife
 from arbora.training.stacking import Guide, GuideTrees
 
 TRAIN, DEV = treebank(60, seed=1, nonprojective=0.2), treebank(16, seed=2, nonprojective=0.2)
@@ -92,13 +92,15 @@ def test_every_sentence_gets_the_trees_of_a_parser_that_has_not_seen_it(guide):
     assert watcher.notes == [f"guide, fold {number} of 4: learning" for number in range(1, 5)]
 
 
-def test_words_of_some_sentences():
-    chosen = np.array([4, 0, 7])
-    starts = TRAIN.offsets
-    expected = np.concatenate([np.arange(starts[s], starts[s + 1]) for s in chosen])
-    assert np.array_equal(words_of(TRAIN, chosen), expected)
-    assert len(words_of(TRAIN, np.zeros(0, np.int64))) == 0
-    assert sorted([*other_sentences(TRAIN, chosen), *chosen]) == list(range(len(TRAIN)))
+def test_folds_know_their_words():
+    for fold in jackknife(TRAIN, 3):
+        assert texts(fold.held) == np.array(texts(TRAIN))[fold.words].tolist()
+        assert len(fold.held) + len(fold.rest) == len(TRAIN)
+        assert fold.held.words + fold.rest.words == TRAIN.words
+
+
+def texts(columns):
+    return [columns.strings("form")[i] for i in columns.ids("form")]
 
 
 def test_others_are_trained_as_the_guide_was(guide):

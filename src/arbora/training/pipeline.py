@@ -1,8 +1,8 @@
 """Train all parts of a model on one treebank: segmenter, tagger, lemmatizer, parser.
 
-The parser is trained on tags like those that it will meet: each part of the treebank is tagged by a tagger
-that has not seen it (jackknifing), and dev by the tagger that the model gets. So its scores on dev are those
-of words with predicted tags. With `tags = "gold"` it is trained and judged on the treebank's own.
+The parser is trained on predicted tags: each fold of the treebank is tagged by a tagger trained on the others
+(jackknifing), and dev by the model's own tagger. So its scores on dev are those of words with predicted tags.
+With `tags = "gold"` it is trained and evaluated on the treebank's own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.data.columns import COMMENT, Columns, TextColumn
 from arbora.data.encode import filled, numbers_of
@@ -30,9 +29,10 @@ from arbora.progress import Observer, Scores, Silent
 from arbora.training.annotation import check_dev, check_treebank, warn_of_strange_dev
 from arbora.training.config import TrainConfig, learns_from_parts, make_config
 from arbora.training.dev import Dev
-from arbora.training.jackknife import fold_sentences, other_sentences, words_of
-from arbora.training.parser import ParserTraining, TrainedParser
+from arbora.training.jackknife import jackknife
+from arbora.training.parser import ParserTraining
 from arbora.training.stacking import Guide
+from arbora.types import Longs
 
 
 @dataclass(frozen=True)
@@ -59,19 +59,18 @@ class Trained:
         return max(int(r["epoch"]) for r in self.reports if r["stage"] == "tree" and r["best"])
 
     def scores_of(self, pipeline: Pipeline, dev: Columns, threads: int = 1) -> Scores:
-        """LAS and UAS of another state of the pipeline, on dev as the training looked at it."""
+        """LAS and UAS of another state of the pipeline, on dev as in training."""
         if self.retagged:
             dev = pipeline.prepare(dev, retag=True, threads=threads)
         return Dev(pipeline.parser.encode(dev, threads=threads)).scores(pipeline.parser, threads)
 
     def scores_before(self, pipeline: Pipeline, dev: Columns, threads: int = 1) -> Scores:
-        """Likewise, those of tags and lemmas that the training had: each with the right ones before it."""
+        """Likewise, accuracies of tags and lemmas, each with gold input as in training."""
         found: Scores = {}
         if pipeline.tagger is not None:
+            analysed = pipeline.tagger.analyse(dev, threads=threads)
             found["upos"] = _agreement(pipeline.tagger.tag(dev, threads=threads), dev, "upos")
-            found["morphology"] = _agreement(
-                pipeline.tagger.analyse(dev, threads=threads), dev, "xpos", "feats"
-            )
+            found["morphology"] = _agreement(analysed, dev, "xpos", "feats")
         if pipeline.lemmatizer is not None:
             found["lemmas"] = _agreement(pipeline.lemmatizer.lemmatize(dev, threads=threads), dev, "lemma")
         return {name: score for name, score in found.items() if name in self.pipeline.about["dev"]}
@@ -82,7 +81,7 @@ class Trained:
 
 
 def _agreement(found: Columns, dev: Columns, *columns: TextColumn) -> float:
-    """In how many percent of words all of these columns are the same."""
+    """The percentage of words for which all of these columns are the same."""
     same = np.ones(dev.words, np.bool_)
     for column in columns:
         names = found.strings(column)
@@ -100,37 +99,37 @@ def train(
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
 ) -> Trained:
-    """Train a model on a treebank, judged on `dev` after each epoch: all parts that the treebank can teach.
+    """Train all parts of a model that the treebank has annotation for; evaluate on `dev` after each epoch.
 
     A treebank is a path, sentences, Columns, or a list of these, which are read as one.
     `config` is a TrainConfig, a mapping with some of its fields, e.g. `{"order": 1, "only": "parser"}`, or
     the name of a TOML file with them.
-    `checkpoint` names a file that is kept up to date after each epoch of the parser's training; with `resume`
-    training goes on from it, to the same bytes as if it had not been interrupted. Ctrl-C ends the parser's
-    training and keeps the best so far.
+    `checkpoint` names a file that is written after each epoch of the parser's training; with `resume`
+    training goes on from it, to the same bytes as without the interruption. Ctrl-C ends the parser's training
+    and keeps the best epoch so far.
     """
     require_threads(threads)
     settings = make_config(config)
-    columns = gather(treebank, partial(check_treebank, partial=learns_from_parts(settings)))
-    judged = None if dev is None else gather(dev, check_treebank, "dev")
-    told = observer or Silent()
-    # Before anything takes long.
-    check_treebank(columns, labelled=settings.labels != "none", partial=learns_from_parts(settings))
-    if judged is not None:
-        check_dev(judged, columns, Silent(), labelled=settings.labels != "none")
-        warn_of_strange_dev(judged, columns)
+    observer = observer or Silent()
+    is_partial, labelled = learns_from_parts(settings), settings.labels != "none"
+    columns = gather(treebank, partial(check_treebank, partial=is_partial))
+    dev_columns = None if dev is None else gather(dev, check_treebank, "dev")
+    # Check everything before work that takes long.
+    check_treebank(columns, labelled=labelled, partial=is_partial)
+    if dev_columns is not None:
+        check_dev(dev_columns, columns, Silent(), labelled=labelled)
+        warn_of_strange_dev(dev_columns, columns)
     if settings.stack is not None:
         Guide.load(settings.stack).check_treebank(columns)
-    tools = Tools.of(columns, judged, settings, threads, told) if settings.only == "all" else Tools()
+    tools = Tools()
+    if settings.only == "all":
+        tools = Tools.of(columns, dev_columns, settings, threads, observer)
     retagged = tools.tagger is not None and settings.tags != "gold" and len(columns) > 1
     if retagged:
-        columns = jackknifed(columns, settings, tools, threads, told)
-        judged = None if judged is None else tools.apply(judged, threads)
-    training = ParserTraining(columns, judged, settings, threads, told)
-    return _assembled(training.run(checkpoint, resume=resume), tools, retagged=retagged)
-
-
-def _assembled(trained: TrainedParser, tools: Tools, *, retagged: bool) -> Trained:
+        columns = jackknifed(columns, settings, tools, threads, observer)
+        dev_columns = None if dev_columns is None else tools.apply(dev_columns, threads)
+    training = ParserTraining(columns, dev_columns, settings, threads, observer)
+    trained = training.run(checkpoint, resume=resume)
     pipeline = Pipeline(
         parser=trained.parser,
         segmenter=tools.segmenter,
@@ -144,7 +143,7 @@ def _assembled(trained: TrainedParser, tools: Tools, *, retagged: bool) -> Train
 
 @dataclass(frozen=True)
 class Tools:
-    """What prepares words for the parser, as far as the treebank can teach it."""
+    """The parts that prepare words for the parser; None without annotation to train them on."""
 
     segmenter: Segmenter | None = None
     tagger: Tagger | None = None
@@ -153,7 +152,7 @@ class Tools:
 
     @property
     def scores(self) -> Scores:
-        """On dev, of the epochs that were kept."""
+        """Scores on dev of the epochs that were kept."""
         found: Scores = {}
         for report in self.reports:
             if report["best"]:
@@ -164,27 +163,24 @@ class Tools:
     def of(
         cls, train: Columns, dev: Columns | None, config: TrainConfig, threads: int, observer: Observer
     ) -> Tools:
-        """Those of a whole treebank."""
+        """Train on a whole treebank."""
+        options: dict[str, Any] = {"seed": config.seed, "threads": threads, "observer": observer}
         segmenter, reports = _segmenter(train, dev, config.segmenter, observer)
-        found: dict[str, Any] = {"segmenter": segmenter}
+        tagger, lemmatizer = None, None
         if filled(train, "upos"):
-            found["tagger"], more = train_tagger(
-                train, dev, config.tagger, seed=config.seed, threads=threads, observer=observer
-            )
+            tagger, more = train_tagger(train, dev, config.tagger, **options)
             reports += more
         else:
             observer.note("tagger: none, since the treebank has no UPOS")
-        if "tagger" in found and 2 * filled(train, "lemma") >= train.words:
-            found["lemmatizer"], more = train_lemmatizer(
-                train, dev, config.lemmatizer, seed=config.seed, threads=threads, observer=observer
-            )
+        if tagger is not None and 2 * filled(train, "lemma") >= train.words:
+            lemmatizer, more = train_lemmatizer(train, dev, config.lemmatizer, **options)
             reports += more
         else:
             observer.note("lemmatizer: none, since the treebank has no tags or few lemmas")
-        return cls(**found, reports=tuple(reports))
+        return cls(segmenter, tagger, lemmatizer, tuple(reports))
 
     def apply(self, columns: Columns, threads: int = 1) -> Columns:
-        """The same sentences with tags and lemmas of these tools, where the treebank has such."""
+        """Predict tags, and lemmas if there is a lemmatizer."""
         assert self.tagger is not None
         found = self.tagger.tag(columns, threads=threads)
         if self.lemmatizer is not None:
@@ -197,16 +193,17 @@ def _segmenter(
 ) -> tuple[Segmenter | None, list[dict[str, Any]]]:
     if settings.spaces != "guessed" and not _has_text(train):
         observer.note(
-            "segmenter: none, since the treebank says nothing of spaces (`# text`, SpaceAfter=No); "
+            "segmenter: none, since the treebank does not mark spaces (`# text`, SpaceAfter=No); "
             'segmenter.spaces = "guessed" learns from likely ones'
         )
         return None, []
-    judged = dev if dev is not None and (settings.spaces == "guessed" or _has_text(dev)) else None
-    return train_with_reports(train, judged, settings, observer)
+    if dev is not None and settings.spaces != "guessed" and not _has_text(dev):
+        dev = None
+    return train_with_reports(train, dev, settings, observer)
 
 
 def _has_text(columns: Columns) -> bool:
-    """Whether a treebank says where its words have no space between them."""
+    """Whether a treebank says where there is no space between words."""
     if any("SpaceAfter=No" in misc for misc in columns.strings("misc")):
         return True
     native = columns.native
@@ -217,42 +214,34 @@ def _has_text(columns: Columns) -> bool:
     )
 
 
-# ---------------------------------------------------------------- jackknifing
-
-
 def jackknifed(
     columns: Columns, config: TrainConfig, tools: Tools, threads: int, observer: Observer
 ) -> Columns:
-    """The treebank with tags and lemmas of tools that were trained on other parts of it."""
-    found: list[tuple[NDArray[np.int64], Columns]] = []
+    """The treebank with tags and lemmas of tools that were trained on its other folds."""
+    found: list[tuple[Longs, Columns]] = []
     folds = min(config.folds, len(columns))
     observer.note(f"jackknifing: each of {folds} folds is tagged by a model trained on the others")
     observer.begin("jackknifing", folds, unit="fold")
-    for number, held in enumerate(fold_sentences(columns, folds), start=1):
-        rest = columns.select(other_sentences(columns, held))
-        trained = _folds_tools(rest, config, tools, threads, observer.child(f"fold {number} of {folds}"))
-        found.append((held, trained.apply(columns.select(held), threads)))
+    for fold in jackknife(columns, folds):
+        child = observer.child(fold.name)
+        options: dict[str, Any] = {"seed": config.seed, "threads": threads, "observer": child}
+        tagger, _ = train_tagger(fold.rest, None, config.tagger, **options)
+        lemmatizer = None
+        if tools.lemmatizer is not None:
+            lemmatizer, _ = train_lemmatizer(fold.rest, None, config.lemmatizer, **options)
+        found.append((fold.words, Tools(None, tagger, lemmatizer).apply(fold.held, threads)))
         observer.advance()
     observer.end()
     return _put_together(columns, found)
 
 
-def _folds_tools(rest: Columns, config: TrainConfig, tools: Tools, threads: int, observer: Observer) -> Tools:
-    options: dict[str, Any] = {"seed": config.seed, "threads": threads, "observer": observer}
-    tagger, _ = train_tagger(rest, None, config.tagger, **options)
-    if tools.lemmatizer is None:
-        return Tools(tagger=tagger)
-    lemmatizer, _ = train_lemmatizer(rest, None, config.lemmatizer, **options)
-    return Tools(tagger=tagger, lemmatizer=lemmatizer)
-
-
-def _put_together(columns: Columns, found: list[tuple[NDArray[np.int64], Columns]]) -> Columns:
-    """The treebank with the columns of its parts, each with the numbers of its sentences."""
+def _put_together(columns: Columns, found: list[tuple[Longs, Columns]]) -> Columns:
+    """The treebank with the columns of its parts, each given with the indices of its words."""
     for column in FILLED:
         names: list[str] = []
         ids = np.zeros(columns.words, np.int32)
-        for held, part in found:
-            ids[words_of(columns, held)] = part.ids(column) + len(names)
+        for words, part in found:
+            ids[words] = part.ids(column) + len(names)
             names += part.strings(column)
         columns = columns.with_column(column, ids, names)
     return columns

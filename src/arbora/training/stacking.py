@@ -1,9 +1,8 @@
-"""A parser's guide: another parser, whose trees it looks at [nivre-2008].
+"""A parser's guide: another parser, whose trees become features [nivre-2008].
 
-While a guided parser learns, it must see trees as good as those that it will meet. So every part of the
-treebank gets the trees of a parser that was trained, with the guide's own configuration, on the other parts
-(jackknifing). Afterwards, and on dev, the guide itself parses: it has seen neither. A guide that learned
-without a treebank has seen no tree at all, so it parses everything itself.
+In training a guided parser must see trees as good as those it will see later. So each fold of the treebank
+is parsed by a parser trained on the others with the guide's own configuration (jackknifing). The guide itself
+parses dev and new text. A guide that was induced without a treebank parses everything itself.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from arbora.settings import from_dict
 from arbora.storage.bundled import find_model
 from arbora.storage.model_file import read_model
 from arbora.training.config import TrainConfig, learns_from_parts
-from arbora.training.jackknife import fold_sentences, other_sentences, words_of
+from arbora.training.jackknife import jackknife
+from arbora.types import Ints
 
-Ints: TypeAlias = NDArray[np.int32]
 Learn: TypeAlias = Callable[[Columns, TrainConfig, Observer], Parser]
 """Trains a parser on a part of a treebank."""
 
@@ -38,32 +37,32 @@ class Guide:
 
     parser: Parser
     config: TrainConfig | None
-    """None: it learned without a treebank."""
+    """None: it was induced without a treebank."""
     checksum: str
-    """Of its file: a training that goes on must have the same guide."""
+    """Of its file: a resumed training must have the same guide."""
 
     @classmethod
     def load(cls, path: str) -> Guide:
-        """The parser of a model file; InputError where it cannot be a guide."""
+        """The parser of a model file; InputError if it cannot be a guide."""
         file = read_model(find_model(path), verify=True)
         parser = Parser.from_file(file.part("parser") if "parts" in file.metadata else file)
         if parser.search.name == "induced":
             return cls(parser, None, file.checksum or "")
         if parser.names.guides:
             raise InputError(
-                f"stack: expected a parser that was trained alone, got {path}, which has a guide itself; "
-                "stack on that guide, or on another parser"
+                f"stack: expected a parser without a guide, got {path}, which has one; stack on that guide, "
+                "or on another parser"
             )
         return cls(parser, _config_of(parser, path), file.checksum or "")
 
     def check_treebank(self, columns: Columns) -> None:
-        """InputError where others like the guide cannot be trained on parts of a treebank."""
+        """InputError if parsers like the guide cannot be trained on folds of a treebank."""
         if self.config is None:
             return
         if len(columns) < 2:
             raise InputError(
-                f"stack: expected at least 2 sentences to train on, so that each gets the trees of a parser "
-                f"that has not seen it, got {len(columns)}"
+                "stack: expected at least 2 sentences, each to be parsed by a parser that has not seen it, "
+                f"got {len(columns)}"
             )
         if np.any(columns.heads < 0) and not learns_from_parts(self.config):
             raise InputError(
@@ -72,7 +71,7 @@ class Guide:
             )
 
     def names(self, columns: Columns) -> tuple[str, ...]:
-        """The labels that it or others like it may give."""
+        """The labels that it, or parsers like it, may give."""
         return tuple(dict.fromkeys((*self.parser.names.labels, *Names.of(columns).labels)))
 
     def jackknifed(
@@ -85,33 +84,36 @@ class Guide:
         threads: int,
         observer: Observer,
     ) -> GuideTrees:
-        """Trees of a treebank, each part's by a parser that was trained on the others."""
+        """Trees of a treebank, each fold's by a parser that was trained on the others."""
         if self.config is None:
             return GuideTrees.of(self.parser, columns, names, threads)
         heads, labels = np.zeros((2, columns.words), np.int32)
         folds = min(folds, len(columns))
-        for number, held in enumerate(fold_sentences(columns, folds), start=1):
-            rest = columns.select(other_sentences(columns, held))
-            which = f"guide, fold {number} of {folds}"
-            parser = learn(rest, self.config, observer.child(which))
-            found = GuideTrees.of(parser, columns.select(held), names, threads)
-            words = words_of(columns, held)
-            heads[words], labels[words] = found.heads, found.labels
+        for fold in jackknife(columns, folds):
+            parser = learn(fold.rest, self.config, observer.child(f"guide, {fold.name}"))
+            found = GuideTrees.of(parser, fold.held, names, threads)
+            heads[fold.words], labels[fold.words] = found.heads, found.labels
         return GuideTrees(heads, labels, names)
 
 
 def _config_of(parser: Parser, path: str) -> TrainConfig:
-    """The configuration that a parser was trained with, for as many epochs as it has learned."""
+    """The configuration that a parser was trained with, with its best number of epochs."""
     given = parser.about.get("config")
     if not isinstance(given, dict):
-        raise InputError(f"stack: {path} does not say how it was trained, so that it can be done again")
+        raise InputError(f"stack: {path} does not hold the settings that it was trained with")
     try:
         config = from_dict(TrainConfig, _with_effect(given), source=path)
     except InputError as error:
         raise InputError(str(error), field="stack") from None
-    # With dev, the guide chose its epoch and its trees; parts of the treebank are trained without one.
+    # The guide chose its epoch and its trees on dev; folds are trained without one.
     parameters: dict[str, Any] = dict(config.parameters)
-    kept = [r["epoch"] for r in _reports(parser) if r["stage"] == "tree" and r["best"]]
+    reports = parser.about.get("epochs")
+    kept = [
+        report["epoch"]
+        for report in (reports if isinstance(reports, list) else [])
+        if isinstance(report, dict) and report.get("stage") == "tree" and report.get("best")
+        if isinstance(report.get("epoch"), int)
+    ]
     if kept and "epochs" in parameters:
         parameters["epochs"] = max(kept)
     if config.decode != "same":
@@ -120,7 +122,7 @@ def _config_of(parser: Parser, path: str) -> TrainConfig:
 
 
 def _with_effect(given: dict[str, Any]) -> dict[str, Any]:
-    """Without settings that do nothing: models of earlier versions say what these were decided to be."""
+    """Without settings that have no effect: models of earlier versions store decisions about these, too."""
     found = dict(given)
     if found.get("parser") == "transition":
         found.pop("pruner_settings", None)
@@ -130,29 +132,18 @@ def _with_effect(given: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _reports(parser: Parser) -> list[dict[str, Any]]:
-    """Of epochs, as far as the file says something sensible."""
-    found = parser.about.get("epochs")
-    reports = found if isinstance(found, list) else []
-    return [
-        r
-        for r in reports
-        if isinstance(r, dict) and {"stage", "epoch", "best"} <= r.keys() and isinstance(r["epoch"], int)
-    ]
-
-
 @dataclass(frozen=True)
 class GuideTrees:
-    """What a guide says of all words of a treebank: heads and labels, shape (W,) each."""
+    """A guide's trees for all words of a treebank: heads and labels, shape (W,) each."""
 
     heads: Ints
     labels: Ints
     names: tuple[str, ...]
-    """Labels are places in these; -1: none."""
+    """Labels are indices into these; -1: none."""
 
     @classmethod
     def of(cls, parser: Parser, columns: Columns, names: tuple[str, ...], threads: int = 1) -> GuideTrees:
-        """The trees of a parser, its labels by other numbers."""
+        """The trees of a parser, with labels as indices into `names`."""
         heads, labels = parser.trees(columns, threads=threads)
         numbers = np.append(numbers_of(parser.names.labels, names), np.int32(-1))
         return cls(heads, numbers[labels].astype(np.int32), names)
@@ -168,11 +159,11 @@ class GuideTrees:
         return np.stack([self.heads, self.labels])
 
     def put_into(self, sentences: Encoded) -> None:
-        """Beside the words of the same sentences."""
+        """Store the trees with the words of the same sentences."""
         sentences.set_guide(self.heads, self.labels, self.names)
 
     def scores(self, columns: Columns) -> Scores:
-        """LAS and UAS against a treebank's own trees, in percent of words with a head."""
+        """LAS and UAS against the treebank's trees, in percent of words with a head."""
         known = columns.heads >= 0
         right = (self.heads == columns.heads)[known]
         label = numbers_of(columns.strings("deprel"), self.names)[columns.ids("deprel")]
