@@ -26,7 +26,7 @@ from arbora.scorers.cube import CubeSettings, Update
 from arbora.scorers.linear import Labels, table_bits
 from arbora.scorers.transition import TransitionSettings
 from arbora.search.pruner import PrunerSettings
-from arbora.settings import Settings, from_dict, load_config, parameter, to_dict
+from arbora.settings import Settings, from_dict, load_config, parameter, parameters_of, to_dict
 from arbora.training.annotation import Projectivize, crossing_arcs
 
 CROSSING_SHARE = 0.005
@@ -128,8 +128,8 @@ class TrainConfig(Settings):
             )
         self._check_kinds()
         self._check_parser()
-        for name, needs, is_given, is_met in WITHOUT_EFFECT:
-            if is_given(self) and not is_met(self):
+        for name, (needs, is_met) in WITHOUT_EFFECT.items():
+            if not is_met(self) and _is_changed(self, name):
                 raise InputError(f"{name}: does nothing here; it needs {needs}")
 
     def _check_kinds(self) -> None:
@@ -177,15 +177,15 @@ class TrainConfig(Settings):
                 "and labels together"
             )
         if self.projectivize == "pseudo-projective":
-            for given, why in (
-                (f"trees = {self._trees}", "it is for projective trees"),
-                (f"labels = {self.labels}", "its marks are in labels"),
-            ):
-                if given in ("trees = nonprojective", "labels = none"):
-                    raise InputError(
-                        f"projectivize: expected flatten or minimum-loss with {given}, got "
-                        f"'pseudo-projective'; {why}"
-                    )
+            if self._trees == "nonprojective":
+                given, why = "trees = nonprojective", "it is for projective trees"
+            elif self.labels == "none":
+                given, why = "labels = none", "its marks are in labels"
+            else:
+                return
+            raise InputError(
+                f"projectivize: expected flatten or minimum-loss with {given}, got 'pseudo-projective'; {why}"
+            )
 
     @property
     def is_linear(self) -> bool:
@@ -218,62 +218,46 @@ class TrainConfig(Settings):
         return f"parameters.{name}" if name in known else None
 
 
-def _is_changed(table: Any, name: str) -> Callable[[TrainConfig], bool]:
-    """Whether a setting of a table, named with a dot, differs from the table's default."""
+def _is_changed(config: TrainConfig, name: str) -> bool:
+    """Whether a setting, named with a dot if it is in a table, differs from its default."""
     first, _, last = name.partition(".")
-    return lambda config: bool(getattr(getattr(config, first), last) != getattr(table, last))
+    default = next(declared.default for declared in parameters_of(TrainConfig) if declared.name == first)
+    value = getattr(config, first)
+    return bool(getattr(value, last) != getattr(default, last) if last else value != default)
 
 
-WITHOUT_EFFECT: tuple[tuple[str, str, Callable[[TrainConfig], bool], Callable[[TrainConfig], bool]], ...] = (
-    (
-        "encoding",
+_HAS_LABELS: tuple[str, Callable[[TrainConfig], bool]] = ("labels = joint", lambda c: c.labels != "none")
+WITHOUT_EFFECT: dict[str, tuple[str, Callable[[TrainConfig], bool]]] = {
+    "encoding": (
         'projectivize = "pseudo-projective", whose marks it is about',
-        lambda c: c.encoding != TrainConfig.encoding,
         lambda c: c.projectivize == "pseudo-projective",
     ),
-    (
-        "projectivize",
+    "projectivize": (
         "projective trees; non-projective ones are learned as they are",
-        lambda c: c.projectivize == "minimum-loss",
         lambda c: c._trees != "nonprojective",
     ),
-    (
-        "grandparents",
+    "grandparents": (
         'order 2 or 3, and parser = "graph" or "cube"',
-        lambda c: not c.grandparents,
         lambda c: c.order != 1 and c.parser != "transition",
     ),
-    (
-        "transition.update",
+    "transition.update": (
         "a beam, transition.beam above 1; without one every move is learned",
-        _is_changed(TransitionSettings, "transition.update"),
         lambda c: c.transition.beam > 1,
     ),
-    (
-        "transition.oracle",
+    "transition.oracle": (
         "a parser without a beam, transition.beam = 1; with one, whole sequences of moves are learned",
-        _is_changed(TransitionSettings, "transition.oracle"),
         lambda c: c.transition.beam == 1,
     ),
-    *(
-        (
-            f"pruner_settings.{setting.name}",
+    **{
+        f"pruner_settings.{setting.name}": (
             'parser = "graph" or "cube"; transition parsers have no pruner',
-            _is_changed(PRUNER_SETTINGS, f"pruner_settings.{setting.name}"),
             lambda c: c.parser != "transition",
         )
         for setting in fields(PrunerSettings)
-    ),
-    *(
-        (name, "labels = joint", _is_changed(table, name), lambda c: c.labels != "none")
-        for name, table in (
-            ("transition.most_labels", TransitionSettings),
-            ("cube.most_labels", CubeSettings),
-            ("cube.labels_within", CubeSettings),
-        )
-    ),
-)
-"""Settings that depend on others: the name, what it needs, whether it is given, and whether that is met."""
+    },
+    **dict.fromkeys(("transition.most_labels", "cube.most_labels", "cube.labels_within"), _HAS_LABELS),
+}
+"""Settings that depend on others: what each needs, and whether that is met."""
 
 PARAMETERS: dict[str, dict[str, dict[str, Value]]] = {
     "graph": {
