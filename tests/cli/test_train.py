@@ -311,7 +311,7 @@ def test_treebanks_that_do_not_do_are_status_1(train, arbora, invented, tmp_path
         (tmp_path / name).write_text(text)
     for options, told in {
         ("empty",): "empty: the treebank to train on has no words",
-        ("headless",): "headless:2: HEAD: expected a head for every word to learn from, got `_`",
+        ("headless",): "headless:2: HEAD: expected a head for every word, got `_`",
         ("headless", train_file): "headless:2: HEAD",
         ("broken",): "broken:1: head out of range: expected a number from 0 to 1, got 7 (--lenient",
         (train_file, "--dev", "empty"): "empty: the dev treebank has no words",
@@ -330,7 +330,7 @@ def test_a_label_that_only_dev_has_is_noted(arbora, invented, tmp_path, monkeypa
     (tmp_path / "dev.conllu").write_text(invented[1].read_text().replace("\tobl\t", "\tvocative\t"))
     result = arbora("train", invented[0], "--dev", "dev.conllu", "-o", "m", *SMALL, "--epochs", 1)
     assert result.status == 0
-    assert "note: dev.conllu: labels that training never shows count as wrong: vocative" in result.stderr
+    assert "note: dev.conllu: labels that are not in train count as wrong: vocative" in result.stderr
 
 
 def test_a_full_disk_leaves_nothing(invented, tmp_path):
@@ -442,7 +442,7 @@ def test_another_learner_keeps_what_it_knows(train, tmp_path):
     result = train("--config", "p.toml", "--learner", "perceptron", "--json", "--quiet")
     assert json.loads(result.stdout)["config"]["parameters"]["epochs"] == 2
     assert result.stderr == (
-        "warning: perceptron has no parameter C: what is set for passive_aggressive is left out\n"
+        "warning: perceptron has no parameter C: the values for passive_aggressive are ignored\n"
     )
     result = train("--epochs", 1, "-p", "learner=mira", "--order", 1, "--json")
     assert json.loads(result.stdout)["config"]["parameters"]["epochs"] == 1

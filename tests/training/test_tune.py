@@ -96,7 +96,7 @@ def test_a_learner_keeps_the_parameters_that_it_has(columns):
 
     tuned = tune(columns, columns, grid={"learner": ["mira", "pegasos"]}, config=base, observer=Noting())
     assert [trial.epochs for trial in tuned.trials] == [[1], [1]]
-    assert "pegasos has no parameter C: what is set for passive_aggressive is left out" in notes
+    assert "pegasos has no parameter C: the values for passive_aggressive are ignored" in notes
 
 
 def with_gaps(columns):

@@ -1,8 +1,8 @@
 """Checkpoints of a training: after each epoch all that is needed to go on, to the same bytes.
 
 A checkpoint is a model file of kind `checkpoint`: the weights of finished stages, the best weights of the
-present one, and the learner's state. It names the configuration and the data by their checksums; a training
-with others is refused.
+present one, and the learner's state. It holds the configuration and a checksum of the data; another training
+cannot resume from it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,30 +22,31 @@ from arbora.learners.stage import Best
 from arbora.storage.model_file import read_model, write_model
 
 KIND = "checkpoint"
+Finished: TypeAlias = dict[str, tuple[NDArray[Any], list[dict[str, Any]]]]
+"""The results of stages, weights or a guide's trees, and the reports of their epochs."""
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a checkpoint holds."""
+    """The contents of a checkpoint."""
 
     stage: str
-    finished: dict[str, tuple[NDArray[Any], list[dict[str, Any]]]]
-    """What the stages before this one found, weights or a guide's trees, and their epochs."""
+    finished: Finished
     state: Mapping[str, NDArray[Any]]
     best: Best
 
 
 class Checkpoint:
-    """A file that is written after each epoch; without a path, none is."""
+    """A file that is written after each epoch; nothing is written without a path."""
 
     def __init__(self, path: str | os.PathLike[str] | None, training: Mapping[str, Any]) -> None:
-        """`training`: what must be equal for a checkpoint to fit, as JSON can hold it."""
+        """`training`: what must be the same to resume, as JSON can hold it."""
         self.path = None if path is None else Path(path)
         self._training = dict(training)
-        self._finished: dict[str, tuple[NDArray[Any], list[dict[str, Any]]]] = {}
+        self._finished: Finished = {}
 
     def finish(self, stage: str, found: NDArray[Any], reports: list[dict[str, Any]]) -> None:
-        """Remember a finished stage for the checkpoints to come."""
+        """Keep a finished stage for later checkpoints."""
         self._finished[stage] = (found, reports)
 
     def save(self, stage: str, progress: Progress, best: Best) -> None:
@@ -68,7 +69,7 @@ class Checkpoint:
         write_model(self.path, tensors, metadata)
 
     def load(self) -> Saved:
-        """What the file holds; ModelError where it is of another training."""
+        """Read the file; ModelError if it is of another training."""
         assert self.path is not None
         file = read_model(self.path, verify=True)
         file.require_kind(KIND, "a checkpoint of a training")
@@ -76,8 +77,8 @@ class Checkpoint:
         changed = "; ".join(_changes(theirs, self._training))
         if changed:
             raise ModelError(
-                f"the checkpoint is of another training: {changed}; go on with what it was begun with, "
-                "or begin anew without --resume",
+                f"the checkpoint is of another training: {changed}; resume with the same settings and data, "
+                "or start again without --resume",
                 source=file.source,
             )
         best, flags = file.entry("best", dict), file.entry("flags", list)
@@ -93,12 +94,12 @@ class Checkpoint:
 
 
 def _changes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Iterator[str]:
-    """What differs, by name; of what is no table, and of the data, that it does."""
+    """The differences, setting by setting."""
     for name in sorted({*theirs, *ours}):
         then, now = theirs.get(name), ours.get(name)
         if isinstance(then, Mapping) and isinstance(now, Mapping):
             yield from _changes(then, now)
+        elif then != now and name == "data":
+            yield "the treebanks have changed"
         elif then != now:
-            yield (
-                "the treebanks have changed" if name == "data" else f"{name} was {then!r}, now it is {now!r}"
-            )
+            yield f"{name} was {then!r}, now it is {now!r}"

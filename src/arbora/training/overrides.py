@@ -15,28 +15,26 @@ from arbora.training.config import TrainConfig
 def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p") -> TrainConfig:
     """A copy with other values, e.g. `{"C": "0.1", "order": "1", "pruner_settings.keep": "4"}`.
 
-    A name is a parameter of the learner, or a field of TrainConfig; `seed` is the latter. InputError for a
-    name that is neither, and for a value that does not fit; `option` is what messages put before NAME=VALUE.
+    A name is a parameter of the learner, or a field of TrainConfig; `seed` is the latter. InputError for
+    unknown names and invalid values; `option` is what messages put before NAME=VALUE.
     """
     named = {name.removeprefix("parameters."): text for name, text in given.items()}
     if "learner" in named:
         config = with_learner(config, named["learner"])
     factory: Any = learners.factory(config.learner_name)
-    parameters = [parameter.name for parameter in factory.parameters() if parameter.name != "seed"]
+    parameters = [declared.name for declared in factory.parameters() if declared.name != "seed"]
     fields = {name: text for name, text in named.items() if name not in parameters}
-    known = [*parameters, *_field_names(config)]
+    known = [*parameters, *_flat_names(to_dict(config))]
     for name, text in fields.items():
         if name not in known and name not in {other.rpartition(".")[2] for other in known}:
-            which = f"{option} {name}={text}: with the learner {config.learner_name}"
-            raise UnknownNameError("setting", name, known, where=which)
+            where = f"{option} {name}={text}: with the learner {config.learner_name}"
+            raise UnknownNameError("setting", name, known, where=where)
     config = merge(config, fields, option=option)
     try:
         values = factory.parse({name: text for name, text in named.items() if name in parameters})
     except InputError as error:
         raise InputError(str(error), where=option) from None
-    kept = {
-        name: value for name, value in config.parameters.items() if name != "seed" or "seed" not in fields
-    }
+    kept = {n: value for n, value in config.parameters.items() if n != "seed" or "seed" not in fields}
     return replace(config, parameters={**kept, **values})
 
 
@@ -52,29 +50,21 @@ def lost_parameters(config: TrainConfig, name: str) -> list[str]:
     if name in (config.learner, config.learner_name):
         return []
     factory: Any = learners.factory(name)
-    known = {parameter.name for parameter in factory.parameters()}
+    known = {declared.name for declared in factory.parameters()}
     return [each for each in config.parameters if each not in known]
 
 
 def say_lost(config: TrainConfig, name: str) -> str:
-    """What to tell about them; nothing where there are none. The seed is a setting of its own, too."""
+    """A message about lost parameters, empty if there are none. The seed is also a setting of its own."""
     lost = [each for each in lost_parameters(config, name) if each != "seed"]
-    return (
-        f"{name} has no parameter {', '.join(lost)}: what is set for {config.learner_name} is left out"
-        if lost
-        else ""
-    )
-
-
-def _field_names(config: TrainConfig) -> list[str]:
-    return [*_flat_names(to_dict(config))]
+    ignored = f"{name} has no parameter {', '.join(lost)}: the values for {config.learner_name} are ignored"
+    return ignored if lost else ""
 
 
 def _flat_names(values: Mapping[str, Any]) -> Iterator[str]:
-    """Names of settings, in tables with the names of those before them; learners' tables are their own."""
+    """Names of settings, those in tables with dots; parameters of learners are not among them."""
     for name, value in values.items():
-        if isinstance(value, Mapping):
-            if name != "parameters":
-                yield from (f"{name}.{inner}" for inner in _flat_names(value))
-        else:
+        if not isinstance(value, Mapping):
             yield name
+        elif name != "parameters":
+            yield from (f"{name}.{inner}" for inner in _flat_names(value))

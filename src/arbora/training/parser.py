@@ -1,11 +1,11 @@
 """Train a parser on checked treebanks, stage by stage.
 
-    guide    trees of another parser, where features look at one; see `arbora.training.stacking`
+    guide    trees of another parser, if there is one; see `arbora.training.stacking`
     others   those of the parser's recipe, `tree` last; see `arbora.training.recipes`
 
-An interrupted training has a whole parser once the last stage has begun. Each stage keeps the weights of its
-best epoch on dev, or of the last epoch without a dev set. The same seed gives the same model, byte for byte,
-for any number of threads.
+An interrupted training gives a parser if the last stage has begun. Each stage keeps the weights of its best
+epoch on dev, or of the last epoch without a dev set. The same seed gives the same model, byte for byte, for
+any number of threads.
 """
 
 from __future__ import annotations
@@ -84,8 +84,7 @@ class ParserTraining:
         self.dev = self.material.dev
         self.recipe = RECIPES.get(self.config.parser, ScorerRecipe)(self.material)
         self.recipe.parser = self._parser
-        # Now, not after the stages before it.
-        self._require_answers(self.recipe.problem({}))
+        self._require_answers(self.recipe.problem({}))  # before any stage is trained
         self.fingerprint = zlib.crc32(train.to_bytes(), 0 if dev is None else zlib.crc32(dev.to_bytes()))
 
     @property
@@ -128,14 +127,14 @@ class ParserTraining:
             )
 
     def _require_answers(self, problem: Problem) -> None:
-        """InputError where these trees do not answer what the learner asks, in words of the settings."""
+        """InputError if the problem does not answer the learner's queries, with settings that would help."""
         c, learner = self.config, self.material.learner
         missing = [query.value for query in Query if query in learner.needs - problem.queries]
         if missing:
             changes = ["order 1 (--order 1)"] if c.order != 1 else []
             if c.parser != "graph":
                 changes.append("exact search (--parser graph)")
-            if Query.ARC_MARGINALS.value in missing and c.labels == "joint":  # which only heads have
+            if Query.ARC_MARGINALS.value in missing and c.labels == "joint":  # only for heads
                 changes.append("staged labels (--labels staged)")
             choices = [" with ".join(changes)] if changes else []
             choices.append("another learner (`arbora list learners` says what each needs)")
@@ -150,7 +149,7 @@ class ParserTraining:
     def run(
         self, path: str | os.PathLike[str] | None = None, *, resume: bool = False, calibrate: bool = True
     ) -> TrainedParser:
-        """All stages; see `train`. `calibrate`: fit temperatures on dev, to make probabilities of scores."""
+        """Run all stages; see `train`. `calibrate`: fit the temperatures of probabilities on dev."""
         same = {"config": storable(self.config), "data": self.fingerprint}
         checkpoint = Checkpoint(path, same if self.guide is None else {**same, "guide": self.guide.checksum})
         saved = checkpoint.load() if resume and path is not None and Path(path).exists() else None
@@ -172,24 +171,18 @@ class ParserTraining:
             try:
                 fitted = fit_temperatures(parser, self.dev.columns, threads=self.threads)
                 parser = replace(parser, calibration=fitted, is_calibrated=True)
-            except KeyboardInterrupt:  # all is learned, but probabilities are not calibrated
+            except KeyboardInterrupt:  # the parser is complete, but not calibrated
                 interrupted = True
         return TrainedParser(parser, reports, parser.about["dev"], interrupted)
 
     def _put_guide(self, guide: Guide, checkpoint: Checkpoint, saved: Saved | None) -> None:
-        """The guide's trees beside the sentences: its own for dev, those of others like it for training."""
+        """Add trees to the sentences: the guide's own for dev, those of parsers like it for training."""
         names = guide.names(self.columns)
         if saved is not None and "guide" in saved.finished:
             found = GuideTrees.from_array(saved.finished["guide"][0], names)
         else:
-            found = guide.jackknifed(
-                self.columns,
-                names,
-                self._like_guide,
-                folds=self.config.folds,
-                threads=self.threads,
-                observer=self.observer,
-            )
+            options: Any = {"folds": self.config.folds, "threads": self.threads, "observer": self.observer}
+            found = guide.jackknifed(self.columns, names, self._like_guide, **options)
         checkpoint.finish("guide", found.to_array(), [])
         found.put_into(self.material.train)
         self.guide_scores["train"] = found.scores(self.columns)
@@ -201,7 +194,7 @@ class ParserTraining:
         self.observer.note(f"guide: {'; '.join(shown)}")
 
     def _like_guide(self, columns: Columns, config: TrainConfig, observer: Observer) -> Parser:
-        """A parser with the guide's configuration, of a part of the treebank."""
+        """Train a parser with the guide's configuration on a part of the treebank."""
         trained = ParserTraining(columns, None, config, self.threads, observer).run(calibrate=False)
         if trained.interrupted:
             raise KeyboardInterrupt
@@ -219,7 +212,7 @@ class ParserTraining:
         def keep(progress: Progress, best: Best) -> None:
             try:
                 checkpoint.save(name, progress, best)
-            except ModelError as error:  # a full disk is no reason to lose what was learned
+            except ModelError as error:  # go on if the disk is full
                 self.observer.note(f"no checkpoint after epoch {progress.epoch.number}: {error}")
 
         best, interrupted = stage.run(self.observer, keep, going_on)
@@ -238,11 +231,11 @@ class ParserTraining:
         return Parser(names=names, search=search, about=about)
 
     def _decide_trees(self, parser: Parser) -> Parser:
-        """The parser with its scores on dev, over projective trees where these are asked for or better."""
+        """The parser with its scores on dev, over projective trees if `decode` says so or they are better."""
         same = replace(parser, about={**parser.about, "dev": self._dev_scores(parser)})
         if self.config.decode == "same" or self._trees == "projective":
             return same
-        assert isinstance(parser.search, GraphSearch)  # the only search that is trained with another `decode`
+        assert isinstance(parser.search, GraphSearch)  # `decode` is rejected for other parsers
         other = replace(parser, search=parser.search.with_trees("projective"))
         other = replace(other, about={**parser.about, "dev": self._dev_scores(other)})
         if self.config.decode == "projective":

@@ -1,17 +1,15 @@
 """How each kind of parser is trained: its stages, the problem of each, and the search made from the weights.
 
-    graph        labels on gold trees, a pruner, then trees, or trees and labels together
-    cube         a filter of labels, a pruner, then labelled trees of higher order
-    transition   moves and labels
-    any other    a scorer and a search of part scores, by a loss
-
-A search of another package needs no recipe of its own: the last one serves it.
+graph        labels on gold trees, a pruner, then trees, or trees and labels together
+cube         a filter of labels, a pruner, then labelled trees of higher order
+transition   moves and labels
+any other    a scorer and a search over part scores, by a loss; also for searches of other packages
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -45,7 +43,7 @@ FILTER_LEARNER = Perceptron(epochs=4)
 LABEL_PROBABILITIES = Adagrad(C=3.0, rate=1.0, floor=3.0, epochs=4)
 PRUNER_PROBABILITIES = Adagrad(C=0.1, rate=1.0, floor=30.0, epochs=3)
 PRUNER_SCALE = 0.25
-"""Factor of the scores of a pruner of probabilities, which differ more than margins of 1; rule margin."""
+"""Factor of the scores of a pruner of probabilities with the rule margin: they differ more than margins."""
 
 Done = dict[str, Floats]
 """The weights of finished stages by name."""
@@ -62,7 +60,7 @@ class Material:
     """With marked labels where trees are pseudo-projective."""
     train: Encoded
     filled: Encoded
-    """As `train`, with whole trees for partial ones: arcs that a pruner must keep."""
+    """As `train`, with partial trees completed: arcs that a pruner must keep."""
     learner: Learner
     dev: Dev | None
     threads: int
@@ -80,12 +78,13 @@ class Material:
 
     @property
     def settings(self) -> GraphSettings:
-        """Which trees, of which order, and the size of the tables."""
-        c = self.config
-        chosen: dict[str, Any] = {name: getattr(c, name) for name in ("trees", "roots", "order", "labels")}
-        sizes: dict[str, Any] = {"tree_bits": c.tree_bits, "label_bits": c.label_bits}
-        grandparents = c.grandparents and c.order != 1
-        return GraphSettings(**chosen, **sizes, grandparents=grandparents, features=c.features)
+        """The settings that all linear parsers share."""
+        chosen = {each.name: getattr(self.config, each.name) for each in fields(GraphSettings)}
+        return GraphSettings(**{**chosen, "grandparents": chosen["grandparents"] and chosen["order"] != 1})
+
+    def stage(self, name: str, learner: Learner, problem: Problem) -> Stage:
+        """A stage that is not evaluated on dev."""
+        return Stage(name=name, learner=learner, problem=problem, judge=None, patience=0)
 
 
 class Recipe(ABC):
@@ -115,20 +114,14 @@ class Recipe(ABC):
         """The stage of the chosen learner; dev evaluates the whole parser."""
         m = self.material
         dev = m.dev
-        judge = None
-        if dev is not None:
-            judge = lambda w: dev.scores(self.parser({**done, "tree": w}), m.threads)  # noqa: E731
-        return Stage(
-            name="tree",
-            learner=m.learner,
-            problem=self.problem(done),
-            judge=judge,
-            patience=m.config.patience,
-            which=m.config.weights,
-        )
+        stage = m.stage("tree", m.learner, self.problem(done))
+        if dev is None:
+            return replace(stage, which=m.config.weights)
+        judge = lambda w: dev.scores(self.parser({**done, "tree": w}), m.threads)  # noqa: E731
+        return replace(stage, judge=judge, patience=m.config.patience, which=m.config.weights)
 
     parser: Any
-    """Makes a parser of the weights of all stages; set by the training."""
+    """A function from the weights of all stages to a parser; set by the training."""
 
 
 class GraphRecipe(Recipe):
@@ -138,9 +131,8 @@ class GraphRecipe(Recipe):
     def scorer(self) -> LinearScorer:
         """Without weights."""
         m = self.material
-        return LinearScorer(
-            m.settings, features.create(m.settings.features), labels=len(m.names.labels), seen=m.seen
-        )
+        templates, labels = features.create(m.settings.features), len(m.names.labels)
+        return LinearScorer(m.settings, templates, labels=labels, seen=m.seen)
 
     @property
     def stages(self) -> list[str]:
@@ -160,13 +152,11 @@ class GraphRecipe(Recipe):
     def _labels_stage(self) -> Stage:
         m = self.material
         problem = GraphProblem(self.scorer, m.train, "labels", cost=m.config.cost, threads=m.threads)
-        probabilities = Query.MARGINALS in m.learner.needs
-        learner = replace(LABEL_PROBABILITIES if probabilities else LABEL_LEARNER, seed=m.config.seed)
-        return Stage(name="labels", learner=learner, problem=problem, judge=None, patience=0)
+        learner = LABEL_PROBABILITIES if Query.MARGINALS in m.learner.needs else LABEL_LEARNER
+        return m.stage("labels", replace(learner, seed=m.config.seed), problem)
 
     def _pruner_stage(self) -> Stage:
-        m = self.material
-        settings = m.config.pruner_settings
+        m, settings = self.material, self.material.config.pruner_settings
         require_rule(settings, m.settings.trees)
         scorer = pruner_scorer(settings, m.settings.roots)
         learner: Adagrad | PassiveAggressive | Perceptron = PRUNER_LEARNER
@@ -174,15 +164,12 @@ class GraphRecipe(Recipe):
         if settings.rule in ("tree-odds", "arc-odds") or not m.is_complete:
             learner = PRUNER_PROBABILITIES
         elif settings.rule == "max-marginal":
-            learner = FILTER_LEARNER
-            problem = FilterProblem(
-                scorer, m.train, alpha=settings.alpha, among=settings.among, threads=m.threads
-            )
-        learner = replace(learner, seed=m.config.seed)
-        return Stage(name="pruner", learner=learner, problem=problem, judge=None, patience=0)
+            learner, (alpha, among) = FILTER_LEARNER, (settings.alpha, settings.among)
+            problem = FilterProblem(scorer, m.train, alpha=alpha, among=among, threads=m.threads)
+        return m.stage("pruner", replace(learner, seed=m.config.seed), problem)
 
     def pruner(self, done: Done) -> Pruner | None:
-        """The trained pruner; None where there is none."""
+        """The trained pruner, if there is one."""
         if "pruner" not in done:
             return None
         m = self.material
@@ -191,7 +178,7 @@ class GraphRecipe(Recipe):
         return Pruner(settings, done["pruner"] * scale, m.settings.roots)
 
     def kept_arcs(self, done: Done) -> KeptArcs | None:
-        """The arcs that the pruner leaves, gold arcs put back; a note says what it loses on dev."""
+        """The arcs that the pruner keeps, and gold arcs; a note says what is lost on dev."""
         m, pruner = self.material, self.pruner(done)
         if pruner is None:
             return None
@@ -215,14 +202,11 @@ class GraphRecipe(Recipe):
         return GraphProblem(self.scorer, m.train, task, arcs=arcs, cost=m.config.cost, threads=m.threads)
 
     def split(self, weights: Floats, labels: Floats | None) -> dict[str, Any]:
-        """Weights of trees and labels, which are one vector where they are learned together."""
-        if self.material.config.labels != "joint":
-            return {"tree": np.ascontiguousarray(weights), "label_weights": labels}
-        at = self.scorer.weight_count("tree")
-        return {
-            "tree": np.ascontiguousarray(weights[:at]),
-            "label_weights": np.ascontiguousarray(weights[at:]),
-        }
+        """Weights of trees and labels, which are one vector if they are learned together."""
+        if self.material.config.labels == "joint":
+            weights, labels = np.split(weights, [self.scorer.weight_count("tree")])
+            labels = np.ascontiguousarray(labels)
+        return {"tree": np.ascontiguousarray(weights), "label_weights": labels}
 
     def search(self, done: Done) -> Search:
         weights = self.split(done["tree"], done.get("labels"))
@@ -240,22 +224,14 @@ class CubeRecipe(GraphRecipe):
 
     @property
     def has_label_stage(self) -> bool:
-        """Labels on gold trees tell which few of an arc are worth a search."""
+        """Labels on gold trees decide which few labels of an arc are searched."""
         return self.material.config.labels == "joint"
 
     def problem(self, done: Done) -> Problem:
-        m = self.material
-        update, arcs = m.config.update, self.kept_arcs(done)
+        m, update = self.material, self.material.config.update
         assert update != "auto"
-        return CubeProblem(
-            self.scorer,
-            m.train,
-            update,
-            arcs=arcs,
-            label_filter=done.get("labels"),
-            cost=m.config.cost,
-            threads=m.threads,
-        )
+        options: dict[str, Any] = {"cost": m.config.cost, "threads": m.threads, "arcs": self.kept_arcs(done)}
+        return CubeProblem(self.scorer, m.train, update, label_filter=done.get("labels"), **options)
 
     def search(self, done: Done) -> Search:
         weights = self.split(done["tree"], None)
@@ -279,15 +255,13 @@ class TransitionRecipe(Recipe):
         return TransitionProblem(scorer, m.train, cost=m.config.cost, threads=m.threads)
 
     def search(self, done: Done) -> Search:
-        weights, at = done["tree"], self.scorer.weight_count("tree")
-        labels = None if self.material.config.labels == "none" else np.ascontiguousarray(weights[at:])
-        return TransitionSearch(
-            self.scorer.replaced(tree=np.ascontiguousarray(weights[:at]), label_weights=labels)
-        )
+        tree, labels = map(np.ascontiguousarray, np.split(done["tree"], [self.scorer.weight_count("tree")]))
+        given = None if self.material.config.labels == "none" else labels
+        return TransitionSearch(self.scorer.replaced(tree=tree, label_weights=given))
 
 
 class ScorerRecipe(Recipe):
-    """Any scorer with any search of part scores, by a loss."""
+    """Any scorer with any search over part scores, by a loss."""
 
     @cached_property
     def scorer(self) -> Scorer:
@@ -299,7 +273,7 @@ class ScorerRecipe(Recipe):
 
     @cached_property
     def batch(self) -> Batch:
-        """The treebank as the scorer sees it, with the heads to train on."""
+        """The treebank for the scorer, with the heads to train on."""
         m = self.material
         batch = m.names.batch(m.columns, threads=m.threads)
         batch.set_heads(np.asarray(m.train.heads))
@@ -307,15 +281,12 @@ class ScorerRecipe(Recipe):
 
     def _search(self, scorer: Scorer) -> Any:
         m = self.material
-        factory: Any = searches.factory(m.config.parser)
-        labels = len(m.names.labels)
-        return factory(scorer, trees=m.config.trees, roots=m.config.roots, label_count=labels)
+        options = {"trees": m.config.trees, "roots": m.config.roots, "label_count": len(m.names.labels)}
+        return searches.factory(m.config.parser)(scorer, **options)
 
     def problem(self, done: Done) -> Problem:
-        m = self.material
-        return ScorerProblem(
-            self._search(self.scorer), self.batch, losses.create(m.config.loss), m.config.cost
-        )
+        c = self.material.config
+        return ScorerProblem(self._search(self.scorer), self.batch, losses.create(c.loss), c.cost)
 
     def search(self, done: Done) -> Search:
         found: Search = self._search(self.scorer.with_weights(done["tree"]))

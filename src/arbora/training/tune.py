@@ -1,8 +1,7 @@
-"""Which settings are best: a training for each point of a grid, judged on dev or by cross-validation.
+"""Grid search: a training for each combination of settings, evaluated on dev or by cross-validation.
 
-With k folds, the sentences are dealt into k parts in an order that the seed decides; each part judges a
-parser that was trained on the others, and the means count. The best epoch is chosen by the same sentences
-that judge, as it is on dev.
+The sentences are dealt into folds in an order drawn from the seed. Each fold evaluates a parser trained on the
+others, and means are compared. The best epoch is chosen on the same sentences, as on dev.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ from arbora.training.overrides import override, say_lost
 from arbora.training.pipeline import train
 
 Pair = tuple[Columns, Columns]
-"""A treebank to train on and one to judge by."""
+"""A treebank to train on, and one to evaluate on."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One point of the grid, with what came of it."""
+    """One point of the grid, with its results."""
 
     values: dict[str, str]
-    """What was varied, by name, as text."""
+    """The settings of the grid, as text."""
     config: TrainConfig
     scores: Scores
-    """On dev, or the means over folds; the one that decides first."""
+    """On dev, or the means over folds; trials are compared by the first."""
     spread: Scores
     """Standard deviation of each score over folds; empty on dev."""
     epochs: list[int]
@@ -53,20 +52,14 @@ class Trial:
         return next(iter(self.scores.values()))
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return {
-            "values": self.values,
-            "scores": self.scores,
-            "spread": self.spread,
-            "epochs": self.epochs,
-            "seconds": self.seconds,
-            "config": to_dict(self.config),
-        }
+        """All fields, as JSON can hold them."""
+        names = ("values", "scores", "spread", "epochs", "seconds")
+        return {**{name: getattr(self, name) for name in names}, "config": to_dict(self.config)}
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a search gives."""
+    """The result of a grid search."""
 
     trials: list[Trial]
     """Best first; equal ones in the order of the grid."""
@@ -76,8 +69,8 @@ class Tuned:
     def best(self) -> TrainConfig:
         """The configuration to train with.
 
-        After cross-validation its number of epochs is the median of the folds' best ones, since a training
-        on all sentences has nothing to tell it when to stop.
+        After cross-validation, its number of epochs is the median of the folds' best ones, since training on
+        all sentences has no dev set to stop by.
         """
         first = self.trials[0]
         if not first.spread:
@@ -87,7 +80,7 @@ class Tuned:
 
 
 NOT_TUNED = ("only", "tags", "folds", "segmenter", "tagger", "lemmatizer")
-"""Settings of what leads from text to tagged words."""
+"""Settings that do not change a parser of gold tags."""
 
 
 def tune(
@@ -100,50 +93,48 @@ def tune(
     threads: int = 1,
     observer: Observer | None = None,
 ) -> Tuned:
-    """Train with every combination of the grid's values; compare on `dev`, or by `folds` where there is none.
+    """Train with every combination of the grid's values; compare on `dev`, or by cross-validation without it.
 
-    Trials train the parser alone, and are compared by trees of words with the treebank's own tags. `grid`:
-    values by name, e.g. `{"C": [0.01, 0.1], "order": [1, 2]}`; names are the learner's parameters and
-    the fields of TrainConfig. Where every learner can learn from parts of trees, some heads of `treebank` may
-    be unknown, but none of `dev`. All combinations are checked before the first training. Ctrl-C ends the
-    search and keeps the trials that are complete.
+    Trials train the parser alone, on gold tags. `grid`: values by name, e.g.
+    `{"C": [0.01, 0.1], "order": [1, 2]}`; names are the learner's parameters and the fields of TrainConfig.
+    Some heads of `treebank`, but not of `dev`, may be unknown if every learner can train on partial trees.
+    All combinations are checked before the first training. Ctrl-C ends the search and keeps complete trials.
     """
     require_threads(threads)
-    points = [*combinations(grid, config or TrainConfig())]
+    config, observer = config or TrainConfig(), observer or Silent()
+    points = [*combinations(grid, config)]
     check = functools.partial(check_treebank, partial=all_learn_from_parts(point for _, point in points))
     columns = gather(treebank, check)
-    check(columns, labelled=(config or TrainConfig()).labels != "none")
+    check(columns, labelled=config.labels != "none")
     if dev is None and np.any(columns.heads < 0):
         raise DataError(
-            f"{np.count_nonzero(columns.heads < 0):,} words have no head, and parts of such a treebank "
-            "cannot judge parsers; give a dev treebank that is complete (--dev)",
+            f"{np.count_nonzero(columns.heads < 0):,} words have no head, so folds of this treebank cannot "
+            "evaluate parsers; give a complete dev treebank (--dev)",
             source=columns.source,
         )
     if dev is not None:
         pairs = [(columns, gather(dev, check_treebank, "dev"))]
     else:
-        seed = (config or TrainConfig()).seed
-        pairs = [*fold_pairs(columns, folds, seed)]
-    watching = observer or Silent()
+        pairs = [*fold_pairs(columns, folds, config.seed)]
     for learner in dict.fromkeys(point.learner_name for _, point in points):
-        if told := say_lost(config or TrainConfig(), learner):
-            watching.note(told)
-    watching.begin("trainings", len(points) * len(pairs), unit="training")
+        if lost := say_lost(config, learner):
+            observer.note(lost)
+    observer.begin("trainings", len(points) * len(pairs), unit="training")
     trials: list[Trial] = []
     interrupted = False
     try:
         for values, point in points:
-            trials.append(_trial(values, point, pairs, threads, watching))
+            trials.append(_trial(values, point, pairs, threads, observer))
     except KeyboardInterrupt:
         interrupted = True
-    watching.end()
+    observer.end()
     return Tuned(sorted(trials, key=lambda trial: -trial.decides), interrupted)
 
 
 def combinations(
     grid: Mapping[str, Sequence[object]], config: TrainConfig
 ) -> Iterator[tuple[dict[str, str], TrainConfig]]:
-    """Every point of the grid with its configuration, the last name fastest; InputError if one is wrong."""
+    """Every point of the grid with its configuration, the last name fastest; InputError if one is invalid."""
     if not grid:
         raise InputError("grid: expected values for at least one setting, got none")
     for name, given in grid.items():
@@ -151,8 +142,8 @@ def combinations(
             raise InputError(f"grid: {name}: expected a list of at least one value, got {given!r}")
         if name.partition(".")[0] in NOT_TUNED:
             raise InputError(
-                f"grid: {name}: trials train the parser alone, on the tags that the treebank has, so this "
-                "setting would change nothing"
+                f"grid: {name}: trials train the parser alone, on gold tags, so this setting would change "
+                "nothing"
             )
     for chosen in itertools.product(*grid.values()):
         values = {name: str(value) for name, value in zip(grid, chosen, strict=True)}
@@ -162,7 +153,7 @@ def combinations(
 
 
 def all_learn_from_parts(points: Iterable[TrainConfig]) -> bool:
-    """Whether some heads may be unknown, whichever of these is trained."""
+    """Whether some heads may be unknown with all of these configurations."""
     return all(map(learns_from_parts, points))
 
 
@@ -172,7 +163,7 @@ def fold_pairs(columns: Columns, folds: int, seed: int = 0) -> Iterator[Pair]:
         raise InputError(
             f"folds: expected 2 to {len(columns)}, the number of sentences in {columns.source}, got {folds}"
         )
-    # By sorting raw numbers, which numpy promises for all its versions.
+    # Sort raw numbers, which are the same in all versions of NumPy.
     order = np.argsort(np.random.PCG64(seed).random_raw(len(columns)), kind="stable")
     part = np.empty(len(columns), dtype=np.int64)
     part[order] = np.arange(len(columns)) % folds
@@ -190,12 +181,11 @@ def _trial(
     begun = time.monotonic()
     found: list[Scores] = []
     epochs: list[int] = []
-    what = " ".join(f"{name}={value}" for name, value in values.items())
-    for number, (columns, judged) in enumerate(pairs, start=1):
-        which = what if len(pairs) == 1 else f"{what}, fold {number}"
-        trial = observer.child(which)
-        alone = replace(config, only="parser")
-        trained = train(columns, judged, config=alone, threads=threads, observer=trial)
+    name = " ".join(f"{name}={value}" for name, value in values.items())
+    parser_only = replace(config, only="parser")
+    for number, (columns, dev) in enumerate(pairs, start=1):
+        trial = observer.child(name if len(pairs) == 1 else f"{name}, fold {number}")
+        trained = train(columns, dev, config=parser_only, threads=threads, observer=trial)
         if trained.interrupted:
             raise KeyboardInterrupt
         found.append(trained.scores)
@@ -205,6 +195,3 @@ def _trial(
     means = {name: statistics.fmean(scores[name] for scores in found) for name in found[0]}
     spread = {name: statistics.stdev(s[name] for s in found) for name in found[0]} if len(pairs) > 1 else {}
     return Trial(values, config, means, spread, epochs, time.monotonic() - begun)
-
-
-__all__ = ["Trial", "Tuned", "tune"]
