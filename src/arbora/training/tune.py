@@ -1,6 +1,6 @@
 """Grid search: a training for each combination of settings, evaluated on dev or by cross-validation.
 
-The sentences are dealt into folds in an order drawn from the seed. Each fold evaluates a parser trained on the
+Sentences are dealt into folds in an order drawn from the seed. Each fold evaluates a parser trained on the
 others, and means are compared. The best epoch is chosen on the same sentences, as on dev.
 """
 
