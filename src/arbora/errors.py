@@ -1,4 +1,4 @@
-"""Every error that Arbora raises on purpose.
+"""The errors that Arbora raises.
 
 Messages say what is wrong, where, what was expected, what was found, and what to do next.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import difflib
 import re
 
-# A message starts with its field, after where it came from: `k must be ...`, `run.toml: order: expected ...`.
-# The core's errors are nothing but text, so it is found there.
+# A message starts with its source and field: `k must be ...`, `run.toml: order: expected ...`. The core's
+# errors are text only, so the field is read from there.
 _FIELD = re.compile(
     r"(?:(?:-\S+ )?[^\s:]+: )?(?:unknown (?P<kind>[\w ]+)(?= ')|(?P<name>[A-Za-z][\w.-]*(?:\[[\d, ]+\])?"
     r"|(?:sentence|word) \d+(?:, word \d+)?|(?:tensor|metadata) '[^']*')"
@@ -18,7 +18,7 @@ _FIELD = re.compile(
 
 
 class ArboraError(Exception):
-    """Base of all errors below: catch this one to catch them all."""
+    """Base class of all errors below."""
 
     def _set_field(self, what: str, field: str | None = None) -> None:
         start = _FIELD.match(what)
@@ -43,8 +43,8 @@ class _FieldError(ArboraError, ValueError):
 class InputError(_FieldError):
     """An argument or setting has the wrong shape, type or value.
 
-    `field` names it, or the sentence and word; None where no single one is wrong. `str()` starts with
-    `where` the value came from, such as a file, and the field.
+    `field` names it, or the sentence and word; None if no single one is wrong. `str()` starts with `where`
+    the value came from, such as a file, and the field.
     """
 
 
@@ -58,16 +58,13 @@ class UnknownNameError(InputError):
 
 
 class NoTreeError(_FieldError):
-    """The constraints (forbidden arcs, required arcs, roots) leave no tree.
-
-    `field` names the sentence of a batch.
-    """
+    """The constraints (forbidden arcs, required arcs, roots) allow no tree; `field` names the sentence."""
 
 
 class DataError(ArboraError, ValueError):
     """A treebank is malformed; `str()` starts with `file:line:`.
 
-    `field` names the sentence and word, where the message starts with them.
+    `field` names the sentence and word if the message starts with them.
     """
 
     def __init__(self, what: str, *, source: str = "<text>", line: int | None = None) -> None:
@@ -107,18 +104,18 @@ class DownloadError(ArboraError):
 
 
 def nearest(name: object, known: list[str]) -> str | None:
-    """The known name that is most like this one; None where none is like it."""
+    """The most similar known name; None if no name is similar."""
     return next(iter(difflib.get_close_matches(str(name), known, n=1)), None)
 
 
 def unknown(kind: str, name: object, known: list[str]) -> str:
-    """The message for a name that is not known: the nearest one, and all there are."""
+    """The message for an unknown name: the nearest one, and all known ones."""
     near = nearest(name, known)
     guess = f"did you mean {near!r}? " if near else ""
     return f"unknown {kind} {name!r}; {guess}known: {', '.join(known)}"
 
 
 def require_threads(threads: object) -> None:
-    """InputError unless it is a number of threads."""
+    """InputError unless it is a valid number of threads."""
     if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
         raise InputError(f"threads must be a whole number of at least 1, got {threads!r}")

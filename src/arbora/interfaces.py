@@ -1,10 +1,8 @@
-"""The small interfaces that the pieces of Arbora meet at: all that a contributor must read.
+"""The interfaces between the parts of Arbora: all that a contributor must read.
 
-A family is a set of trees with a score for each part of a tree. Whoever asks it something needs to know
-only what stands here: which parts it scores, which questions it answers, what the answers look like.
-
-A problem is a set of examples with a weight vector for their features; it answers a learner's questions, and
-is all that a learner may touch. So any learner works with any problem that can answer its questions.
+A family is a set of trees with a score for each part of a tree; it answers queries. A problem is a set of
+examples with gold trees and a weight vector for their features; it is all that a learner sees, so any learner
+works with any problem that answers its queries.
 """
 
 from __future__ import annotations
@@ -14,12 +12,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import SparseVector as SparseVector
 from arbora._core import Weights as Weights
 from arbora.settings import Parameter as Parameter
+from arbora.types import Doubles, Floats, Ints, Longs
 
 if TYPE_CHECKING:
     from arbora.data.batch import Batch
@@ -33,7 +31,7 @@ ROOTS: tuple[Roots, ...] = ("single", "multi")
 
 
 class PartKind(StrEnum):
-    """A kind of part that a tree's score is a sum over; its value is its name in `arbora.inference`."""
+    """A kind of part; a tree's score is a sum over its parts. Values are names in `arbora.inference`."""
 
     ARC = "arcs"  # [head, dep]
     LABEL = "labels"  # [head, dep, label]
@@ -43,7 +41,7 @@ class PartKind(StrEnum):
 
     @property
     def axes(self) -> int:
-        """How many axes of an array of scores have length n+1; LABEL has one more, of labels."""
+        """The number of axes of length n+1 of an array of scores; LABEL has one more, of labels."""
         return {PartKind.ARC: 2, PartKind.LABEL: 2, PartKind.GRANDSIBLING: 4}.get(self, 3)
 
 
@@ -66,7 +64,7 @@ class Query(StrEnum):
     ARC_MARGINALS = "arc_marginals"
     LOSS = "loss"
     GIVEN_HEADS = "given_heads"
-    """Parsing around heads that are given."""
+    """Parsing with some heads fixed."""
 
 
 FAMILY_QUERIES: frozenset[Query] = frozenset(
@@ -79,38 +77,38 @@ PartScores: TypeAlias = Mapping[PartKind, NDArray[Any]]
 
 Scores of labels are added to those of arcs: a labelled arc scores `arcs[h, d] + labels[h, d, l]`."""
 
-PartMarginals: TypeAlias = dict[PartKind, NDArray[np.float64]]
+PartMarginals: TypeAlias = dict[PartKind, Doubles]
 
 
 class ScoredTree(Protocol):
-    """A tree with its score: `heads` (n+1,), `heads[0] == -1`, and labels (n+1,) where they are scored."""
+    """A tree with its score: `heads` (n+1,), `heads[0] == -1`, and labels (n+1,) if they are scored."""
 
     @property
-    def heads(self) -> NDArray[np.int32]: ...
+    def heads(self) -> Ints: ...
 
     @property
     def score(self) -> float: ...
 
     @property
-    def labels(self) -> NDArray[np.int32] | None: ...
+    def labels(self) -> Ints | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class GoldTree:
     """The gold tree of one sentence, or what is known of it."""
 
-    heads: NDArray[np.int32]
+    heads: Ints
     """(n+1,); -1 for the root and for unknown heads."""
-    labels: NDArray[np.int32]
+    labels: Ints
     """(n+1,); -1 where unknown."""
 
 
 class Family(Protocol):
-    """A set of trees; knows nothing of words, features or learning.
+    """A set of trees, independent of words, features and learning.
 
-    Kinds of parts other than arcs may be left out of `scores`: they then count 0, and have no marginals.
-    A query that is neither in `queries` nor in `approximate` raises `InputError`; scores that leave no tree,
-    `NoTreeError`. No array is ever written to.
+    Kinds of parts other than arcs may be missing in `scores`: they count 0 and have no marginals. A query
+    that is neither in `queries` nor in `approximate` raises `InputError`; scores that allow no tree raise
+    `NoTreeError`. Inputs are never written to.
     """
 
     @property
@@ -123,25 +121,25 @@ class Family(Protocol):
 
     @property
     def roots(self) -> Roots:
-        """Whether exactly one word hangs on node 0."""
+        """Whether exactly one word has the head 0."""
 
     @property
     def parts(self) -> tuple[PartKind, ...]:
-        """What may be scored, arcs first."""
+        """The kinds of parts that may be scored, arcs first."""
 
     @property
     def queries(self) -> frozenset[Query]:
-        """What is answered exactly."""
+        """Queries with exact answers."""
 
     @property
     def approximate(self) -> frozenset[Query]:
-        """What is answered, but not exactly."""
+        """Queries with approximate answers."""
 
     def argmax(self, scores: PartScores) -> ScoredTree:
         """The best tree."""
 
     def kbest(self, scores: PartScores, k: int) -> list[ScoredTree]:
-        """The k best trees, best first, all different; all of them where fewer exist."""
+        """The k best trees, best first, all different; fewer if the family has fewer."""
 
     def log_partition(self, scores: PartScores) -> float:
         """The log of the sum of exp(score) over all trees."""
@@ -150,21 +148,19 @@ class Family(Protocol):
         """The probability of each part, in arrays shaped as the scores: the gradient of `log_partition`."""
 
     def marginals_along(self, scores: PartScores, direction: PartScores) -> PartMarginals:
-        """The derivative of `marginals` along a direction of scores; of first-order scores."""
+        """The derivative of `marginals` along a direction of scores; for first-order scores."""
 
     def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[ScoredTree]:
-        """`k` independent random trees; one seed gives one result."""
+        """`k` independent random trees; the same seed gives the same trees."""
 
 
 class Cost(Protocol):
     """What a wrong tree costs: at least 0, and 0 for the gold tree. See `arbora.costs`."""
 
-    def __call__(
-        self, gold: GoldTree, heads: NDArray[np.int32], labels: NDArray[np.int32] | None = None
-    ) -> float:
+    def __call__(self, gold: GoldTree, heads: Ints, labels: Ints | None = None) -> float:
         """The cost of one tree, heads and labels (n+1,)."""
 
-    def table(self, gold: GoldTree, label_count: int = 0) -> NDArray[np.float64]:
+    def table(self, gold: GoldTree, label_count: int = 0) -> Doubles:
         """The cost of each arc, (n+1, n+1), or labelled arc, (n+1, n+1, label_count); a tree's is the sum."""
 
 
@@ -204,13 +200,13 @@ class Scorer(Protocol):
     def score(self, batch: Batch) -> list[PartScores]:
         """The scores of each sentence's parts."""
 
-    def pullback(self, batch: Batch, gradient: Sequence[PartScores]) -> SparseVector | NDArray[np.float64]:
+    def pullback(self, batch: Batch, gradient: Sequence[PartScores]) -> SparseVector | Doubles:
         """The adjoint of `score`: from a gradient by the scores to one by the weights, (size,)."""
 
-    def weights(self) -> NDArray[np.float32]:
+    def weights(self) -> Floats:
         """All weights, (size,)."""
 
-    def with_weights(self, values: NDArray[np.float32]) -> Scorer:
+    def with_weights(self, values: Floats) -> Scorer:
         """A copy with other weights."""
 
     def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -229,35 +225,32 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a problem says of one example, or summed over several, at the weights w as they are when asked."""
+    """A problem's answer for one example, or a sum over several, at the present weights w."""
 
     loss: float
-    """The cost of the predicted tree: wrong heads, say. At least 0, and 0 for the right tree.
+    """The cost of the predicted tree, such as wrong heads; at least 0, and 0 for the gold tree.
 
-    For marginals: -log P(what is known of the tree)."""
-
+    For marginals: -log P(known part of the tree)."""
     margin: float
-    """How much better the right tree scores than the predicted one: <w, difference>."""
-
+    """<w, difference>: the score of the gold tree minus that of the predicted one."""
     difference: SparseVector
-    """f(right tree) - f(predicted tree), whole numbers; for marginals f(right tree) - E[f], the gradient of
-    log P."""
+    """f(gold tree) - f(predicted tree), for marginals f(gold tree) - E[f], the gradient of log P."""
 
     @property
     def hinge(self) -> float:
-        """How far the margin falls short of the loss; at least 0."""
+        """max(0, loss - margin)."""
         return max(0.0, self.loss - self.margin)
 
 
 class Problem(Protocol):
-    """Examples with their right trees: the only thing that a learner may touch.
+    """Examples with gold trees: all that a learner sees.
 
-    Answers depend on nothing but their arguments. `w` is read, never written to.
+    Answers depend on their arguments alone. `w` is never written to.
     """
 
     @property
     def queries(self) -> frozenset[Query]:
-        """What is answered, exactly or as well as the family can."""
+        """Queries that are answered, exactly or approximately."""
 
     @property
     def size(self) -> int:
@@ -269,108 +262,101 @@ class Problem(Protocol):
     def answer(self, i: int, w: Weights, query: Query) -> Answer:
         """The best tree of example i by score (ARGMAX), or by score plus cost (COST_AUGMENTED).
 
-        Instead of the best tree, the sum over all (MARGINALS, COST_AUGMENTED_MARGINALS).
+        MARGINALS and COST_AUGMENTED_MARGINALS: the sum over all trees instead.
         """
 
     def candidates(self, i: int, w: Weights, k: int) -> list[Answer]:
-        """The k best trees of example i by score, best first; fewer where there are not so many (KBEST)."""
+        """The k best trees of example i by score, best first; fewer if there are fewer (KBEST)."""
 
-    def total(self, indices: NDArray[np.int64], w: Weights, query: Query) -> Answer:
-        """The sum of `answer` over examples; the same bytes whatever the number of threads."""
+    def total(self, indices: Longs, w: Weights, query: Query) -> Answer:
+        """The sum of `answer` over examples; the same bytes for any number of threads."""
 
-    def gradient(
-        self, indices: NDArray[np.int64], w: Weights, query: Query
-    ) -> tuple[float, NDArray[np.float64]]:
+    def gradient(self, indices: Longs, w: Weights, query: Query) -> tuple[float, Doubles]:
         """The sum of -log P over examples and its gradient, (size,) (MARGINALS, or with costs)."""
 
-    def arc_scores(self, i: int, w: Weights) -> NDArray[np.float64]:
+    def arc_scores(self, i: int, w: Weights) -> Doubles:
         """The score of each arc of example i, (arcs,) (ARC_MARGINALS)."""
 
-    def arc_gold(self, i: int) -> NDArray[np.float64]:
-        """1 for the arcs of the right tree, 0 for the others, (arcs,)."""
+    def arc_gold(self, i: int) -> Doubles:
+        """1 for the arcs of the gold tree, 0 for the others, (arcs,)."""
 
-    def arc_marginals(self, i: int, scores: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """log Z and the probability of each arc where arcs have these scores."""
+    def arc_marginals(self, i: int, scores: Doubles) -> tuple[float, Doubles]:
+        """log Z and the probability of each arc, given these scores of arcs."""
 
-    def arc_features(self, i: int, coefficients: NDArray[np.float64]) -> SparseVector:
+    def arc_features(self, i: int, coefficients: Doubles) -> SparseVector:
         """The sum of the features of all arcs, each times its coefficient."""
 
 
 class Candidates(Protocol):
-    """Wrong trees of one example, to be weighed against each other; d_j = f(right tree) - f(tree j)."""
+    """The wrong trees among the k best of one example; d_j = f(gold tree) - f(tree j)."""
 
     @property
     def best(self) -> Answer:
-        """The tree that scores best, be it right or wrong."""
+        """The best tree, right or wrong."""
 
     @property
-    def losses(self) -> NDArray[np.float64]:
+    def losses(self) -> Doubles:
         """The cost of each wrong tree, above 0, (m,); the best first."""
 
     @property
-    def margins(self) -> NDArray[np.float64]:
+    def margins(self) -> Doubles:
         """<w, d_j>, (m,)."""
 
-    def gram(self) -> NDArray[np.float64]:
+    def gram(self) -> Doubles:
         """<d_i, d_j>, (m, m)."""
 
-    def add_to(self, w: Weights, multipliers: NDArray[np.float64]) -> None:
+    def add_to(self, w: Weights, multipliers: Doubles) -> None:
         """w += Σ multipliers[j] d_j."""
 
 
 @runtime_checkable
 class Listing(Protocol):
-    """A problem that knows a shorter way from its k best trees to what `Candidates` tells of them."""
+    """A problem with a fast way to `Candidates`."""
 
     def wrong_candidates(self, i: int, w: Weights, k: int) -> Candidates:
-        """Those of `candidates(i, w, k)` that cost something (KBEST)."""
+        """Those of `candidates(i, w, k)` that have a cost (KBEST)."""
 
 
 @runtime_checkable
 class Measured(Protocol):
-    """A problem that has something to tell of how it was asked."""
+    """A problem that counts what happens in an epoch."""
 
     def take_measures(self) -> dict[str, float]:
-        """Since the last call, by name; the same whatever the number of threads."""
+        """Counts since the last call, by name; the same for any number of threads."""
 
 
 @runtime_checkable
 class Initialised(Protocol):
-    """A problem whose weights do not begin at zero."""
+    """A problem whose weights do not start at zero."""
 
-    def initial_weights(self) -> NDArray[np.float32]:
-        """The weights to begin with, (size,)."""
+    def initial_weights(self) -> Floats:
+        """The weights to start with, (size,)."""
 
 
-class StopTraining(Exception):  # noqa: N818 - a request, not a fault
-    """Raised by a callback after an epoch: that was enough, `fit` returns what it has."""
+class StopTraining(Exception):  # noqa: N818 - a request, not an error
+    """Raised by a callback to end training; `fit` returns the weights so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What happened in one pass over the examples."""
+    """The record of one pass over the examples."""
 
     number: int
     """From 1."""
-
     loss: float
-    """Sum of the answers' losses over the examples, each at the weights of its time."""
-
+    """The sum of the answers' losses, each at the weights of its step."""
     hinge: float
-    """Sum of the answers' hinges, likewise."""
-
+    """The sum of the answers' hinges, likewise."""
     updates: int
-    """How many steps changed the weights."""
-
+    """The number of steps that changed the weights."""
     seconds: float
-    """Spent by the learner; callbacks not counted."""
-
+    """Time of the learner, without callbacks."""
     measures: Mapping[str, float] = field(default_factory=dict)
-    """What else the learner knows: `primal`, `dual` and `gap` of the 1-slack SVM."""
+    """Other numbers, such as `primal`, `dual` and `gap` of the 1-slack SVM."""
 
 
 class Progress(Protocol):
-    """What a callback is handed after each epoch; arrays are copies, so ask only for what is needed."""
+    """The argument of callbacks after each epoch. Arrays are copies, so get only those you need."""
 
     @property
     def epoch(self) -> Epoch:
@@ -378,20 +364,20 @@ class Progress(Protocol):
 
     @property
     def history(self) -> Sequence[Epoch]:
-        """All epochs so far, this one included."""
+        """All epochs so far, with this one."""
 
     @property
     def epochs(self) -> int:
-        """How many there are at most."""
+        """The largest number of epochs."""
 
-    def last(self) -> NDArray[np.float32]:
+    def last(self) -> Floats:
         """The weights as they are, (size,)."""
 
-    def averaged(self) -> NDArray[np.float32]:
+    def averaged(self) -> Floats:
         """The average of the weights over all steps so far, (size,)."""
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """All that `fit(resume=...)` needs to go on from here, to the same bytes."""
+        """What `fit(resume=...)` needs to go on from here, to the same bytes."""
 
 
 Callback: TypeAlias = Callable[[Progress], None]
@@ -399,23 +385,20 @@ Callback: TypeAlias = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What `fit` returns."""
+    """The result of `fit`."""
 
-    last: NDArray[np.float32]
+    last: Floats
     """The weights after the last step, (size,)."""
-
-    averaged: NDArray[np.float32]
-    """Their average over all steps, (size,); a learner that needs no average gives `last` again."""
-
+    averaged: Floats
+    """Their average over all steps, (size,); `last` if the learner does not average."""
     history: tuple[Epoch, ...]
-    """One per epoch that was finished."""
-
+    """One per finished epoch."""
     stopped: Literal["finished", "converged", "callback", "interrupted"]
-    """Why it ended: all epochs done, nothing left to gain, `StopTraining`, or Ctrl-C (within an epoch)."""
+    """Why training ended: all epochs done, converged, `StopTraining`, or Ctrl-C (within an epoch)."""
 
 
 class Learner(Protocol):
-    """Finds weights for a problem; an immutable set of parameters with one method."""
+    """Finds weights for a problem; an immutable set of parameters with `fit`."""
 
     name: ClassVar[str]
     paper: ClassVar[str]
@@ -426,14 +409,14 @@ class Learner(Protocol):
         """All parameters with their ranges, in order."""
 
     @classmethod
-    def parse(cls, texts: Mapping[str, str]) -> dict[str, int | float | str]:
-        """Values for the constructor from `NAME=VALUE` pairs of a command line; checked."""
+    def parse(cls, texts: Mapping[str, str]) -> dict[str, Any]:
+        """Values for the constructor from the NAME=VALUE pairs of a command line; checked."""
 
     @property
     def needs(self) -> frozenset[Query]:
-        """What the problem must answer."""
+        """Queries that the problem must answer."""
 
-    def settings(self) -> dict[str, int | float | str]:
+    def settings(self) -> dict[str, Any]:
         """All parameters with their values, as a config file can hold them."""
 
     def fit(

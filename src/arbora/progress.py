@@ -28,16 +28,11 @@ class EpochReport:
     """Whether this is the best epoch so far."""
 
     def to_json(self) -> dict[str, Any]:
-        """All but the time it took, so that equal trainings have equal records."""
+        """All but the time, so that equal trainings have equal records."""
         e = self.epoch
-        about = {
-            "stage": self.stage,
-            "epoch": e.number,
-            "loss": e.loss,
-            "hinge": e.hinge,
-            "updates": e.updates,
-        }
-        return {**about, "best": self.best, "measures": dict(e.measures), "dev": dict(self.scores)}
+        sums = {"loss": e.loss, "hinge": e.hinge, "updates": e.updates}
+        dev = {"best": self.best, "measures": dict(e.measures), "dev": dict(self.scores)}
+        return {"stage": self.stage, "epoch": e.number, **sums, **dev}
 
 
 class Observer(Protocol):
@@ -54,51 +49,33 @@ class Observer(Protocol):
     ) -> None:
         """Begin a task of `total` steps, or of `epochs` passes over `total` steps.
 
-        `total` is None where it is unknown. `done` epochs (or steps, without `epochs`) were finished before.
+        `total` is None if it is unknown. `done` epochs (or steps, without `epochs`) were finished before.
         `unit` names one step: "sentence", "round", "byte".
         """
+        return
 
     def advance(self, steps: int = 1) -> None:
         """Count more steps of the task. Called for every sentence, so it must be fast."""
+        return
 
     def report(self, report: EpochReport) -> None:
         """Take the result of an epoch or a round."""
+        return
 
     def end(self, result: str = "") -> None:
         """End the task; `result` is a short text to show, if any."""
+        return
 
     def note(self, text: str) -> None:
         """Show a message to the user."""
+        return
 
     def child(self, name: str) -> Observer:
         """Return an observer of work inside this work."""
 
 
-class Silent:
+class Silent(Observer):
     """An observer that does nothing, and the base class of those that do something."""
-
-    def begin(
-        self,
-        task: str,
-        total: int | None = None,
-        *,
-        epochs: int | None = None,
-        done: int = 0,
-        unit: str = "sentence",
-    ) -> None:
-        """Do nothing."""
-
-    def advance(self, steps: int = 1) -> None:
-        """Do nothing."""
-
-    def report(self, report: EpochReport) -> None:
-        """Do nothing."""
-
-    def end(self, result: str = "") -> None:
-        """Do nothing."""
-
-    def note(self, text: str) -> None:
-        """Do nothing."""
 
     def child(self, name: str) -> Observer:
         """Pass everything on to this observer, with `name` before the names of tasks."""
@@ -113,16 +90,8 @@ class Prefixed(Silent):
         self.advance = observer.advance  # type: ignore[method-assign]  # saves a call per sentence
         self.end = observer.end  # type: ignore[method-assign]
 
-    def begin(
-        self,
-        task: str,
-        total: int | None = None,
-        *,
-        epochs: int | None = None,
-        done: int = 0,
-        unit: str = "sentence",
-    ) -> None:
-        self._observer.begin(f"{self._prefix}: {task}", total, epochs=epochs, done=done, unit=unit)
+    def begin(self, task: str, total: int | None = None, **options: Any) -> None:
+        self._observer.begin(f"{self._prefix}: {task}", total, **options)
 
     def report(self, report: EpochReport) -> None:
         self._observer.report(replace(report, stage=f"{self._prefix}: {report.stage}"))

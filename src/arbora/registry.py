@@ -1,7 +1,7 @@
-"""Names for what can be chosen: one registry per kind of thing.
+"""Registries: parts of Arbora by name.
 
-A registry maps a name to a factory: those of Arbora, listed below, and those of installed packages, found by
-their entry points. To add a learner or a loss, write its file and name it here, or in another package's
+A registry maps names to factories: those below, and those of installed packages, found by their entry points.
+To add a learner or a loss, write its file and name it here, or in another package's
 `[project.entry-points."arbora.learners"]`; `arbora list`, `arbora info`, `arbora train` and the contract
 tests then know it. Modules are imported when a name is first used.
 """
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Factories by name: built-in ones first, in their order, then those that were added."""
+    """Factories by name: built-in ones first, then those that were added."""
 
     def __init__(
         self, kind: str, known: Mapping[str, str] = MappingProxyType({}), *, group: str = ""
@@ -43,7 +43,7 @@ class Registry(Generic[T]):
         return {point.name: point for point in found if point.name not in self._known}
 
     def register(self, name: str, factory: Callable[..., T]) -> None:
-        """Add a factory; a name is given once."""
+        """Add a factory under a new name."""
         if name in self:
             raise InputError(f"the {self.kind} {name!r} is registered already; choose another name")
         self._added[name] = factory
@@ -53,7 +53,7 @@ class Registry(Generic[T]):
         return self.factory(name)(**options)
 
     def factory(self, name: str) -> Callable[..., T]:
-        """What makes the object; InputError with the nearest name where there is none."""
+        """The factory of a name; InputError with the nearest name if it is unknown."""
         found: Any = None
         if isinstance(name, str):
             if name in self._known:
@@ -77,7 +77,7 @@ class Registry(Generic[T]):
             ) from error
 
     def needed_by_file(self, name: str, source: str) -> Callable[..., T]:
-        """The factory that a model file names; ModelError that says which plugin is missing."""
+        """The factory that a model file names; ModelError with the plugin to install if it is missing."""
         if name in self:
             return self.factory(name)
         raise ModelError(
