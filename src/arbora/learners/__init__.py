@@ -1,7 +1,7 @@
 """Learners: each turns a problem into weights; one per file, by name in `arbora.registry.learners`.
 
 A learner is an immutable set of parameters with `fit(problem)`. Write your own with `OnlineTrainer` and
-`parameter` (docs/extending.md). The names of `arbora.classification` can be imported from here, too, lazily.
+`parameter` (docs/extending.md). The names of `arbora.classification` can be imported from here, too.
 """
 
 from typing import Any

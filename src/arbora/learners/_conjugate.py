@@ -4,12 +4,10 @@
     x_{k+1} = x_k + a d_k
     d_{k+1} = -g_{k+1} + b d_k          b = max(0, <g_{k+1}, g_{k+1} - g_k> / |g_k|²)
 
-Where b is 0, and where a direction does not lead down, the search begins anew. The step `a` satisfies the
-strong Wolfe conditions: the value falls by a share of what the slope promises, and the slope along d shrinks
-to a share of what it was. Steps that do not are bracketed, and the minimum of a cubic through two points is
-tried next. The first step to try is the one that would win as much as the iteration before did.
-
-Every trial evaluates the objective once. Memory: eight vectors, with those that an evaluation makes.
+The search restarts if b is 0 or the direction does not descend. The step `a` satisfies the strong Wolfe
+conditions; steps that do not are bracketed, and the minimum of a cubic through two points is tried next. The
+first trial is the step that would gain as much as the iteration before. Each trial evaluates the objective
+once. Memory: eight vectors, with those of an evaluation.
 """
 
 from __future__ import annotations
@@ -24,17 +22,17 @@ import numpy as np
 Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 Objective = Callable[[Vector], tuple[float, Vector]]
 
-FALL = 1e-4
-FLATTER = 0.4
+DECREASE = 1e-4  # The value falls by this share of what the slope promises
+CURVATURE = 0.4  # The slope along d shrinks to this share
 MOST_TRIALS = 12
 EPSILON = 2.0**-52
-FARTHER = 4.0  # How much longer a step that was too short may become at once
+EXPANSION = 4.0  # The factor for a step that was too short
 INSIDE = 0.1  # A step between two others keeps this share of their distance from both
 
 
 @dataclass(frozen=True)
 class Found:
-    """Where a search ended."""
+    """The end of a search."""
 
     x: Vector
     value: float
@@ -56,18 +54,18 @@ class Trial:
 def conjugate_gradients(
     objective: Objective, x: Vector, iterations: int, moved: Callable[[Vector], None]
 ) -> Found:
-    """So many iterations from x, fewer where no step lowers the objective; `moved` is told of each."""
+    """Make `iterations` iterations from x, fewer if no step lowers the objective; call `moved` after each."""
     value, gradient = objective(x)
     direction = -gradient
-    won = 0.5 * float(np.linalg.norm(gradient))  # a guess, so that the first step is about 1 long
+    gain = 0.5 * float(np.linalg.norm(gradient))  # so that the first step is about 1 long
     done = 0
     while done < iterations:
         slope = _dot(gradient, direction)
-        if slope >= 0.0:  # rounding, or a long way without a fresh start
+        if slope >= 0.0:  # rounding, or many iterations without a restart
             direction, slope = -gradient, -_dot(gradient, gradient)
         if not slope < 0.0:
             break
-        wanted = min(1.0, 2.02 * won / -slope)
+        wanted = min(1.0, 2.02 * gain / -slope)
         trial = _line_search(objective, x, direction, Trial(0.0, value, slope), wanted)
         if trial.x is None or trial.gradient is None:
             break
@@ -75,7 +73,7 @@ def conjugate_gradients(
         bend = (_dot(trial.gradient, trial.gradient) - _dot(trial.gradient, gradient)) / old
         direction *= max(0.0, bend)
         direction -= trial.gradient
-        won = value - trial.value
+        gain = value - trial.value
         x, value, gradient = trial.x, trial.value, trial.gradient
         done += 1
         moved(x)
@@ -83,32 +81,32 @@ def conjugate_gradients(
 
 
 def _line_search(objective: Objective, x: Vector, direction: Vector, start: Trial, step: float) -> Trial:
-    """A step that meets the conditions; else the best that lowers the value; else `start`."""
+    """A step that meets the conditions; else the best one that lowers the value; else `start`."""
     low, high = start, None
     for _ in range(MOST_TRIALS):
         point = x + step * direction
         value, gradient = objective(point)
         trial = Trial(step, value, _dot(gradient, direction), point, gradient)
-        fallen = value <= start.value + FALL * step * start.slope
-        if not fallen or value >= low.value:  # a value that is no number has not fallen
+        fallen = value <= start.value + DECREASE * step * start.slope
+        if not fallen or value >= low.value:  # also if the value is NaN
             high = Trial(step, value, trial.slope)
-        elif abs(trial.slope) <= -FLATTER * start.slope:
+        elif abs(trial.slope) <= -CURVATURE * start.slope:
             return trial
         else:
             if (trial.slope >= 0.0) if high is None else (trial.slope * (high.step - low.step) >= 0.0):
                 high = low
             low = trial
         if high is None:
-            step *= FARTHER
+            step *= EXPANSION
         else:
             step = _between(low, high)
-        if abs(step - low.step) * -start.slope <= EPSILON * abs(start.value):  # no number could tell
+        if abs(step - low.step) * -start.slope <= EPSILON * abs(start.value):  # below rounding
             break
     return low
 
 
 def _between(low: Trial, high: Trial) -> float:
-    """The minimum of the cubic with these values and slopes, not too near to either end."""
+    """The minimum of the cubic with these values and slopes, but not too near to either end."""
     width = high.step - low.step
     share = 0.5
     if math.isfinite(high.value) and math.isfinite(high.slope):

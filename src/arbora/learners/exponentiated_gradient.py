@@ -53,7 +53,7 @@ from arbora.types import Doubles, Floats
 
 GROWTH = 1.25
 LONGEST = 100.0
-"""Of η·C. Where C is small, no step is too long for the dual, and θ would grow past all numbers."""
+"""The limit of η·C: if C is small, no step is too long for the dual, and θ would grow without bound."""
 TRIES = 30
 
 
@@ -120,7 +120,7 @@ class ExponentiatedGradientRun(Run):
         return tally
 
     def _start(self) -> None:
-        """θ of the figure's first line, and w, which follows from it."""
+        """Initialize θ, and w, which follows from it."""
         for i in range(len(self.everyone)):
             gold = self.problem.arc_gold(i)
             self.theta.append(self.learner.beta * gold)
@@ -128,7 +128,7 @@ class ExponentiatedGradientRun(Run):
             self.w.add(self.problem.arc_features(i, gold - mu), self.learner.C)
 
     def _step(self, i: int) -> tuple[float, bool]:
-        """A step on one example, shorter if need be: its <e, μ> or H afterwards, and whether it moved."""
+        """Step on one example, shortened until the dual rises; return <e, μ> or H, and whether it moved."""
         C, problem, theta = self.learner.C, self.problem, self.theta[i]
         scores = problem.arc_scores(i, self.w)
         costs = 1.0 - problem.arc_gold(i)
@@ -158,13 +158,13 @@ class ExponentiatedGradientRun(Run):
         return theta + self.rate * (scores - theta)
 
     def _value(self, theta: Doubles, costs: Doubles, log_partition: float, mu: Doubles) -> float:
-        """What the example adds to the dual, but for C: the expected cost, or the entropy."""
+        """The example's term of the dual, divided by C: the expected cost, or the entropy."""
         if self.learner.objective == "margin":
             return float(costs @ mu)
         return log_partition - float(theta @ mu)
 
     def _primal(self, tally: Tally) -> float:
-        """The objective at w; the tally takes the sums it is made of."""
+        """The objective at w; its sums go into the tally."""
         if self.learner.objective == "margin":
             worst = self.problem.total(self.everyone, self.w, Query.COST_AUGMENTED)
             tally.loss, tally.hinge = worst.loss, worst.hinge

@@ -39,7 +39,7 @@ from arbora.types import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class LogLinear(Trainer):
-    """Log-linear: weights under which the right trees are most probable, by L-BFGS or conjugate gradients.
+    """Log-linear: weights under which the gold trees are most probable, by L-BFGS or conjugate gradients.
 
     An epoch is a number of iterations over all examples; it ends when the gradient vanishes [koo-2007].
     """
@@ -89,7 +89,7 @@ class LogLinearRun(Run):
         return self.learner.C * loss + 0.5 * squared_norm(rounded), gradient
 
     def _start(self) -> None:
-        """How steep L is at w = 0, along each weight."""
+        """Set the scales from the gradient at w = 0."""
         _, gradient = self.objective(self.z)
         self.first = float(np.linalg.norm(gradient))
         self.roots = np.sqrt(1.0 + np.abs(gradient))
@@ -115,7 +115,7 @@ class LogLinearRun(Run):
         return tally
 
     def _move(self, xk: Vector) -> None:
-        """After each iteration, so that an interrupted one loses nothing."""
+        """Keep each iteration's result, in case the next is interrupted."""
         self.z[:] = xk
 
     def _conjugate(self) -> Found:

@@ -51,7 +51,7 @@ from arbora.types import Floats, Longs
 
 @dataclass(frozen=True, kw_only=True)
 class OneSlack(Trainer):
-    """1-slack structural SVM: cutting planes and a small program per round, until the gap is closed.
+    """1-slack structural SVM: cutting planes and a small quadratic program per round, to a given gap.
 
     Each round sees every example once and reports the lowest objective so far (`primal`), a lower bound of
     the best (`dual`) and their difference (`gap`); it ends when the mean hinge cannot fall by more than

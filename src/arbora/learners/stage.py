@@ -1,7 +1,7 @@
-"""One stage of training: a learner on a problem, judged on dev after each epoch, its best weights kept.
+"""One stage of training: a learner on a problem, evaluated on dev after each epoch.
 
-A parser is trained in stages (labels, pruner, tree). Each knows how to judge weights; the best epoch's are
-kept, and training stops when they have not been beaten for `patience` epochs.
+A parser is trained in stages (labels, pruner, tree). Each keeps the weights of its best epoch, and stops if
+these have not been beaten for `patience` epochs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Which: TypeAlias = Literal["averaged", "last"]
 
 @dataclass(slots=True)
 class Best:
-    """The best weights so far, with what is needed to go on judging."""
+    """The best weights so far, and the reports of all epochs."""
 
     weights: Floats | None = None
     score: float = -np.inf
@@ -33,13 +33,13 @@ class Best:
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A learner on a problem, and how its weights are judged."""
+    """A learner on a problem, and how its weights are evaluated."""
 
     name: str
     learner: Learner
     problem: Problem
     judge: Callable[[Floats], Scores] | None
-    """Scores of weights on dev, the one that decides first; None: the last epoch is the best."""
+    """Scores of weights on dev, compared by the first; None: the last epoch is the best."""
     patience: int  # Epochs without a better score after which to stop; 0: never
     which: Which = "averaged"
 
@@ -49,7 +49,7 @@ class Stage:
         keep: Callable[[Progress, Best], None],
         resume: tuple[Mapping[str, NDArray[Any]], Best] | None = None,
     ) -> tuple[Best, bool]:
-        """Train, `keep` after each epoch; returns the best epoch, and whether Ctrl-C ended training."""
+        """Train, with `keep` after each epoch; return the best epoch, and whether Ctrl-C ended training."""
         state, best = resume if resume is not None else (None, Best())
         epochs = int(self.learner.settings()["epochs"])
         done = best.reports[-1]["epoch"] if best.reports else 0
@@ -62,7 +62,7 @@ class Stage:
                 raise StopTraining
 
         interrupted = False
-        if not self._is_enough(best):  # otherwise it had stopped, and a later stage was interrupted
+        if not self._is_enough(best):  # else it had stopped before a later stage was interrupted
             watched = watch(self.problem, observer.advance)
             learned = self.learner.fit(watched, callbacks=[after], resume=state)
             interrupted = learned.stopped == "interrupted"
