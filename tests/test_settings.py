@@ -8,8 +8,18 @@ from errors import rejects
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbora.errors import InputError
-from arbora.settings import from_dict, load_config, merge, to_dict, to_toml
+from arbora.errors import InputError, UnknownNameError
+from arbora.settings import (
+    Configured,
+    Settings,
+    from_dict,
+    load_config,
+    merge,
+    parameter,
+    parameters_of,
+    to_dict,
+    to_toml,
+)
 
 
 class Roots(StrEnum):
@@ -274,3 +284,92 @@ def test_tables_keep_the_defaults_of_their_own_field():
     given = {"plain": {"size": 4}, "large": {"size": 5}, "fixed": {"size": 6}}
     assert from_dict(Outer, given) == Outer(Inner(4, 0.5), Inner(5, 2.0), Inner(6, 3.0))
     assert from_dict(Outer, to_dict(from_dict(Outer, given))) == from_dict(Outer, given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beam(Settings):
+    width: int = parameter(8, "states kept", least=1, most=100)
+    limit: int | Literal["auto"] = parameter("auto", "states in training", least=1)
+    rate: float = parameter(0.5, "step size", above=0.0, below=1.0)
+    far: float | None = parameter(None, "distance", least=0.0, below=float("inf"))
+    update: Literal["early", "late"] = parameter("early", "when to update")
+    prior: str = parameter("gauss", "the prior", choices=("gauss", "laplace"))
+    sizes: dict[str, int] = parameter(factory=dict, help="by name")
+    lambda_: float = parameter(0.1, "regularization", least=0.0)
+
+
+@dataclass(frozen=True)
+class Search:
+    beam: Beam = field(default_factory=Beam)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("width", 0),
+        ("width", 101),
+        ("width", 2.0),
+        ("width", True),
+        ("limit", "many"),
+        ("limit", 0),
+        ("rate", 0.0),
+        ("rate", 1.0),
+        ("rate", float("nan")),
+        ("rate", "0.5"),
+        ("far", float("inf")),
+        ("far", -1.0),
+        ("update", "never"),
+        ("prior", "cauchy"),
+        ("lambda", -1.0),
+    ],
+)
+def test_values_out_of_range_are_rejected_wherever_they_come_from(name, value):
+    given = {"lambda_" if name == "lambda" else name: value}
+    with rejects(InputError, field=name):
+        Beam(**given)
+    with rejects(InputError, field=name):
+        from_dict(Beam, {name: value})
+    with pytest.raises(InputError):
+        from_dict(Search, {"beam": {name: value}})
+    if not isinstance(value, str | bool):
+        with pytest.raises(InputError):
+            merge(Search(), {f"beam.{name}": str(value)})
+
+
+def test_values_in_range_are_accepted():
+    assert Beam(width=1, limit=3, rate=0.1, far=0, update="late", prior="laplace").limit == 3
+    assert merge(Search(), {"limit": "7", "far": "none"}).beam == Beam(limit=7)
+    assert Beam().sizes == {}
+    assert Beam().sizes is not Beam().sizes
+
+
+def test_declarations_have_help_and_ranges():
+    declared = {each.name: each for each in parameters_of(Beam)}
+    assert declared["width"].help == "states kept"
+    assert declared["width"].range == "whole number >= 1 and <= 100"
+    assert declared["limit"].range == "whole number >= 1 or 'auto'"
+    assert declared["rate"].range == "number > 0 and < 1"
+    assert declared["prior"].range == "gauss | laplace"
+    assert declared["lambda"].default == 0.1
+    assert declared["sizes"].default == {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sgd(Configured):
+    name = "sgd"
+    rate: float = parameter(0.1, "step size", above=0.0)
+    epochs: int | Literal["auto"] = parameter("auto", "passes", least=1)
+
+
+def test_parameters_are_named_and_given_as_text():
+    assert Sgd.parse({"rate": " inf ", "epochs": "3"}) == {"rate": float("inf"), "epochs": 3}
+    assert Sgd.parse({"epochs": "auto"}) == {"epochs": "auto"}
+    assert Sgd(rate=1).settings() == {"rate": 1, "epochs": "auto"}
+    for text in ("0", "nan", "fast"):
+        with rejects(InputError, field="rate"):
+            Sgd.parse({"rate": text})
+    for make in (Sgd, lambda **given: Sgd.parse(given)):
+        with rejects(UnknownNameError, field="parameter of sgd", suggestion="rate"):
+            make(rates="1")
+    with pytest.raises(InputError):
+        Sgd(0.5)
