@@ -37,7 +37,6 @@ from arbora.training.checkpoint import Checkpoint, Saved
 from arbora.training.config import (
     TrainConfig,
     TreebankShape,
-    chosen_learner,
     learns_from_parts,
     make_learner,
     resolve,
@@ -79,7 +78,6 @@ class ParserTraining:
             observer.note(decision)
         if self.config.pruner:
             require_rule(self.config.pruner_settings, self._trees)
-        self._check_sums()
         self.material = self._material(dev)
         self.dev = self.material.dev
         self.recipe = RECIPES.get(self.config.parser, ScorerRecipe)(self.material)
@@ -114,18 +112,6 @@ class ParserTraining:
             observer=self.observer,
         )
 
-    def _check_sums(self) -> None:
-        if (
-            Query.MARGINALS in chosen_learner(self.config).needs
-            and self.config.order == 2
-            and self._trees == "nonprojective"
-        ):
-            raise InputError(
-                f"the learner {self.config.learner} needs sums over trees, and second-order non-projective "
-                'trees have no exact ones; choose order = 1, or trees = "projective"',
-                field="learner",
-            )
-
     def _require_answers(self, problem: Problem) -> None:
         """InputError if the problem does not answer the learner's queries, with settings that would help."""
         c, learner = self.config, self.material.learner
@@ -137,6 +123,8 @@ class ParserTraining:
             if Query.ARC_MARGINALS.value in missing and c.labels == "joint":  # only for heads
                 changes.append("staged labels (--labels staged)")
             choices = [" with ".join(changes)] if changes else []
+            if c.parser == "graph" and c.order == 2 and c.trees == "nonprojective":
+                choices.append('projective trees (trees = "projective")')
             choices.append("another learner (`arbora list learners` says what each needs)")
             raise InputError(
                 f"the learner {learner.name} needs {', '.join(missing)}, which {c.parser} parsers over "
