@@ -12,6 +12,7 @@ from arbora.errors import InputError, UnknownNameError
 from arbora.settings import (
     Configured,
     Settings,
+    flat_parameters,
     from_dict,
     load_config,
     merge,
@@ -352,6 +353,9 @@ def test_declarations_have_help_and_ranges():
     assert declared["prior"].range == "gauss | laplace"
     assert declared["lambda"].default == 0.1
     assert declared["sizes"].default == {}
+    flat = flat_parameters(Search)
+    assert next(iter(flat)) == flat["beam.width"].name == "beam.width"
+    assert flat["beam.lambda"].default == 0.1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -372,35 +372,38 @@ def merge(config: T, overrides: Mapping[str, str], *, option: str = "-p") -> T:
     return from_dict(type(config), values, source=given)
 
 
-def _leaves(cls: type[Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every setting that is not a table, by its path, with its type."""
-    for declared in parameters_of(cls):
+def flat_parameters(cls: type[Any], default: Any = None) -> dict[str, Parameter]:
+    """All settings that are not tables, by their names with dots; `default` holds the defaults of a table."""
+    found: dict[str, Parameter] = {}
+    for declared, field in zip(parameters_of(cls), _fields(cls).values(), strict=True):
+        value = declared.default if default is None else getattr(default, field.name)
         tables: list[Any] = [member for member in _members(declared.kind) if dataclasses.is_dataclass(member)]
         if not tables:
-            yield (declared.name,), declared.kind
+            found[declared.name] = dataclasses.replace(declared, default=value)
         for table in tables:
-            for path, kind in _leaves(table):
-                yield (declared.name, *path), kind
+            for inner in flat_parameters(table, value).values():
+                name = f"{declared.name}.{inner.name}"
+                found[name] = dataclasses.replace(inner, name=name)
+    return found
 
 
-def _find(config: Any, name: str, where: str) -> tuple[tuple[str, ...], Any, str]:
+def _find(config: Any, name: str, where: str) -> tuple[list[str], Any, str]:
     """Path and type of the setting called `name`, and what a message about its value ends with."""
-    leaves = dict(_leaves(type(config)))
-    path = tuple(name.split("."))
-    if path in leaves:
-        return path, leaves[path], ""
-    if len(path) > 1 and get_origin(leaves.get(path[:1])) is dict:
-        return (path[0], ".".join(path[1:])), get_args(leaves[path[:1]])[1], ""
-    found = [leaf for leaf in leaves if leaf[-1] == name]
+    known = flat_parameters(type(config))
+    if name in known:
+        return name.split("."), known[name].kind, ""
+    first, _, rest = name.partition(".")
+    if rest and first in known and get_origin(known[first].kind) is dict:
+        return [first, rest], get_args(known[first].kind)[1], ""
+    lasts = [each.rpartition(".")[2] for each in known]
+    found = [each for each, last in zip(known, lasts, strict=True) if last == name]
     if len(found) > 1:
-        names = " or ".join(".".join(leaf) for leaf in found)
-        raise InputError(f"{where}: several settings are called {name!r}; write {names}")
+        raise InputError(f"{where}: several settings are called {name!r}; write {' or '.join(found)}")
     if not found:
-        lasts = [leaf[-1] for leaf in leaves]
-        is_short = [len(path) == 1 and lasts.count(last) == 1 for last in lasts]
-        known = [leaf[-1] if short else ".".join(leaf) for leaf, short in zip(leaves, is_short, strict=True)]
-        raise UnknownNameError("setting", name, known, where=where)
-    return found[0], leaves[found[0]], f"; {name} is {'.'.join(found[0])}"
+        is_short = [not rest and lasts.count(last) == 1 for last in lasts]
+        names = [last if short else each for each, last, short in zip(known, lasts, is_short, strict=True)]
+        raise UnknownNameError("setting", name, names, where=where)
+    return found[0].split("."), known[found[0]].kind, f"; {name} is {found[0]}"
 
 
 def _parsed(text: str, kind: Any) -> Any:

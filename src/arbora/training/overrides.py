@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from arbora.errors import InputError, UnknownNameError
 from arbora.registry import learners
-from arbora.settings import merge, to_dict
+from arbora.settings import flat_parameters, merge
 from arbora.training.config import TrainConfig
 
 
@@ -24,9 +24,11 @@ def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p
     factory: Any = learners.factory(config.learner_name)
     parameters = [declared.name for declared in factory.parameters() if declared.name != "seed"]
     fields = {name: text for name, text in named.items() if name not in parameters}
-    known = [*parameters, *_flat_names(to_dict(config))]
+    settings = [name for name in flat_parameters(TrainConfig) if not name.endswith("parameters")]
+    known = [*parameters, *settings]
+    lasts = {name.rpartition(".")[2] for name in known}
     for name, text in fields.items():
-        if name not in known and name not in {other.rpartition(".")[2] for other in known}:
+        if name not in known and name not in lasts and not name.startswith("scorer_settings."):
             where = f"{option} {name}={text}: with the learner {config.learner_name}"
             raise UnknownNameError("setting", name, known, where=where)
     config = merge(config, fields, option=option)
@@ -59,12 +61,3 @@ def say_lost(config: TrainConfig, name: str) -> str:
     lost = [each for each in lost_parameters(config, name) if each != "seed"]
     ignored = f"{name} has no parameter {', '.join(lost)}: the values for {config.learner_name} are ignored"
     return ignored if lost else ""
-
-
-def _flat_names(values: Mapping[str, Any]) -> Iterator[str]:
-    """Names of settings, those in tables with dots; parameters of learners are not among them."""
-    for name, value in values.items():
-        if not isinstance(value, Mapping):
-            yield name
-        elif name != "parameters":
-            yield from (f"{name}.{inner}" for inner in _flat_names(value))
