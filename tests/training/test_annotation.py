@@ -42,8 +42,7 @@ def test_dev_of_another_kind_is_warned_of(warned):
     ):
         (message,) = warned(train, changed(dev, **columns))
         assert (
-            f"{words:,} of {words:,} {what} of dev are not in train; is it a treebank of the same"
-            in message
+            f"{words:,} of {words:,} {what} of dev are not in train; is it a treebank of the same" in message
         )
     assert warned(train, [replace(s, upos=("_",) * len(s)) for s in dev]) == []
 
