@@ -1,4 +1,4 @@
-"""Problems that report how far a learner has come."""
+"""A problem that reports how many examples each query is about, so that progress can be shown."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._core import Weights
 from arbora.interfaces import Problem, Query
+from arbora.types import Doubles, Longs
 
 PIECE = 4096
 ONE_EXAMPLE = ("answer", "candidates", "wrong_candidates", "arc_scores")
 
 
 def watch(problem: Problem, advance: Callable[[int], None]) -> Problem:
-    """A problem that answers as the given one does, and reports how many examples each query was about."""
-    return Watched(problem, advance)
+    """The same problem, which calls `advance` with the number of examples of each query."""
+    return _Watched(problem, advance)
 
 
-class Watched:
-    """A problem that reports its progress; what it does not define is the given problem's."""
+class _Watched:
+    """Delegates what it does not define to the given problem."""
 
     def __init__(self, problem: Problem, advance: Callable[[int], None]) -> None:
         self._problem: Any = problem
@@ -31,20 +31,17 @@ class Watched:
         return len(self._problem)
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._problem, name)
-        if name == "total":
-            return lambda indices, *rest: self._after(len(indices), found, indices, *rest)
-        if name in ONE_EXAMPLE:
-            return lambda *arguments: self._after(1, found, *arguments)
-        return found
+        member = getattr(self._problem, name)
+        if name != "total" and name not in ONE_EXAMPLE:
+            return member
 
-    def _after(self, examples: int, method: Callable[..., Any], *arguments: Any) -> Any:
-        self._advance(examples)
-        return method(*arguments)
+        def counted(*arguments: Any) -> Any:
+            self._advance(len(arguments[0]) if name == "total" else 1)
+            return member(*arguments)
 
-    def gradient(
-        self, indices: NDArray[np.int64], w: Weights, query: Query
-    ) -> tuple[float, NDArray[np.float64]]:
+        return counted
+
+    def gradient(self, indices: Longs, w: Weights, query: Query) -> tuple[float, Doubles]:
         """As the problem's own; reported piece by piece."""
         pieces = np.array_split(indices, max(1, len(indices) // PIECE))
         loss, gradient = self._problem.gradient(pieces[0], w, query)
