@@ -7,8 +7,8 @@
     python benchmarks/confidence.py --check         # exit status 1 when a bar is missed
 
 All on dev: gold tags, all tokens, whole labels. The best epoch of each parser was chosen on the same dev set.
-Calibration is judged twice: with the temperatures in the model, which were fitted on that dev set, too, and
-with temperatures that were fitted on one half of its sentences and judged on the other.
+Calibration is measured twice: with the temperatures in the model, which were fitted on that dev set, too, and
+with temperatures that were fitted on one half of its sentences and measured on the other.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ECE = Bar("<=", 0.01)
 PASSES = Bar("<=", 3.0)
 
 
-class Judge:
+class Measurements:
     """The dev set, and parsers on it."""
 
     def __init__(self, files: Files, trained: dict[Arbora, Trained]) -> None:
@@ -79,7 +79,7 @@ class Judge:
         """ECE of heads, with the model's temperatures and with those of the other half."""
         lines = []
         for system in self.parsers:
-            found = self.parsers[system].judge(self.columns)
+            found = self.parsers[system].confidence(self.columns)
             lines.append(
                 line(
                     "ECE of heads",
@@ -101,10 +101,10 @@ class Judge:
         sentences = list(self.columns.sentences())
         sure, right = [], []
         for half in (0, 1):
-            fitting, judged = (_as_columns(sentences[part::2]) for part in (1 - half, half))
-            found = parser.judge(judged, temperatures=fit_temperatures(parser, fitting))
+            fitting, held_out = (_as_columns(sentences[part::2]) for part in (1 - half, half))
+            found = parser.confidence(held_out, temperatures=fit_temperatures(parser, fitting))
             sure.append(found.head_probabilities)
-            right.append(found.heads == judged.heads)
+            right.append(found.heads == held_out.heads)
         return _ece(np.concatenate(sure), np.concatenate(right))
 
     def minimum_risk(self) -> list[Line]:
@@ -215,13 +215,13 @@ def main() -> int:
     except MissingError as missing:
         say(f"skipped: {missing}")
         return 0
-    judge = Judge(files, trained)
+    measurements = Measurements(files, trained)
     lines = [
-        *judge.log_linear(),
-        *judge.calibration(),
-        *judge.minimum_risk(),
-        *judge.combination(),
-        *judge.passes(),
+        *measurements.log_linear(),
+        *measurements.calibration(),
+        *measurements.minimum_risk(),
+        *measurements.combination(),
+        *measurements.passes(),
     ]
     for each in lines:
         each.remark = next(iter(trained.values())).shortened

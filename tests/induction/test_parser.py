@@ -183,7 +183,7 @@ def test_given_heads_in_no_tree_are_an_error():
 def test_minimum_risk_has_the_most_expected_heads():
     parser = make_parser("nonprojective", seed=3)
     expected = shares(parser, PLAIN, all_trees(3, False))
-    found = parser.judge(
+    found = parser.confidence(
         columns_of([PLAIN]), decode="minimum-risk", temperatures=Temperatures(risk=1.0), arc_table=True
     )
     gains = {
@@ -197,7 +197,7 @@ def test_minimum_risk_has_the_most_expected_heads():
 
 
 def test_a_high_temperature_makes_all_trees_alike():
-    found = make_parser().judge(columns_of([PLAIN]), temperatures=Temperatures(trees=1e6), k=100)
+    found = make_parser().confidence(columns_of([PLAIN]), temperatures=Temperatures(trees=1e6), k=100)
     assert np.exp(found.log_probabilities) == pytest.approx(1 / len(found.log_probabilities), rel=1e-3)
 
 
@@ -225,7 +225,7 @@ def test_heads_of_marks_are_as_sure_as_the_trees_that_have_them():
             shares[tree.heads[mark]] = shares.get(tree.heads[mark], 0.0) + tree.probability
         for tree in ranked:
             assert tree.head_probabilities[mark] == pytest.approx(shares[tree.heads[mark]])
-    found = parser.judge(columns_of([MARKED]), arc_table=True)
+    found = parser.confidence(columns_of([MARKED]), arc_table=True)
     assert found.arc_table.reshape(7, 7)[:, 1:].sum(axis=0) == pytest.approx(1.0)
 
 
@@ -244,7 +244,7 @@ def test_given_heads_without_any_tree_are_rejected(heads):
     with pytest.raises(NoTreeError):
         parser.trees(given, keep_heads=True)
     with pytest.raises(NoTreeError):
-        parser.judge(given, keep_heads=True)
+        parser.confidence(given, keep_heads=True)
 
 
 def test_kept_marks_are_labelled_as_marks():
@@ -265,7 +265,7 @@ def test_kbest_lists_are_those_of_the_parser():
 
 def test_it_may_be_one_of_an_ensemble():
     pair = ensemble([make_parser(seed=1), make_parser(seed=2)])
-    found = pair.judge(columns_of([PLAIN, MARKED]))
+    found = pair.confidence(columns_of([PLAIN, MARKED]))
     names = [pair.names.labels[label] for label in found.labels.tolist()]
     assert names.count("root") == 2
     assert names[3:].count("punct") == 3

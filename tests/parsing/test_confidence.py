@@ -85,7 +85,9 @@ def joint_arcs(parser, encoded, s):
     """Arc scores with labels summed out: those of the same parser at first order."""
     scorer = parser.scorer.replaced(settings=replace(parser.scorer.settings, order=1, grandparents=False))
     first = GraphSearch(scorer, parser.search.pruner)
-    return first.judge.scores(encoded, s, tree_temperature=HOT.trees, label_temperature=HOT.labels)
+    return first.native_confidence.scores(
+        encoded, s, tree_temperature=HOT.trees, label_temperature=HOT.labels
+    )
 
 
 def pieces(columns):
@@ -96,9 +98,9 @@ def pieces(columns):
 @pytest.mark.parametrize("kind", EXACT)
 def test_probabilities_are_those_of_all_trees(kind, parsers):
     parser = parsers[kind]
-    found = parser.judge(SMALL, arc_table=True)
-    risk = parser.judge(SMALL, decode="minimum-risk", temperatures=replace(HOT, risk=1.0))
-    ranked = parser.judge(SMALL, k=4)
+    found = parser.confidence(SMALL, arc_table=True)
+    risk = parser.confidence(SMALL, decode="minimum-risk", temperatures=replace(HOT, risk=1.0))
+    ranked = parser.confidence(SMALL, k=4)
     heads, labels = parser.trees(SMALL)
     assert np.array_equal(found.heads, heads)
     assert np.array_equal(found.labels, labels)
@@ -139,7 +141,7 @@ def test_probabilities_are_those_of_all_trees(kind, parsers):
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_always_holds(kind, parsers):
     parser = parsers[kind]
-    found = parser.judge(DEV, arc_table=True, label_table=True)
+    found = parser.confidence(DEV, arc_table=True, label_table=True)
     at = 0
     for first, last in pieces(DEV):
         n = last - first
@@ -151,17 +153,17 @@ def test_what_always_holds(kind, parsers):
     assert labels.sum(axis=1) == pytest.approx(np.ones(DEV.words))
     assert found.label_probabilities == pytest.approx(labels[np.arange(DEV.words), found.labels])
     assert found.label_probabilities == pytest.approx(labels.max(axis=1), abs=1e-6)
-    risk = parser.judge(DEV, decode="minimum-risk", temperatures=replace(HOT, risk=1.0))
+    risk = parser.confidence(DEV, decode="minimum-risk", temperatures=replace(HOT, risk=1.0))
     assert risk.head_probabilities.sum() >= found.head_probabilities.sum() - 1e-6
     for (first, last), best in zip(pieces(DEV), found.log_probabilities, strict=True):
         tree = Tree.from_heads(risk.heads[first:last].tolist())
         assert tree.is_projective() or parser.search.trees == "nonprojective"
         assert parser.search.roots == "multi" or len(tree.roots) == 1
         assert np.isnan(best) == (kind in GUESSED)
-    cold = parser.judge(DEV, decode="minimum-risk", temperatures=replace(HOT, risk=0.01))
+    cold = parser.confidence(DEV, decode="minimum-risk", temperatures=replace(HOT, risk=0.01))
     if "staged" in kind:  # else labels are summed out before trees are compared
         assert np.mean(cold.heads == found.heads) > 0.99  # one tree has it all, the best
-    missed = parser.judge(DEV, temperatures=replace(HOT, missed=0.25))
+    missed = parser.confidence(DEV, temperatures=replace(HOT, missed=0.25))
     assert missed.head_probabilities == pytest.approx(0.75 * found.head_probabilities)
 
 
@@ -170,14 +172,14 @@ def test_temperatures_are_powers(labels, parsers):
     """P at temperature 2 is proportional to the root of P at 1, for labels; scores of trees are halved."""
     parser = parsers[f"projective-single-1-{labels}"]
     cold, warm = (
-        parser.judge(DEV, temperatures=Temperatures(labels=t), label_table=True) for t in (1.0, 2.0)
+        parser.confidence(DEV, temperatures=Temperatures(labels=t), label_table=True) for t in (1.0, 2.0)
     )
     roots = np.sqrt(cold.label_table.reshape(DEV.words, -1))
     expected = roots / roots.sum(axis=1, keepdims=True)
     assert warm.label_table.reshape(DEV.words, -1) == pytest.approx(expected, abs=1e-6)
     if labels == "staged":
         asked = [Temperatures(), Temperatures(trees=2.0)]
-        cold, warm = (parser.judge(DEV, temperatures=t, k=2) for t in asked)
+        cold, warm = (parser.confidence(DEV, temperatures=t, k=2) for t in asked)
         assert warm.scores == pytest.approx(cold.scores / 2, rel=1e-5)
 
 
@@ -187,7 +189,7 @@ def test_nothing_depends_on_threads(kind, parsers):
     asked = [{"decode": "argmax"}, {"decode": "minimum-risk"}] + [{"k": 3}] * (kind in EXACT)
     for options in asked:
         one, three = (
-            parser.judge(DEV, arc_table=True, label_table=True, threads=threads, **options)
+            parser.confidence(DEV, arc_table=True, label_table=True, threads=threads, **options)
             for threads in (1, 3)
         )
         for name in (field.name for field in fields(one)):
@@ -213,7 +215,7 @@ def conditional(parser, s):
 @pytest.mark.parametrize("kind", [kind for kind in GUESSED if "multi" in kind])
 def test_guessed_probabilities_are_conditional(kind, parsers):
     parser = parsers[kind]
-    found = parser.judge(SMALL)
+    found = parser.confidence(SMALL)
     for s, (first, last) in enumerate(pieces(SMALL)):
         heads = np.array([-1, *found.heads[first:last]])
         forest = conditional(parser, s)
@@ -227,7 +229,7 @@ def test_guessed_probabilities_are_conditional(kind, parsers):
 
 @pytest.mark.parametrize("kind", [kind for kind in GUESSED if "single" in kind])
 def test_guessed_roots_are_not_certain(kind, parsers):
-    found = parsers[kind].judge(DEV)
+    found = parsers[kind].confidence(DEV)
     roots = found.head_probabilities[found.heads == 0]
     assert np.all((roots > 0) & (roots <= 1))
     assert np.mean(roots) < 1
@@ -245,7 +247,7 @@ def test_parsed_sentences(parser):
     sentences = list(DEV.sentences())
     parsed = parser.parse(sentences, probabilities=True)
     assert [each.sentence for each in parsed] == parser.parse(sentences)
-    found = parser.judge(DEV)
+    found = parser.confidence(DEV)
     assert [w.head_probability for each in parsed for w in each] == found.head_probabilities.tolist()
     assert [w.label_probability for each in parsed for w in each] == found.label_probabilities.tolist()
     one = parsed[0]
@@ -323,8 +325,8 @@ def test_temperatures_are_stored(parser, tmp_path):
     loaded = Parser.load(tmp_path / "model")
     assert loaded.temperatures == HOT
     assert loaded.is_calibrated
-    expected = parser.judge(DEV).head_probabilities
-    assert np.array_equal(loaded.judge(DEV).head_probabilities, expected)
+    expected = parser.confidence(DEV).head_probabilities
+    assert np.array_equal(loaded.confidence(DEV).head_probabilities, expected)
 
 
 def test_models_without_temperatures_load(parser, tmp_path):
@@ -333,7 +335,7 @@ def test_models_without_temperatures_load(parser, tmp_path):
     loaded = Parser.load(tmp_path / "old")
     assert loaded.temperatures == Temperatures()
     assert not loaded.is_calibrated
-    assert np.all(loaded.judge(DEV).head_probabilities > 0)
+    assert np.all(loaded.confidence(DEV).head_probabilities > 0)
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ def combine(parser, columns, **options):
 def test_one_parser_is_its_own_minimum_risk(parsers):
     for parser in parsers[:3]:
         alone = ensemble([parser])
-        combined = alone.judge(DEV)
-        found = parser.judge(DEV, decode="minimum-risk")
+        combined = alone.confidence(DEV)
+        found = parser.confidence(DEV, decode="minimum-risk")
         assert combined.head_probabilities.sum() == pytest.approx(found.head_probabilities.sum())
         same = combined.heads == found.heads
         assert np.mean(same) > 0.95  # ties
@@ -46,8 +46,8 @@ def test_one_parser_is_its_own_minimum_risk(parsers):
 
 def test_probabilities_are_means(parsers):
     pair = ensemble(parsers[:2])
-    combined = pair.judge(DEV, threads=2)
-    tables = [parser.judge(DEV, arc_table=True).arc_table for parser in parsers[:2]]
+    combined = pair.confidence(DEV, threads=2)
+    tables = [parser.confidence(DEV, arc_table=True).arc_table for parser in parsers[:2]]
     mean = (tables[0] + tables[1]) / 2
     parsed = pair.parse(DEV.sentences(), probabilities=True)
     at = word = 0
@@ -64,7 +64,7 @@ def test_probabilities_are_means(parsers):
     for parser in parsers[:2]:
         given = parser.encode(DEV)
         given.set_heads(combined.heads)
-        alone.append(parser.judge(given, decode="given").log_probabilities)
+        alone.append(parser.confidence(given, decode="given").log_probabilities)
     assert np.exp(combined.log_probabilities) == pytest.approx(np.mean(np.exp(alone), axis=0))
 
 

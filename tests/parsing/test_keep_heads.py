@@ -56,7 +56,7 @@ def forest_of(parser, sentence):
     parts = parser.scorer.sentence_scores(encoded, 0, weights_of(parser.scorer.tree))
     scorer = parser.scorer.replaced(settings=replace(parser.scorer.settings, order=1, grandparents=False))
     first = GraphSearch(scorer, None)
-    arcs = first.judge.scores(encoded, 0, tree_temperature=1.0, label_temperature=1.0)
+    arcs = first.native_confidence.scores(encoded, 0, tree_temperature=1.0, label_temperature=1.0)
     higher = {"siblings": parts.get(PartKind.SIBLING), "grandparents": parts.get(PartKind.GRANDPARENT)}
     return enumerate_forest(
         arcs,

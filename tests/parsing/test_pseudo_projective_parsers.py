@@ -75,17 +75,17 @@ def test_marks_that_the_treebank_uses_are_not_taken():
 
 
 def test_probabilities(parser):
-    judged = parser.judge(DEV, label_table=True)
+    confidence = parser.confidence(DEV, label_table=True)
     heads, labels = parser.trees(DEV)
-    assert np.array_equal(judged.heads, heads)
-    assert np.array_equal(judged.labels, labels)
-    table = judged.label_table.reshape(DEV.words, -1)
+    assert np.array_equal(confidence.heads, heads)
+    assert np.array_equal(confidence.labels, labels)
+    table = confidence.label_table.reshape(DEV.words, -1)
     assert table.sum(axis=1) == pytest.approx(1.0)
-    assert judged.label_probabilities == pytest.approx(table[np.arange(DEV.words), labels])
-    raw = replace(parser, search=parser.search.inner).judge(DEV)
+    assert confidence.label_probabilities == pytest.approx(table[np.arange(DEV.words), labels])
+    raw = replace(parser, search=parser.search.inner).confidence(DEV)
     assert not np.array_equal(raw.heads, heads)
-    assert np.array_equal(raw.head_probabilities, judged.head_probabilities)
-    assert np.all(judged.label_probabilities >= raw.label_probabilities - 1e-9)
+    assert np.array_equal(raw.head_probabilities, confidence.head_probabilities)
+    assert np.all(confidence.label_probabilities >= raw.label_probabilities - 1e-9)
     parsed = parser.parse(DEV.sentences(), probabilities=True)
     assert [head for each in parsed for head in each.heads] == heads.tolist()
     risky, labels = parser.trees(DEV, decode="minimum-risk")
@@ -96,9 +96,9 @@ def test_probabilities(parser):
 def test_given_trees_stay(parser):
     encoded = parser.encode(DEV)
     encoded.set_heads(replace(parser, search=parser.search.inner).trees(encoded)[0])
-    judged = parser.judge(encoded, decode="given")
-    assert np.array_equal(judged.heads, encoded.heads)
-    assert is_plain(parser, judged.labels)
+    confidence = parser.confidence(encoded, decode="given")
+    assert np.array_equal(confidence.heads, encoded.heads)
+    assert is_plain(parser, confidence.labels)
 
 
 def test_kbest_trees_are_restored(parser):
@@ -120,10 +120,11 @@ def test_given_heads_are_kept(parser):
     encoded.set_heads(given)
     kept = parser.trees(encoded, keep_heads=True)[0]
     assert np.array_equal(kept[moved], raw[moved])
-    judged = parser.judge(encoded, keep_heads=True)
-    assert np.array_equal(judged.heads, kept)
+    confidence = parser.confidence(encoded, keep_heads=True)
+    assert np.array_equal(confidence.heads, kept)
     assert np.array_equal(
-        parser.judge(encoded, keep_heads=True, k=2).heads[: encoded.lengths[0]], kept[: encoded.lengths[0]]
+        parser.confidence(encoded, keep_heads=True, k=2).heads[: encoded.lengths[0]],
+        kept[: encoded.lengths[0]],
     )
 
 

@@ -25,7 +25,7 @@ def with_drawn_trees(parser, temperatures, seed=0):
         heads.append(drawn.heads[1:])
     encoded = parser.encode(DEV)
     encoded.set_heads(np.concatenate(heads).astype(np.int32))
-    found = parser.judge(encoded, decode="given", temperatures=temperatures, label_table=True)
+    found = parser.confidence(encoded, decode="given", temperatures=temperatures, label_table=True)
     table = found.label_table.reshape(DEV.words, -1)
     labels = [random.choice(table.shape[1], p=row) for row in table]
     text = DEV.to_bytes_with(found.heads, np.array(labels, dtype=np.int32), parser.names.labels).decode()
@@ -42,8 +42,8 @@ def test_a_known_temperature_is_found_again(trees):
         assert found.trees == pytest.approx(known.trees, rel=0.2)
         assert found.missed < 0.05
         right = with_drawn_trees(parser, known, seed=5000)
-        judged = parser.judge(right, temperatures=found)
-        assert measure(judged.head_probabilities, judged.heads == right.heads).ece < 0.06
+        confidence = parser.confidence(right, temperatures=found)
+        assert measure(confidence.head_probabilities, confidence.heads == right.heads).ece < 0.06
 
 
 def test_the_least_loss_is_found():
@@ -56,8 +56,8 @@ def test_training_with_dev_calibrates():
     trained = train(TRAIN, DEV, config=config(epochs=2, **options)).parser
     assert trained.is_calibrated
     assert trained.temperatures == fit_temperatures(trained, DEV, threads=2)
-    found = trained.judge(DEV)
-    plain = trained.judge(DEV, temperatures=Temperatures())
+    found = trained.confidence(DEV)
+    plain = trained.confidence(DEV, temperatures=Temperatures())
     right = found.heads == DEV.heads
     assert np.array_equal(found.heads, plain.heads)
     before, after = (measure(each.head_probabilities, right).brier for each in (plain, found))

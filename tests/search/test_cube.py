@@ -17,7 +17,7 @@ from arbora.errors import InputError, NoTreeError
 from arbora.parsing.parser import Parser
 from arbora.scorers import CubeSettings
 from arbora.search.pruner import PrunerSettings
-from arbora.search.ranked import Known, RankedTrees, Shape, judge
+from arbora.search.ranked import Known, RankedTrees, Shape, confidence
 from arbora.search.request import ParseRequest, Temperatures
 from arbora.training import train
 
@@ -108,10 +108,10 @@ def test_minimum_risk_and_given_heads(trained):
         trained.parser.parse([crossing], keep_heads=True)
 
 
-def test_judging_given_trees(trained):
+def test_confidence_in_given_trees(trained):
     encoded = trained.parser.encode(DEV)
-    table = trained.parser.judge(encoded, decode="given", arc_table=True)
-    own = trained.parser.judge(encoded, arc_table=True)
+    table = trained.parser.confidence(encoded, decode="given", arc_table=True)
+    own = trained.parser.confidence(encoded, arc_table=True)
     assert np.array_equal(table.heads, DEV.heads)
     assert np.allclose(table.arc_table, own.arc_table)
     lengths = np.diff(DEV.offsets)
@@ -146,7 +146,7 @@ def test_the_parsers_own_tree_stands_first_by_hand():
     )
     known = Known(np.full(2, -1, dtype=np.int32), np.full(2, -1, dtype=np.int32))
     asked = ParseRequest(k=3), Temperatures(), Shape("projective", "multi", 2)
-    found = judge([trees], [known], *asked)
+    found = confidence([trees], [known], *asked)
     assert found.heads.tolist() == [2, 0, 0, 1, 0, 0]
     assert found.labels.tolist() == [0, 1, 1, 1, 0, 0]
     assert found.scores.tolist() == [1.0, 5.0, 0.0]

@@ -56,14 +56,14 @@ class Gains:
         self._names = names
         self._words = self._agreed = 0
         self._right = np.zeros((len(names) + 1, 2), dtype=np.int64)
-        self._judged = True
+        self._has_gold_heads = True
 
     def count(self, batch: Batch, combined: Combined) -> None:
         """One more piece."""
         columns, labels = batch.columns, batch.names.labels
         self._words += columns.words
         self._agreed += int(np.count_nonzero(combined.agreement))
-        self._judged = self._judged and bool(np.all(columns.heads >= 0))
+        self._has_gold_heads = self._has_gold_heads and bool(np.all(columns.heads >= 0))
         gold = numbers_of(columns.strings("deprel"), labels)[columns.ids("deprel")]
         for i, (heads, own) in enumerate([*combined.alone, (combined.heads, combined.labels)]):
             right = heads == columns.heads
@@ -74,7 +74,7 @@ class Gains:
         if not self._words:
             return
         yield f"the {len(self._names)} models agree on {100 * self._agreed / self._words:.2f}% of the heads"
-        if not self._judged:
+        if not self._has_gold_heads:
             return
         yield "against the trees that the input had:"
         for name, (heads, arcs) in zip(
@@ -86,7 +86,7 @@ class Gains:
 def find_parsed(source: Parser, columns: Columns, wanted: Wanted) -> Iterator[list[Parsed]]:
     """The trees of each sentence, one or the k best."""
     with no_tree_located(source, columns):
-        found = source.judge(
+        found = source.confidence(
             columns,
             decode=wanted.decode.value,
             k=wanted.kbest,

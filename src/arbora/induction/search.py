@@ -32,7 +32,7 @@ from arbora.search.base import Parts
 from arbora.search.exact import ExactSearch
 from arbora.search.graph import ranked_lists
 from arbora.search.ranked import RankedTrees
-from arbora.search.request import Judge, Judgement, ParseRequest, Temperatures
+from arbora.search.request import Confidence, ConfidenceAt, ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
 from arbora.types import Bools, Doubles, Ints
 
@@ -103,45 +103,45 @@ class InducedSearch(ExactSearch):
             raise NoTreeError(next(filter(None, reasons), generic)) from None
 
     def kbest(self, batch: Batch, k: int, request: ParseRequest) -> list[RankedTrees]:
-        found = self.judging(batch, replace(request, k=k))(Temperatures())
+        found = self.confidence_at(batch, replace(request, k=k))(Temperatures())
         return ranked_lists(batch, found.counts, found.scores, found.heads, found.labels)
 
     # Probabilities
 
-    def judging(self, batch: Batch, request: ParseRequest) -> Judge:
+    def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         """Sums over all trees, computed again for each temperature."""
         stripped = strip(batch.columns, batch.heads, self.model.tags, keep_heads=request.keep_heads)
 
-        def judge(temperatures: Temperatures) -> Judgement:
+        def at(temperatures: Temperatures) -> Confidence:
             found: list[dict[str, Any]] = [{}] * len(stripped)
             for places, scores in self._pieces(stripped, request):
                 with self._explained(stripped[i] for i in places):
                     for i, place in enumerate(places):
                         own = {kind: array[i] for kind, array in scores.items()}
                         found[place] = self._with_marks(stripped[place], own, request, temperatures)
-            return Judgement.joined(found)
+            return Confidence.joined(found)
 
-        return judge
+        return at
 
     def _with_marks(
         self, sentence: Stripped, scores: PartScores, request: ParseRequest, t: Temperatures
     ) -> dict[str, Any]:
-        """The arrays of a `Judgement` for one sentence, punctuation included."""
+        """The arrays of a `Confidence` for one sentence, punctuation included."""
         known = sentence.known_heads()
         gold = GoldTree(np.append(np.int32(-1), known), np.full(len(known) + 1, -1, dtype=np.int32))
-        judged = self._judged(scores, gold, replace(request, arc_table=True), t)
-        trees, small = judged["heads"], judged["arc_table"]
+        inner = self._confidence(scores, gold, replace(request, arc_table=True), t)
+        trees, small = inner["heads"], inner["arc_table"]
         is_given = request.decode == "given" and not request.k
         heads = [sentence.all_heads] if is_given else list(map(sentence.put_back, trees))
-        table = sentence.table(small, self._weighted_trees(sentence, scores, t, trees, judged["scores"]))
+        table = sentence.table(small, self._weighted_trees(sentence, scores, t, trees, inner["scores"]))
         n, k, words = len(sentence.kept), len(trees), np.arange(1, len(sentence.kept) + 1)
         sure = table[np.maximum(heads, 0), words]
-        sure[:, sentence.kept] = judged["head_probabilities"]
+        sure[:, sentence.kept] = inner["head_probabilities"]
         known_sure = np.full((k, n), np.nan)
-        known_sure[:, sentence.kept] = judged["known_head_probabilities"].reshape(k, -1)
+        known_sure[:, sentence.kept] = inner["known_head_probabilities"].reshape(k, -1)
         logs = np.log(np.where(table > 0.0, table, 1.0))
         return {
-            **judged,
+            **inner,
             "heads": heads,
             "labels": [_labels(each, sentence.marks) for each in heads],
             "head_probabilities": sure,

@@ -44,10 +44,10 @@ def fit_temperatures(parser: Parser, dev: Columns, *, threads: int = 1) -> Tempe
     parser = replace(parser, search=parser.search.uncalibrated)
     batch.set_heads(parser.trees(batch, threads=threads)[0])
     labels = _label_temperature(parser, dev, threads) if parser.gives_labels else 1.0
-    judge = parser.judging(batch, ParseRequest(decode="given", threads=threads))
+    confidence_at = parser.confidence_at(batch, ParseRequest(decode="given", threads=threads))
 
     def sure(temperature: float) -> NDArray[np.float64]:
-        return judge(Temperatures(trees=temperature, labels=labels)).head_probabilities
+        return confidence_at(Temperatures(trees=temperature, labels=labels)).head_probabilities
 
     trees = minimize(lambda temperature: _missed(sure(temperature), right)[1])
     return Temperatures(trees=trees, labels=labels, missed=float(f"{_missed(sure(trees), right)[0]:.2g}"))
@@ -68,7 +68,7 @@ def _missed(sure: NDArray[np.float64], right: NDArray[np.bool_]) -> tuple[float,
 
 def _label_temperature(parser: Parser, dev: Columns, threads: int) -> float:
     """P(label) at T is proportional to P(label) at 1 to the power of 1/T, so that one pass is enough."""
-    found = parser.judge(dev, temperatures=Temperatures(), label_table=True, threads=threads)
+    found = parser.confidence(dev, temperatures=Temperatures(), label_table=True, threads=threads)
     known = found.known_label_probabilities
     used = (found.heads == dev.heads) & (known > 0.0)
     if not np.any(used):

@@ -21,7 +21,7 @@ from arbora.interfaces import Query, Roots, Trees
 from arbora.parsing.model_file import parser_parts
 from arbora.parsing.parser import Parser
 from arbora.search.base import Parts, Search
-from arbora.search.request import Judge, Judgement, ParseRequest, Temperatures
+from arbora.search.request import Confidence, ConfidenceAt, ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
 from arbora.types import Bools, Doubles, Ints
 
@@ -114,52 +114,55 @@ class EnsembleSearch(Search):
         found = self.combine(batch, request)
         return found.heads, found.labels
 
-    def judging(self, batch: Batch, request: ParseRequest) -> Judge:
+    def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         """Each parser has its own temperatures; those that are asked for change nothing."""
         if request.k:
             raise self.not_answered(Query.KBEST)
         found = self.combine(batch, request)
 
-        def judge(temperatures: Temperatures) -> Judgement:
-            return self._judgement(found, batch, request)
+        def at(temperatures: Temperatures) -> Confidence:
+            return self._confidence(found, batch, request)
 
-        return judge
+        return at
 
     def combine(self, batch: Batch, request: ParseRequest) -> Combined:
         """Trees of a batch. Two passes with sums over trees per parser; O(n²) numbers per sentence."""
         found = [
-            p.judge(
-                batch.columns, temperatures=p.temperatures.at_risk, arc_table=True, threads=request.threads
+            p.confidence(
+                batch.columns,
+                temperatures=p.temperatures.for_minimum_risk,
+                arc_table=True,
+                threads=request.threads,
             )
             for p in self.parsers
         ]
         heads = batch.heads
         if request.decode != "given":
             heads = self._decode(_tables(batch, [each.arc_table for each in found]), request.threads)
-        judged = self._judge(batch, heads, request.threads)
-        table, counts = self._label_table(batch, judged)
-        labels, shares = self._label(table, counts, judged)
+        members = self._confidences(batch, heads, request.threads)
+        table, counts = self._label_table(batch, members)
+        labels, shares = self._label(table, counts, members)
         combined = Combined(
             heads=heads,
             labels=labels,
             label_probabilities=shares,
             label_table=table,
-            tables=_tables(batch, [each.arc_table for each in judged]),
-            probabilities=np.mean([np.exp(each.log_probabilities) for each in judged], axis=0),
+            tables=_tables(batch, [each.arc_table for each in members]),
+            probabilities=np.mean([np.exp(each.log_probabilities) for each in members], axis=0),
             alone=[(each.heads, self._own_labels(i, each.labels)) for i, each in enumerate(found)],
         )
         if self._watch is not None:
             self._watch(batch, combined)
         return combined
 
-    def _judge(self, batch: Batch, heads: Ints, threads: int) -> list[Judgement]:
+    def _confidences(self, batch: Batch, heads: Ints, threads: int) -> list[Confidence]:
         """P of these trees and their parts, by each parser."""
         found = []
         for parser in self.parsers:
             given = parser.encode(batch.columns, threads=threads)
             given.set_heads(heads)
             asked = ParseRequest(decode="given", arc_table=True, label_table=True, threads=threads)
-            found.append(parser.judging(given, asked)(parser.temperatures))
+            found.append(parser.confidence_at(given, asked)(parser.temperatures))
         return found
 
     def _own_labels(self, parser: int, labels: Ints) -> Ints:
@@ -172,17 +175,17 @@ class EnsembleSearch(Search):
         bests = inference.argmax(tables, trees=self.trees, roots=self.roots, threads=threads)
         return np.concatenate([best.heads[1:] for best in bests]).astype(np.int32)
 
-    def _label_table(self, batch: Batch, judged: list[Judgement]) -> tuple[Doubles, Doubles]:
+    def _label_table(self, batch: Batch, members: list[Confidence]) -> tuple[Doubles, Doubles]:
         """Mean P(label | head), (W, labels), and how many parsers know it, (W,)."""
         sums, counts = np.zeros((batch.words, len(self.labels))), np.zeros(batch.words)
-        for parser, places, found in zip(self.parsers, self._places, judged, strict=True):
+        for parser, places, found in zip(self.parsers, self._places, members, strict=True):
             if parser.gives_labels:
                 own = found.label_table.reshape(batch.words, len(places))
                 sums[:, places] += own
                 counts += own.any(axis=1)
         return sums / np.maximum(counts, 1.0)[:, None], counts
 
-    def _label(self, table: Doubles, counts: Doubles, judged: list[Judgement]) -> tuple[Ints, Doubles]:
+    def _label(self, table: Doubles, counts: Doubles, members: list[Confidence]) -> tuple[Ints, Doubles]:
         """The most probable labels and their P; -1 and NaN where there are none."""
         labels = np.full(len(table), -1, dtype=np.int32)
         shares = np.full(len(table), np.nan)
@@ -191,11 +194,11 @@ class EnsembleSearch(Search):
             labels[known] = np.argmax(table[known], axis=1)
             shares[known] = table[known].max(axis=1)
         # Parsers that learned no labels still have some that follow from the tree.
-        for i, found in enumerate(judged):
+        for i, found in enumerate(members):
             labels = np.where(labels < 0, self._own_labels(i, found.labels), labels)
         return labels.astype(np.int32), shares
 
-    def _judgement(self, found: Combined, batch: Batch, request: ParseRequest) -> Judgement:
+    def _confidence(self, found: Combined, batch: Batch, request: ParseRequest) -> Confidence:
         ends = np.cumsum(batch.lengths)[:-1]
         rows = zip(found.tables, np.split(found.heads, ends), np.split(batch.heads, ends), strict=True)
         parts = [_of_heads(*row) for row in rows] if len(batch) else []
@@ -205,7 +208,7 @@ class EnsembleSearch(Search):
         known = [
             found.label_table[i, label] if label >= 0 else np.nan for i, label in enumerate(batch.labels)
         ]
-        return Judgement(
+        return Confidence(
             counts=np.ones(len(batch), dtype=np.int64),
             entropies=np.full(len(batch), np.nan),
             log_probabilities=logs,

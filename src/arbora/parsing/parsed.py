@@ -23,7 +23,7 @@ from arbora.data.sentence import NO_HEAD, Sentence, Word, split_features
 from arbora.data.tree import Tree
 from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
-from arbora.search.request import Decode, Judgement
+from arbora.search.request import Confidence, Decode
 
 HEAD, LABEL = "HeadProb", "DeprelProb"
 TREE, RANK = "tree_probability", "kbest"
@@ -59,7 +59,7 @@ class ParsedWord(NamedTuple):
         return split_features(self.feats)
 
 
-class Asked(Protocol):
+class ParserLike(Protocol):
     """What answers a parsed sentence's further questions: the parser that parsed it."""
 
     def kbest(self, sentence: Sentence, k: int) -> list[Parsed]:
@@ -81,7 +81,7 @@ class Parsed:
     head_probabilities: tuple[float, ...]
     label_probabilities: tuple[float | None, ...]
     entropies: tuple[float, ...]
-    parser: Asked = field(repr=False)
+    parser: ParserLike = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.sentence)
@@ -202,7 +202,7 @@ def check_count(k: int) -> None:
 
 
 def make_parsed(
-    sentences: Iterable[Sentence], found: Judgement, labels: Sequence[str], parser: Asked
+    sentences: Iterable[Sentence], found: Confidence, labels: Sequence[str], parser: ParserLike
 ) -> Iterator[list[Parsed]]:
     """The trees of each sentence; `labels` are the names of labels."""
     heads, numbers = found.heads.tolist(), found.labels.tolist()

@@ -32,7 +32,7 @@ from arbora.parsing.parsed import (
 )
 from arbora.progress import Observer, Silent
 from arbora.search.base import Search
-from arbora.search.request import Decode, Judge, Judgement, ParseRequest, Temperatures
+from arbora.search.request import Confidence, ConfidenceAt, Decode, ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile, read_model, write_model
 from arbora.storage.pickling import Reloaded
 from arbora.types import Ints
@@ -109,8 +109,8 @@ class Parser(Reloaded):
                 *self._checked(sentences, ParseRequest(keep_heads=keep_heads, threads=threads))
             )
         # Without probabilities, one pass with sums over trees is enough.
-        at_risk = self.temperatures.at_risk
-        found = self.judge(
+        at_risk = self.temperatures.for_minimum_risk
+        found = self.confidence(
             sentences, decode=decode, temperatures=at_risk, keep_heads=keep_heads, threads=threads
         )
         return found.heads, found.labels
@@ -158,7 +158,7 @@ class Parser(Reloaded):
             return []
         encoded = self._encoded(given, keep_heads, threads)
         if probabilities:
-            found = self.judge(encoded, decode=decode, keep_heads=keep_heads, threads=threads)
+            found = self.confidence(encoded, decode=decode, keep_heads=keep_heads, threads=threads)
             parsed = [tree for (tree,) in make_parsed(given, found, self.names.labels, self)]
             return list(map(keep_labels, parsed, given)) if keep_heads else parsed
         heads, labels = self.trees(encoded, decode=decode, keep_heads=keep_heads, threads=threads)
@@ -217,9 +217,9 @@ class Parser(Reloaded):
         """The calibration's temperatures; 1 where none was fitted."""
         return self.calibration
 
-    def judging(self, sentences: Columns | Batch, request: ParseRequest) -> Judge:
-        """`judge` at several temperatures: what does not depend on them is computed once."""
-        return self.search.judging(*self._checked(sentences, request))
+    def confidence_at(self, sentences: Columns | Batch, request: ParseRequest) -> ConfidenceAt:
+        """`confidence` at several temperatures: what does not depend on them is computed once."""
+        return self.search.confidence_at(*self._checked(sentences, request))
 
     def _checked(self, sentences: Columns | Batch, request: ParseRequest) -> tuple[Batch, ParseRequest]:
         """The sentences as a batch; InputError if they have heads to keep and the search cannot keep any."""
@@ -230,7 +230,7 @@ class Parser(Reloaded):
             request = replace(request, keep_heads=False)
         return batch, request
 
-    def judge(
+    def confidence(
         self,
         sentences: Columns | Batch,
         *,
@@ -241,7 +241,7 @@ class Parser(Reloaded):
         label_table: bool = False,
         keep_heads: bool = False,
         threads: int = 1,
-    ) -> Judgement:
+    ) -> Confidence:
         """Trees and probabilities of all words of a treebank in one native call, as arrays.
 
         `decode="given"` takes the trees that the sentences have; `k` > 0 the k most probable ones. The tables
@@ -260,7 +260,7 @@ class Parser(Reloaded):
             threads=threads,
         )
         t = self.temperatures if temperatures is None else temperatures
-        return self.judging(sentences, request)(t)
+        return self.confidence_at(sentences, request)(t)
 
     def kbest(self, sentence: Sentence | Sequence[str], k: int, *, keep_heads: bool = False) -> list[Parsed]:
         """The k most probable trees (1 <= k <= 1000), best first; all of them where fewer exist.
@@ -271,7 +271,7 @@ class Parser(Reloaded):
         """
         check_count(k)
         given = as_sentence(sentence)
-        found = self.judge(self._encoded([given], keep_heads), k=int(k), keep_heads=keep_heads)
+        found = self.confidence(self._encoded([given], keep_heads), k=int(k), keep_heads=keep_heads)
         trees = next(make_parsed([given], found, self.names.labels, self))
         return [keep_labels(tree, given) for tree in trees] if keep_heads else trees
 

@@ -73,7 +73,7 @@ class Pipeline(Reloaded):
         columns = self.prepare(segmented.columns, threads=threads)
         if not len(columns):
             return []
-        found = self.parser.judge(columns, decode=decode, threads=threads)
+        found = self.parser.confidence(columns, decode=decode, threads=threads)
         sentences = segmented.placed(columns.sentences())
         return [tree for (tree,) in make_parsed(sentences, found, self.parser.names.labels, self.parser)]
 

@@ -1,7 +1,7 @@
 """What every search does: find trees for a batch, and say which queries it answers.
 
 A search holds its scorer. A subclass finds best trees (`best`) and, if it can, lists of the best few
-(`kbest`). Probabilities then come from the list; a search with exact sums overrides `judging` instead.
+(`kbest`). Probabilities then come from the list; a search with exact sums overrides `confidence_at` instead.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import PartKind, PartScores, Query, Roots, Trees
 from arbora.search import ranked
 from arbora.search.ranked import RankedTrees
-from arbora.search.request import Judge, Judgement, ParseRequest, Temperatures
+from arbora.search.request import Confidence, ConfidenceAt, ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
 from arbora.types import Ints
 
@@ -78,13 +78,13 @@ class Search(ABC):
     def marginals(self, batch: Batch, request: ParseRequest, temperatures: Temperatures) -> list[PartScores]:
         """P(arc) of each sentence, [head, dep]."""
         asked = ParseRequest(arc_table=True, keep_heads=request.keep_heads, threads=request.threads)
-        table = self.judging(batch, asked)(temperatures).arc_table
+        table = self.confidence_at(batch, asked)(temperatures).arc_table
         sizes = (batch.lengths + 1) ** 2
         pieces = np.split(table, np.cumsum(sizes)[:-1]) if len(batch) else []
         shapes = (batch.lengths + 1).tolist()
         return [{PartKind.ARC: piece.reshape(n, n)} for piece, n in zip(pieces, shapes, strict=True)]
 
-    def judging(self, batch: Batch, request: ParseRequest) -> Judge:
+    def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         """Trees with probabilities at given temperatures, from one list of the best trees."""
         if request.k and Query.KBEST not in self.queries:
             raise self.not_answered(Query.KBEST)
@@ -93,11 +93,11 @@ class Search(ABC):
         heads, labels = np.split(batch.heads, ends), np.split(batch.labels, ends)
         known = list(map(ranked.Known, heads, labels)) if len(batch) else []
 
-        def judge(temperatures: Temperatures) -> Judgement:
+        def at(temperatures: Temperatures) -> Confidence:
             shape = ranked.Shape(self.trees, self.roots, self.label_count)
-            return ranked.judge(lists, known, request, temperatures, shape)
+            return ranked.confidence(lists, known, request, temperatures, shape)
 
-        return judge
+        return at
 
     def distribution(self, batch: Batch, temperatures: Temperatures) -> TreeDistribution:
         """The distribution over the trees of a batch of one sentence, labels summed out."""

@@ -31,7 +31,7 @@ from arbora.search._linear_files import (
 from arbora.search.base import Parts, Search
 from arbora.search.pruner import Pruner
 from arbora.search.ranked import RankedTrees
-from arbora.search.request import Judge, Judgement, ParseRequest, Temperatures
+from arbora.search.request import Confidence, ConfidenceAt, ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
 from arbora.types import Floats, Ints
 
@@ -97,17 +97,17 @@ class GraphSearch(LinearSearch):
 
     def kbest(self, batch: Batch, k: int, request: ParseRequest) -> list[RankedTrees]:
         asked = ParseRequest(k=k, keep_heads=request.keep_heads, threads=request.threads)
-        found = self.judging(batch, asked)(Temperatures())
+        found = self.confidence_at(batch, asked)(Temperatures())
         return list(ranked_lists(batch, found.counts, found.scores, found.heads, found.labels))
 
-    def judging(self, batch: Batch, request: ParseRequest) -> Judge:
+    def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         """Sums over all trees, computed again for each temperature."""
         if request.k and Query.KBEST not in self.queries:
             raise self.not_answered(Query.KBEST)
         r = request
 
-        def judge(t: Temperatures) -> Judgement:
-            found = self.judge.judge(
+        def at(t: Temperatures) -> Confidence:
+            found = self.native_confidence.judge(
                 batch.encoded,
                 decode=r.decode,
                 k=r.k,
@@ -120,12 +120,12 @@ class GraphSearch(LinearSearch):
                 keep_heads=r.keep_heads,
                 threads=r.threads,
             )
-            return Judgement.of(found)
+            return Confidence.of(found)
 
-        return judge
+        return at
 
     @property
-    def judge(self) -> GraphJudge:
+    def native_confidence(self) -> GraphJudge:
         """The core's own."""
         return GraphJudge(self.scorer.native, *self._native)
 
@@ -133,7 +133,9 @@ class GraphSearch(LinearSearch):
         if self.order != 1:
             return super().distribution(batch, temperatures)
         t = temperatures
-        scores = self.judge.scores(batch.encoded, 0, tree_temperature=t.trees, label_temperature=t.labels)
+        scores = self.native_confidence.scores(
+            batch.encoded, 0, tree_temperature=t.trees, label_temperature=t.labels
+        )
         return TreeDistribution(scores, trees=self.trees, roots=self.roots)
 
     def with_trees(self, trees: Trees) -> GraphSearch:

@@ -17,7 +17,7 @@ from arbora.data.encode import Names
 from arbora.data.pseudo_projective import PseudoProjective, Restorer
 from arbora.interfaces import Query, Roots, Trees
 from arbora.search.base import Parts, Search
-from arbora.search.request import Judge, Judgement, ParseRequest, Temperatures
+from arbora.search.request import Confidence, ConfidenceAt, ParseRequest, Temperatures
 from arbora.settings import to_dict
 from arbora.storage.model_file import ModelFile
 from arbora.types import Ints, Longs
@@ -81,28 +81,28 @@ class LiftedSearch(Search):
             heads, labels, batch.lengths, batch.heads if request.keep_heads else None
         )
 
-    def judging(self, batch: Batch, request: ParseRequest) -> Judge:
-        judge = self.inner.judging(batch, replace(request, label_table=True))
+    def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
+        inner = self.inner.confidence_at(batch, replace(request, label_table=True))
 
-        def restored(temperatures: Temperatures) -> Judgement:
-            found = self._restored(judge(temperatures), batch, request)
+        def restored(temperatures: Temperatures) -> Confidence:
+            found = self._restored(inner(temperatures), batch, request)
             return found if request.label_table else replace(found, label_table=np.zeros(0))
 
         return restored
 
-    def _restored(self, judged: Judgement, batch: Batch, request: ParseRequest) -> Judgement:
-        heads, labels = judged.heads, self.restorer.unmarked(judged.labels)
+    def _restored(self, confidence: Confidence, batch: Batch, request: ParseRequest) -> Confidence:
+        heads, labels = confidence.heads, self.restorer.unmarked(confidence.labels)
         if request.k or request.decode != "given":
-            fixed = _repeated(batch.heads, batch.lengths, judged.counts) if request.keep_heads else None
-            lengths = np.repeat(batch.lengths, judged.counts)
-            heads, labels = self.restorer.restore(heads, judged.labels, lengths, fixed)
-        table = self.restorer.merged(judged.label_table.reshape(len(heads), -1))
+            fixed = _repeated(batch.heads, batch.lengths, confidence.counts) if request.keep_heads else None
+            lengths = np.repeat(batch.lengths, confidence.counts)
+            heads, labels = self.restorer.restore(heads, confidence.labels, lengths, fixed)
+        table = self.restorer.merged(confidence.label_table.reshape(len(heads), -1))
         shares = np.minimum(table[np.arange(len(labels)), labels], 1.0)
         return replace(
-            judged,
+            confidence,
             heads=heads,
             labels=labels,
-            label_probabilities=np.where(np.isnan(judged.label_probabilities), np.nan, shares),
+            label_probabilities=np.where(np.isnan(confidence.label_probabilities), np.nan, shares),
             label_table=table.reshape(-1),
         )
 

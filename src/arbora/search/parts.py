@@ -32,7 +32,7 @@ from arbora.interfaces import (
 from arbora.registry import scorers
 from arbora.search.base import Parts, Search
 from arbora.search.ranked import RankedTrees
-from arbora.search.request import Judge, Judgement, ParseRequest, Temperatures
+from arbora.search.request import Confidence, ConfidenceAt, ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
 from arbora.types import Doubles, Ints
 
@@ -111,22 +111,22 @@ class PartSearch(Search):
 
     # Probabilities
 
-    def judging(self, batch: Batch, request: ParseRequest) -> Judge:
+    def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         if not self.queries >= SUMS:
-            return super().judging(batch, request)
+            return super().confidence_at(batch, request)
         if request.k and Query.KBEST not in self.queries:
             raise self.not_answered(Query.KBEST)
         sentences = list(self.scores(batch, request))
 
-        def judge(temperatures: Temperatures) -> Judgement:
-            return Judgement.joined(self._judged(*pair, request, temperatures) for pair in sentences)
+        def at(temperatures: Temperatures) -> Confidence:
+            return Confidence.joined(self._confidence(*pair, request, temperatures) for pair in sentences)
 
-        return judge
+        return at
 
-    def _judged(
+    def _confidence(
         self, scores: PartScores, gold: GoldTree, request: ParseRequest, t: Temperatures
     ) -> dict[str, Any]:
-        """The arrays of a `Judgement` for one sentence."""
+        """The arrays of a `Confidence` for one sentence."""
         tempered = {kind: array / t.trees for kind, array in scores.items()}
         log_sum, marginals = self.family.log_partition(tempered), self.family.marginals(tempered)
         arcs = marginals[PartKind.ARC]

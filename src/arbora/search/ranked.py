@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from arbora import inference
 from arbora.interfaces import Roots, Trees
-from arbora.search.request import Judgement, ParseRequest, Temperatures
+from arbora.search.request import Confidence, ParseRequest, Temperatures
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -83,15 +83,15 @@ class Known:
     labels: Ints
 
 
-def judge(
+def confidence(
     lists: list[RankedTrees], known: list[Known], request: ParseRequest, t: Temperatures, shape: Shape
-) -> Judgement:
+) -> Confidence:
     """What the lists tell of all sentences, all in a row. O(trees · n) per sentence, O(n²) with the table."""
     pairs = zip(lists, known, strict=True)
-    return Judgement.joined(_judge_one(*pair, request, t, shape) for pair in pairs)
+    return Confidence.joined(_confidence_of(*pair, request, t, shape) for pair in pairs)
 
 
-def _judge_one(
+def _confidence_of(
     trees: RankedTrees, known: Known, request: ParseRequest, t: Temperatures, shape: Shape
 ) -> dict[str, object]:
     table, shares = trees.arc_table(t.trees), trees.shares(t.trees)

@@ -18,7 +18,7 @@ Decode: TypeAlias = Literal["argmax", "minimum-risk"]
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
+class Confidence:
     """Trees of sentences and how sure they are, all in a row; NaN for what is not known.
 
     Per sentence, per tree (of which a sentence has `counts`), or per word of every tree.
@@ -44,12 +44,12 @@ class Judgement:
     """[word, label], where asked for; rows of zeros where there is no telling."""
 
     @classmethod
-    def of(cls, found: GraphConfidence) -> Judgement:
+    def of(cls, found: GraphConfidence) -> Confidence:
         """What the core found."""
         return cls(**{each.name: getattr(found, each.name) for each in fields(cls)})
 
     @classmethod
-    def joined(cls, sentences: Iterable[Mapping[str, Any]]) -> Judgement:
+    def joined(cls, sentences: Iterable[Mapping[str, Any]]) -> Confidence:
         """The arrays of single sentences, by their names, in a row."""
         answers = list(sentences)
         kinds: dict[str, Any] = {"counts": np.int64, "heads": np.int32, "labels": np.int32}
@@ -78,14 +78,14 @@ class Temperatures(Settings):
     (docs/confidence.md)."""
 
     @property
-    def at_risk(self) -> Temperatures:
+    def for_minimum_risk(self) -> Temperatures:
         """Those of the distribution that minimum-risk decoding looks at, as if it were the trees' own."""
         return replace(self, trees=self.risk * self.trees, risk=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParseRequest:
-    """What to find for each sentence; see `Parser.judge`."""
+    """What to find for each sentence; see `Parser.confidence`."""
 
     decode: Decode | Literal["given"] = "argmax"
     k: int = 0
@@ -95,5 +95,5 @@ class ParseRequest:
     threads: int = 1
 
 
-Judge: TypeAlias = Callable[[Temperatures], Judgement]
+ConfidenceAt: TypeAlias = Callable[[Temperatures], Confidence]
 """Probabilities at temperatures: what does not depend on these is computed once."""

@@ -69,7 +69,7 @@ class Engine:
         encoded.set_heads(heads)
         has_heads = bool((heads != NO_HEAD).any())
         k = k if k > 1 and self.ranks else 0
-        found = parser.judge(encoded, k=k, arc_table=marginals, keep_heads=has_heads)
+        found = parser.confidence(encoded, k=k, arc_table=marginals, keep_heads=has_heads)
         ranked = make_parsed(sentences, found, parser.names.labels, parser)
         sizes = [len(sentence) + 1 for sentence in sentences]
         ends = np.cumsum(np.square(sizes))[:-1]
