@@ -10,8 +10,6 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from arbora.parsing._tree_parser import AnyParser
-from arbora.training._parser import Trained, Training
 
 from arbora.data.batch import Batch
 from arbora.data.columns import Columns

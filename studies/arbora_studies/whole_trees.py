@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 import numpy as np
-from arbora.training._parser import Training
 
 from arbora.data.sentence import Sentence
 from arbora.interfaces import Learner

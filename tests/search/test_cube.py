@@ -14,10 +14,12 @@ from arbora._core import measure_trees
 from arbora.cli.main import app
 from arbora.data.tree import Tree
 from arbora.errors import InputError, NoTreeError
+from arbora.interfaces import GoldTree
 from arbora.parsing.parser import Parser
 from arbora.scorers import CubeSettings
+from arbora.search.confidence import Confidence
 from arbora.search.pruner import PrunerSettings
-from arbora.search.ranked import Known, RankedTrees, Shape, confidence
+from arbora.search.ranked import RankedTrees, Shape
 from arbora.search.request import ParseRequest, Temperatures
 from arbora.training import train
 
@@ -144,9 +146,10 @@ def test_the_parsers_own_tree_stands_first_by_hand():
         np.array([[2, 0], [0, 1], [2, 0], [0, 0]], dtype=np.int32),
         np.array([[0, 1], [1, 1], [1, 1], [0, 0]], dtype=np.int32),
     )
-    known = Known(np.full(2, -1, dtype=np.int32), np.full(2, -1, dtype=np.int32))
-    asked = ParseRequest(k=3), Temperatures(), Shape("projective", "multi", 2)
-    found = confidence([trees], [known], *asked)
+    unknown = np.full(3, -1, dtype=np.int32)
+    shape = Shape("projective", "multi", 2)
+    row = trees.confidence(GoldTree(unknown, unknown), ParseRequest(k=3), Temperatures(), shape)
+    found = Confidence.joined([row])
     assert found.heads.tolist() == [2, 0, 0, 1, 0, 0]
     assert found.labels.tolist() == [0, 1, 1, 1, 0, 0]
     assert found.scores.tolist() == [1.0, 5.0, 0.0]

@@ -29,10 +29,10 @@ from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import GoldTree, PartKind, PartScores, Roots, ScoredTree, Trees
 from arbora.parsing.parser import Parser
 from arbora.search.base import Parts
+from arbora.search.confidence import Confidence, ConfidenceAt
 from arbora.search.exact import ExactSearch
-from arbora.search.graph import ranked_lists
-from arbora.search.ranked import RankedTrees
-from arbora.search.request import Confidence, ConfidenceAt, ParseRequest, Temperatures
+from arbora.search.ranked import RankedTrees, ranked_lists
+from arbora.search.request import ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
 from arbora.types import Bools, Doubles, Ints
 
@@ -104,7 +104,7 @@ class InducedSearch(ExactSearch):
 
     def kbest(self, batch: Batch, k: int, request: ParseRequest) -> list[RankedTrees]:
         found = self.confidence_at(batch, replace(request, k=k))(Temperatures())
-        return ranked_lists(batch, found.counts, found.scores, found.heads, found.labels)
+        return ranked_lists(batch.lengths, found.counts, found.scores, found.heads, found.labels)
 
     # Probabilities
 
@@ -153,12 +153,12 @@ class InducedSearch(ExactSearch):
             "label_table": np.zeros((k, n, len(LABELS))) if request.label_table else (),
         }
 
-    def _chosen(
+    def _decoded(
         self, scores: PartScores, gold: GoldTree, request: ParseRequest, t: Temperatures
     ) -> list[ScoredTree]:
         """As for other searches; a given tree may be one that the model does not allow."""
         if request.k or request.decode != "given":
-            return super()._chosen(scores, gold, request, t)
+            return super()._decoded(scores, gold, request, t)
         arcs, siblings = scores[PartKind.ARC], scores.get(PartKind.SIBLING)
         options: dict[str, Any] = {"siblings": siblings, "trees": self.trees, "roots": self.roots}
         log_probability = inference.log_prob(arcs, gold.heads, **options)

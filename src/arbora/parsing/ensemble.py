@@ -21,7 +21,8 @@ from arbora.interfaces import Query, Roots, Trees
 from arbora.parsing.model_file import parser_parts
 from arbora.parsing.parser import Parser
 from arbora.search.base import Parts, Search
-from arbora.search.request import Confidence, ConfidenceAt, ParseRequest, Temperatures
+from arbora.search.confidence import Confidence, ConfidenceAt
+from arbora.search.request import ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
 from arbora.types import Bools, Doubles, Ints
 

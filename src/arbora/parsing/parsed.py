@@ -23,7 +23,8 @@ from arbora.data.sentence import NO_HEAD, Sentence, Word, split_features
 from arbora.data.tree import Tree
 from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
-from arbora.search.request import Confidence, Decode
+from arbora.search.confidence import Confidence
+from arbora.search.request import Decode
 
 HEAD, LABEL = "HeadProb", "DeprelProb"
 TREE, RANK = "tree_probability", "kbest"

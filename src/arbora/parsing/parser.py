@@ -32,7 +32,8 @@ from arbora.parsing.parsed import (
 )
 from arbora.progress import Observer, Silent
 from arbora.search.base import Search
-from arbora.search.request import Confidence, ConfidenceAt, Decode, ParseRequest, Temperatures
+from arbora.search.confidence import Confidence, ConfidenceAt
+from arbora.search.request import Decode, ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile, read_model, write_model
 from arbora.storage.pickling import Reloaded
 from arbora.types import Ints

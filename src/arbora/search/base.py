@@ -1,4 +1,4 @@
-"""What every search does: find trees for a batch, and say which queries it answers.
+"""The base of all searches: they find trees for a batch, and say which queries they answer.
 
 A search holds its scorer. A subclass finds best trees (`best`) and, if it can, lists of the best few
 (`kbest`). Probabilities then come from the list; a search with exact sums overrides `confidence_at` instead.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from arbora.data.batch import Batch
@@ -18,8 +17,9 @@ from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import PartKind, PartScores, Query, Roots, Trees
 from arbora.search import ranked
+from arbora.search.confidence import Confidence, ConfidenceAt, split_arcs
 from arbora.search.ranked import RankedTrees
-from arbora.search.request import Confidence, ConfidenceAt, ParseRequest, Temperatures
+from arbora.search.request import ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
 from arbora.types import Ints
 
@@ -36,7 +36,7 @@ class Search(ABC):
     name: ClassVar[str]
     """The name in the registry and in model files."""
     scorer: Any
-    """What scores trees; its kind is the search's own affair."""
+    """What scores trees; each search says which kind it needs."""
 
     @property
     @abstractmethod
@@ -77,25 +77,22 @@ class Search(ABC):
 
     def marginals(self, batch: Batch, request: ParseRequest, temperatures: Temperatures) -> list[PartScores]:
         """P(arc) of each sentence, [head, dep]."""
-        asked = ParseRequest(arc_table=True, keep_heads=request.keep_heads, threads=request.threads)
-        table = self.confidence_at(batch, asked)(temperatures).arc_table
-        sizes = (batch.lengths + 1) ** 2
-        pieces = np.split(table, np.cumsum(sizes)[:-1]) if len(batch) else []
-        shapes = (batch.lengths + 1).tolist()
-        return [{PartKind.ARC: piece.reshape(n, n)} for piece, n in zip(pieces, shapes, strict=True)]
+        with_table = ParseRequest(arc_table=True, keep_heads=request.keep_heads, threads=request.threads)
+        table = self.confidence_at(batch, with_table)(temperatures).arc_table
+        return [{PartKind.ARC: arcs} for arcs in split_arcs(table, batch.lengths)]
 
     def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
-        """Trees with probabilities at given temperatures, from one list of the best trees."""
-        if request.k and Query.KBEST not in self.queries:
-            raise self.not_answered(Query.KBEST)
+        """Trees with probabilities, as a function of temperatures; from one list of the best trees."""
+        self.check(request)
         lists = self.kbest(batch, max(LISTED, 2 * request.k), request)
-        ends = np.cumsum(batch.lengths)[:-1]
-        heads, labels = np.split(batch.heads, ends), np.split(batch.labels, ends)
-        known = list(map(ranked.Known, heads, labels)) if len(batch) else []
+        gold = batch.gold() if len(batch) else []
 
         def at(temperatures: Temperatures) -> Confidence:
             shape = ranked.Shape(self.trees, self.roots, self.label_count)
-            return ranked.confidence(lists, known, request, temperatures, shape)
+            pairs = zip(lists, gold, strict=True)
+            return Confidence.joined(
+                each.confidence(tree, request, temperatures, shape) for each, tree in pairs
+            )
 
         return at
 
@@ -105,6 +102,12 @@ class Search(ABC):
             f"distribution: expected a first-order parser with exact search, got {self.describe()}; train "
             "with order = 1, or ask for P(head), P(tree) and the k best trees"
         )
+
+    def check(self, request: ParseRequest) -> None:
+        """Raise InputError for a request that the search does not answer."""
+        for query, is_needed in ((Query.KBEST, request.k > 0), (Query.GIVEN_HEADS, request.keep_heads)):
+            if is_needed and query not in self.queries:
+                raise self.not_answered(query)
 
     def not_answered(self, query: Query) -> InputError:
         """The error for a query that is not among `queries`."""

@@ -17,7 +17,8 @@ from arbora.data.encode import Names
 from arbora.data.pseudo_projective import PseudoProjective, Restorer
 from arbora.interfaces import Query, Roots, Trees
 from arbora.search.base import Parts, Search
-from arbora.search.request import Confidence, ConfidenceAt, ParseRequest, Temperatures
+from arbora.search.confidence import Confidence, ConfidenceAt
+from arbora.search.request import ParseRequest, Temperatures
 from arbora.settings import to_dict
 from arbora.storage.model_file import ModelFile
 from arbora.types import Ints, Longs

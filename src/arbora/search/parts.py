@@ -1,13 +1,13 @@
 """Search over part scores: any scorer, any family of trees.
 
-A batch is scored piece by piece; the family then answers each sentence's queries. Where the family has exact
-sums, probabilities are exact; else they come from a list of the best trees. A subclass that only says how to
-find the best tree of given scores (`argmax`) is a whole search.
+The scorer scores a batch piece by piece; the family then answers each sentence's queries. If the family has
+exact sums, probabilities are exact; else they come from a list of the best trees. A subclass that only
+defines `argmax`, the best tree of given scores, is a complete search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,22 +17,12 @@ from arbora.data.encode import Names
 from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
 from arbora.inference.tree_parts import labelled_arcs, restricted
-from arbora.interfaces import (
-    Family,
-    GoldTree,
-    PartKind,
-    PartMarginals,
-    PartScores,
-    Query,
-    Roots,
-    ScoredTree,
-    Scorer,
-    Trees,
-)
+from arbora.interfaces import Family, GoldTree, PartKind, PartScores, Query, Roots, ScoredTree, Scorer, Trees
 from arbora.registry import scorers
 from arbora.search.base import Parts, Search
+from arbora.search.confidence import Confidence, ConfidenceAt, sentence_confidence
 from arbora.search.ranked import RankedTrees
-from arbora.search.request import Confidence, ConfidenceAt, ParseRequest, Temperatures
+from arbora.search.request import ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
 from arbora.types import Doubles, Ints
 
@@ -86,36 +76,32 @@ class PartSearch(Search):
     # Finding trees
 
     def scores(self, batch: Batch, request: ParseRequest) -> Iterator[tuple[PartScores, GoldTree]]:
-        """The scores of each sentence and what it has of a tree; given heads are enforced if requested."""
+        """The scores of each sentence and its annotated tree; given heads are enforced if requested."""
         for _, piece in batch.pieces():
-            for found, gold in zip(self.scorer.score(piece), piece.gold(), strict=True):
-                unlabelled = GoldTree(gold.heads, np.full_like(gold.labels, -1))
-                yield (restricted(found, unlabelled) if request.keep_heads else found), gold
+            for scores, gold in zip(self.scorer.score(piece), piece.gold(), strict=True):
+                yield restricted(scores, _unlabelled(gold.heads)) if request.keep_heads else scores, gold
 
     def best(self, batch: Batch, request: ParseRequest) -> tuple[Ints, Ints]:
-        found = [self.family.argmax(scores) for scores, _ in self.scores(batch, request)]
-        nothing = np.zeros(0, dtype=np.int32)
-        heads = np.concatenate([nothing, *(tree.heads[1:] for tree in found)])
-        labels = np.concatenate([nothing, *(_labels(tree) for tree in found)])
+        trees = [self.family.argmax(scores) for scores, _ in self.scores(batch, request)]
+        empty = np.zeros(0, dtype=np.int32)
+        heads = np.concatenate([empty, *(tree.heads[1:] for tree in trees)])
+        labels = np.concatenate([empty, *map(_labels, trees)])
         return heads.astype(np.int32), labels.astype(np.int32)
 
     def kbest(self, batch: Batch, k: int, request: ParseRequest) -> list[RankedTrees]:
-        return [self._listed(scores, k) for scores, _ in self.scores(batch, request)]
+        return [self._ranked(scores, k) for scores, _ in self.scores(batch, request)]
 
-    def _listed(self, scores: PartScores, k: int) -> RankedTrees:
-        one = Query.KBEST not in self.queries
-        found = [self.family.argmax(scores)] if one else self.family.kbest(scores, k)
-        heads = np.array([tree.heads[1:] for tree in found], dtype=np.int32)
-        labels = np.array([_labels(tree) for tree in found], dtype=np.int32)
-        return RankedTrees(np.array([tree.score for tree in found]), heads, labels)
+    def _ranked(self, scores: PartScores, k: int) -> RankedTrees:
+        has_lists = Query.KBEST in self.queries
+        trees = self.family.kbest(scores, k) if has_lists else [self.family.argmax(scores)]
+        return RankedTrees(np.array([tree.score for tree in trees]), *_stacked(trees))
 
     # Probabilities
 
     def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         if not self.queries >= SUMS:
             return super().confidence_at(batch, request)
-        if request.k and Query.KBEST not in self.queries:
-            raise self.not_answered(Query.KBEST)
+        self.check(request)
         sentences = list(self.scores(batch, request))
 
         def at(temperatures: Temperatures) -> Confidence:
@@ -126,51 +112,42 @@ class PartSearch(Search):
     def _confidence(
         self, scores: PartScores, gold: GoldTree, request: ParseRequest, t: Temperatures
     ) -> dict[str, Any]:
-        """The arrays of a `Confidence` for one sentence."""
         tempered = {kind: array / t.trees for kind, array in scores.items()}
         log_sum, marginals = self.family.log_partition(tempered), self.family.marginals(tempered)
-        arcs = marginals[PartKind.ARC]
-        trees = self._chosen(tempered, gold, request, t)
-        heads = np.array([tree.heads[1:] for tree in trees], dtype=np.int32)
-        deps, kept = np.arange(1, len(arcs)), 1.0 - t.missed
-        label_tables = [_label_table(scores, row, t.labels) for row in heads]
-        labels = np.array([_labels(tree) for tree in trees], dtype=np.int32)
-        mean = sum(float(np.sum(part * _finite(tempered[kind]))) for kind, part in marginals.items())
+        trees = self._decoded(tempered, gold, request, t)
+        heads, labels = _stacked(trees)
+        mean = sum(
+            float(np.sum(share * np.where(np.isfinite(tempered[kind]), tempered[kind], 0.0)))
+            for kind, share in marginals.items()
+        )
         own = np.array([tree.score for tree in trees])
-        known = np.where(gold.heads[1:] >= 0, kept * arcs[np.maximum(gold.heads[1:], 0), deps], np.nan)
-        logs = np.log(np.where(arcs > 0.0, arcs, 1.0))
-        return {
-            "counts": [len(trees)],
-            "entropies": [max(0.0, log_sum - mean)],
-            "log_probabilities": np.minimum(own - log_sum, 0.0) + np.log1p(-t.missed),
-            "scores": own,
-            "heads": heads,
-            "labels": labels,
-            "head_probabilities": kept * arcs[heads, deps],
-            "label_probabilities": [_of_labels(*pair) for pair in zip(label_tables, labels, strict=True)],
-            "head_entropies": np.tile(np.maximum(0.0, -np.sum(arcs * logs, axis=0)[1:]), len(trees)),
-            "known_head_probabilities": np.tile(known, len(trees)),
-            "known_label_probabilities": [_of_labels(table, gold.labels[1:]) for table in label_tables],
-            "arc_table": arcs if request.arc_table else (),
-            "label_table": np.array(label_tables) if request.label_table else (),
-        }
+        return sentence_confidence(
+            marginals[PartKind.ARC],
+            heads,
+            labels,
+            [_label_table(scores, row, t.labels) for row in heads],
+            gold,
+            request,
+            entropy=max(0.0, log_sum - mean),
+            log_probabilities=np.minimum(own - log_sum, 0.0) + np.log1p(-t.missed),
+            scores=own,
+            missed=t.missed,
+        )
 
-    def _chosen(
+    def _decoded(
         self, scores: PartScores, gold: GoldTree, request: ParseRequest, t: Temperatures
     ) -> list[ScoredTree]:
-        """The trees that were asked for."""
         if request.k:
             return self.family.kbest(scores, request.k)
         if request.decode == "argmax":
             return [self.family.argmax(scores)]
-        if request.decode == "given":
-            given = GoldTree(gold.heads, np.full_like(gold.labels, -1))
-            return [self.family.argmax(restricted(scores, given))]
-        risk = self.family.marginals({kind: array / t.risk for kind, array in scores.items()})
-        arcs = {PartKind.ARC: np.where(risk[PartKind.ARC] > 0.0, risk[PartKind.ARC], -np.inf)}
-        best = self.family.argmax(arcs)
-        chosen = GoldTree(np.asarray(best.heads), np.full_like(gold.labels, -1))
-        return [self.family.argmax(restricted(scores, chosen))]
+        heads = gold.heads
+        if request.decode == "minimum-risk":
+            tempered = {kind: array / t.risk for kind, array in scores.items()}
+            risk = self.family.marginals(tempered)[PartKind.ARC]
+            best = self.family.argmax({PartKind.ARC: np.where(risk > 0.0, risk, -np.inf)})
+            heads = np.asarray(best.heads)
+        return [self.family.argmax(restricted(scores, _unlabelled(heads)))]
 
     def distribution(self, batch: Batch, temperatures: Temperatures) -> TreeDistribution:
         if self.order != 1 or not self.queries >= SUMS:
@@ -200,6 +177,13 @@ class PartSearch(Search):
         return cls(scorer, trees=trees, roots=roots, label_count=len(names.labels))  # type: ignore[arg-type]
 
 
+def _rejected(query: Query) -> Any:
+    def reject(self: SearchFamily, *_: Any, **__: Any) -> Any:
+        raise self.not_answered(query)
+
+    return reject
+
+
 class SearchFamily:
     """A search's own `argmax` as a family, for losses that need no more."""
 
@@ -210,28 +194,29 @@ class SearchFamily:
     def __init__(self, search: PartSearch) -> None:
         self.trees, self.roots, self.parts = search.trees, search.roots, search.parts
         self.argmax = search.argmax
-        self._not_answered = search.not_answered
+        self.not_answered = search.not_answered
 
-    def kbest(self, scores: PartScores, k: int) -> list[ScoredTree]:
-        raise self._not_answered(Query.KBEST)
+    kbest = _rejected(Query.KBEST)
+    log_partition = _rejected(Query.LOG_PARTITION)
+    marginals = _rejected(Query.MARGINALS)
+    marginals_along = _rejected(Query.MARGINALS)
+    sample = _rejected(Query.SAMPLE)
 
-    def log_partition(self, scores: PartScores) -> float:
-        raise self._not_answered(Query.LOG_PARTITION)
 
-    def marginals(self, scores: PartScores) -> PartMarginals:
-        raise self._not_answered(Query.MARGINALS)
-
-    def marginals_along(self, scores: PartScores, direction: PartScores) -> PartMarginals:
-        raise self._not_answered(Query.MARGINALS)
-
-    def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[ScoredTree]:
-        raise self._not_answered(Query.SAMPLE)
+def _unlabelled(heads: Ints) -> GoldTree:
+    return GoldTree(heads, np.full(len(heads), -1, dtype=np.int32))
 
 
 def _labels(tree: ScoredTree) -> Ints:
     if tree.labels is None:
         return np.full(len(tree.heads) - 1, -1, dtype=np.int32)
     return np.asarray(tree.labels[1:], dtype=np.int32)
+
+
+def _stacked(trees: Sequence[ScoredTree]) -> tuple[Ints, Ints]:
+    """Heads and labels, (trees, n) each."""
+    heads = np.array([tree.heads[1:] for tree in trees], dtype=np.int32)
+    return heads, np.array(list(map(_labels, trees)), dtype=np.int32)
 
 
 def _label_table(scores: PartScores, heads: Ints, temperature: float) -> Doubles:
@@ -242,14 +227,3 @@ def _label_table(scores: PartScores, heads: Ints, temperature: float) -> Doubles
     weights = np.exp(rows - rows.max(axis=1, keepdims=True))
     shares: Doubles = weights / weights.sum(axis=1, keepdims=True)
     return shares
-
-
-def _of_labels(table: Doubles, labels: Ints) -> Doubles:
-    if not table.shape[1]:
-        return np.full(len(labels), np.nan)
-    found: Doubles = np.where(labels >= 0, table[np.arange(len(labels)), np.maximum(labels, 0)], np.nan)
-    return found
-
-
-def _finite(scores: Any) -> Doubles:
-    return np.where(np.isfinite(scores), scores, 0.0)

@@ -1,73 +1,28 @@
-"""Probabilities from a list of the best trees, for parsers that know no sums over all of them.
+"""Probabilities from a list of the best trees, for searches that have no sums over all trees.
 
-A tree is its heads; what counts is its best labelling. P(tree) is proportional to exp(score / T) among the
-trees of the list, less the share of words that are missed; P(head) is the share of the list, by probability,
-in which a word has that head, and P(label | head) that of the labellings in which it has that label, to the
-power of 1/T of labels. What no tree of the list has is impossible, so a list that is too short makes a parser
-too sure of itself; a temperature that is fitted makes up for some of that.
+A tree is its heads; its best labelling counts. P(tree) is proportional to exp(score / T) among the trees of
+the list, times 1 - missed. P(head) is the share of the list, by probability, in which a word has that head.
+P(label | head) is the share of labellings in which it has that label, to the power of 1 / T of labels. Parts
+that no listed tree has get probability 0, so a short list makes a parser overconfident; a fitted temperature
+corrects some of that.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora import inference
-from arbora.interfaces import Roots, Trees
-from arbora.search.request import Confidence, ParseRequest, Temperatures
-
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class RankedTrees:
-    """The best trees of one sentence; the first is the parser's own, the others stand best first."""
-
-    scores: Floats
-    heads: Ints
-    """(trees, n)"""
-    labels: Ints
-    """(trees, n); -1 where there are none."""
-
-    @cached_property
-    def distinct(self) -> list[int]:
-        """Places of trees that differ in heads, best first, each with its best labels."""
-        first: dict[bytes, int] = {}
-        for i in np.argsort(-self.scores, kind="stable").tolist():
-            first.setdefault(self.heads[i].tobytes(), i)
-        return list(first.values())
-
-    def shares(self, temperature: float) -> Floats:
-        """P of each distinct tree."""
-        return _shares(self.scores[self.distinct], temperature)
-
-    def arc_table(self, temperature: float) -> Floats:
-        """P(arc), (n+1, n+1) [head, dep]."""
-        heads = self.heads[self.distinct]
-        n = heads.shape[1]
-        table = np.zeros((n + 1, n + 1))
-        deps = np.broadcast_to(np.arange(1, n + 1), heads.shape)
-        np.add.at(table, (heads, deps), self.shares(temperature)[:, None])
-        return np.minimum(table, 1.0)
-
-    def label_table(self, heads: Ints, temperature: float, labels: int) -> Floats:
-        """P(label | head) of each word, (n, labels); rows of zeros for heads that no tree has."""
-        n = self.heads.shape[1]
-        table = np.zeros((n, labels))
-        rows, words = np.nonzero((self.heads == heads) & (self.labels >= 0))
-        np.add.at(table, (words, self.labels[rows, words]), _shares(self.scores, 1.0)[rows])
-        table **= 1.0 / temperature
-        sums = table.sum(axis=1, keepdims=True)
-        result: Floats = np.divide(table, sums, out=table, where=sums > 0.0)
-        return result
+from arbora.interfaces import GoldTree, Roots, Trees
+from arbora.search.confidence import sentence_confidence
+from arbora.search.request import ParseRequest, Temperatures
+from arbora.types import Doubles, Ints, Longs
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(NamedTuple):
     """Which trees a search gives, and how many labels."""
 
     trees: Trees
@@ -76,122 +31,128 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Known:
-    """What a sentence came with: heads and labels, -1 where there are none, (n,) each."""
+class RankedTrees:
+    """The best trees of one sentence: first the parser's own, then the others, best first."""
 
+    scores: Doubles
     heads: Ints
+    """(trees, n)"""
     labels: Ints
+    """(trees, n); -1 where there are none."""
 
+    @cached_property
+    def distinct(self) -> list[int]:
+        """Indices of trees that differ in heads, best first, each with its best labels."""
+        first: dict[bytes, int] = {}
+        for i in np.argsort(-self.scores, kind="stable").tolist():
+            first.setdefault(self.heads[i].tobytes(), i)
+        return list(first.values())
 
-def confidence(
-    lists: list[RankedTrees], known: list[Known], request: ParseRequest, t: Temperatures, shape: Shape
-) -> Confidence:
-    """What the lists tell of all sentences, all in a row. O(trees · n) per sentence, O(n²) with the table."""
-    pairs = zip(lists, known, strict=True)
-    return Confidence.joined(_confidence_of(*pair, request, t, shape) for pair in pairs)
+    def shares(self, temperature: float) -> Doubles:
+        """P of each distinct tree."""
+        return _softmax(self.scores[self.distinct], temperature)
 
+    def arc_table(self, temperature: float) -> Doubles:
+        """P(arc), (n+1, n+1) [head, dep]."""
+        heads = self.heads[self.distinct]
+        n = heads.shape[1]
+        table = np.zeros((n + 1, n + 1))
+        deps = np.broadcast_to(np.arange(1, n + 1), heads.shape)
+        np.add.at(table, (heads, deps), self.shares(temperature)[:, None])
+        return np.minimum(table, 1.0)
 
-def _confidence_of(
-    trees: RankedTrees, known: Known, request: ParseRequest, t: Temperatures, shape: Shape
-) -> dict[str, object]:
-    table, shares = trees.arc_table(t.trees), trees.shares(t.trees)
-    kept = 1.0 - t.missed
-    heads, probabilities, chosen, scores = _chosen(trees, known, request, t, shape, shares)
-    words = np.arange(1, heads.shape[1] + 1)
-    label_tables = [trees.label_table(row, t.labels, shape.labels) for row in heads]
-    labels, sure = _labels(trees, heads, chosen, label_tables)
-    has_known = known.heads >= 0
-    return {
-        "counts": [len(heads)],
-        "entropies": [_entropy(shares)],
-        "log_probabilities": _logs(kept * probabilities),
-        "scores": scores,
-        "heads": heads,
-        "labels": labels,
-        "head_probabilities": kept * table[heads, words],
-        "label_probabilities": sure,
-        "head_entropies": np.tile(_column_entropies(table), len(heads)),
-        "known_head_probabilities": np.tile(
-            np.where(has_known, kept * table[np.maximum(known.heads, 0), words], np.nan), len(heads)
-        ),
-        "known_label_probabilities": [_of_labels(each, known.labels) for each in label_tables],
-        "arc_table": table if request.arc_table else np.zeros(0),
-        "label_table": np.stack(label_tables) if request.label_table else np.zeros(0),
-    }
+    def label_table(self, heads: Ints, temperature: float, labels: int) -> Doubles:
+        """P(label | head) of each word, (n, labels); rows of zeros for heads that no tree has."""
+        table = np.zeros((self.heads.shape[1], labels))
+        rows, words = np.nonzero((self.heads == heads) & (self.labels >= 0))
+        np.add.at(table, (words, self.labels[rows, words]), _softmax(self.scores, 1.0)[rows])
+        table **= 1.0 / temperature
+        sums = table.sum(axis=1, keepdims=True)
+        result: Doubles = np.divide(table, sums, out=table, where=sums > 0.0)
+        return result
 
-
-def _chosen(
-    trees: RankedTrees, known: Known, request: ParseRequest, t: Temperatures, shape: Shape, shares: Floats
-) -> tuple[Ints, Floats, list[int], Floats]:
-    """Heads of the trees asked for, P of each, its place in the list (-1: none) and its score."""
-    first = trees.distinct
-    if request.k:
-        # The parser's own tree, as it labels it, then the others; search in lists may find better ones.
-        own = next(g for g, i in enumerate(first) if np.array_equal(trees.heads[i], trees.heads[0]))
-        ranks = [own, *(g for g in range(len(first)) if g != own)][: request.k]
-        picked = [0, *(first[g] for g in ranks[1:])]
-        scores = trees.scores[picked] / t.trees
-        return trees.heads[picked], shares[ranks], picked, scores
-    if request.decode == "argmax":
-        heads = trees.heads[0]
-    elif request.decode == "given":
-        heads = known.heads
-    else:
-        risk = trees.arc_table(t.risk * t.trees)
-        scores = np.where(risk > 0.0, risk, -np.inf)
-        best = inference.argmax(scores, trees=shape.trees, roots=shape.roots)
-        heads = best.heads[1:].astype(np.int32)
-    same = [g for g, i in enumerate(first) if np.array_equal(trees.heads[i], heads)]
-    if not same:
-        return heads[None], np.zeros(1), [-1], np.array([-np.inf])
-    own = 0 if request.decode == "argmax" else first[same[0]]
-    score = trees.scores[[own]] / t.trees
-    return heads[None], shares[same[:1]], [own], score
-
-
-def _shares(scores: Floats, temperature: float) -> Floats:
-    """P of each of the trees with these scores, if there are no others."""
-    weights = np.exp((scores - scores.max()) / temperature)
-    result: Floats = weights / weights.sum()
-    return result
-
-
-def _logs(probabilities: Floats) -> Floats:
-    """-inf where they are 0."""
-    with np.errstate(divide="ignore"):
-        result: Floats = np.minimum(np.log(probabilities), 0.0)
-    return result
-
-
-def _labels(trees: RankedTrees, heads: Ints, chosen: list[int], tables: list[Floats]) -> tuple[Ints, Floats]:
-    """Labels of the chosen trees, and how sure they are; NaN where there are none."""
-    found = []
-    for row, place, table in zip(heads, chosen, tables, strict=True):
-        if place >= 0:
-            found.append(trees.labels[place])
-        elif table.shape[1]:
-            # Words whose head no tree of the list has keep the label of the parser's own tree.
-            found.append(np.where(table.any(axis=1), table.argmax(axis=1), trees.labels[0]).astype(np.int32))
+    def confidence(
+        self, gold: GoldTree, request: ParseRequest, t: Temperatures, shape: Shape
+    ) -> dict[str, Any]:
+        """The fields of a `Confidence` for the requested trees. O(trees · n), with the arc table O(n²)."""
+        shares = self.shares(t.trees)
+        if request.k:
+            heads, ranks, chosen = self._top(request.k)
         else:
-            found.append(np.full(len(row), -1, dtype=np.int32))
-    sure = [_of_labels(table, labels) for table, labels in zip(tables, found, strict=True)]
-    return np.array(found, dtype=np.int32), np.array(sure)
+            heads, ranks, chosen = self._one(self._decoded(gold, request, t, shape), request)
+        tables = [self.label_table(row, t.labels, shape.labels) for row in heads]
+        labels = [self._labels(index, table) for index, table in zip(chosen, tables, strict=True)]
+        is_listed = np.array(chosen) >= 0
+        used = shares[shares > 0.0]
+        with np.errstate(divide="ignore"):
+            logs = np.minimum(np.log((1.0 - t.missed) * np.where(is_listed, shares[ranks], 0.0)), 0.0)
+        return sentence_confidence(
+            self.arc_table(t.trees),
+            heads,
+            np.array(labels, dtype=np.int32),
+            tables,
+            gold,
+            request,
+            entropy=max(0.0, -np.sum(used * np.log(used))),
+            log_probabilities=logs,
+            scores=np.where(is_listed, self.scores[chosen] / t.trees, -np.inf),
+            missed=t.missed,
+        )
+
+    def _top(self, k: int) -> tuple[Ints, list[int], list[int]]:
+        """Heads of the k best trees, their places in `distinct`, and their indices.
+
+        The parser's own tree with its own labels comes first, even if the list has better ones.
+        """
+        own = self._rank(self.heads[0])[0]
+        ranks = [own, *(rank for rank in range(len(self.distinct)) if rank != own)][:k]
+        chosen = [0, *(self.distinct[rank] for rank in ranks[1:])]
+        return self.heads[chosen], ranks, chosen
+
+    def _one(self, heads: Ints, request: ParseRequest) -> tuple[Ints, list[int], list[int]]:
+        """The same for one tree; index -1 if it is not in the list."""
+        ranks = self._rank(heads)
+        if not ranks:
+            return heads[None], [0], [-1]
+        return heads[None], ranks, [0 if request.decode == "argmax" else self.distinct[ranks[0]]]
+
+    def _rank(self, heads: Ints) -> list[int]:
+        """The place in `distinct` of the tree with these heads; empty if there is none."""
+        return [rank for rank, i in enumerate(self.distinct) if np.array_equal(self.heads[i], heads)]
+
+    def _decoded(self, gold: GoldTree, request: ParseRequest, t: Temperatures, shape: Shape) -> Ints:
+        if request.decode == "argmax":
+            return self.heads[0]
+        if request.decode == "given":
+            return gold.heads[1:]
+        risk = self.arc_table(t.risk * t.trees)
+        scores = np.where(risk > 0.0, risk, -np.inf)
+        return inference.argmax(scores, trees=shape.trees, roots=shape.roots).heads[1:].astype(np.int32)
+
+    def _labels(self, index: int, table: Doubles) -> Ints:
+        """Labels of a chosen tree; -1 where there are none."""
+        if index >= 0:
+            return self.labels[index]
+        if not table.shape[1]:
+            return np.full(len(table), -1, dtype=np.int32)
+        # Words whose head no listed tree has keep the label of the parser's own tree.
+        return np.where(table.any(axis=1), table.argmax(axis=1), self.labels[0]).astype(np.int32)
 
 
-def _of_labels(table: Floats, labels: Ints) -> Floats:
-    """P of one label per word; NaN where there is none."""
-    if not table.shape[1]:
-        return np.full(len(labels), np.nan)
-    found: Floats = np.where(labels >= 0, table[np.arange(len(labels)), np.maximum(labels, 0)], np.nan)
-    return found
+def ranked_lists(
+    lengths: Longs, counts: Longs, scores: Doubles, heads: Ints, labels: Ints
+) -> list[RankedTrees]:
+    """The list of each sentence, from flat arrays over all of them."""
+    lists, tree, word = [], 0, 0
+    for n, count in zip(lengths.tolist(), counts.tolist(), strict=True):
+        end, shape = word + n * count, (count, n)
+        rows = heads[word:end].reshape(shape), labels[word:end].reshape(shape)
+        lists.append(RankedTrees(scores[tree : tree + count], *rows))
+        tree, word = tree + count, end
+    return lists
 
 
-def _entropy(shares: Floats) -> float:
-    used = shares[shares > 0.0]
-    return float(max(0.0, -np.sum(used * np.log(used))))
-
-
-def _column_entropies(table: Floats) -> Floats:
-    logs = np.log(np.where(table > 0.0, table, 1.0))
-    result: Floats = np.maximum(0.0, -np.sum(table * logs, axis=0)[1:])
+def _softmax(scores: Doubles, temperature: float) -> Doubles:
+    weights = np.exp((scores - scores.max()) / temperature)
+    result: Doubles = weights / weights.sum()
     return result
