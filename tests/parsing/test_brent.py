@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from arbora.parsing._brent import minimize_between
+from arbora.parsing.calibration import minimize_between
 
 LOSSES = {
     "parabola": lambda x, best: (x - best) ** 2,
