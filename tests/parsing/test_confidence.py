@@ -323,7 +323,7 @@ def test_comments_keep_what_they_had(parser):
 def test_temperatures_are_stored(parser, tmp_path):
     parser.save(tmp_path / "model")
     loaded = Parser.load(tmp_path / "model")
-    assert loaded.temperatures == HOT
+    assert loaded.calibration == HOT
     assert loaded.is_calibrated
     expected = parser.confidence(DEV).head_probabilities
     assert np.array_equal(loaded.confidence(DEV).head_probabilities, expected)
@@ -333,7 +333,7 @@ def test_models_without_temperatures_load(parser, tmp_path):
     old = replace(parser, calibration=Temperatures(), is_calibrated=False)
     old.save(tmp_path / "old")
     loaded = Parser.load(tmp_path / "old")
-    assert loaded.temperatures == Temperatures()
+    assert loaded.calibration == Temperatures()
     assert not loaded.is_calibrated
     assert np.all(loaded.confidence(DEV).head_probabilities > 0)
 

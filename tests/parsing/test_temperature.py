@@ -55,7 +55,7 @@ def test_training_with_dev_calibrates():
     options = {"order": 1, "pruner": False}
     trained = train(TRAIN, DEV, config=config(epochs=2, **options)).parser
     assert trained.is_calibrated
-    assert trained.temperatures == fit_temperatures(trained, DEV, threads=2)
+    assert trained.calibration == fit_temperatures(trained, DEV, threads=2)
     found = trained.confidence(DEV)
     plain = trained.confidence(DEV, temperatures=Temperatures())
     right = found.heads == DEV.heads

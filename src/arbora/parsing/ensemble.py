@@ -119,7 +119,7 @@ class EnsembleSearch(Search):
 
     def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         """Each parser has its own temperatures; those of the ensemble change nothing."""
-        self.check(request)
+        request = self.checked(batch, request)
         combined = self.combine(batch, request)
         with np.errstate(divide="ignore"):
             logs = np.log(combined.probabilities).tolist()
@@ -147,7 +147,7 @@ class EnsembleSearch(Search):
         alone = [
             parser.confidence(
                 batch.columns,
-                temperatures=parser.temperatures.for_minimum_risk,
+                temperatures=parser.calibration.for_minimum_risk,
                 arc_table=True,
                 threads=request.threads,
             )
@@ -179,7 +179,7 @@ class EnsembleSearch(Search):
         for parser in self.parsers:
             given = parser.encode(batch.columns, threads=threads)
             given.set_heads(heads)
-            confidences.append(parser.confidence_at(given, request)(parser.temperatures))
+            confidences.append(parser.confidence_at(given, request)(parser.calibration))
         return confidences
 
     def _own_labels(self, parser: int, labels: Ints) -> Ints:

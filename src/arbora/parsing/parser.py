@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,19 +17,12 @@ from arbora.data.files import Source, open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, FormatOrAuto
-from arbora.errors import require_threads
+from arbora.errors import InputError, require_threads
 from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import Query
 from arbora.parsing.inputs import as_sentence, columns_of_input, several
 from arbora.parsing.model_file import parser_parts, read_parts
-from arbora.parsing.parsed import (
-    Parsed,
-    check_count,
-    check_decode,
-    keep_labels,
-    make_parsed,
-    with_kept_labels,
-)
+from arbora.parsing.parsed import MOST_TREES, Parsed, keep_labels, make_parsed, with_kept_labels
 from arbora.progress import Observer, Silent
 from arbora.search.base import Search
 from arbora.search.confidence import Confidence, ConfidenceAt
@@ -40,16 +33,27 @@ from arbora.types import Ints
 
 UNCALIBRATED = Temperatures()
 
+Words: TypeAlias = Sentence | Sequence[str]
+"""A sentence, or its words."""
+
+
+class ParseOptions(TypedDict, total=False):
+    """Options of `Parser.parse` besides `probabilities`."""
+
+    decode: Decode
+    keep_heads: bool
+    threads: int
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parser(Reloaded):
-    """Trees for tagged words: `Parser.load("da.arbora").parse(sentences)`.
+    """Finds the trees of tagged words: `Parser.load("da.arbora").parse(sentences)`.
 
     Immutable; may be used from several threads, and sent to other processes.
     """
 
     names: Names
-    """Tags, labels and columns; of a guided parser, the guide, too."""
+    """Tags, labels and columns, and the guide of a guided parser."""
     search: Search
     """How trees are found, and by which scores."""
     calibration: Temperatures = UNCALIBRATED
@@ -57,7 +61,7 @@ class Parser(Reloaded):
     is_calibrated: bool = False
     """Whether the calibration was fitted on a dev set."""
     about: dict[str, Any] = field(default_factory=dict)
-    """How it was made: the resolved configuration, scores on dev, epochs."""
+    """How it was trained: the resolved configuration, scores on dev, epochs."""
 
     def __repr__(self) -> str:
         guide = "".join(f", guided by {guide!r}" for guide in self.names.guides)
@@ -66,26 +70,26 @@ class Parser(Reloaded):
 
     @property
     def scorer(self) -> Any:
-        """What scores trees, or moves towards them."""
+        """What scores trees, or transitions."""
         return self.search.scorer
 
     @property
     def queries(self) -> frozenset[Query]:
-        """What it answers: k best trees (KBEST), P(tree) (LOG_PARTITION), parsing around heads, ..."""
+        """What it answers: k best trees (KBEST), P(tree) (LOG_PARTITION), given heads (GIVEN_HEADS), ..."""
         return self.search.queries
 
     @property
     def gives_labels(self) -> bool:
-        """Whether it chooses labels, and says how probable they are."""
+        """Whether it predicts labels, with probabilities."""
         return self.search.label_count > 0
 
     @property
     def plain_labels(self) -> tuple[str, ...]:
-        """The labels that trees may have: those without marks of pseudo-projective trees."""
+        """The labels that trees may have, without the marks of pseudo-projective trees."""
         return self.search.plain_labels(self.names.labels)
 
     def encode(self, sentences: Columns, *, threads: int = 1) -> Batch:
-        """Sentences as this parser sees them; a guide parses them when they are first scored."""
+        """Encode sentences; a guide parses them when they are first scored."""
         return self.names.batch(sentences, threads=threads)
 
     # Parsing
@@ -100,73 +104,66 @@ class Parser(Reloaded):
     ) -> tuple[Ints, Ints]:
         """Heads and labels of all words of a treebank in one native call, shape (W,) each.
 
-        Labels are places in `names.labels`, -1 where the parser has none. `keep_heads`: see `parse`, but
+        Labels are indices into `names.labels`, -1 if the parser has none. `keep_heads`: see `parse`, but
         labels are the parser's own. With a pruner that keeps k heads: O(n² + n k²) scores per sentence;
         without, O(n²) first order and O(n³) second.
         """
-        check_decode(decode)
+        _check_decode(decode)
         if decode == "argmax":
-            return self.search.best(
-                *self._checked(sentences, ParseRequest(keep_heads=keep_heads, threads=threads))
-            )
+            request = ParseRequest(keep_heads=keep_heads, threads=threads)
+            batch = self._as_batch(sentences, threads)
+            return self.search.best(batch, self.search.checked(batch, request))
         # Without probabilities, one pass with sums over trees is enough.
-        at_risk = self.temperatures.for_minimum_risk
-        found = self.confidence(
-            sentences, decode=decode, temperatures=at_risk, keep_heads=keep_heads, threads=threads
+        temperatures = self.calibration.for_minimum_risk
+        confidence = self.confidence(
+            sentences, decode=decode, temperatures=temperatures, keep_heads=keep_heads, threads=threads
         )
-        return found.heads, found.labels
+        return confidence.heads, confidence.labels
 
     @overload
     def parse(
         self,
-        sentences: Iterable[Sentence | Sequence[str]],
+        sentences: Iterable[Words],
         *,
-        decode: Decode = "argmax",
         probabilities: Literal[False] = False,
-        keep_heads: bool = False,
-        threads: int = 1,
+        **options: Unpack[ParseOptions],
     ) -> list[Sentence]: ...
     @overload
     def parse(
-        self,
-        sentences: Iterable[Sentence | Sequence[str]],
-        *,
-        decode: Decode = "argmax",
-        probabilities: Literal[True],
-        keep_heads: bool = False,
-        threads: int = 1,
+        self, sentences: Iterable[Words], *, probabilities: Literal[True], **options: Unpack[ParseOptions]
     ) -> list[Parsed]: ...
     def parse(
         self,
-        sentences: Iterable[Sentence | Sequence[str]],
+        sentences: Iterable[Words],
         *,
         decode: Decode = "argmax",
         probabilities: bool = False,
         keep_heads: bool = False,
         threads: int = 1,
     ) -> list[Sentence] | list[Parsed]:
-        """Sentences with their trees; a sentence may be a plain list of words, too, though tags help much.
+        """Parse sentences. A sentence may be a plain list of words, too, but tags help a lot.
 
-        `probabilities`: each as a `Parsed`, which knows how sure its heads, labels and tree are.
+        `probabilities`: return `Parsed` objects, with the probabilities of heads, labels and tree.
         `decode`: the tree with the best score, or the one with the most expected correct heads.
-        `keep_heads`: heads that a sentence has are kept, with their labels; the best tree that agrees with
-        them is found, and its probabilities are given them. NoTreeError where no tree of this parser does.
-        A `Parsed` does not remember which heads were given: its next-best trees are `Parser.kbest`'s.
+        `keep_heads`: keep the heads that a sentence has, with their labels. The result is the best tree that
+        agrees with them, and its probabilities are given them; NoTreeError if no tree of this parser does.
+        A `Parsed` does not remember which heads were given: for its next-best trees, call `Parser.kbest`.
         """
-        check_decode(decode)
+        _check_decode(decode)
         given = [as_sentence(sentence) for sentence in several(sentences)]
         if not given:
             return []
-        encoded = self._encoded(given, keep_heads, threads)
+        batch = self._encoded(given, keep_heads, threads)
         if probabilities:
-            found = self.confidence(encoded, decode=decode, keep_heads=keep_heads, threads=threads)
-            parsed = [tree for (tree,) in make_parsed(given, found, self.names.labels, self)]
+            confidence = self.confidence(batch, decode=decode, keep_heads=keep_heads, threads=threads)
+            parsed = [tree for (tree,) in make_parsed(given, confidence, self.names.labels, self)]
             return list(map(keep_labels, parsed, given)) if keep_heads else parsed
-        heads, labels = self.trees(encoded, decode=decode, keep_heads=keep_heads, threads=threads)
+        heads, labels = self.trees(batch, decode=decode, keep_heads=keep_heads, threads=threads)
         trees, at = [], 0
         for sentence in given:
             end = at + len(sentence)
-            tree = sentence.with_tree(self._tree(heads[at:end], labels[at:end]))
+            names = [self.names.labels[label] if label >= 0 else "_" for label in labels[at:end].tolist()]
+            tree = sentence.with_tree(Tree.from_heads(heads[at:end].tolist(), labels=names))
             trees.append(with_kept_labels(tree, sentence) if keep_heads else tree)
             at = end
         return trees
@@ -177,14 +174,10 @@ class Parser(Reloaded):
 
     def _encoded(self, sentences: Sequence[Sentence], keep_heads: bool, threads: int = 1) -> Batch:
         """The sentences without their trees, or with the heads that they have."""
-        encoded = self._as_batch(columns_of_input(sentences), threads)
+        batch = self._as_batch(columns_of_input(sentences), threads)
         if keep_heads:
-            encoded.set_heads(np.array([head for s in sentences for head in s.heads], dtype=np.int32))
-        return encoded
-
-    def _tree(self, heads: Ints, labels: Ints) -> Tree:
-        names = [self.names.labels[label] if label >= 0 else "_" for label in labels.tolist()]
-        return Tree.from_heads(heads.tolist(), labels=names)
+            batch.set_heads(np.array([head for s in sentences for head in s.heads], dtype=np.int32))
+        return batch
 
     def parse_file(
         self,
@@ -213,23 +206,10 @@ class Parser(Reloaded):
 
     # Probabilities
 
-    @property
-    def temperatures(self) -> Temperatures:
-        """The calibration's temperatures; 1 where none was fitted."""
-        return self.calibration
-
     def confidence_at(self, sentences: Columns | Batch, request: ParseRequest) -> ConfidenceAt:
-        """`confidence` at several temperatures: what does not depend on them is computed once."""
-        return self.search.confidence_at(*self._checked(sentences, request))
-
-    def _checked(self, sentences: Columns | Batch, request: ParseRequest) -> tuple[Batch, ParseRequest]:
-        """The sentences as a batch; InputError if they have heads to keep and the search cannot keep any."""
+        """`confidence` as a function of temperatures: work that does not depend on them is done once."""
         batch = self._as_batch(sentences, request.threads)
-        if request.keep_heads and Query.GIVEN_HEADS not in self.queries:
-            if np.any(batch.heads >= 0):
-                raise self.search.not_answered(Query.GIVEN_HEADS)
-            request = replace(request, keep_heads=False)
-        return batch, request
+        return self.search.confidence_at(batch, self.search.checked(batch, request))
 
     def confidence(
         self,
@@ -249,8 +229,8 @@ class Parser(Reloaded):
         hold the probabilities of all arcs, (n+1)² per sentence, and of all labels, (W, labels). First order
         takes O(n³) per sentence, second order with a pruner that keeps k heads O(n² k²).
 
-        Where marks in labels tell of crossing arcs, P(head) and P(tree) are those of lifted trees, P(label)
-        that of the label with any mark. Of k trees some may become the same with words put back; all stay.
+        P(head) and P(tree) of pseudo-projective parsers are those of lifted trees; P(label) is that of the
+        label with any mark. Some of k lifted trees may become the same tree; all of them are kept.
         """
         request = ParseRequest(
             decode=decode,
@@ -260,35 +240,34 @@ class Parser(Reloaded):
             keep_heads=keep_heads,
             threads=threads,
         )
-        t = self.temperatures if temperatures is None else temperatures
-        return self.confidence_at(sentences, request)(t)
+        return self.confidence_at(sentences, request)(temperatures or self.calibration)
 
-    def kbest(self, sentence: Sentence | Sequence[str], k: int, *, keep_heads: bool = False) -> list[Parsed]:
-        """The k most probable trees (1 <= k <= 1000), best first; all of them where fewer exist.
+    def kbest(self, sentence: Words, k: int, *, keep_heads: bool = False) -> list[Parsed]:
+        """The k most probable trees (1 <= k <= 1000), best first; all of them if there are fewer.
 
-        The first is what `parse` gives: of parsers that search with a beam, even where others are more
-        probable. `keep_heads`: of those trees that have the heads that the sentence has, see `parse`.
-        Not for second-order parsers of crossing trees, whose best trees are not known: InputError.
+        The first is the one that `parse` gives: with a beam, others may be more probable. `keep_heads`: only
+        trees with the heads that the sentence has, see `parse`. InputError if the search has no k best trees,
+        as for second-order non-projective trees.
         """
-        check_count(k)
+        _check_count(k)
         given = as_sentence(sentence)
-        found = self.confidence(self._encoded([given], keep_heads), k=int(k), keep_heads=keep_heads)
-        trees = next(make_parsed([given], found, self.names.labels, self))
+        confidence = self.confidence(self._encoded([given], keep_heads), k=int(k), keep_heads=keep_heads)
+        trees = next(make_parsed([given], confidence, self.names.labels, self))
         return [keep_labels(tree, given) for tree in trees] if keep_heads else trees
+
+    def distribution(self, sentence: Words) -> TreeDistribution:
+        """The distribution over a sentence's trees, labels summed out; for first-order parsers."""
+        batch = self.encode(columns_of_input([as_sentence(sentence)]))
+        return self.search.distribution(batch, self.calibration)
 
     # The model file
 
     def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
-        """Write the model file; `quantized` stores weights in one byte each, at a small loss of accuracy."""
+        """Write the model file; `quantized` stores one byte per weight, at a small loss of accuracy."""
         write_model(path, *self.to_parts(quantized=quantized))
 
-    def distribution(self, sentence: Sentence | Sequence[str]) -> TreeDistribution:
-        """The distribution over a sentence's trees, labels summed out; of first-order parsers."""
-        batch = self.encode(columns_of_input([as_sentence(sentence)]))
-        return self.search.distribution(batch, self.temperatures)
-
     def rounded(self) -> Parser:
-        """The parser that a file saved with `quantized` holds: to see what is lost before saving."""
+        """The parser that a file saved with `quantized` holds, to see what is lost before saving."""
         return replace(
             self, names=self.names.rounded(), search=self.search.quantized(), about=dict(self.about)
         )
@@ -299,11 +278,21 @@ class Parser(Reloaded):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Parser:
-        """The parser in a model file; its data is checked against its checksum."""
+        """Read a model file, and check its data against its checksum."""
         file = read_model(path, verify=True)
         return cls.from_file(file.part("parser") if "parts" in file.metadata else file)
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Parser:
-        """The parser in a file, or in a part of one, that is read already."""
+        """The parser in an open model file, or in a part of one."""
         return cls(**read_parts(file)).remember(file)
+
+
+def _check_decode(decode: str) -> None:
+    if decode not in get_args(Decode):
+        raise InputError(f"decode: expected {' or '.join(get_args(Decode))}, got {decode!r}")
+
+
+def _check_count(k: int) -> None:
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= MOST_TREES:
+        raise InputError(f"k must be a whole number in 1..{MOST_TREES}, got {k!r}")

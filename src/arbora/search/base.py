@@ -7,8 +7,10 @@ A search holds its scorer. A subclass finds best trees (`best`) and, if it can, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from arbora.data.batch import Batch
@@ -83,7 +85,7 @@ class Search(ABC):
 
     def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         """Trees with probabilities, as a function of temperatures; from one list of the best trees."""
-        self.check(request)
+        request = self.checked(batch, request)
         lists = self.kbest(batch, max(LISTED, 2 * request.k), request)
         gold = batch.gold() if len(batch) else []
 
@@ -103,11 +105,15 @@ class Search(ABC):
             "with order = 1, or ask for P(head), P(tree) and the k best trees"
         )
 
-    def check(self, request: ParseRequest) -> None:
-        """Raise InputError for a request that the search does not answer."""
-        for query, is_needed in ((Query.KBEST, request.k > 0), (Query.GIVEN_HEADS, request.keep_heads)):
-            if is_needed and query not in self.queries:
-                raise self.not_answered(query)
+    def checked(self, batch: Batch, request: ParseRequest) -> ParseRequest:
+        """The request; InputError if the search does not answer it. Without heads, none need to be kept."""
+        if request.k and Query.KBEST not in self.queries:
+            raise self.not_answered(Query.KBEST)
+        if request.keep_heads and Query.GIVEN_HEADS not in self.queries:
+            if np.any(batch.heads >= 0):
+                raise self.not_answered(Query.GIVEN_HEADS)
+            return replace(request, keep_heads=False)
+        return request
 
     def not_answered(self, query: Query) -> InputError:
         """The error for a query that is not among `queries`."""

@@ -63,7 +63,7 @@ class GraphSearch(LinearSearch):
 
     def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         """Sums over all trees, computed again for each temperature."""
-        self.check(request)
+        request = self.checked(batch, request)
 
         def at(t: Temperatures) -> Confidence:
             native = self.native_confidence.judge(

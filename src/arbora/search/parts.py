@@ -101,7 +101,7 @@ class PartSearch(Search):
     def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         if not self.queries >= SUMS:
             return super().confidence_at(batch, request)
-        self.check(request)
+        request = self.checked(batch, request)
         sentences = list(self.scores(batch, request))
 
         def at(temperatures: Temperatures) -> Confidence:
