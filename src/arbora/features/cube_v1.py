@@ -4,8 +4,6 @@ Contexts after [zhang-2012] and [zhang-2013]: grand-siblings and tri-siblings, v
 dependents of a dependent on both sides at once, and the labels of all of these.
 """
 
-from __future__ import annotations
-
 from arbora.features import graph_v1
 from arbora.features._templates import ContextGroup, TemplateSet
 

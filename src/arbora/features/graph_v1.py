@@ -4,8 +4,6 @@ After [mcdonald-2005] and [mcdonald-2006] for arcs and siblings, with lemmas, co
 morphological features and longer contexts; grandparents as siblings; labels see the tree around the arc.
 """
 
-from __future__ import annotations
-
 from arbora.features._templates import TemplateSet
 
 ARCS = """

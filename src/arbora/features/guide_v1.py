@@ -1,22 +1,24 @@
-"""guide-v1: what a parser looks at in the tree of another one, its guide; joined to any other set.
+"""guide-v1: features of the tree of another parser, the guide; added to any other set.
 
 After [nivre-2008]: whether the guide has an arc, and its label, with the tags of the arc. Beyond the paper:
-how its tree stands to an arc that it does not have, and the head that it gives instead (q). Few templates are
-better than many: the more features agree with the guide, the less is learned by those that could correct it.
+how its tree relates to an arc that it does not have, and the head that it gives instead (q). Few templates
+are better than many: the more features agree with the guide, the less those that could correct it learn.
 
-Transition parsers look at where the guide's heads of the two words in focus stand: at the other word, ahead,
-below or gone, and at its labels. Beyond the paper: whether dependents are still to come, for which a word
-must wait, or are on the stack, for whose sake what covers them must go.
+For transition parsers: where the heads that the guide gives to the two words in focus are (the other word,
+ahead, below or gone), and their labels. Beyond the paper: how many dependents are still in the buffer, for
+which a word must wait, or on the stack, which must be uncovered first.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from arbora.features._templates import TemplateSet
 from arbora.features._transitions import TransitionTemplates
 
-SUFFIX = "+guide-v1"  # What the name of a set with these templates ends in
+SUFFIX = "+guide-v1"
+"""Ends the name of a set with these templates."""
 
 ARCS = """
 d.guide h.tag d.tag; d.guide q.tag
@@ -41,22 +43,14 @@ d.headplace d.guide dq.tag d.tag
 
 
 def guided(base: TemplateSet) -> TemplateSet:
-    """A set, with what guide-v1 looks at besides."""
-    return replace(
-        base,
-        name=base.name + SUFFIX,
-        summary=f"{base.name}, and the trees of a guide",
-        guides=ARCS,
-        guide_labels=LABELS,
-    )
+    """A set with the templates of guide-v1 added."""
+    return replace(base, **_naming(base.name), guides=ARCS, guide_labels=LABELS)
 
 
 def guided_transitions(base: TransitionTemplates) -> TransitionTemplates:
     """The same for transition parsers."""
-    return replace(
-        base,
-        name=base.name + SUFFIX,
-        summary=f"{base.name}, and the trees of a guide",
-        guides=MOVES,
-        guide_labels=MOVE_LABELS,
-    )
+    return replace(base, **_naming(base.name), guides=MOVES, guide_labels=MOVE_LABELS)
+
+
+def _naming(name: str) -> dict[str, Any]:
+    return {"name": name + SUFFIX, "summary": f"{name}, and the trees of a guide"}

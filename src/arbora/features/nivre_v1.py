@@ -4,8 +4,6 @@ Some twenty words, tags and labels of a state; all pairs of them stand for the e
 [johansson-2007].
 """
 
-from __future__ import annotations
-
 from arbora.features._transitions import TransitionTemplates
 
 MOVES = """

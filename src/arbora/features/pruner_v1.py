@@ -1,7 +1,5 @@
 """pruner-v1: a small set for the first stage that leaves each word a few heads; mostly tags."""
 
-from __future__ import annotations
-
 from arbora.features._templates import TemplateSet
 
 ARCS = """

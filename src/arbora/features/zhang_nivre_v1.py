@@ -5,8 +5,6 @@ next ones, heads and their heads, and sets of labels; lemmas, fine tags, endings
 the word below the stack's top.
 """
 
-from __future__ import annotations
-
 from arbora.features._transitions import TransitionTemplates
 
 SINGLE_WORDS = """

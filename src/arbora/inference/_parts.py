@@ -1,7 +1,6 @@
 """Checked scores for the native core: float64, C order, one sentence or a batch.
 
-The conventions are those of `arbora.inference`: `scores[head, dep]`, node 0 is the root, column 0 and the
-diagonal are ignored, `-inf` forbids. Nothing here writes into the caller's arrays.
+Conventions as in `arbora.inference.queries`. Nothing here writes into the caller's arrays.
 """
 
 from __future__ import annotations
@@ -63,12 +62,12 @@ class Parts:
         return replace(self, arcs=arcs, labelled=bool(arcs) and arcs[0].ndim == 3)
 
     def pick(self, indices: list[int]) -> Parts:
-
-        def chosen(parts: list[Doubles] | None) -> Any:
-            return None if parts is None else [parts[i] for i in indices]
-
-        names = ("arcs", "siblings", "grandparents", "grandsiblings")
-        return replace(self, **{name: chosen(getattr(self, name)) for name in names})
+        kinds = ("arcs", "siblings", "grandparents", "grandsiblings")
+        given: dict[str, Any] = {kind: getattr(self, kind) for kind in kinds}
+        picked: dict[str, Any] = {
+            kind: None if parts is None else [parts[i] for i in indices] for kind, parts in given.items()
+        }
+        return replace(self, **picked)
 
     def only(self, i: int) -> Parts:
         return replace(self.pick([i]), threads=1, single=True)
@@ -83,17 +82,28 @@ class Parts:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What every native query takes."""
+        """The arguments of every native query."""
         return (self.arcs, *self.higher, self.trees, self.roots, self.threads)
 
 
 def option(name: str, value: str, choices: dict[str, Any]) -> Any:
-    """`choices[value]`, or an InputError that lists the choices."""
     try:
         return choices[value]
     except (KeyError, TypeError):
         listed = " or ".join(repr(choice) for choice in choices)
         raise InputError(f"{name} must be {listed}, got {value!r}") from None
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def per_sentence(name: str, given: Any, count: int, single: bool) -> list[tuple[str, Any]]:
+    """One entry per sentence, each with its name for errors."""
+    entries = [given] if single else given
+    if not isinstance(entries, (list, tuple)) or len(entries) != count:
+        raise InputError(f"{name} must be a list of {count} entries, one per sentence")
+    return [(name if single else f"{name}[{i}]", entry) for i, entry in enumerate(entries)]
 
 
 def make_parts(scores: Scores, **options: Unpack[Options]) -> Parts:
@@ -173,23 +183,18 @@ def arc_array(array: Any, i: int, single: bool) -> Doubles:
 def _higher_order(name: str, given: Any, axes: int, nodes: list[int], single: bool) -> list[Doubles] | None:
     if given is None:
         return None
-    arrays = [given] if single else given
-    if not isinstance(arrays, (list, tuple)) or len(arrays) != len(nodes):
-        raise InputError(f"{name} must be a list of {len(nodes)} arrays, one per sentence of scores")
-    result = []
-    for i, (array, size) in enumerate(zip(arrays, nodes, strict=True)):
-        where = name if single else f"{name}[{i}]"
-        checked = _float_array(array, where)
-        if checked.shape != (size,) * axes:
-            raise InputError(f"{where} must have shape {(size,) * axes}, got {checked.shape}")
-        result.append(checked)
-    return result
+    arrays = []
+    for (where, array), size in zip(per_sentence(name, given, len(nodes), single), nodes, strict=True):
+        arrays.append(_float_array(array, where))
+        if arrays[-1].shape != (size,) * axes:
+            raise InputError(f"{where} must have shape {(size,) * axes}, got {arrays[-1].shape}")
+    return arrays
 
 
 def partial_heads(required: Any, nodes: int, where: str = "required") -> NDArray[np.intp]:
     """A partial tree as an array of shape (n+1,): -1 where the head is free."""
     heads = np.full(nodes, -1, dtype=np.intp)
-    if isinstance(required, (list, tuple)) and required and all(map(_is_whole, required)):
+    if isinstance(required, (list, tuple)) and required and all(map(is_whole, required)):
         required = np.array(required)  # a partial tree as a plain list
     if isinstance(required, np.ndarray) and required.ndim == 1:
         if required.shape != (nodes,) or required.dtype.kind not in "iu":
@@ -214,10 +219,6 @@ def partial_heads(required: Any, nodes: int, where: str = "required") -> NDArray
     return heads
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
 def _pairs(required: Any, where: str) -> list[tuple[int, int]]:
     try:
         pairs = [(operator.index(head), operator.index(dep)) for head, dep in required]
@@ -231,8 +232,8 @@ def _pairs(required: Any, where: str) -> list[tuple[int, int]]:
         ) from error
 
 
-def constrain(scores: Doubles, heads: NDArray[np.intp]) -> Doubles:
-    """A copy of `scores` that forbids all other heads of words with a known head."""
+def constrain(scores: Doubles, heads: NDArray[Any]) -> Doubles:
+    """A copy of `scores` that forbids all other heads of words with a known head, -1 if unknown."""
     result = scores.copy()
     known = np.flatnonzero(heads >= 0)
     result[:, known] = -np.inf
@@ -241,13 +242,10 @@ def constrain(scores: Doubles, heads: NDArray[np.intp]) -> Doubles:
 
 
 def _require(parts: Parts, required: Any) -> Parts:
-    each = [required] if parts.single else required
-    if not isinstance(each, (list, tuple)) or len(each) != len(parts.arcs):
-        raise InputError(
-            f"required must be a list with one entry per sentence ({len(parts.arcs)}), None where nothing is"
+    arcs = [
+        array if heads is None else constrain(array, partial_heads(heads, len(array), where))
+        for array, (where, heads) in zip(
+            parts.arcs, per_sentence("required", required, len(parts.arcs), parts.single), strict=True
         )
-    arcs = []
-    for i, (array, wanted) in enumerate(zip(parts.arcs, each, strict=True)):
-        where = "required" if parts.single else f"required[{i}]"
-        arcs.append(array if wanted is None else constrain(array, partial_heads(wanted, len(array), where)))
+    ]
     return parts.replace_arcs(arcs)

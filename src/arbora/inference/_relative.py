@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from arbora import _core
 from arbora.errors import InputError
 from arbora.inference._native import Best, Marginals
-from arbora.inference._parts import Parts, partial_heads
+from arbora.inference._parts import Parts, partial_heads, per_sentence
 from arbora.types import Doubles
 
 
@@ -45,70 +45,55 @@ def relative_to(one: Parts, tree: NDArray[Any], labels: NDArray[Any] | None = No
 
 def relative_to_best(parts: Parts, bests: list[Best]) -> Parts:
     """A batch relative to each sentence's best tree."""
-    arcs = []
-    for i, best in enumerate(bests):
-        relative = relative_to(parts.only(i), best.heads, best.labels)
-        assert relative is not None  # the best tree uses no forbidden part
-        arcs.append(relative)
+    # None of them is None: the best tree uses no forbidden part.
+    arcs: Any = [relative_to(parts.only(i), best.heads, best.labels) for i, best in enumerate(bests)]
     return parts.replace_arcs(arcs)
 
 
 def expected_score(marginal: Any, one: Parts) -> float:
     """The mean score of a tree, from the result of `marginals` and its scores."""
-    pairs = [(marginal, one.arcs[0])]
-    if isinstance(marginal, Marginals):
-        each = zip(marginal, (one.arcs, *one.higher), strict=True)
-        pairs = [(found, scores[0]) for found, scores in each if found is not None and scores is not None]
+    marginals = marginal if isinstance(marginal, Marginals) else (marginal, None, None, None)
+    given = zip(marginals, (one.arcs, *one.higher), strict=True)
+    pairs = [(m, scores[0]) for m, scores in given if m is not None and scores is not None]
     # Parts of probability 0 may be forbidden: 0 * -inf counts 0.
     return sum(float(np.sum(m[m > 0.0] * s[m > 0.0])) for m, s in pairs)
 
 
 def read_trees(parts: Parts, heads: Any) -> list[NDArray[np.intp]]:
     """The caller's trees, one per sentence, checked."""
-    each = [heads] if parts.single else heads
-    if not isinstance(each, (list, tuple)) or len(each) != len(parts.arcs):
-        raise InputError(f"heads must be a list of {len(parts.arcs)} arrays, one per sentence")
     trees = []
-    for i, (tree, array) in enumerate(zip(each, parts.arcs, strict=True)):
-        where = "heads" if parts.single else f"heads[{i}]"
+    for (where, tree), array in zip(
+        per_sentence("heads", heads, len(parts.arcs), parts.single), parts.arcs, strict=True
+    ):
         if isinstance(tree, Best):
             raise InputError(f"{where} must be an array of heads, got a Best; pass its .heads")
-        result = partial_heads(as_heads(tree, where), len(array), where)
+        try:
+            given = np.asarray(tree)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{where} must be heads of shape (n+1,), got {type(tree).__name__}") from error
+        if given.ndim != 1:
+            raise InputError(f"{where} must be heads of shape (n+1,), got shape {given.shape}")
+        result = partial_heads(given, len(array), where)
         if np.any(result[1:] < 0):
             raise InputError(f"{where}: word {1 + int(np.argmin(result[1:]))} has no head")
         trees.append(result)
     return trees
 
 
-def as_heads(tree: Any, where: str) -> NDArray[Any]:
-    """The caller's heads as an array of one axis."""
-    try:
-        array = np.asarray(tree)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{where} must be heads of shape (n+1,), got {type(tree).__name__}") from error
-    if array.ndim != 1:
-        raise InputError(f"{where} must be heads of shape (n+1,), got shape {array.shape}")
-    return array
-
-
 def read_labels(parts: Parts, trees: list[Any], labels: Any) -> list[NDArray[Any] | None]:
-    """The caller's labels, one array per sentence, or None for each."""
+    """The caller's labels, one array per sentence, checked; None for each if not given."""
     if labels is None:
         return [None] * len(trees)
     if not parts.labelled:
         raise InputError("expected none, as the scores are not labelled", field="labels")
-    each = [labels] if parts.single else labels
-    if not isinstance(each, (list, tuple)) or len(each) != len(trees):
-        raise InputError(f"labels must be a list of {len(trees)} arrays, one per sentence")
-    result: list[NDArray[Any] | None] = []
-    for tree, array, given in zip(trees, parts.arcs, each, strict=True):
-        chosen = np.asarray(given)
-        if chosen.shape != tree.shape or chosen.dtype.kind not in "iu":
-            raise InputError(
-                f"labels must be whole numbers of shape {tree.shape}, "
-                f"got {chosen.dtype} of shape {chosen.shape}"
-            )
-        if np.any((chosen[1:] < 0) | (chosen[1:] >= array.shape[2])):
-            raise InputError(f"labels must lie in 0..{array.shape[2] - 1}, got {chosen[1:]}")
-        result.append(chosen)
-    return result
+    arrays: list[NDArray[Any] | None] = []
+    each = per_sentence("labels", labels, len(trees), parts.single)
+    for tree, scores, (where, given) in zip(trees, parts.arcs, each, strict=True):
+        array, count = np.asarray(given), scores.shape[2]
+        if array.shape != tree.shape or array.dtype.kind not in "iu":
+            got = f"{array.dtype} of shape {array.shape}"
+            raise InputError(f"{where} must be whole numbers of shape {tree.shape}, got {got}")
+        if np.any((array[1:] < 0) | (array[1:] >= count)):
+            raise InputError(f"{where} must lie in 0..{count - 1}, got {array[1:]}")
+        arrays.append(array)
+    return arrays

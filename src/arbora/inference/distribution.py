@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, Unpack
 
-import numpy as np
 from numpy.typing import NDArray
 
 from arbora import inference
@@ -17,6 +16,7 @@ from arbora.errors import InputError
 from arbora.inference import _native
 from arbora.inference._native import Best, Marginals
 from arbora.inference._parts import Options, make_parts
+from arbora.inference.queries import label_shares
 from arbora.types import Doubles, Ints
 
 
@@ -94,15 +94,9 @@ class TreeDistribution:
         """P(label | arc), shape (n+1, n+1, labels); 0 for arcs that are forbidden."""
         if self._scores.ndim != 3:
             raise InputError("label_marginals needs labelled scores of shape (n+1, n+1, labels)")
-        scores = np.array(self._scores, dtype=np.float64)
-        words = np.arange(len(scores))
-        scores[:, 0] = scores[words, words] = -np.inf
-        tops = scores.max(axis=-1, keepdims=True)
-        weights = np.exp(scores - np.where(tops > -np.inf, tops, 0.0))
-        totals = weights.sum(axis=-1, keepdims=True)
-        result: Doubles = weights / np.where(totals > 0.0, totals, 1.0)
-        _freeze(result)
-        return result
+        shares, _ = label_shares(self._scores)
+        _freeze(shares)
+        return shares
 
     @cached_property
     def entropy(self) -> float:

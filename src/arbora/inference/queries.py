@@ -5,8 +5,7 @@ Conventions
 - `scores[head, dep]`, shape `(n+1, n+1)` for n words; node 0 is the root; column 0 and the diagonal are
   ignored; `-inf` forbids an arc. Labelled scores have shape `(n+1, n+1, labels)`.
 - A list (or tuple) of such arrays is a batch: the result is a list, or one array of numbers. `threads`
-spreads
-  a batch over native threads; results do not depend on it.
+  spreads a batch over native threads; results do not depend on it.
 - `trees`: `"nonprojective"` (default) or `"projective"`; `roots`: `"single"` (default: exactly one word is a
   dependent of node 0) or `"multi"`.
 - `required`: a partial tree, as an array `(n+1,)` of heads, -1 if free, or pairs `(head, dep)`.
@@ -25,6 +24,7 @@ siblings O(n³), with grandparents O(n⁴). Papers: [koo-2007] for the four fami
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeVar, Unpack, overload
 
 import numpy as np
@@ -35,7 +35,7 @@ from arbora.errors import InputError
 from arbora.inference import _native
 from arbora.inference._distinct import draw_distinct
 from arbora.inference._native import Best, Marginals
-from arbora.inference._parts import Batch, FirstOrder, Options, Parts, Scores, make_parts
+from arbora.inference._parts import Batch, FirstOrder, Options, Parts, Scores, is_whole, make_parts
 from arbora.inference._relative import expected_score, read_labels, read_trees, relative_to, relative_to_best
 from arbora.types import Doubles, Ints
 
@@ -65,7 +65,7 @@ def kbest(scores: Scores, k: int, **options: Unpack[Options]) -> list[Best] | li
 
     A list of `Best`, or a list of such lists for a batch.
     """
-    if not _is_whole(k) or not 1 <= k <= 1000:
+    if not is_whole(k) or not 1 <= k <= 1000:
         raise InputError(f"k must be a whole number in 1..1000, got {k!r}")
     parts = make_parts(scores, **options)
     return _result(parts, _native.kbest(parts, int(k)))
@@ -144,17 +144,15 @@ def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[O
     trees = read_trees(parts, heads)
     chosen = read_labels(parts, trees, labels)
     values = np.full(len(parts.arcs), -np.inf)
-    possible = []
-    arcs = []
+    arcs: dict[int, Doubles] = {}
     for i, tree in enumerate(trees):
         relative = relative_to(parts.only(i), tree, chosen[i])
         if relative is not None and _core.in_family(tree.tolist(), parts.trees, parts.roots):
-            possible.append(i)
-            arcs.append(relative)
-    if possible:
+            arcs[i] = relative
+    if arcs:
         # Relative to the tree its own score is 0, so its log-probability is -log Z alone.
-        log_z = _native.log_partition(parts.pick(possible).replace_arcs(arcs))
-        values[possible] = np.minimum(0.0, -log_z)  # sums over labels may round differently
+        log_z = _native.log_partition(parts.pick([*arcs]).replace_arcs([*arcs.values()]))
+        values[[*arcs]] = np.minimum(0.0, -log_z)  # sums over labels may round differently
     return _number(parts, values)
 
 
@@ -223,9 +221,9 @@ def sample(
     """
     if not isinstance(replacement, bool):
         raise InputError(f"replacement must be True or False, got {replacement!r}")
-    if not _is_whole(k) or k < 1:
+    if not is_whole(k) or k < 1:
         raise InputError(f"k must be a whole number of at least 1, got {k!r}")
-    if not _is_whole(seed) or not 0 <= seed < 2**64:
+    if not is_whole(seed) or not 0 <= seed < 2**64:
         raise InputError(f"seed must be a whole number in 0..2**64-1, got {seed!r}")
     parts = make_parts(scores, **options)
     if replacement:
@@ -245,15 +243,17 @@ def minimum_risk(scores: Scores, **options: Unpack[Options]) -> Best | list[Best
     Labels, if any, are the most probable ones given each arc.
     """
     parts = make_parts(scores, **options)
-    bests = []
-    for i, marginal in enumerate(_native.marginals(parts)):
-        arcs = arc_marginals(marginal)
-        allowed = np.max(parts.arcs[i], axis=-1) if parts.labelled else parts.arcs[i]
-        risk = np.where(allowed == -np.inf, -np.inf, arcs)
-        trees: Any = "projective" if parts.trees == _core.Trees.projective else "nonprojective"
-        roots: Any = "single" if parts.roots == _core.Roots.single else "multi"
-        best = argmax(risk, trees=trees, roots=roots)
-        bests.append(best._replace(labels=_likeliest_labels(parts.arcs[i], best.heads)))
+    risks = []
+    for scored, marginal in zip(parts.arcs, _native.marginals(parts), strict=True):
+        allowed = scored.max(axis=-1) if parts.labelled else scored
+        risks.append(np.where(allowed == -np.inf, -np.inf, arc_marginals(marginal)))
+    plain = replace(parts, arcs=risks, siblings=None, grandparents=None, grandsiblings=None, labelled=False)
+    bests = _native.argmax(plain)
+    if parts.labelled:
+        bests = [
+            best._replace(labels=_best_labels(scored, best.heads))
+            for scored, best in zip(parts.arcs, bests, strict=True)
+        ]
     return _result(parts, bests)
 
 
@@ -263,18 +263,22 @@ def arc_marginals(marginal: Doubles | Marginals) -> Doubles:
     return arcs.sum(axis=-1) if arcs.ndim == 3 else arcs
 
 
-def _labelled_along(one: Parts, direction: Doubles) -> Doubles:
-    """P(arc, label) = P(arc) P(label | arc), where the score of an arc is the log-sum of its labels'."""
-    _native.check(one)
-    scores = one.arcs[0].copy()
+def label_shares(scores: Doubles) -> tuple[Doubles, Doubles]:
+    """P(label | arc), 0 for forbidden arcs, and the log-sum of each arc's label scores."""
+    scores = scores.copy()
     words = np.arange(len(scores))
     scores[:, 0] = scores[words, words] = -np.inf
     tops = scores.max(axis=-1)
     used = tops > -np.inf
     weights = np.exp(scores - np.where(used, tops, 0.0)[..., None])
     totals = np.where(used, weights.sum(axis=-1), 1.0)
-    shares = weights / totals[..., None]
-    arcs = np.where(used, tops + np.log(totals), -np.inf)
+    return weights / totals[..., None], np.where(used, tops + np.log(totals), -np.inf)
+
+
+def _labelled_along(one: Parts, direction: Doubles) -> Doubles:
+    """P(arc, label) = P(arc) P(label | arc), where the score of an arc is the log-sum of its labels'."""
+    _native.check(one)
+    shares, arcs = label_shares(one.arcs[0])
     inner = np.where(shares > 0.0, direction, 0.0)  # entries that no tree uses may be anything
     if not np.all(np.isfinite(inner)):
         place = ", ".join(map(str, np.argwhere(~np.isfinite(inner))[0]))
@@ -284,10 +288,6 @@ def _labelled_along(one: Parts, direction: Doubles) -> Doubles:
     changes = _native.marginals_along(plain, [means])[0]
     probabilities: Doubles = _native.marginals(plain)[0]
     return shares * (changes[..., None] + probabilities[..., None] * (inner - means[..., None]))
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _result(parts: Parts, each: list[Answer]) -> Answer | list[Answer]:
@@ -311,10 +311,7 @@ def _kl(p: Parts, q: Parts, best: Best) -> float:
     return max(0.0, gain - float(_native.log_partition(near_p)[0]) + float(_native.log_partition(near_q)[0]))
 
 
-def _likeliest_labels(scores: Doubles, heads: Ints) -> Ints | None:
-    if scores.ndim == 2:
-        return None
-    words = np.arange(1, len(heads))
+def _best_labels(scores: Doubles, heads: Ints) -> Ints:
     labels = np.full(len(heads), -1, dtype=np.int32)
-    labels[1:] = np.argmax(scores[heads[1:], words], axis=-1)
+    labels[1:] = np.argmax(scores[heads[1:], np.arange(1, len(heads))], axis=-1)
     return labels

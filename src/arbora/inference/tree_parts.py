@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from arbora.inference._parts import constrain
 from arbora.interfaces import GoldTree, PartKind, PartMarginals, PartScores, ScoredTree
 from arbora.types import Doubles, Ints
 
@@ -12,34 +13,34 @@ def tree_parts(tree: ScoredTree, scores: PartScores) -> PartMarginals:
     """1 for each part of a tree, 0 elsewhere, for every kind that `scores` has. O(n) beside the arrays."""
     heads = np.asarray(tree.heads)
     deps = np.arange(1, len(heads))
-    found = {kind: np.zeros(np.shape(array)) for kind, array in scores.items()}
-    found[PartKind.ARC][heads[1:], deps] = 1.0
-    if PartKind.LABEL in found and tree.labels is not None:
-        found[PartKind.LABEL][heads[1:], deps, np.asarray(tree.labels)[1:]] = 1.0
-    if PartKind.SIBLING in found:
-        found[PartKind.SIBLING][heads[1:], deps, adjacent_siblings(heads)[1:]] = 1.0
-    below = deps[heads[1:] > 0]
-    above = heads[heads[below]]
-    if PartKind.GRANDPARENT in found:
-        found[PartKind.GRANDPARENT][above, heads[below], below] = 1.0
-    if PartKind.GRANDSIBLING in found:
-        found[PartKind.GRANDSIBLING][above, heads[below], below, adjacent_siblings(heads)[below]] = 1.0
-    return found
+    siblings = adjacent_siblings(heads)
+    inner = deps[heads[1:] > 0]  # words that have a grandparent
+    above = heads[heads[inner]]
+    places = {
+        PartKind.ARC: (heads[1:], deps),
+        PartKind.LABEL: None if tree.labels is None else (heads[1:], deps, np.asarray(tree.labels)[1:]),
+        PartKind.SIBLING: (heads[1:], deps, siblings[1:]),
+        PartKind.GRANDPARENT: (above, heads[inner], inner),
+        PartKind.GRANDSIBLING: (above, heads[inner], inner, siblings[inner]),
+    }
+    parts = {kind: np.zeros(np.shape(array)) for kind, array in scores.items()}
+    for kind, array in parts.items():
+        if (place := places[kind]) is not None:
+            array[place] = 1.0
+    return parts
 
 
 def adjacent_siblings(heads: Ints) -> Ints:
     """The next dependent of each word's head on the way to that head, or the head itself, (n+1,)."""
-    found = np.array(heads)
-    last: dict[tuple[int, bool], int] = {}
-    for dep, head in [*enumerate(heads.tolist())][1:]:
-        if dep > head:
-            found[dep] = last.get((head, True), head)
-            last[head, True] = dep
-    for dep, head in [*enumerate(heads.tolist())][:0:-1]:
-        if dep < head:
-            found[dep] = last.get((head, False), head)
-            last[head, False] = dep
-    return found
+    siblings = np.array(heads)
+    arcs = list(enumerate(heads.tolist()))[1:]
+    for is_right, ordered in ((True, arcs), (False, arcs[::-1])):
+        nearest: dict[int, int] = {}
+        for dep, head in ordered:
+            if (dep > head) is is_right:
+                siblings[dep] = nearest.get(head, head)
+                nearest[head] = dep
+    return siblings
 
 
 def labelled_arcs(scores: PartScores) -> Doubles:
@@ -57,13 +58,8 @@ def split_labels(table: Doubles, scores: PartScores) -> PartMarginals:
 
 def restricted(scores: PartScores, gold: GoldTree) -> PartScores:
     """The same scores, with every arc and label forbidden that contradicts the gold tree."""
-    arcs = np.array(scores[PartKind.ARC], dtype=np.float64)
-    known = np.flatnonzero(gold.heads >= 0)
-    allowed = arcs[gold.heads[known], known]
-    arcs[:, known] = -np.inf
-    arcs[gold.heads[known], known] = allowed
-    changed = {PartKind.ARC: arcs}
-    labelled = known[gold.labels[known] >= 0]
+    changed = {PartKind.ARC: constrain(np.asarray(scores[PartKind.ARC], dtype=np.float64), gold.heads)}
+    labelled = np.flatnonzero((gold.heads >= 0) & (gold.labels >= 0))
     if PartKind.LABEL in scores and len(labelled):
         labels = np.array(scores[PartKind.LABEL], dtype=np.float64)
         places = (gold.heads[labelled], labelled, gold.labels[labelled])
