@@ -51,10 +51,10 @@ class CubeScorer(LinearScorer):
         templates: TemplateSet,
         *,
         label_filter: Floats | None = None,
-        **linear: Any,
+        **hashed: Any,
     ) -> None:
-        """`linear`: labels, seen and weights, as of `LinearScorer`."""
-        super().__init__(settings, templates, **linear)
+        """`hashed`: labels, seen and weights, as of `HashedScorer`."""
+        super().__init__(settings, templates, **hashed)
         contexts = templates.compiled_contexts(
             settings.order, labelled=settings.labels != "none", without=search.without
         )
@@ -62,9 +62,7 @@ class CubeScorer(LinearScorer):
         self.label_filter = label_filter
         self.cube = CubeModel(
             parts=self.native,
-            chains=contexts["chains"],
-            lineages=contexts["lineages"],
-            closings=contexts["closings"],
+            **contexts,
             beam=search.beam,
             most_labels=search.most_labels,
             labels_within=search.labels_within,

@@ -1,9 +1,9 @@
 """Linear scores of arcs, siblings, grandparents and labels: sums of hashed weights.
 
 `score` and `pullback` are adjoint: <score(x, w), c> = <w, pullback(x, c)> for all weights w and coefficients
-c. Both go through all parts of a sentence, O(n²) arcs and O(n³) siblings and grandparents, so that any search
-and any loss can use them. The built-in searches and problems take the core's fused loop over the arcs that a
-pruner left; tests show that both give the same answers.
+c. Both visit all parts of a sentence, O(n²) arcs and O(n³) siblings and grandparents, so that any search and
+any loss can use them. The built-in searches and problems use the core's fused loop over the arcs that a
+pruner kept; tests show that both give the same answers.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ class GraphSettings(Settings):
         return (PartKind.ARC, *higher)
 
 
-class LinearScorer:
-    """Scores by the features of a template set; see `arbora.interfaces.Scorer`."""
+class HashedScorer:
+    """What scorers with hashed weights share: settings, templates, weights and the labels seen with tags."""
 
-    name: ClassVar[str] = "linear"
+    settings: GraphSettings
 
     def __init__(
         self,
         settings: GraphSettings,
-        templates: TemplateSet,
+        templates: Any,
         *,
         labels: int = 0,
         seen: NDArray[np.uint8] | None = None,
@@ -82,38 +82,25 @@ class LinearScorer:
         """
         self.settings = settings
         self.templates = templates
-        self.parts = settings.parts
-        self.label_count = label_count = 0 if settings.labels == "none" else labels
-        if seen is None:
-            seen = np.ones(64 * 64 * labels, dtype=np.uint8)
-        self.seen = seen
+        self.label_count = 0 if settings.labels == "none" else labels
+        self.seen = np.ones(64 * 64 * labels, dtype=np.uint8) if seen is None else seen
         self._tree = tree
         self.label_weights = label_weights
-        self.native = GraphModel(
+        self._native_options: dict[str, Any] = {
             **templates.compiled,
-            projective=settings.trees == "projective",
-            single_root=settings.roots == "single",
-            use_siblings=PartKind.SIBLING in self.parts,
-            use_grandparents=PartKind.GRANDPARENT in self.parts,
-            label_count=label_count,
-            seen=seen[: 64 * 64 * label_count],
-            tree_bits=settings.tree_bits,
-            label_bits=settings.label_bits,
-        )
+            "label_count": self.label_count,
+            "seen": self.seen[: 64 * 64 * self.label_count],
+            "label_bits": settings.label_bits,
+        }
 
-    def weight_count(self, task: Task = "tree") -> int:
+    def weight_count(self, task: Task) -> int:
         """The length of a weight vector for a task."""
-        return int(self.native.weight_count(task))
+        raise NotImplementedError
 
     @property
     def tree(self) -> Floats:
-        """The weights of arcs, siblings and grandparents; zeros where the scorer was made without any."""
-        return np.zeros(self.size, dtype=np.float32) if self._tree is None else self._tree
-
-    @property
-    def size(self) -> int:
-        """The number of weights of parts; those of labels are the fused search's own."""
-        return self.weight_count("tree")
+        """The weights of trees; zeros if the scorer was made without any."""
+        return np.zeros(self.weight_count("tree"), dtype=np.float32) if self._tree is None else self._tree
 
     def replaced(self, **changes: Any) -> Self:
         """A copy with other settings or weights."""
@@ -129,6 +116,34 @@ class LinearScorer:
             "label_weights": self.label_weights,
         }
 
+
+class LinearScorer(HashedScorer):
+    """Scores arcs, siblings and grandparents by the features of a template set; a `Scorer`."""
+
+    name: ClassVar[str] = "linear"
+    _kinds = (PartKind.ARC, PartKind.SIBLING, PartKind.GRANDPARENT)
+
+    def __init__(self, settings: GraphSettings, templates: TemplateSet, **hashed: Any) -> None:
+        """`hashed`: labels, seen and weights, as of `HashedScorer`."""
+        super().__init__(settings, templates, **hashed)
+        self.parts = settings.parts
+        self.native = GraphModel(
+            **self._native_options,
+            projective=settings.trees == "projective",
+            single_root=settings.roots == "single",
+            use_siblings=PartKind.SIBLING in self.parts,
+            use_grandparents=PartKind.GRANDPARENT in self.parts,
+            tree_bits=settings.tree_bits,
+        )
+
+    def weight_count(self, task: Task = "tree") -> int:
+        return int(self.native.weight_count(task))
+
+    @property
+    def size(self) -> int:
+        """The number of weights of parts; those of labels belong to the fused search."""
+        return self.weight_count("tree")
+
     # As a Scorer
 
     def weights(self) -> Floats:
@@ -143,8 +158,7 @@ class LinearScorer:
         return [self.sentence_scores(batch.encoded, i, w) for i in range(len(batch))]
 
     def pullback(self, batch: Batch, gradient: Sequence[PartScores]) -> SparseVector:
-        pairs = enumerate(gradient)
-        vectors = [self.sentence_pullback(batch.encoded, i, coefficients) for i, coefficients in pairs]
+        vectors = [self.sentence_pullback(batch.encoded, i, each) for i, each in enumerate(gradient)]
         indices = np.concatenate([vector.indices for vector in vectors])
         values = np.concatenate([vector.values for vector in vectors])
         used, places = np.unique(indices, return_inverse=True)
@@ -152,7 +166,7 @@ class LinearScorer:
 
     @classmethod
     def build(cls, columns: Columns, names: Names, *, seed: int = 0, **settings: Any) -> Self:
-        """A scorer of unlabelled trees with weights of zero; `settings` as of `GraphSettings`."""
+        """A scorer of unlabelled trees with zero weights; `settings` as of `GraphSettings`."""
         shape = from_dict(GraphSettings, {"labels": "none", "order": 1, **settings})
         return cls(shape, features.create(shape.features))
 
@@ -170,7 +184,7 @@ class LinearScorer:
         return self.native.pull_back(sentences, sentence, arrays[0], arrays[1], arrays[2])
 
     def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Tensors and settings; the search's model file has those of labels, too."""
+        """Tensors and settings; the fused search also stores those of labels."""
         return {"tree": self.tree}, to_dict(self.settings)
 
     @classmethod
@@ -179,12 +193,9 @@ class LinearScorer:
         shape = from_dict(GraphSettings, settings)
         return cls(shape, features.create(shape.features), labels=len(names.labels), tree=tensors["tree"])
 
-    _kinds = (PartKind.ARC, PartKind.SIBLING, PartKind.GRANDPARENT)
-
 
 def weights_of(values: Floats) -> Weights:
-    """Plain numbers as the core's weights."""
-    state = Weights(len(values), averaged=False).state()
-    return Weights.from_state(
-        {**state, "v": np.array(values), "norm2": float(np.sum(values.astype(np.float64) ** 2))}
-    )
+    """The core's weights with these values, without an average."""
+    norm2 = float(np.einsum("i,i->", values, values, dtype=np.float64))
+    blank: dict[str, Any] = {"u": np.zeros(0), "scale": 1.0, "carried": 0.0, "ticks": 0.0, "norm2_error": 0.0}
+    return Weights.from_state({**blank, "v": values, "norm2": norm2})

@@ -1,6 +1,6 @@
-"""Scores of a transition parser's moves and labels, sums of hashed weights, and the search with them.
+"""Linear scores of a transition parser's moves and labels, and the settings of its search.
 
-See core/transition: states, systems and features; core/search: greedy and beam search.
+See core/search/transition: states, systems and features, greedy and beam search.
 """
 
 from __future__ import annotations
@@ -8,16 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from arbora._core import TransitionModel
 from arbora.errors import InputError
 from arbora.features import TransitionTemplates
 from arbora.interfaces import Trees
-from arbora.scorers.linear import GraphSettings, Task
+from arbora.scorers.linear import GraphSettings, HashedScorer, Task
 from arbora.settings import Settings, parameter
-from arbora.types import Floats
 
 System: TypeAlias = Literal["arc-eager", "arc-standard", "swap"]
 BeamUpdate: TypeAlias = Literal["early", "max-violation", "standard"]
@@ -53,18 +49,18 @@ class TransitionSettings(Settings):
         if (self.beam == 1) != (self.training_beam == 1) and self.training_beam != "auto":
             raise InputError(
                 f"training_beam: expected auto or {'1' if self.beam == 1 else 'more than 1'} with beam = "
-                f"{self.beam}, got {self.training_beam}; parsers without a beam are trained in another way"
+                f"{self.beam}, got {self.training_beam}; greedy parsers are trained differently"
             )
         if self.oracle == "dynamic" and self.system != "arc-eager":
             raise InputError(f"oracle: expected static or auto with the system {self.system}, got dynamic")
 
     @property
     def trees(self) -> Trees:
-        """Which trees the system makes."""
+        """The trees that the system builds."""
         return "nonprojective" if self.system == "swap" else "projective"
 
     def resolved(self) -> TransitionSettings:
-        """With what is `auto` decided."""
+        """The same with every `auto` resolved."""
         oracle, width = self.oracle, self.training_beam
         if oracle == "auto" and self.beam == 1:
             oracle = "dynamic" if self.system == "arc-eager" else "static"
@@ -74,13 +70,13 @@ class TransitionSettings(Settings):
 
     @property
     def in_training(self) -> TransitionSettings:
-        """With the beam of training."""
+        """The same with the beam of training."""
         made = self.resolved()
         assert made.training_beam != "auto"
         return replace(made, beam=made.training_beam)
 
 
-class TransitionScorer:
+class TransitionScorer(HashedScorer):
     """A transition system with its features; scores moves and labels, not parts of trees."""
 
     name: ClassVar[str] = "transition"
@@ -90,30 +86,16 @@ class TransitionScorer:
         settings: GraphSettings,
         search: TransitionSettings,
         templates: TransitionTemplates,
-        *,
-        labels: int = 0,
-        seen: NDArray[np.uint8] | None = None,
-        tree: Floats | None = None,
-        label_weights: Floats | None = None,
+        **hashed: Any,
     ) -> None:
-        """As of `LinearScorer`; `tree`: the weights of moves."""
-        self.settings = settings
+        """`hashed`: labels, seen and weights, as of `HashedScorer`; `tree`: the weights of moves."""
+        super().__init__(settings, templates, **hashed)
         self.search = search
-        self.templates = templates
-        self.label_count = count = 0 if settings.labels == "none" else labels
-        if seen is None:
-            seen = np.ones(64 * 64 * labels, dtype=np.uint8)
-        self.seen = seen
-        self._tree = tree
-        self.label_weights = label_weights
         self.native = TransitionModel(
-            **templates.compiled,
+            **self._native_options,
             system=search.system,
             single_root=settings.roots == "single",
-            label_count=count,
-            seen=seen[: 64 * 64 * count],
             move_bits=settings.tree_bits,
-            label_bits=settings.label_bits,
             beam=search.beam,
             most_labels=search.most_labels,
         )
@@ -123,20 +105,5 @@ class TransitionScorer:
         moves, labels = 1 << self.settings.tree_bits, 1 << self.settings.label_bits
         return {"tree": moves, "labels": labels, "joint": int(self.native.weight_count)}[task]
 
-    @property
-    def tree(self) -> Floats:
-        """The weights of moves; zeros where the scorer was made without any."""
-        return np.zeros(self.weight_count("tree"), dtype=np.float32) if self._tree is None else self._tree
-
-    def replaced(self, **changes: Any) -> TransitionScorer:
-        """A copy with other settings or weights."""
-        present: dict[str, Any] = {
-            "settings": self.settings,
-            "search": self.search,
-            "templates": self.templates,
-            "labels": len(self.seen) // (64 * 64),
-            "seen": self.seen,
-            "tree": self._tree,
-            "label_weights": self.label_weights,
-        }
-        return TransitionScorer(**{**present, **changes})
+    def _arguments(self) -> dict[str, Any]:
+        return {**super()._arguments(), "search": self.search}
