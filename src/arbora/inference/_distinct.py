@@ -55,19 +55,15 @@ class _DistinctTrees:
     def __init__(self, parts: Parts, random: np.random.Generator) -> None:
         self._parts = parts
         self._random = random
-        self._drawn: list[Tree] = []
-        self._seen: set[Tree] = set()
+        self._drawn: dict[Tree, None] = {}  # an ordered set
         self._branchings: dict[Tree, _Branching] = {}
 
     def draw(self, k: int) -> list[Tree]:
         self._reject(k)
-        while len(self._drawn) < k:
-            tree = self._draw_unseen()
-            if tree is None:
-                break
-            self._add(tree)
+        while len(self._drawn) < k and (tree := self._draw_unseen()) is not None:
+            self._drawn[tree] = None
             self._note(tree)
-        return self._drawn
+        return list(self._drawn)
 
     def _sample(self, parts: Parts, k: int) -> list[Tree]:
         seed = int(self._random.integers(2**63))
@@ -80,14 +76,8 @@ class _DistinctTrees:
             for tree in self._sample(self._parts, max(8, k - len(self._drawn))):
                 if len(self._drawn) == k:
                     return
-                if tree in self._seen:
-                    misses += 1
-                else:
-                    self._add(tree)
-
-    def _add(self, tree: Tree) -> None:
-        self._drawn.append(tree)
-        self._seen.add(tree)
+                misses += tree in self._drawn
+                self._drawn[tree] = None
 
     def _note(self, tree: Tree) -> None:
         for j, choice in enumerate(tree):
@@ -118,7 +108,7 @@ class _DistinctTrees:
         return branching.log_mass
 
     def _restricted(self, prefix: Tree) -> Parts:
-        """Scores under which exactly the trees of this branching are allowed."""
+        """Scores that allow exactly the trees of this branching."""
         arcs: Doubles = self._parts.arcs[0].copy()
         labelled = arcs.ndim == 3
         for dep, (head, label) in enumerate(prefix, start=1):

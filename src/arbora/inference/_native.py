@@ -74,11 +74,10 @@ def sample(parts: Parts, k: int, seed: int) -> list[list[Best]]:
     """`k` independent trees for each sentence of a batch."""
     arcs, *rest = parts.arguments
     heads, labels, values = _core.sample(arcs, k, seed, *rest)
-    lists = []
-    at = 0
+    lists, at = [], 0
     for array, scores in zip(parts.arcs, values.tolist(), strict=True):
         end = at + k * len(array)
-        rows = (heads[at:end].reshape(k, -1), scores)
-        lists.append(list(map(Best, *rows, *([] if labels is None else [labels[at:end].reshape(k, -1)]))))
+        rows = [] if labels is None else [labels[at:end].reshape(k, -1)]
+        lists.append(list(map(Best, heads[at:end].reshape(k, -1), scores, *rows)))
         at = end
     return lists

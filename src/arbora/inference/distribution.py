@@ -59,10 +59,8 @@ class TreeDistribution:
         return len(self._scores) - 1
 
     def __repr__(self) -> str:
-        family = " ".join(
-            f"{name}={value!r}" for name, value in self._options.items() if isinstance(value, str)
-        )
-        return f"<TreeDistribution over {len(self)} words {family}>".replace(" >", ">")
+        family = [f" {name}={value!r}" for name, value in self._options.items() if isinstance(value, str)]
+        return f"<TreeDistribution over {len(self)} words{''.join(family)}>"
 
     @cached_property
     def best(self) -> Best:

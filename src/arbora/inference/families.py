@@ -29,7 +29,7 @@ ARC, LABEL = PartKind.ARC, PartKind.LABEL
 
 @dataclass(frozen=True, slots=True)
 class TreeFamily:
-    """Base class; each family sets the class variables. See `arbora.interfaces.Family`."""
+    """The base of all families, which set the class variables; see `arbora.interfaces.Family`."""
 
     name: ClassVar[str]
     trees: ClassVar[Trees]
@@ -57,22 +57,19 @@ class TreeFamily:
 
     def marginals(self, scores: PartScores) -> PartMarginals:
         arcs, options = self._checked(Query.MARGINALS, scores)
-        found = queries.marginals(arcs, **options)
-        if not isinstance(found, Marginals):
-            return split_labels(found, scores)
-        higher = {kind: getattr(found, kind) for kind in self.parts[1:]}
-        return split_labels(found.arcs, scores) | {
-            k: array for k, array in higher.items() if array is not None
-        }
+        result = queries.marginals(arcs, **options)
+        if not isinstance(result, Marginals):
+            return split_labels(result, scores)
+        higher = {kind: getattr(result, kind) for kind in self.parts[1:] if scores.get(kind) is not None}
+        return split_labels(result.arcs, scores) | higher
 
     def marginals_along(self, scores: PartScores, direction: PartScores) -> PartMarginals:
-        """The derivative of `marginals` along a direction of scores; of first-order scores."""
-        arcs, options = self._checked(Query.MARGINALS, scores)
+        arcs, _ = self._checked(Query.MARGINALS, scores)
         if any(scores.get(kind) is not None for kind in self.parts[1:]):
             raise InputError("marginals_along takes first-order scores only")
         along = labelled_arcs({kind: direction[kind] for kind in direction if kind in (ARC, LABEL)})
-        found = queries.marginals_along(arcs, along, trees=options["trees"], roots=options["roots"])
-        return split_labels(found, scores)
+        changes = queries.marginals_along(arcs, along, trees=self.trees, roots=self.roots)
+        return split_labels(changes, scores)
 
     def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[ScoredTree]:
         arcs, options = self._checked(Query.SAMPLE, scores)
@@ -80,9 +77,10 @@ class TreeFamily:
 
     def _checked(self, query: Query, scores: PartScores) -> tuple[Any, dict[str, Any]]:
         if query not in self.queries | self.approximate:
-            raise InputError(
-                f"{query} is not available for the family {self.name!r}; it answers {self._answers()}"
-            )
+            exact = [each.value for each in Query if each in self.queries]
+            rough = [f"{each.value} (approximately)" for each in Query if each in self.approximate]
+            answers = ", ".join(exact + rough)
+            raise InputError(f"{query} is not available for the family {self.name!r}; it answers {answers}")
         if PartKind.ARC not in scores:
             raise InputError(f"scores must have an entry {PartKind.ARC.value!r}, got {_listed(scores)}")
         foreign = [kind for kind in scores if kind not in (*self.parts, LABEL)]
@@ -92,15 +90,8 @@ class TreeFamily:
                 f"whose parts are {_listed(self.parts)}",
                 field="scores",
             )
-        options: dict[str, Any] = {"trees": self.trees, "roots": self.roots}
-        for kind in self.parts[1:]:
-            options[kind.value] = scores.get(kind)
-        return labelled_arcs(scores), options
-
-    def _answers(self) -> str:
-        exact = [query.value for query in Query if query in self.queries]
-        rough = [f"{query.value} (approximately)" for query in Query if query in self.approximate]
-        return ", ".join(exact + rough)
+        higher = {kind.value: scores.get(kind) for kind in self.parts[1:]}
+        return labelled_arcs(scores), {"trees": self.trees, "roots": self.roots, **higher}
 
 
 class Projective(TreeFamily):

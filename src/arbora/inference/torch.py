@@ -15,13 +15,15 @@ Needs PyTorch: `pip install 'arbora-nlp[torch]'`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from arbora import _core, inference
 from arbora.errors import InputError, require_threads
+from arbora.interfaces import Roots, Trees
 from arbora.types import Doubles, Longs
 
 try:
@@ -33,9 +35,6 @@ except ImportError as error:
     ) from error
 
 __all__ = ["Drawn", "TreeDistribution"]
-
-Trees = Literal["projective", "nonprojective"]
-Roots = Literal["single", "multi"]
 
 
 class Drawn(NamedTuple):
@@ -68,9 +67,10 @@ class _Family(NamedTuple):
             target[:m, :m] = array
         return torch.from_numpy(padded).to(like.device)
 
-    @property
-    def options(self) -> dict[str, Any]:
-        return {"trees": self.trees, "roots": self.roots, "threads": self.threads}
+    def ask(self, query: Callable[..., Any], scores: Tensor, *arguments: Any, **options: Any) -> Any:
+        """The result of a query of `arbora.inference`."""
+        family: dict[str, Any] = {"trees": self.trees, "roots": self.roots, "threads": self.threads}
+        return query(self.split(scores), *arguments, **options, **family)
 
 
 class _LogPartition(torch.autograd.Function):
@@ -78,8 +78,7 @@ class _LogPartition(torch.autograd.Function):
     def forward(ctx: Any, scores: Tensor, family: _Family) -> Tensor:
         ctx.save_for_backward(scores)
         ctx.family = family
-        values = inference.log_partition(family.split(scores), **family.options)
-        return torch.from_numpy(values).to(scores.device)
+        return torch.from_numpy(family.ask(inference.log_partition, scores)).to(scores.device)
 
     @staticmethod
     def backward(ctx: Any, weights: Tensor) -> tuple[Tensor, None]:
@@ -92,7 +91,7 @@ class _Marginals(torch.autograd.Function):
     def forward(ctx: Any, scores: Tensor, family: _Family) -> Tensor:
         ctx.save_for_backward(scores)
         ctx.family = family
-        return family.join(inference.marginals(family.split(scores), **family.options), scores)
+        return family.join(family.ask(inference.marginals, scores), scores)
 
     @staticmethod
     def backward(ctx: Any, direction: Tensor) -> tuple[Tensor, None]:
@@ -108,8 +107,7 @@ class _MarginalsAlong(torch.autograd.Function):
     def forward(ctx: Any, scores: Tensor, direction: Tensor, family: _Family) -> Tensor:
         ctx.save_for_backward(scores)
         ctx.family = family
-        found = inference.marginals_along(family.split(scores), family.split(direction), **family.options)
-        return family.join(found, scores)
+        return family.join(family.ask(inference.marginals_along, scores, family.split(direction)), scores)
 
     @staticmethod
     def backward(ctx: Any, weights: Tensor) -> tuple[None, Tensor | None, None]:
@@ -160,11 +158,10 @@ class TreeDistribution:
         nodes = shape[-axes]
         counts = _lengths(lengths, mask, tuple(self.batch_shape), nodes - 1)
         self._family = _Family((counts.reshape(-1) + 1).tolist(), trees, roots, threads)
-        self._given = scores
         self._dtype = scores.dtype if scores.dtype in (torch.float32, torch.float64) else torch.float32
-        self._used = _usable(self._family.nodes, nodes).to(scores.device)
         exact = scores.to(torch.float64).reshape(-1, *shape[-axes:])
-        used = self._used[..., None] if labelled else self._used
+        used = _usable(self._family.nodes, nodes).to(scores.device)
+        used = used[..., None] if labelled else used
         # Scores below this forbid, as in the core; a mask of -1e32 would otherwise swallow all differences.
         allowed = used & (exact > -1e300)
         bad = used & ~(exact <= 1e300)
@@ -229,11 +226,8 @@ class TreeDistribution:
     def entropy(self) -> Tensor:
         """Of the distribution over (labelled) trees, in nats, shape (*batch)."""
         # Relative to the best tree: adding a number to all heads of a word changes no probability.
-        found = inference.argmax(self._family.split(self._arcs), **self._family.options)
-        heads = np.zeros(self._arcs.shape[:2], dtype=np.int64)
-        for row, best in zip(heads, found, strict=True):
-            row[1 : len(best.heads)] = best.heads[1:]
-        near = self._relative(torch.from_numpy(heads).to(self._arcs.device))[0]
+        best = [[each] for each in self._family.ask(inference.argmax, self._arcs)]
+        near = self._relative(self._padded(best, 1)[0][:, 0].clamp(min=0))[0]
         partition = _LogPartition.apply(near, self._family)
         marginals = _Marginals.apply(near, self._family)
         values = partition - (marginals * torch.where(self._allowed, near, 0.0)).sum(dim=(1, 2))
@@ -286,44 +280,44 @@ class TreeDistribution:
 
     def argmax(self) -> Drawn:
         """The best tree of each sentence, with the score that autograd can follow."""
-        found = inference.argmax(self._family.split(self._exact), **self._family.options)
-        return self._drawn([[best] for best in found], None)
+        return self._drawn([[best] for best in self._family.ask(inference.argmax, self._exact)], None)
 
     def kbest(self, k: int) -> Drawn:
         """The k best trees of each sentence, best first."""
-        return self._drawn(inference.kbest(self._family.split(self._exact), k, **self._family.options), k)
+        return self._drawn(self._family.ask(inference.kbest, self._exact, k), k)
 
     def sample(self, k: int, *, seed: int | None = None) -> Drawn:
         """`k` random trees of each sentence, drawn exactly; without a seed, one from PyTorch's generator."""
         start = int(torch.randint(2**62, ()).item()) if seed is None else seed
-        return self._drawn(
-            inference.sample(self._family.split(self._exact), k, seed=start, **self._family.options), k
-        )
+        return self._drawn(self._family.ask(inference.sample, self._exact, k, seed=start), k)
 
     def minimum_risk(self) -> Drawn:
         """The tree of each sentence with the most expected correct heads; its score is that of the tree."""
-        found = inference.minimum_risk(self._family.split(self._exact), **self._family.options)
-        return self._drawn([[best] for best in found], None)
+        return self._drawn([[best] for best in self._family.ask(inference.minimum_risk, self._exact)], None)
 
-    def _drawn(self, found: list[list[inference.Best]], k: int | None) -> Drawn:
-        nodes, count = self._exact.shape[1], k or 1
-        heads = np.full((len(found), count, nodes), -1, dtype=np.int64)
-        labels = heads.copy()
-        for i, trees in enumerate(found):
-            for j, best in enumerate(trees):
-                heads[i, j, : len(best.heads)] = best.heads
-                if best.labels is not None:
-                    labels[i, j, : len(best.labels)] = best.labels
-        given = torch.tensor([len(trees) for trees in found])[:, None] > torch.arange(count)
-        shape = (*self.batch_shape, nodes) if k is None else (*self.batch_shape, count, nodes)
-        device = self._exact.device
-        all_heads = torch.from_numpy(heads).to(device)
-        all_labels = torch.from_numpy(labels).to(device) if self.labelled else None
-        scores = torch.where(given.to(device), self._scores_of(all_heads, all_labels), -torch.inf)
+    def _drawn(self, trees: list[list[inference.Best]], k: int | None) -> Drawn:
+        heads, labels = self._padded(trees, k or 1)
+        counts = torch.tensor([len(each) for each in trees], device=heads.device)
+        exists = counts[:, None] > torch.arange(k or 1, device=heads.device)
+        scores = torch.where(exists, self._scores_of(heads, labels), -torch.inf)
+        shape = (*self.batch_shape, heads.shape[2]) if k is None else (*self.batch_shape, *heads.shape[1:])
         return Drawn(
-            all_heads.reshape(shape),
+            heads.reshape(shape),
             scores.reshape(shape[:-1]).to(self._dtype),
-            None if all_labels is None else all_labels.reshape(shape),
+            None if labels is None else labels.reshape(shape),
+        )
+
+    def _padded(self, trees: list[list[inference.Best]], count: int) -> tuple[Tensor, Tensor | None]:
+        """Heads and labels, (B, count, n+1) each, -1 past the end of a sentence or of its trees."""
+        heads = np.full((len(trees), count, self._exact.shape[1]), -1, dtype=np.int64)
+        labels = heads.copy()
+        for i, j, best in ((i, j, best) for i, each in enumerate(trees) for j, best in enumerate(each)):
+            heads[i, j, : len(best.heads)] = best.heads
+            if best.labels is not None:
+                labels[i, j, : len(best.labels)] = best.labels
+        device = self._exact.device
+        return torch.from_numpy(heads).to(device), (
+            torch.from_numpy(labels).to(device) if self.labelled else None
         )
 
     def _scores_of(self, heads: Tensor, labels: Tensor | None) -> Tensor:
@@ -355,10 +349,9 @@ class TreeDistribution:
         return tensor.reshape(-1, expected[-1]).to(torch.int64)
 
     def _in_family(self, heads: Tensor) -> list[bool]:
-        trees, roots = _core.Trees.__members__, _core.Roots.__members__
-        family = (trees[self._family.trees], roots[self._family.roots])
+        kind = _core.Trees.__members__[self._family.trees], _core.Roots.__members__[self._family.roots]
         rows = zip(heads.tolist(), self._family.nodes, strict=True)
-        return [_core.in_family(row[:m], *family) for row, m in rows]
+        return [_core.in_family(row[:m], *kind) for row, m in rows]
 
 
 def _indices(heads: Tensor, scores: Tensor) -> Tensor:

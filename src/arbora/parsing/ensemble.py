@@ -75,11 +75,21 @@ class EnsembleSearch(Search):
 
     name: ClassVar[str] = "ensemble"
     scorer: None = None
+    trees: Trees = "nonprojective"
+    roots: Roots = "single"
+    order = 1
+    label_count = 0
 
     def __init__(self, parsers: Sequence[Parser], names: Names, watch: Watch | None = None) -> None:
         self.parsers = tuple(parsers)
         self._watch = watch
         self.labels = names.labels
+        searches = [parser.search for parser in parsers]
+        is_projective = all(search.trees == "projective" for search in searches)
+        self.trees = "projective" if is_projective else "nonprojective"
+        self.roots = "single" if all(search.roots == "single" for search in searches) else "multi"
+        self.order = max(search.order for search in searches)
+        self.label_count = len(self.labels) if any(search.label_count for search in searches) else 0
         places = {label: place for place, label in enumerate(names.labels)}
         self._places = [np.array([places[label] for label in p.names.labels], np.int32) for p in parsers]
 
@@ -89,23 +99,6 @@ class EnsembleSearch(Search):
         if all(Query.LOG_PARTITION in parser.queries for parser in self.parsers):
             queries |= {Query.LOG_PARTITION}
         return frozenset(queries)
-
-    @property
-    def trees(self) -> Trees:
-        kinds = {parser.search.trees for parser in self.parsers}
-        return "nonprojective" if "nonprojective" in kinds else "projective"
-
-    @property
-    def roots(self) -> Roots:
-        return "multi" if any(parser.search.roots == "multi" for parser in self.parsers) else "single"
-
-    @property
-    def order(self) -> int:
-        return max(parser.search.order for parser in self.parsers)
-
-    @property
-    def label_count(self) -> int:
-        return len(self.labels) if any(parser.gives_labels for parser in self.parsers) else 0
 
     def plain_labels(self, labels: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(label for parser in self.parsers for label in parser.plain_labels))

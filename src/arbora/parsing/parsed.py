@@ -91,8 +91,8 @@ class Parsed:
             yield _parsed_word(word, *of_word)
 
     def __getitem__(self, index: int) -> ParsedWord:
-        numbers = (self.head_probabilities, self.label_probabilities, self.entropies)
-        return _parsed_word(self.sentence[index], *(column[index] for column in numbers))  # type: ignore[arg-type]
+        head, label = self.head_probabilities[index], self.label_probabilities[index]
+        return _parsed_word(self.sentence[index], head, label, self.entropies[index])
 
     def __repr__(self) -> str:
         probability = "" if self.probability is None else f", probability {self.probability:.4g}"

@@ -1,8 +1,8 @@
 """Pseudo-projective search: any search over projective trees whose labels mark lifted arcs [nivre-2005].
 
-Where trees leave the search, lifted words are put back and marks are taken off the labels. P(head) and
-P(tree) stay those of the lifted trees, also where two of the k best become the same tree; P(label) is the sum
-over all marks.
+Trees that leave the search are restored: lifted words are reattached, and marks removed from labels. P(head)
+and P(tree) stay those of the lifted trees, even if two of the k best become the same tree; P(label) is the
+sum over all marks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from arbora.data.batch import Batch
 from arbora.data.encode import Names
 from arbora.data.pseudo_projective import PseudoProjective, Restorer
-from arbora.interfaces import Query, Roots, Trees
 from arbora.search.base import Parts, Search
 from arbora.search.confidence import Confidence, ConfidenceAt
 from arbora.search.request import ParseRequest, Temperatures
@@ -27,6 +26,10 @@ LIFTS = "lifts"
 """The entry of model files that says how labels mark lifted arcs."""
 
 
+def _delegated(name: str) -> Any:
+    return property(lambda self: getattr(self.inner, name))
+
+
 class LiftedSearch(Search):
     """A search whose trees are restored from the marks in their labels."""
 
@@ -36,35 +39,19 @@ class LiftedSearch(Search):
         self.restorer = Restorer(lifts, labels)
         self.scorer: Any = inner.scorer
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.inner.name
-
     def __getattr__(self, name: str) -> Any:
-        """Settings and pruner are those of the search within."""
+        """Settings and pruner are those of the inner search."""
         if name == "inner":
             raise AttributeError(name)
         return getattr(self.inner, name)
 
-    @property
-    def queries(self) -> frozenset[Query]:
-        return self.inner.queries
+    name = _delegated("name")
 
-    @property
-    def trees(self) -> Trees:
-        return self.inner.trees
-
-    @property
-    def roots(self) -> Roots:
-        return self.inner.roots
-
-    @property
-    def order(self) -> int:
-        return self.inner.order
-
-    @property
-    def label_count(self) -> int:
-        return self.inner.label_count
+    queries = _delegated("queries")
+    trees = _delegated("trees")
+    roots = _delegated("roots")
+    order = _delegated("order")
+    label_count = _delegated("label_count")
 
     def plain_labels(self, labels: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(filter(self.lifts.is_free_of_marks, labels))
@@ -78,16 +65,15 @@ class LiftedSearch(Search):
 
     def best(self, batch: Batch, request: ParseRequest) -> tuple[Ints, Ints]:
         heads, labels = self.inner.best(batch, request)
-        return self.restorer.restore(
-            heads, labels, batch.lengths, batch.heads if request.keep_heads else None
-        )
+        fixed = batch.heads if request.keep_heads else None
+        return self.restorer.restore(heads, labels, batch.lengths, fixed)
 
     def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         inner = self.inner.confidence_at(batch, replace(request, label_table=True))
 
         def restored(temperatures: Temperatures) -> Confidence:
-            found = self._restored(inner(temperatures), batch, request)
-            return found if request.label_table else replace(found, label_table=np.zeros(0))
+            confidence = self._restored(inner(temperatures), batch, request)
+            return confidence if request.label_table else replace(confidence, label_table=np.zeros(0))
 
         return restored
 
@@ -119,10 +105,10 @@ class LiftedSearch(Search):
 
     @classmethod
     def from_file(cls, file: ModelFile, names: Names) -> Self:
-        raise NotImplementedError("a model file names the search within; see arbora.parsing.model_file")
+        raise NotImplementedError("a model file names the inner search; see arbora.parsing.model_file")
 
 
 def _repeated(per_word: Ints, lengths: Longs, counts: Longs) -> Ints:
-    """What is known of each word, once for each tree of its sentence."""
+    """The entries of each sentence, once for each of its trees."""
     parts = np.split(per_word, np.cumsum(lengths)[:-1])
     return np.concatenate([np.tile(part, count) for part, count in zip(parts, counts, strict=True)])

@@ -42,31 +42,18 @@ class LinearSearch(Search):
     tables: ClassVar[Mapping[str, str]] = {"tree": "tree", "labels": "label_weights"}
     """The tensors of weights in a model file, and the attributes of the scorer that hold them."""
 
+    trees: Trees = "projective"
+    roots: Roots = "single"
+    order = 1
+    label_count = 0
+
     def __init__(self, scorer: Any, pruner: Pruner | None = None) -> None:
         self.scorer = scorer
         self.pruner = pruner
-
-    @property
-    def settings(self) -> Any:
-        return None if self.settings_kind is None else self.scorer.search
-
-    @property
-    def trees(self) -> Trees:
-        trees: Trees = self.scorer.settings.trees
-        return trees
-
-    @property
-    def roots(self) -> Roots:
-        roots: Roots = self.scorer.settings.roots
-        return roots
-
-    @property
-    def order(self) -> int:
-        return int(self.scorer.settings.order)
-
-    @property
-    def label_count(self) -> int:
-        return int(self.scorer.label_count)
+        self.settings: Any = None if self.settings_kind is None else scorer.search
+        shape: GraphSettings = scorer.settings
+        self.trees, self.roots, self.order = shape.trees, shape.roots, shape.order
+        self.label_count = scorer.label_count
 
     # Finding trees
 

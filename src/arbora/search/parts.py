@@ -34,12 +34,14 @@ class PartSearch(Search):
 
     parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC, PartKind.LABEL)
     """The kinds of parts whose scores it takes."""
+    trees: Trees = "nonprojective"
+    roots: Roots = "single"
 
     def __init__(
         self, scorer: Scorer, *, trees: Trees = "nonprojective", roots: Roots = "single", label_count: int = 0
     ) -> None:
         self.scorer: Scorer = scorer
-        self._trees, self._roots, self._label_count = trees, roots, label_count
+        self.trees, self.roots, self._label_count = trees, roots, label_count
 
     def argmax(self, scores: PartScores) -> ScoredTree:
         """The best tree of one sentence."""
@@ -53,14 +55,6 @@ class PartSearch(Search):
     @property
     def queries(self) -> frozenset[Query]:
         return self.family.queries | self.family.approximate | {Query.GIVEN_HEADS}
-
-    @property
-    def trees(self) -> Trees:
-        return self._trees
-
-    @property
-    def roots(self) -> Roots:
-        return self._roots
 
     @property
     def order(self) -> int:

@@ -1,8 +1,8 @@
-"""A pruner: a small first-order model that leaves each word a few heads, so that a parser has less to do.
+"""A pruner: a small first-order model that keeps a few heads per word, so that a parser is faster.
 
-Four rules choose by its scores. `margin`: each word keeps its best few heads. The others look at trees: what
-an arc is worth depends on what else fits. Two look at its max-marginal m, the score of the best projective
-tree that has it, by which the best tree always stays; the last is for trees that may cross.
+Four rules choose by its scores. `margin`: each word keeps its best few heads. The others consider whole
+trees. Two use an arc's max-marginal m, the score of the best projective tree that has it, so the best tree
+always survives; the last is for non-projective trees too.
 
     max-marginal    m(arc) >= α max m + (1 - α) mean m, learned by filter loss [rush-2012]
     tree-odds       m(arc) >= max m - log_odds, learned as a distribution over projective trees: the arc's
@@ -17,9 +17,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from arbora._core import Encoded, KeptArcs, Pruning
 from arbora.errors import InputError
 from arbora.interfaces import Roots, Trees
@@ -27,12 +24,13 @@ from arbora.registry import features
 from arbora.scorers import GraphSettings, LinearScorer
 from arbora.scorers.linear import table_bits
 from arbora.settings import Settings, parameter
+from arbora.types import Floats
 
 Rule: TypeAlias = Literal["margin", "max-marginal", "tree-odds", "arc-odds"]
 
 MOST_KEPT = 1_000_000
 ANY_TREES: tuple[Rule, ...] = ("margin", "arc-odds")
-"""Rules for trees that may cross."""
+"""Rules for projective and non-projective trees."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +72,7 @@ class PrunerSettings(Settings):
     )
 
     def resolved(self, trees: Trees, order: int) -> PrunerSettings:
-        """With the rule that suits trees and order where it is left to them."""
+        """The same with the rule `auto` resolved for these trees and this order."""
         if self.rule != "auto":
             return self
         odds: Rule = "tree-odds" if trees == "projective" else "arc-odds"
@@ -82,7 +80,7 @@ class PrunerSettings(Settings):
 
     @property
     def native(self) -> Pruning:
-        """As the core wants it."""
+        """The arguments of the core."""
         if self.rule == "margin":
             return Pruning("margin", keep=self.keep, within=self.within)
         if self.rule == "arc-odds":
@@ -93,26 +91,24 @@ class PrunerSettings(Settings):
 
 
 class Pruner:
-    """Leaves each word a few heads; O(n²) per sentence, at a fraction of a parser's cost per arc."""
+    """Keeps a few heads per word; O(n²) per sentence, at a fraction of a parser's cost per arc."""
 
-    def __init__(
-        self, settings: PrunerSettings, weights: NDArray[np.float32], roots: Roots = "single"
-    ) -> None:
-        """`roots`: of the trees that max-marginals are of."""
+    def __init__(self, settings: PrunerSettings, weights: Floats, roots: Roots = "single") -> None:
+        """`roots`: of the trees of max-marginals."""
         self.settings = settings
         self.weights = weights
         self.roots = roots
         self.scorer = pruner_scorer(settings, roots)
 
     def prune(self, sentences: Encoded, threads: int = 1) -> KeptArcs:
-        """The arcs that are kept of every sentence."""
+        """The kept arcs of every sentence."""
         return self.scorer.native.prune(sentences, self.weights, self.settings.native, threads)
 
 
 def pruner_scorer(settings: PrunerSettings, roots: Roots = "single") -> LinearScorer:
-    """The scorer of a pruner: arcs alone, any tree but for max-marginals.
+    """The first-order scorer of a pruner, over projective trees for max-marginals.
 
-    For the rule margin, `roots` matters only while it learns.
+    For the rule margin, `roots` matters only in training.
     """
     shape = GraphSettings(
         trees="nonprojective" if settings.rule in ANY_TREES else "projective",
@@ -126,10 +122,9 @@ def pruner_scorer(settings: PrunerSettings, roots: Roots = "single") -> LinearSc
 
 
 def require_rule(settings: PrunerSettings, trees: Trees) -> None:
-    """InputError where the pruner's rule is not for such trees."""
+    """Raise InputError if the pruner's rule is not for such trees."""
     if settings.rule not in ANY_TREES and trees != "projective":
         raise InputError(
-            f"rule: expected {' or '.join(ANY_TREES)} for trees that may cross, got {settings.rule}, which "
-            "asks for the best projective trees; choose "
+            f"rule: expected {' or '.join(ANY_TREES)} for non-projective trees, got {settings.rule}; choose "
             'pruner_settings.rule = "arc-odds", or trees = "projective"'
         )

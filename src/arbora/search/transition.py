@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from arbora.data.encode import Names
 from arbora.errors import InputError
-from arbora.interfaces import Query, Trees
+from arbora.interfaces import Query
 from arbora.registry import transition_features
 from arbora.scorers import TransitionScorer, TransitionSettings
 from arbora.search.linear import LinearSearch
@@ -25,6 +25,10 @@ class TransitionSearch(LinearSearch):
     settings_kind = TransitionSettings
     templates = transition_features
 
+    def __init__(self, scorer: TransitionScorer, pruner: None = None) -> None:
+        super().__init__(scorer)
+        self.trees = scorer.search.trees
+
     @property
     def queries(self) -> frozenset[Query]:
         """None is answered exactly; only the arc-eager system parses around given heads."""
@@ -32,10 +36,6 @@ class TransitionSearch(LinearSearch):
         if self.settings.system == "arc-eager":
             queries |= {Query.GIVEN_HEADS}
         return frozenset(queries)
-
-    @property
-    def trees(self) -> Trees:
-        return self.scorer.search.trees
 
     def describe(self) -> str:
         return f"{self.settings.system} transitions, beam {self.settings.beam}"
