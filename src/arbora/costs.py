@@ -1,4 +1,4 @@
-"""What a wrong tree costs: one object, the same for every parser, search and loss."""
+"""The cost of a wrong tree, the same for every parser, search and loss."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from arbora.types import Doubles, Ints
 class TreeCost(Settings):
     """`head` for each wrong head, `label` for each right head with a wrong label.
 
-    A cost of labels of 0 counts heads alone. Words whose head is unknown cost nothing.
+    With `label=0` only heads count. Words with an unknown head cost nothing.
     """
 
     head: float = parameter(1.0, "the cost of a wrong head", above=0.0, below=math.inf)

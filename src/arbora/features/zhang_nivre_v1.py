@@ -1,7 +1,7 @@
 """zhang-nivre-v1: the rich set of transition parsers, after [zhang-2011].
 
 Words and tags of the stack's and the buffer's first words, distance, valency, outermost dependents and the
-next ones, heads and their heads, and sets of labels; lemmas, fine tags, endings and morphology besides, and
+next ones, heads and their heads, and sets of labels; also lemmas, fine tags, endings and morphology, and
 the word below the stack's top.
 """
 

@@ -101,8 +101,8 @@ def marginals(
     Every word's column sums to one.
     """
     parts = make_parts(scores, **options)
-    found = _native.marginals(parts)
-    return found[0] if parts.single else found
+    result = _native.marginals(parts)
+    return result[0] if parts.single else result
 
 
 @overload
@@ -123,10 +123,10 @@ def marginals_along(scores: Scores, direction: Any, **options: Unpack[FirstOrder
     if [a.shape for a in parts.arcs] != [a.shape for a in along.arcs] or parts.single is not along.single:
         raise InputError("expected the shape of the scores", field="direction")
     if parts.labelled:
-        found = [_labelled_along(parts.only(i), along.arcs[i]) for i in range(len(parts.arcs))]
+        changes = [_labelled_along(parts.only(i), along.arcs[i]) for i in range(len(parts.arcs))]
     else:
-        found = _native.marginals_along(parts, along.arcs)
-    return found[0] if parts.single else found
+        changes = _native.marginals_along(parts, along.arcs)
+    return _result(parts, changes)
 
 
 @overload

@@ -44,7 +44,7 @@ def adjacent_siblings(heads: Ints) -> Ints:
 
 
 def labelled_arcs(scores: PartScores) -> Doubles:
-    """Scores of arcs, with those of labels added where there are any: (n+1, n+1) or (n+1, n+1, labels)."""
+    """Scores of arcs, plus those of labels if there are any: (n+1, n+1) or (n+1, n+1, labels)."""
     arcs = np.asarray(scores[PartKind.ARC], dtype=np.float64)
     return arcs[:, :, None] + scores[PartKind.LABEL] if PartKind.LABEL in scores else arcs
 

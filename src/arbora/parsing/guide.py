@@ -1,4 +1,4 @@
-"""Names of a guided parser: another parser, the guide, parses first, and features look at its trees."""
+"""Names of a guided parser, whose features look at the trees of another parser, the guide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences as people give them to a parser: checked, and as the columns that it reads."""
+"""Sentences given to a parser: checked, and converted to columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arbora.parsing.parsed import Parsed
 
 
 def several(given: object) -> Iterable[Any]:
-    """InputError where one sentence, a name or nothing was given instead of sentences."""
+    """Raise InputError if one sentence, a name or nothing was given instead of sentences."""
     if isinstance(given, Iterable) and not isinstance(given, str | Sentence):
         return given
     got = repr(given)[:80] if given is None or isinstance(given, str) else f"one {type(given).__name__}"
@@ -21,7 +21,7 @@ def several(given: object) -> Iterable[Any]:
 
 
 def as_sentence(given: Sentence | Sequence[str]) -> Sentence:
-    """A sentence, or one of the words given; InputError for anything else."""
+    """A sentence, or one made of the given words; InputError for anything else."""
     if isinstance(given, Sentence | Parsed):
         return given if isinstance(given, Sentence) else given.sentence
     if isinstance(given, str):

@@ -1,7 +1,7 @@
-"""Parsers in model files: names, the search that is named there, calibration, and a guide.
+"""Parsers in model files: names, search, calibration, and a guide.
 
-A file says which search it needs; the search reads its own entries. Files of version 0.1 do not say so: their
-kind and the settings that they have tell.
+A file names its search, which reads its own entries. In files of version 0.1, the kind and the settings that
+they have identify it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from arbora.data.encode import INPUT_COLUMNS, InputColumn, Names
+from arbora.data.encode import INPUT_COLUMNS, Names
 from arbora.data.pseudo_projective import PseudoProjective
 from arbora.errors import InputError, ModelError
 from arbora.parsing.guide import GuidedNames
@@ -48,15 +48,15 @@ def parser_parts(parser: Parser, *, quantized: bool = False) -> Parts:
 
 
 def read_parts(file: ModelFile) -> dict[str, Any]:
-    """The fields of the parser in a file; ModelError where it is damaged or needs what is not installed."""
+    """The fields of the parser in a file; ModelError if it is damaged, or needs a missing plugin."""
     if file.metadata.get("kind") not in KINDS_OF_0_1:
         file.require_kind(KIND, "a parser, as `arbora train` writes it")
     factory: Any = searches.needed_by_file(search_name(file.metadata), file.source)
     try:
         names = _read_names(file)
-        search: Search = factory.from_file(file, names)
-        search = _lifted(search, file, names)
-        guide = _guide_file(file, wanted=_needs_guide(search))
+        search = _lifted(factory.from_file(file, names), file, names)
+        templates = getattr(search.scorer, "templates", None)
+        guide = _guide_file(file, is_needed=templates is not None and templates.needs_guide)
         calibration = _read_calibration(file)
         about = file.entry("about", dict)
     except InputError as error:
@@ -79,26 +79,20 @@ def search_name(metadata: Mapping[str, Any]) -> str:
 
 
 def _lifted(search: Search, file: ModelFile, names: Names) -> Search:
-    """The search, wrapped where labels mark lifted arcs."""
-    settings = file.metadata.get(LIFTS)
-    if settings is None:
+    """The search, wrapped if labels mark lifted arcs."""
+    if file.metadata.get(LIFTS) is None:
         return search
-    if not isinstance(settings, Mapping):
-        raise InputError(f"{LIFTS}: expected a table, got {type(settings).__name__}")
-    return LiftedSearch(search, from_dict(PseudoProjective, settings), names.labels)
+    return LiftedSearch(
+        search, from_dict(PseudoProjective, _table(LIFTS, file.metadata[LIFTS])), names.labels
+    )
 
 
-def _needs_guide(search: Search) -> bool:
-    templates = getattr(search.scorer, "templates", None)
-    return templates is not None and templates.needs_guide
-
-
-def _guide_file(file: ModelFile, *, wanted: bool) -> ModelFile | None:
-    """The file within a file that holds a parser's guide. A guide has none itself."""
-    found = file.metadata.get(GUIDE)
-    if (found is not None) != wanted:
-        raise InputError(f"{GUIDE}: expected {'one' if wanted else 'none'}, as its features say, got another")
-    if found is None:
+def _guide_file(file: ModelFile, *, is_needed: bool) -> ModelFile | None:
+    """The part of the file that holds a parser's guide, which has none itself."""
+    if (file.metadata.get(GUIDE) is not None) != is_needed:
+        expected = "one" if is_needed else "none"
+        raise InputError(f"{GUIDE}: expected {expected}, as its features say, got another")
+    if not is_needed:
         return None
     metadata = file.entry(GUIDE, dict)
     if metadata.get(GUIDE) is not None:
@@ -108,13 +102,17 @@ def _guide_file(file: ModelFile, *, wanted: bool) -> ModelFile | None:
 
 
 def _read_calibration(file: ModelFile) -> dict[str, Any]:
-    """Temperatures, and whether they were fitted; version 0.1 has them in `about`."""
-    found = file.metadata.get(CALIBRATION, file.entry("about", dict).get("temperature"))
-    if found is None:
+    """Temperatures, and whether they were fitted; files of 0.1 have them in `about`."""
+    settings = file.metadata.get(CALIBRATION, file.entry("about", dict).get("temperature"))
+    if settings is None:
         return {}
-    if not isinstance(found, Mapping):
-        raise InputError(f"{CALIBRATION}: expected a table, got {type(found).__name__}")
-    return {"calibration": from_dict(Temperatures, found), "is_calibrated": True}
+    return {"calibration": from_dict(Temperatures, _table(CALIBRATION, settings)), "is_calibrated": True}
+
+
+def _table(name: str, value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{name}: expected a table, got {type(value).__name__}")
+    return value
 
 
 def _read_names(file: ModelFile) -> Names:
@@ -123,27 +121,20 @@ def _read_names(file: ModelFile) -> Names:
         from arbora.induction.search import induced_names
 
         return induced_names(tags)
-    return Names(tags, _texts(file, "labels"), _read_columns(file))
+    labels = _texts(file, "labels")
+    if file.metadata.get("columns") is None:  # in files of versions that did not store them
+        return Names(tags, labels, None)
+    columns = _texts(file, "columns")
+    if not set(columns) <= set(INPUT_COLUMNS):
+        expected, got = ", ".join(INPUT_COLUMNS), ", ".join(columns)[:80]
+        raise InputError(f"columns: expected some of {expected}, got {got}")
+    return Names(tags, labels, tuple(column for column in INPUT_COLUMNS if column in columns))
 
 
 def _texts(file: ModelFile, name: str) -> tuple[str, ...]:
-    """Texts that are all different; InputError for anything else."""
-    found = file.entry(name, list)
-    if not all(map(_is_name, found)) or len(set(found)) < len(found):
-        raise InputError(f"{name}: expected texts that are all different, got others")
-    return tuple(found)
-
-
-def _is_name(found: object) -> bool:
-    """Whether it is a text that a column of a treebank can hold."""
-    return isinstance(found, str) and found != "" and not any(c in found for c in "\t\n\r")
-
-
-def _read_columns(file: ModelFile) -> tuple[InputColumn, ...] | None:
-    """The columns that training had; None in files of versions that did not store them."""
-    if file.metadata.get("columns") is None:
-        return None
-    found = _texts(file, "columns")
-    if not set(found) <= set(INPUT_COLUMNS):
-        raise InputError(f"columns: expected some of {', '.join(INPUT_COLUMNS)}, got {', '.join(found)[:80]}")
-    return tuple(column for column in INPUT_COLUMNS if column in found)
+    """Distinct texts, each of which fits into a column of a treebank."""
+    texts: list[Any] = file.entry(name, list)
+    fit = (isinstance(text, str) and text != "" and not set("\t\n\r") & set(text) for text in texts)
+    if not all(fit) or len(set(texts)) < len(texts):
+        raise InputError(f"{name}: expected distinct texts without tabs and line breaks, got others")
+    return tuple(texts)

@@ -55,7 +55,7 @@ class Parser(Reloaded):
     names: Names
     """Tags, labels and columns, and the guide of a guided parser."""
     search: Search
-    """How trees are found, and by which scores."""
+    """The search, with its scorer."""
     calibration: Temperatures = UNCALIBRATED
     """What scores are divided by before they become probabilities."""
     is_calibrated: bool = False
