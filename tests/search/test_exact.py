@@ -69,7 +69,7 @@ def test_probabilities_are_the_same(shape, name):
     request = ParseRequest(**REQUESTS[name])
     if request.k and not (Query.KBEST in fused.queries and Query.KBEST in generic.queries):
         pytest.skip("no k best trees")
-    first, second = (search.judging(batch, request)(TEMPERATURES) for search in (fused, generic))
+    first, second = (search.confidence_at(batch, request)(TEMPERATURES) for search in (fused, generic))
     for field in fields(first):
         found, expected = getattr(first, field.name), getattr(second, field.name)
         assert np.allclose(found, expected, rtol=1e-5, atol=1e-6, equal_nan=True), field.name
