@@ -74,14 +74,14 @@ class ScorerProblem(BaseProblem):
         """The sum over sentences: of the best trees (ARGMAX, COST_AUGMENTED), or of -log P (MARGINALS)."""
         self._require(query)
         losses, margins, gradient = self._sums(indices, w, query)
-        return Answer(losses, margins, _sparse(gradient, -1.0))
+        return Answer(losses, margins, sparse(gradient, -1.0))
 
     def gradient(self, indices: Longs, w: Weights, query: Query) -> tuple[float, Doubles]:
         """The sum of the loss (LOSS), or of -log P (MARGINALS), and its gradient, (size,)."""
         if query not in (Query.LOSS, Query.MARGINALS):
             raise InputError(f"gradient: expected loss or marginals, got {query}")
         loss, _, gradient = self._sums(indices, w, query)
-        return loss, _dense(gradient, self.size)
+        return loss, dense(gradient, self.size)
 
     def _sums(self, indices: Longs, w: Weights, query: Query) -> tuple[float, float, SparseVector | Doubles]:
         """Losses, margins and the gradient by parameters, summed over sentences."""
@@ -116,16 +116,18 @@ class ScorerProblem(BaseProblem):
         return self._current[1]
 
 
-def _sparse(gradient: SparseVector | Doubles, factor: float) -> SparseVector:
+def sparse(gradient: SparseVector | Doubles, factor: float) -> SparseVector:
+    """A gradient times a factor, as a sparse vector."""
     if isinstance(gradient, SparseVector):
         return SparseVector(np.asarray(gradient.indices), factor * np.asarray(gradient.values))
     (used,) = np.nonzero(gradient)
     return SparseVector(used, factor * gradient[used])
 
 
-def _dense(gradient: SparseVector | Doubles, size: int) -> Doubles:
+def dense(gradient: SparseVector | Doubles, size: int) -> Doubles:
+    """A gradient as an array, (size,)."""
     if not isinstance(gradient, SparseVector):
         return np.asarray(gradient, dtype=np.float64)
-    dense = np.zeros(size)
-    dense[np.asarray(gradient.indices)] = gradient.values
-    return dense
+    values = np.zeros(size)
+    values[np.asarray(gradient.indices)] = gradient.values
+    return values
