@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-
 from arbora.settings import Settings, parameter
 
 Decode: TypeAlias = Literal["argmax", "minimum-risk"]
