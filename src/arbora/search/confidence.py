@@ -80,9 +80,12 @@ def sentence_confidence(
     `arcs`: P(arc), (n+1, n+1); `heads`, `labels`: (trees, n); `label_tables`: P(label | head) of each tree,
     (n, labels); `missed`: see `Temperatures`.
     """
-    deps, kept = np.arange(1, len(arcs)), 1.0 - missed
+    deps = np.arange(1, len(arcs))
     logs = np.log(np.where(arcs > 0.0, arcs, 1.0))
-    known = np.where(gold.heads[1:] >= 0, kept * arcs[np.maximum(gold.heads[1:], 0), deps], np.nan)
+    entropies = np.maximum(0.0, -np.sum(arcs * logs, axis=0)[1:])
+    # A head that is given cannot have been missed.
+    arcs = arcs * np.where(request.keep_heads & (gold.heads >= 0), 1.0, 1.0 - missed)
+    known = np.where(gold.heads[1:] >= 0, arcs[np.maximum(gold.heads[1:], 0), deps], np.nan)
     return {
         "counts": [len(heads)],
         "entropies": [entropy],
@@ -90,9 +93,9 @@ def sentence_confidence(
         "scores": scores,
         "heads": heads,
         "labels": labels,
-        "head_probabilities": kept * arcs[heads, deps],
+        "head_probabilities": arcs[heads, deps],
         "label_probabilities": list(map(_label_probabilities, label_tables, labels)),
-        "head_entropies": np.tile(np.maximum(0.0, -np.sum(arcs * logs, axis=0)[1:]), len(heads)),
+        "head_entropies": np.tile(entropies, len(heads)),
         "known_head_probabilities": np.tile(known, len(heads)),
         "known_label_probabilities": [_label_probabilities(each, gold.labels[1:]) for each in label_tables],
         "arc_table": arcs if request.arc_table else (),
