@@ -14,6 +14,7 @@ from arbora.errors import InputError, ModelError
 from arbora.parsing.ensemble import ensemble
 from arbora.parsing.parser import Parser
 from arbora.search.lifted import LiftedSearch
+from arbora.search.request import ParseRequest
 from arbora.storage.model_file import read_model, write_model
 from arbora.training import TrainConfig, train
 from arbora.training.config import resolve
@@ -179,3 +180,11 @@ def test_an_ensemble_has_no_marks(parser):
     pair = ensemble([parser, other])
     assert is_plain(parser, pair.trees(columns_of(DEV.sentences()))[1])
     assert set(pair.plain_labels) == set(parser.plain_labels) | set(other.plain_labels)
+
+
+def test_lists_of_trees_are_restored(parser):
+    batch = parser.encode(DEV)
+    lists = parser.search.kbest(batch, 3, ParseRequest())
+    heads, _ = parser.trees(DEV)
+    assert np.array_equal(np.concatenate([each.heads[0] for each in lists]), heads)
+    assert all(len(each.heads) == 3 for each in lists)

@@ -75,7 +75,11 @@ class Search(ABC):
 
     def kbest(self, batch: Batch, k: int, request: ParseRequest) -> list[RankedTrees]:
         """The k best trees of each sentence, its own best first."""
-        raise self.not_answered(Query.KBEST)
+        if type(self).confidence_at is Search.confidence_at:
+            raise self.not_answered(Query.KBEST)
+        listed = ParseRequest(k=k, keep_heads=request.keep_heads, threads=request.threads)
+        trees = self.confidence_at(batch, listed)(Temperatures())
+        return ranked.ranked_lists(batch.lengths, trees.counts, trees.scores, trees.heads, trees.labels)
 
     def marginals(self, batch: Batch, request: ParseRequest, temperatures: Temperatures) -> list[PartScores]:
         """P(arc) of each sentence, [head, dep]."""

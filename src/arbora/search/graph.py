@@ -17,9 +17,9 @@ from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import Query, Trees
 from arbora.scorers import LinearScorer
+from arbora.search.base import Search
 from arbora.search.confidence import Confidence, ConfidenceAt
 from arbora.search.linear import LinearSearch
-from arbora.search.ranked import RankedTrees, ranked_lists
 from arbora.search.request import ParseRequest, Temperatures
 
 
@@ -56,10 +56,7 @@ class GraphSearch(LinearSearch):
         """The native object that computes probabilities."""
         return GraphJudge(*self._native)
 
-    def kbest(self, batch: Batch, k: int, request: ParseRequest) -> list[RankedTrees]:
-        listed = ParseRequest(k=k, keep_heads=request.keep_heads, threads=request.threads)
-        trees = self.confidence_at(batch, listed)(Temperatures())
-        return ranked_lists(batch.lengths, trees.counts, trees.scores, trees.heads, trees.labels)
+    kbest = Search.kbest  # from `confidence_at`, which is exact
 
     def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         """Sums over all trees, computed again for each temperature."""
