@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from arbora.cli.files import session
-from arbora.cli.tables import Table, show
+from arbora.cli.console import Table, session, show
 from arbora.errors import InputError
 
 

@@ -1,4 +1,4 @@
-"""The command line run in this process, which is faster than a new one, and small treebanks for it."""
+"""Run the command line in this process, which is faster than a new one; small treebanks and a model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Result(NamedTuple):
 
 @pytest.fixture
 def arbora(monkeypatch, capfd):
-    """`arbora VERB ...` as a shell sees it, but for its stdin."""
+    """Run `arbora VERB ...`: exit status, stdout and stderr."""
 
     def call(*arguments: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["arbora", *map(str, arguments)])
@@ -38,7 +38,7 @@ def arbora(monkeypatch, capfd):
 
 @pytest.fixture(scope="session")
 def invented(tmp_path_factory) -> tuple[Path, Path]:
-    """A treebank to train on and one to judge by."""
+    """A synthetic treebank to train on, and one to evaluate on."""
     folder = tmp_path_factory.mktemp("invented")
     paths = folder / "train.conllu", folder / "dev.conllu"
     for seed, (path, count) in enumerate(zip(paths, (80, 40), strict=True), start=1):
@@ -55,7 +55,7 @@ def parser(invented) -> Parser:
 
 @pytest.fixture(scope="session")
 def model(parser, tmp_path_factory) -> Path:
-    """The same in a file."""
+    """The file of that parser."""
     path = tmp_path_factory.mktemp("model") / "small.arbora"
     parser.save(path)
     return path

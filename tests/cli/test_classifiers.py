@@ -1,4 +1,4 @@
-"""A classifier's file on the command line: what it is, and what is said where a parser is wanted."""
+"""A classifier's file on the command line: its description, and errors if a parser is expected."""
 
 import json
 
@@ -29,18 +29,20 @@ def rows(result):
     return dict(line.split("\t", 1) for line in result.stdout.splitlines() if line)
 
 
-def test_what_a_classifier_is(arbora, classifier):
+def test_info_describes_a_classifier(arbora, classifier):
     found = rows(arbora("info", classifier))
     assert found["kind"] == "classifier"
     assert found["learner"] == "spv, gamma 0.1"
     assert found["settings"] == "epochs 1, weights averaged, intercept 1.0"
     assert found["features"] == "4"
     assert found["costs"] == "0.5"
-    assert found["partial_fit"] == "cannot go on from this file"
+    assert found["partial_fit"] == "cannot continue from this file"
     assert found["classes"].startswith("30: kind:00 kind:01 ")
     assert found["classes"].endswith("kind:19 ...")
     assert found["more"] == "--all: every setting, all classes, 2 arrays"
-    assert rows(arbora("info", classifier.parent / "more.arbora"))["partial_fit"] == "goes on after 60 steps"
+    assert (
+        rows(arbora("info", classifier.parent / "more.arbora"))["partial_fit"] == "continues after 60 steps"
+    )
     everything = rows(arbora("info", classifier, "--all"))
     assert everything["settings.parameters.gamma"] == "0.1"
     assert everything["classes"].endswith("kind:29")
@@ -50,13 +52,13 @@ def test_what_a_classifier_is(arbora, classifier):
 
 
 @pytest.mark.parametrize("change", ["settings", "classes", "course"])
-def test_damaged_ones_are_described_as_far_as_they_go(arbora, classifier, change):
+def test_info_describes_damaged_classifiers(arbora, classifier, change):
     file = read_model(classifier)
     write_model(classifier, {"weights": np.zeros(3)}, {**file.metadata, change: 3})
     assert rows(arbora("info", classifier))["kind"] == "classifier"
 
 
-def test_where_a_parser_is_wanted(arbora, classifier, invented):
+def test_classifiers_are_not_accepted_as_parsers(arbora, classifier, invented):
     told = "expected a parser, as `arbora train` writes it, got a classifier; "
     told += "`arbora.learners.OnlineClassifier.load` reads it"
     for arguments in (
@@ -71,6 +73,6 @@ def test_where_a_parser_is_wanted(arbora, classifier, invented):
             load(classifier)
 
 
-def test_where_a_classifier_is_wanted(model):
+def test_parsers_are_not_accepted_as_classifiers(model):
     with pytest.raises(ModelError, match=r"expected a classifier, .* got a parser; `arbora\.load` reads it"):
         OnlineClassifier.load(model)

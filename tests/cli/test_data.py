@@ -55,7 +55,7 @@ def test_get_shows_the_licence(github, arbora, tmp_path):
     assert "da_ddt-ud-train.conllu: " in result.stderr
 
 
-def test_get_again_asks_nobody(danish, arbora):
+def test_get_of_an_installed_treebank_sends_no_requests(danish, arbora):
     danish.requests.clear()
     result = arbora("data", "get", "UD_Danish-DDT", "--json")
     assert result.status == 0
@@ -68,7 +68,7 @@ def test_get_again_asks_nobody(danish, arbora):
     assert danish.requests != []
 
 
-def test_get_says_what_is_wrong(github, arbora, tmp_path):
+def test_get_reports_errors(github, arbora, tmp_path):
     result = arbora("data", "get", "UD_Danish-DTD")
     assert (result.status, result.stdout) == (1, "")
     assert result.stderr == "error: no treebank UD_Danish-DTD; did you mean UD_Danish-DDT?\n"
@@ -115,7 +115,7 @@ def test_list_without_net(danish, arbora, monkeypatch):
 
 def test_check(danish, arbora, tmp_path):
     folder = tmp_path / "treebanks" / "UD_Danish-DDT"
-    assert arbora("data", "check").stdout == "UD_Danish-DDT r2.14: whole\n"
+    assert arbora("data", "check").stdout == "UD_Danish-DDT r2.14: intact\n"
     (folder / "da_ddt-ud-dev.conllu").write_text("changed")
     result = arbora("data", "check", "UD_Danish-DDT")
     assert result.status == 1
@@ -131,7 +131,7 @@ def test_check(danish, arbora, tmp_path):
     assert "did you mean UD_Danish-DDT?" in arbora("data", "check", "UD_Danish-DDTT").stderr
 
 
-def test_ctrl_c_and_going_on(github, tmp_path):
+def test_an_interrupted_download_resumes(github, tmp_path):
     """A real process, a server that stops in the middle, a real signal."""
     stopped = threading.Event()
     waiting = []
@@ -165,7 +165,7 @@ def test_ctrl_c_and_going_on(github, tmp_path):
         out, err = process.communicate(timeout=30)
         stopped.set()
     assert (process.returncode, out) == (130, "")
-    assert "stopped by Ctrl-C; the same command goes on with UD_Danish-DDT" in err
+    assert "stopped by Ctrl-C; the same command resumes the download of UD_Danish-DDT" in err
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
     assert github.asked("train.conllu")[-1]["Range"] == "bytes=500-"
 
@@ -198,7 +198,7 @@ def test_train_by_name(danish, arbora, tmp_path):
     assert json.loads(result.stdout)["sentences"] == 30
 
 
-def test_licences_by_hand(danish, arbora, invented, tmp_path):
+def test_options_override_the_licence(danish, arbora, invented, tmp_path):
     result = arbora(
         "train", invented[0], "-o", "m", *SMALL, "--licence", "CC0", "--attribution", "Me", "--json"
     )
@@ -214,7 +214,7 @@ def test_licences_by_hand(danish, arbora, invented, tmp_path):
     assert names == ["UD_Danish-DDT r2.14", "train.conllu"]
 
 
-def test_names_that_do_not_fit(danish, arbora, invented, tmp_path):
+def test_wrong_treebank_names_are_rejected(danish, arbora, invented, tmp_path):
     for options, status, told in [
         (("train", "UD_Danish-DDTT"), 2, "error: UD_Danish-DDTT: no such file, and no such treebank in"),
         (("train", "UD_Danish-DDTT"), 2, "did you mean UD_Danish-DDT?"),
@@ -231,7 +231,7 @@ def test_names_that_do_not_fit(danish, arbora, invented, tmp_path):
         (
             ("tune", "UD_Danish-DDT", "--grid", "C=1,2", "--folds", "2"),
             2,
-            "--folds is for when there is no --dev",
+            "--folds has no effect with a dev set",
         ),
     ]:
         result = arbora(*options)

@@ -17,12 +17,12 @@ def nlp():
     return load()
 
 
-def test_what_is_said_is_what_the_model_says(nlp):
+def test_the_report_matches_the_model(nlp):
     text = report(nlp)
     sentences = nlp(TEXT)
     assert len(sentences) == 2
     for parsed in sentences:
-        assert f"{parsed.sentence.text}  ({100 * parsed.probability:.1f}% sure" in text
+        assert f"{parsed.sentence.text}  (probability {100 * parsed.probability:.1f}%)" in text
         for word in parsed:
             assert re.search(rf" {re.escape(word.form)} +{re.escape(word.deprel)} +0?\.?\d", text), word
     for rank, tree in enumerate(sentences[0].kbest(3), start=1):
@@ -49,7 +49,7 @@ def test_a_terminal_gets_colour_and_nothing_else(run_in_terminal, nlp):
     assert re.sub(r"\x1b\[[0-9;]*m", "", drawn) == report(nlp, width=100)
 
 
-def test_the_first_tree_of_the_readme_is_the_model_s(arbora):
+def test_the_first_tree_of_the_readme_is_current(arbora):
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
     text = "She saw the man with the telescope."
     shown = readme.partition(f'$ arbora parse "{text}" --probabilities\n')[2].partition("```")[0]

@@ -69,7 +69,7 @@ def test_nothing_to_draw(arbora, model, tmp_path):
         assert result.stdout.endswith(f"</{name}>\n")
 
 
-def test_words_that_are_markup_or_codes(arbora, model, tmp_path):
+def test_markup_and_escape_codes_in_words_are_escaped(arbora, model, tmp_path):
     words = ["<script>", "\x1b[31m", "</svg>", "&"]
     write([Sentence.from_lists(words, ["NOUN"] * 4)], tmp_path / "x.conllu")
     for name in ("svg", "html", "tree"):

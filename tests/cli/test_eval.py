@@ -10,8 +10,8 @@ from rich.console import Console
 from treebanks import random_treebank, spoil_all
 from typer.testing import CliRunner
 
+from arbora.cli.console import Table, show
 from arbora.cli.main import app, run
-from arbora.cli.tables import Table, plain, show
 from arbora.evaluation.attachment import evaluate
 
 
@@ -122,7 +122,7 @@ def test_wrong_options_are_status_2(files):
         (["--nopunct"], ["--by", "--compare"]),
     ],
 )
-def test_options_that_would_change_nothing_are_status_2(files, idle, needed):
+def test_options_without_effect_are_status_2(files, idle, needed):
     result = invoke(files["gold"], files["good"], *idle)
     assert (result.exit_code, result.stdout) == (2, "")
     for option in (idle[0], *needed):
@@ -146,7 +146,7 @@ def test_different_words_are_status_1_and_one_line(files, tmp_path, monkeypatch,
     assert captured.err.count("\n") == 1
 
 
-def test_help_teaches():
+def test_help_shows_options_and_examples():
     result = invoke("--help")
     assert result.exit_code == 0
     for word in ("GOLD", "--compare", "CoNLL-X", "punctuation"):
@@ -166,17 +166,17 @@ def test_terminals_get_a_drawn_table_that_fits():
 
 def test_plain_tables_are_aligned():
     table = Table("title", ["name", "x"], [["a", "1"], ["long name", "100"]])
-    assert plain(table) == "title\nname         x\na            1\nlong name  100\n"
+    assert table.plain() == "title\nname         x\na            1\nlong name  100\n"
 
 
-def test_labels_that_look_like_markup_are_shown_as_they_are():
+def test_labels_that_look_like_markup_are_printed_verbatim():
     table = Table("title", ["label", "x"], [["[bold]", "1"]])
     console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
     show([table], console)
     assert "[bold]" in console.file.getvalue()
 
 
-def test_a_reader_that_goes_away_is_no_fault(files):
+def test_a_closed_pipe_is_no_error(files):
     command = [sys.executable, "-m", "arbora", "eval", files["gold"], files["good"]]
     for output in ("--json", "--by=label"):
         reading, writing = os.pipe()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from arbora.cli.list import KINDS
 from arbora.cli.main import app
 from arbora.registry import families, features, learners, transition_features
 from arbora.training import train
@@ -67,7 +68,7 @@ def test_info_about_every_learner(name):
         assert "\t".join(row) in text.stdout
 
 
-def test_a_misspelt_name_is_the_command_lines_fault():
+def test_misspelt_names_are_status_2():
     for arguments, guess in (
         (("list", "familys"), "families"),
         (("info", "family", "projectiv"), "projective"),
@@ -100,7 +101,7 @@ def test_features():
     assert run("info", "features", "graph-v0").exit_code == 2
 
 
-def test_features_of_transitions():
+def test_features_of_transition_parsers():
     for name in transition_features:
         each = json.loads(run("info", "features", name, "--json").stdout)
         compiled = transition_features.create(name).compiled
@@ -113,8 +114,31 @@ def test_parsers():
     header, *rows = (line.split("\t") for line in run("list", "parsers").stdout.splitlines())
     assert header == ["name", "features", "what"]
     described = json.loads(run("list", "parsers", "--json").stdout)
-    assert [row[0] for row in rows] == [each["name"] for each in described] == ["graph", "cube", "transition"]
+    assert (
+        [row[0] for row in rows]
+        == [each["name"] for each in described]
+        == [
+            "graph",
+            "cube",
+            "transition",
+            "exact",
+        ]
+    )
     assert described[2]["defaults"]["features"] == "zhang-nivre-v1"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_info_about_every_choice(kind):
+    """Every kind from the registry is listed and described in the same way."""
+    if kind == "studies":
+        pytest.importorskip("arbora_studies.catalog")
+    listed = json.loads(run("list", kind, "--json").stdout)
+    assert [each["name"] for each in listed] == list(KINDS[kind].names())
+    for each in listed:
+        assert each["summary"]
+        assert json.loads(run("info", KINDS[kind].singular, each["name"], "--json").stdout) == each
+        assert run("info", KINDS[kind].singular, each["name"]).exit_code == 0
+    assert run("info", KINDS[kind].singular, "no-such-name").exit_code == 2
 
 
 def test_a_model(arbora, model, parser):
@@ -137,7 +161,7 @@ def test_a_model(arbora, model, parser):
 
 
 @pytest.mark.parametrize("kind", ["cube", "transition"])
-def test_parsers_of_other_kinds(arbora, kind, invented, tmp_path):
+def test_info_about_other_parsers(arbora, kind, invented, tmp_path):
     settings = {"parser": kind, "tree_bits": 12, "label_bits": 12, "parameters": {"epochs": 1}}
     train(invented[0], config=settings).parser.save(tmp_path / "m")
     rows = dict(line.split("\t", 1) for line in arbora("info", tmp_path / "m").stdout.splitlines() if line)
@@ -148,7 +172,7 @@ def test_parsers_of_other_kinds(arbora, kind, invented, tmp_path):
     assert ("pruner" in rows) == (kind == "cube")
 
 
-def test_what_is_no_model(arbora, small_treebank):
+def test_info_rejects_files_that_are_not_models(arbora, small_treebank):
     result = arbora("info", small_treebank)
     assert (result.status, result.stdout) == (1, "")
     assert "a text file" in result.stderr
@@ -172,7 +196,7 @@ def test_a_model_on_one_screen(arbora, model, tmp_path, run_in_terminal):
     assert len(arbora("info", "english", "--all").stdout.splitlines()) > 100
 
 
-def test_data_is_checked_when_asked(arbora, model, tmp_path):
+def test_check_compares_the_checksum(arbora, model, tmp_path):
     assert "checksum\tright\n" in arbora("info", model, "--check").stdout
     assert json.loads(arbora("info", model, "--check", "--json").stdout)["checked"] is True
     data = bytearray(model.read_bytes())
@@ -194,6 +218,6 @@ def test_the_bundled_model_by_name(arbora, tmp_path, monkeypatch):
     assert "danish: no such file, and no model that comes with Arbora (english)" in result.stderr
 
 
-def test_what_mira_needs_with_more_trees(arbora):
+def test_mira_needs_kbest_for_several_trees(arbora):
     assert "argmax; kbest where k > 1" in arbora("list", "learners").stdout
     assert "argmax; kbest where k > 1" in arbora("info", "learner", "mira").stdout

@@ -57,7 +57,7 @@ def shown(run_in_terminal, in_full):
 
 
 @pytest.mark.parametrize("arguments", LINES, ids=" ".join)
-def test_no_codes_are_sent(arguments, shown):
+def test_no_escape_codes_in_output(arguments, shown):
     plain, styled = shown["1"][arguments], shown[""][arguments]  # empty is as good as not set
     assert plain
     assert ESCAPE not in plain
@@ -66,7 +66,7 @@ def test_no_codes_are_sent(arguments, shown):
 
 
 @pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
-def test_nor_are_they_with_errors(arguments, run_in_terminal, in_full):
+def test_no_escape_codes_in_errors(arguments, run_in_terminal, in_full):
     told = run_in_terminal([*COMMAND, *in_full(arguments)], status=MISTAKES[arguments], NO_COLOR="1")
     assert told.startswith("error: ")
     assert ESCAPE not in told

@@ -10,7 +10,7 @@ from arbora.integrations import table
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'arbora-nlp[table]'")
 
 
-def test_convert_there_and_back(arbora, small_treebank, tmp_path):
+def test_convert_round_trips(arbora, small_treebank, tmp_path):
     out, back = tmp_path / "x.parquet", tmp_path / "back.conllu"
     assert arbora("convert", small_treebank, "-o", out) == (0, "", "")
     assert list(table.read_parquet(out)) == list(read(small_treebank))
@@ -22,7 +22,7 @@ def test_convert_there_and_back(arbora, small_treebank, tmp_path):
     assert again == [sentence.heads for sentence in read(small_treebank)]
 
 
-def test_convert_refuses(arbora, small_treebank, tmp_path):
+def test_convert_rejects_wrong_tables(arbora, small_treebank, tmp_path):
     out = tmp_path / "x.parquet"
     arbora("convert", small_treebank, "-o", out)
     result = arbora("convert", out, "-o", tmp_path / "y.parquet")
@@ -58,7 +58,7 @@ def test_parse(arbora, model, parser, invented, tmp_path):
     assert "one tree per sentence" in result.stderr
 
 
-def test_pyarrow_is_asked_for(arbora, small_treebank, tmp_path, monkeypatch):
+def test_missing_pyarrow_names_the_extra(arbora, small_treebank, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     result = arbora("convert", small_treebank, "-o", tmp_path / "x.parquet")
     assert result.status == 1

@@ -119,7 +119,7 @@ def test_options_that_exclude_each_other(options, message, arbora, model, others
     assert message in " ".join(result.stderr.replace("│", " ").split())
 
 
-def test_what_a_model_cannot_tell(arbora, others, invented):
+def test_unanswered_queries_are_errors(arbora, others, invented):
     result = arbora("parse", invented[1], "-m", others[1], "--kbest", "2")
     assert result.status == 1
     assert "trees=projective" in result.stderr
@@ -149,7 +149,7 @@ def test_calibration(arbora, model, invented, tmp_path):
     assert arbora("eval", invented[1], out, "--plot", picture).status == 2
 
 
-def test_heads_that_are_kept(arbora, model, parser, invented, tmp_path):
+def test_keep_heads(arbora, model, parser, invented, tmp_path):
     given = []
     for sentence in read(invented[1]):
         kept = [i % 3 == 0 for i in range(len(sentence))]

@@ -1,4 +1,4 @@
-"""`arbora parse` of raw text: the doors that it comes in by, and texts made to break them."""
+"""`arbora parse` of raw text: every way to pass a text, and hostile texts."""
 
 import gzip
 import io
@@ -70,14 +70,14 @@ def test_a_text_in_quotes(parse):
 @pytest.mark.parametrize(
     ("given", "what"),
     [
-        ("word", "word: no such file; a text to parse has a space in it"),
+        ("word", "word: no such file; a text to parse contains a space"),
         ("nofile.txt", "nofile.txt: no such file"),
         ("", "expected a text, the name of a file, or - for stdin, got nothing"),
         ("  ", "expected a text, the name of a file, or - for stdin, got nothing"),
         (".", "expected a file, got a directory"),
     ],
 )
-def test_what_is_neither_text_nor_file(parse, given, what):
+def test_words_that_are_not_files_are_rejected(parse, given, what):
     result = parse(given)
     assert (result.status, result.stdout) == (2, "")
     assert what in result.stderr
@@ -92,7 +92,7 @@ def test_files_of_text(parse, tmp_path, name):
     assert result.stderr.startswith(f"{name}: 2 sentences")
 
 
-def test_zipped_files_and_stdin(parse, tmp_path):
+def test_compressed_files_and_stdin(parse, tmp_path):
     plain = parse(TEXT).stdout
     (tmp_path / "t.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
     assert parse("t.txt.gz").stdout == plain
@@ -101,7 +101,7 @@ def test_zipped_files_and_stdin(parse, tmp_path):
     assert parse("-", stdin=TEXT.encode()).stderr.startswith("<stdin>: 2 sentences")
 
 
-def test_treebanks_are_known_by_name_or_look(parse, tmp_path):
+def test_treebanks_are_detected_by_name_or_content(parse, tmp_path):
     bank = conllu(3, 9).encode()
     expected = parse("-", stdin=bank).stdout
     assert [list(s.forms) for s in sentences(expected)] == forms(bank.decode())
@@ -131,7 +131,7 @@ def test_long_texts_in_quotes(parse):
     assert len(forms(parse("Ann calls the dogs. " * 300).stdout)) == 300
 
 
-def test_words_without_tags_get_them(parse, tmp_path):
+def test_untagged_words_are_tagged(parse, tmp_path):
     gold = conllu(3, 9)
     bare = parse("-", stdin=without(gold, 2, 3, 4, 5, 6, 7).encode()).stdout
     assert [s.upos for s in sentences(bare)] == [s.upos for s in sentences(gold)]
@@ -142,19 +142,19 @@ def test_words_without_tags_get_them(parse, tmp_path):
     assert [s.upos for s in sentences(again)] == [s.upos for s in sentences(gold)]
 
 
-def test_options_that_would_do_nothing_are_refused(parse, tmp_path, model):
+def test_options_without_effect_are_rejected(parse, tmp_path, model):
     (tmp_path / "b.conllu").write_text(conllu(2))
     for option in ("--offsets", "--lines"):
         result = parse("b.conllu", option, "-o", "out.conllu")
         assert result.status == 2
-        assert f"{option} is about raw text, but b.conllu is a treebank" in result.stderr
+        assert f"{option} is for raw text, but b.conllu is a treebank" in result.stderr
         assert parse("-", option, stdin=conllu(2).encode()).status == 2
         assert parse("-", option, stdin=b"").status == 0
     for option in ("--retag", "--keep-heads", "--lenient"):
         for given, name, stdin in ((TEXT, "<text>", b""), ("-", "<stdin>", TEXT.encode())):
             result = parse(given, option, "-o", "out.conllu", stdin=stdin)
             assert result.status == 2
-            assert f"{option} is about treebanks, but {name} is raw text; leave it out" in result.stderr
+            assert f"{option} is for treebanks, but {name} is raw text; omit it" in result.stderr
         assert parse("-", option, stdin=b"").status == 0
         assert parse("b.conllu", option).status == 0
     result = parse("b.conllu", "--retag", model=model)
@@ -205,7 +205,7 @@ def offsets_fit(text, written):
     ],
     ids=ascii,
 )
-def test_offsets_are_those_of_the_text(parse, text):
+def test_offsets_match_the_text(parse, text):
     result = parse("-", "--offsets", stdin=text.encode())
     assert result.status == 0
     assert offsets_fit(text, result.stdout) >= 4
@@ -231,7 +231,7 @@ def test_offsets_across_pieces(parse, monkeypatch, blank):
 # ---------------------------------------------------------------- what is written
 
 
-def test_the_name_of_the_output_says_what_it_is(parse, tmp_path):
+def test_the_output_name_sets_the_format_of_texts(parse, tmp_path):
     for name in ("x.conllu", "x.json", "x.svg", "x.html", "x.conllu.gz", "x.conllx"):
         result = parse(TEXT, "-o", name)
         assert (result.status, result.stdout) == (0, "")
@@ -288,7 +288,7 @@ def test_hostile_texts_in_pictures(parse, tmp_path, name):
 
 @pytest.mark.parametrize("text", [b"", b"   ", b"\n\n\n", b"\x00\x01", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("out", ["x.conllu", "x.json", "x.svg", "x.html"])
-def test_nothing_gives_nothing(parse, tmp_path, text, out):
+def test_empty_input_gives_empty_output(parse, tmp_path, text, out):
     (tmp_path / "t.txt").write_bytes(text)
     result = parse("t.txt", "-o", out)
     assert result.status == 0
@@ -313,7 +313,7 @@ def test_nothing_gives_nothing(parse, tmp_path, text, out):
         (b"\xed\xa0\x80 lone surrogate", (0xED, 0)),
     ],
 )
-def test_bytes_that_are_no_text(parse, tmp_path, monkeypatch, data, at):
+def test_invalid_utf8_is_reported(parse, tmp_path, monkeypatch, data, at):
     monkeypatch.setattr(inputs, "PIECE", 100)
     (tmp_path / "t.txt").write_bytes(data)
     (tmp_path / "x.conllu").write_text("as before")
@@ -333,7 +333,7 @@ def test_bytes_that_are_no_text(parse, tmp_path, monkeypatch, data, at):
         (b"\x7fELF\x02\x00\x00\xd0a" + b"\t" * 9 + b"\n", "a binary file; is it the right one?"),
     ],
 )
-def test_files_that_are_no_text_at_all(parse, tmp_path, data, told):
+def test_binary_files_are_rejected(parse, tmp_path, data, told):
     for name in ("t.txt", "t"):
         (tmp_path / name).write_bytes(data)
         result = parse(name)
@@ -341,14 +341,14 @@ def test_files_that_are_no_text_at_all(parse, tmp_path, data, told):
         assert f"{name}: expected a text or a treebank, got {told}" in result.stderr
 
 
-def test_bytes_that_are_no_text_on_the_command_line(parse):
+def test_invalid_utf8_in_arguments_is_reported(parse):
     result = parse("Ann calls \udcff the dog.")
     assert result.status == 1
     assert "<text>: expected UTF-8, got byte 0xff at byte 10" in result.stderr
 
 
 @pytest.mark.parametrize("out", ["x.conllu", "x.json", "x.svg", "x.html", "x.conllu.gz"])
-def test_no_file_is_half_written(parse, tmp_path, monkeypatch, out):
+def test_no_partial_file_is_left(parse, tmp_path, monkeypatch, out):
     monkeypatch.setattr(inputs, "PIECE", 100)
     monkeypatch.setattr(segmenter, "PIECE", 200)
     (tmp_path / "t.txt").write_bytes(TEXT.encode() * 50 + b"\xff")
@@ -356,7 +356,7 @@ def test_no_file_is_half_written(parse, tmp_path, monkeypatch, out):
     assert [path.name for path in tmp_path.iterdir()] == ["t.txt"]
 
 
-def test_damaged_zips(parse, tmp_path):
+def test_damaged_gzip_files(parse, tmp_path):
     whole = gzip.compress((TEXT * 50).encode())
     for data in (whole[:-3], whole[: len(whole) // 2], whole[:12] + b"\xff" * 8 + whole[20:]):
         (tmp_path / "t.txt.gz").write_bytes(data)
@@ -404,7 +404,7 @@ def test_info_about_a_whole_model(arbora, whole):
     assert "tagger/upos.codes" in described["tensors"]
 
 
-def test_info_shows_codes_and_obeys_none(arbora, whole, tmp_path):
+def test_info_prints_no_escape_codes(arbora, whole, tmp_path):
     file = read_model(whole)
     metadata = json.loads(json.dumps(file.metadata))
     metadata["parts"]["parser"]["labels"][0] = "a\x1b[2Jb"
@@ -417,7 +417,7 @@ def test_info_shows_codes_and_obeys_none(arbora, whole, tmp_path):
         result = arbora("info", tmp_path / "m", *more)
         assert result.status == 0
         assert "\x1b" not in result.stdout
-        assert "data\ta b\nlicence\tnot known\n" in result.stdout
+        assert "data\ta b\nlicence\tunknown\n" in result.stdout
 
 
 def test_the_licence_of_the_data_is_shown_once(arbora, tmp_path):

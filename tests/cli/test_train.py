@@ -1,4 +1,4 @@
-"""`arbora train`: models, checkpoints, interruption, and what is said when something is wrong."""
+"""`arbora train`: models, checkpoints, interruption, and errors."""
 
 import json
 import os
@@ -95,8 +95,8 @@ def test_quiet_and_json(train):
 def test_without_dev_the_last_epoch_is_kept(train):
     result = train("--order", 1, "--epochs", 3, "--labels", "none", dev=False)
     assert result.status == 0
-    assert "epoch 3 of the tree stage: not judged, since there is no --dev" in result.stdout
-    assert result.stdout.count("probabilities: not calibrated; with --dev") == 1
+    assert "epoch 3 of the tree stage: not evaluated without --dev" in result.stdout
+    assert result.stdout.count("probabilities: not calibrated, ") == 1
     assert read_model("m.arbora").metadata["about"]["dev"] == {}
 
 
@@ -120,7 +120,7 @@ def test_several_treebanks_are_one(arbora, train, invented, tmp_path):
     assert (tmp_path / "parts.arbora").read_bytes() == (tmp_path / "m.arbora").read_bytes()
 
 
-def test_a_config_file_and_what_goes_before_it(arbora, train, tmp_path):
+def test_options_override_a_config_file(arbora, train, tmp_path):
     (tmp_path / "x.toml").write_text(
         'order = 1\nlearner = "mira"\nparameters = {C = 0.5, epochs = 2}\npatience = 9\n'
     )
@@ -136,6 +136,15 @@ def test_other_learners(train, learner):
     result = train("--learner", learner, "--epochs", 2, "--order", 1, "--labels", "joint")
     assert result.status == 0
     assert ("gap" in result.stdout.partition("\n")[0]) == (learner == "one_slack")
+
+
+def test_a_loss_chooses_the_learner(train):
+    result = train("--loss", "crf", "--epochs", 1, "--order", 1, "--json", "-q")
+    assert result.status == 0
+    config = json.loads(result.stdout)["config"]
+    assert (config["loss"], config["learner"]) == ("crf", "adagrad")
+    for options in (("--loss", "crff"), ("--parser", "grahp"), ("--parser", "ensemble")):
+        assert train(*options).status == 2
 
 
 def test_one_and_two_threads_give_the_same_bytes(train, tmp_path):
@@ -162,7 +171,7 @@ def test_resuming_gives_the_same_bytes(train, tmp_path, monkeypatch, stage, epoc
     assert (tmp_path / "m.arbora").exists() == (stage == "tree")
     assert (tmp_path / "m.arbora.checkpoint").exists()
     if stage == "tree":
-        assert "m.arbora holds the best so far, --resume goes on to the end" in result.stderr
+        assert "m.arbora holds the best so far, --resume continues to the end" in result.stderr
         assert package.load("m.arbora").parse([["a", "b"]])[0].heads
     result = train("--epochs", 4, "--resume")
     assert result.status == 0
@@ -170,7 +179,7 @@ def test_resuming_gives_the_same_bytes(train, tmp_path, monkeypatch, stage, epoc
     assert [path.name for path in tmp_path.iterdir()] == ["m.arbora"]
 
 
-def test_resuming_what_had_stopped_by_itself_trains_no_more(train, tmp_path, monkeypatch):
+def test_resuming_a_finished_training_changes_nothing(train, tmp_path, monkeypatch):
     options = ("--order", 1, "--epochs", 50, "--patience", 1)
     assert train(*options).status == 0
     whole = (tmp_path / "m.arbora").read_bytes()
@@ -182,7 +191,7 @@ def test_resuming_what_had_stopped_by_itself_trains_no_more(train, tmp_path, mon
     assert (tmp_path / "m.arbora").read_bytes() == whole
 
 
-def test_a_checkpoint_of_another_training_is_refused(arbora, train, tmp_path, monkeypatch, invented):
+def test_checkpoints_of_other_trainings_are_rejected(arbora, train, tmp_path, monkeypatch, invented):
     with monkeypatch.context() as patch:
         stop_at(patch, "tree", 1)
         assert train("--epochs", 3).status == 130
@@ -192,8 +201,11 @@ def test_a_checkpoint_of_another_training_is_refused(arbora, train, tmp_path, mo
     assert "seed was 0, now it is 1; " in result.stderr
     other = arbora("train", invented[1], "-o", "m.arbora", *SMALL, "--epochs", 3, "--resume")
     assert "the treebanks have changed" in other.stderr
-    assert "will be replaced; --resume would go on from it" in train("--epochs", 1).stderr
-    assert "no m.arbora.checkpoint: training begins from the start" in train("--epochs", 1, "--resume").stderr
+    assert "will be replaced; --resume would continue it" in train("--epochs", 1).stderr
+    assert (
+        "no m.arbora.checkpoint: training starts from the beginning"
+        in train("--epochs", 1, "--resume").stderr
+    )
 
 
 def test_a_signal_keeps_the_best_so_far(invented, tmp_path):
@@ -220,7 +232,7 @@ def test_a_signal_keeps_the_best_so_far(invented, tmp_path):
     assert (tmp_path / "m.arbora.checkpoint").exists()
 
 
-def test_compact_says_what_it_costs(train, tmp_path, invented):
+def test_compact_reports_its_cost(train, tmp_path, invented):
     found = json.loads(train("--epochs", 2, "--json").stdout)
     assert found["compact"] is None
     size = found["bytes"]
@@ -235,7 +247,7 @@ def test_compact_says_what_it_costs(train, tmp_path, invented):
     assert score.las == pytest.approx(found["compact"]["after"]["las"])
     assert found["dev"] == found["compact"]["after"]
     result = train("--epochs", 1, "--order", 1, "--compact", dev=False)
-    assert "compact: there is no --dev to tell what it costs" in result.stdout
+    assert "compact: the cost is unknown without --dev" in result.stdout
 
 
 def test_the_learning_curve(train, tmp_path):
@@ -249,7 +261,7 @@ def test_the_learning_curve(train, tmp_path):
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_plot_without_matplotlib_is_told_before_training(train, tmp_path, monkeypatch):
+def test_missing_matplotlib_is_reported_before_training(train, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = train("--plot", "c.svg")
     assert result.status == 2
@@ -262,7 +274,7 @@ def test_a_plot_without_matplotlib_is_told_before_training(train, tmp_path, monk
 # Bad input
 
 
-def test_settings_that_do_not_fit_are_status_2(train, arbora, invented, tmp_path):
+def test_wrong_settings_are_status_2(train, arbora, invented, tmp_path):
     (tmp_path / "bad.toml").write_text("ordr = 1\n")
     (tmp_path / "range.toml").write_text("parameters = {C = -1.0}\n")
     for options, told in {
@@ -287,7 +299,7 @@ def test_settings_that_do_not_fit_are_status_2(train, arbora, invented, tmp_path
         assert result.stderr.splitlines()[-1].endswith("(see `arbora train --help`)")
     for options, told in {
         ("no.conllu", "-o", "m"): "no.conllu: no such file",
-        (invented[0], "-o", "-"): "a model is not written to stdout",
+        (invented[0], "-o", "-"): "models are not written to stdout",
         (invented[0], "-o", "no/such/m"): "no such directory",
         (invented[0],): "missing option",
         (invented[0], "-o", "m", "-p", "tree_bits=99"): "tree_bits: expected a whole number >= 10 and <= 28",
@@ -299,7 +311,7 @@ def test_settings_that_do_not_fit_are_status_2(train, arbora, invented, tmp_path
     assert not list(tmp_path.glob("m*"))
 
 
-def test_treebanks_that_do_not_do_are_status_1(train, arbora, invented, tmp_path):
+def test_unsuitable_treebanks_are_status_1(train, arbora, invented, tmp_path):
     train_file, dev_file = invented
     files = {
         "empty": "",
@@ -363,23 +375,23 @@ def test_an_old_model_survives_a_full_disk_and_devices_get_no_checkpoint(train, 
     assert result.status == 2
 
 
-def test_help_teaches(arbora):
+def test_help_shows_options_and_examples(arbora):
     for verb in ("train", "parse", "tune"):
         result = arbora(verb, "--help")
         assert "Examples" in result.stdout
         assert "--threads" in result.stdout
 
 
-def test_help_tells_defaults(arbora):
+def test_help_shows_defaults(arbora):
     shown = " ".join(arbora("train", "--help").stdout.replace("│", " ").split())
     for option in (
         "Default: passive_aggressive; perceptron with --parser transition.",
-        "auto, the default: as the treebank has it.",
-        "all, the default: what leads to it, too.",
+        "auto, the default: as in the treebank.",
+        "all, the default: also segmenter,",
         "(jackknife, the default)",
         f"Default: the learner's own, mostly {learners.create('mira').epochs}.",
         f"0: never. Default: {TrainConfig().patience}.",
-        f"one seed gives one model. Default: {TrainConfig().seed}.",
+        f"The same seed gives the same model. Default: {TrainConfig().seed}.",
     ):
         assert option in shown
 
@@ -394,7 +406,7 @@ def test_bars_on_a_terminal(invented, tmp_path, run_in_terminal):
     assert "tree epoch 2/2: loss" in plain
 
 
-def test_eighty_columns_show_everything(train_all, run_in_terminal):
+def test_bars_fit_in_eighty_columns(train_all, run_in_terminal):
     """Bars and tables of a training of all parts, and a table that is too wide for any line."""
     files = ["train", "train.conllu", "--dev", "dev.conllu", "-o", "m", "--config", "small.toml"]
     shown = run_in_terminal([sys.executable, "-m", "arbora", *files, "--epochs", "2"], COLUMNS="80")
@@ -414,7 +426,7 @@ def test_eighty_columns_show_everything(train_all, run_in_terminal):
 # Models as files
 
 
-def test_what_is_no_model_or_too_new(arbora, model, invented, tmp_path):
+def test_unreadable_and_newer_models_are_rejected(arbora, model, invented, tmp_path):
     file = read_model(model)
     newer, other = tmp_path / "newer", tmp_path / "other"
     newer.write_bytes(model.read_bytes().replace(b'\\"format\\":1', b'\\"format\\":9'))
@@ -433,7 +445,7 @@ def test_what_is_no_model_or_too_new(arbora, model, invented, tmp_path):
     assert arbora("parse", invented[1], "-m", "no-model").status == 2
 
 
-def test_another_learner_keeps_what_it_knows(train, tmp_path):
+def test_another_learner_keeps_common_parameters(train, tmp_path):
     (tmp_path / "p.toml").write_text("order = 1\nparameters = {C = 0.5, epochs = 2}\n")
     for given in (("--learner", "mira"), ("-p", "learner=mira")):
         result = train("--config", "p.toml", *given, "--json", "--quiet")
@@ -449,7 +461,7 @@ def test_another_learner_keeps_what_it_knows(train, tmp_path):
     assert "unknown setting 'C'" in train("--learner", "perceptron", "-p", "C=1").stderr
 
 
-def test_an_input_is_never_replaced(arbora, invented, tmp_path, monkeypatch):
+def test_train_never_overwrites_an_input(arbora, invented, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, path in zip(("train.conllu", "dev.conllu"), invented, strict=True):
         (tmp_path / name).write_bytes(path.read_bytes())
@@ -484,7 +496,7 @@ def test_lenient_skips_sentences_without_heads_or_labels(arbora, invented, tmp_p
     assert (result.status, "--labels none" in result.stderr) == (1, True)
 
 
-def test_dev_that_is_train(arbora, invented, tmp_path):
+def test_dev_that_is_also_train_is_a_warning(arbora, invented, tmp_path):
     options = (*SMALL, "--order", 1, "--epochs", 1, "-o", tmp_path / "m.arbora")
     result = arbora("train", invented[0], "--dev", invented[0], *options, "-q")
     assert (result.status, f"warning: --dev {invented[0]} is also TRAIN" in result.stderr) == (0, True)
@@ -496,14 +508,14 @@ def test_dev_that_is_train(arbora, invented, tmp_path):
     assert (result.status, "did you mean parameters.epochs?" in result.stderr) == (2, True)
 
 
-def test_what_las_counts_is_said(arbora, invented, tmp_path):
+def test_the_report_says_whether_las_has_subtypes(arbora, invented, tmp_path):
     train_file, options = tmp_path / "t.conllu", (*SMALL, "--order", 1, "--epochs", 1)
     train_file.write_text(invented[0].read_text().replace("\tobl\t", "\tobl:tmod\t"))
     call = ("--dev", invented[1], "-o", tmp_path / "m.arbora", *options)
-    assert "(LAS with subtypes, as of `arbora eval --subtypes`)" in arbora("train", train_file, *call).stdout
+    assert "(LAS with subtypes, as in `arbora eval --subtypes`)" in arbora("train", train_file, *call).stdout
 
 
-def test_numbers_out_of_range_are_told_with_what_was_given(arbora, invented):
+def test_numbers_out_of_range_are_reported_with_their_values(arbora, invented):
     for given in (("--epochs", 0), ("--epochs=0",)):
         result = arbora("train", invented[0], "-o", "m.arbora", *given)
         assert result.status == 2
@@ -545,8 +557,8 @@ def test_the_report_of_all_parts(train_all, tmp_path):
         assert next(text for row, text in zip(rows, scores, strict=True) if row[0] == stage).startswith(first)
     assert list(dict.fromkeys(row[0] for row in rows)) == STAGES
     assert [row[0] for row in rows if row[-1] == "*"] == STAGES
-    assert "before it: WORDS 100.00, SENTENCES 100.00, UPOS " in result.stdout
-    assert "on dev with tags of its own" in result.stdout
+    assert "before parsing: WORDS 100.00, SENTENCES 100.00, UPOS " in result.stdout
+    assert "on dev with predicted tags" in result.stdout
     assert "data: train.conllu (CC0-1.0)" in result.stdout
     for stage in STAGES:
         assert f"{stage} epoch 1/" in result.stderr
@@ -585,11 +597,11 @@ def test_only_the_parser_and_gold_tags(train_all):
     assert package.load("m.arbora").parts == ("parser",)
     result = train_all("--tags", "gold", "--epochs", 1)
     assert "jackknifing" not in result.stderr
-    assert "tags of its own" not in result.stdout
+    assert "predicted tags" not in result.stdout
     assert "tagger" in package.load("m.arbora").parts
 
 
-def test_going_on_with_all_parts_gives_the_same_bytes(train_all, tmp_path, monkeypatch):
+def test_resuming_all_parts_gives_the_same_bytes(train_all, tmp_path, monkeypatch):
     assert train_all("--epochs", 4, "-q").status == 0
     whole = (tmp_path / "m.arbora").read_bytes()
     with monkeypatch.context() as patch:

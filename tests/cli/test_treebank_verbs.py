@@ -1,4 +1,4 @@
-"""`arbora stats` and `arbora convert`, as a shell sees them."""
+"""`arbora stats` and `arbora convert`."""
 
 import gzip
 import io
@@ -67,7 +67,7 @@ def test_stats_draws_a_table_on_a_terminal(small_treebank, run_in_terminal):
     assert "█" in drawn
 
 
-def test_a_fault_is_one_line_and_status_1(arbora, tmp_path):
+def test_a_data_error_is_one_line_and_status_1(arbora, tmp_path):
     path = tmp_path / "x.conllu"
     path.write_text(GOOD + BAD)
     result = arbora("stats", path)
@@ -140,7 +140,7 @@ def test_formats_convert(arbora, small_treebank, tmp_path):
     assert (count["words"], count["multiword_tokens"]) == (67, 0)
 
 
-def test_the_name_of_the_output_says_its_format(arbora, small_treebank, tmp_path):
+def test_the_output_name_sets_the_format(arbora, small_treebank, tmp_path):
     wanted = {
         to: arbora("convert", small_treebank, "-o", "-", "--to", to).stdout for to in ("same", "conllx")
     }
@@ -165,7 +165,7 @@ def test_the_name_of_the_output_says_its_format(arbora, small_treebank, tmp_path
     assert back.read_bytes() == to_conllu
 
 
-def test_to_says_more_than_the_name_of_the_output(arbora, small_treebank, tmp_path):
+def test_to_overrides_the_output_name(arbora, small_treebank, tmp_path):
     out = tmp_path / "x.conllx"
     assert arbora("convert", small_treebank, "-o", out, "--to", "same").returncode == 0
     assert out.read_bytes() == small_treebank.read_bytes()
@@ -183,7 +183,7 @@ def test_a_copy_under_the_same_ending_is_byte_for_byte(arbora, small_treebank, t
 
 
 @pytest.mark.parametrize("to", ["same", "conllx"])
-def test_a_file_without_a_good_sentence_is_not_cleaned_to_nothing(arbora, tmp_path, to):
+def test_a_file_of_bad_sentences_is_an_error(arbora, tmp_path, to):
     source, out = tmp_path / "x.conllu", tmp_path / "out.conllu"
     source.write_text(BAD + BAD)
     result = arbora("convert", "--lenient", source, "-o", out, "--to", to)
@@ -196,7 +196,7 @@ def test_a_file_without_a_good_sentence_is_not_cleaned_to_nothing(arbora, tmp_pa
     assert out.read_bytes() == b""
 
 
-def test_roots_are_checked_where_asked_for(arbora, tmp_path):
+def test_roots_single_rejects_second_roots(arbora, tmp_path):
     source, out = tmp_path / "x.conllu", tmp_path / "out.conllu"
     source.write_text(GOOD + ROW.format(1, 0) + ROW.format(2, 0) + "\n")
     for verb in (("stats", source), ("convert", source, "-o", out)):
@@ -221,7 +221,7 @@ def test_a_failed_conversion_leaves_no_file(arbora, tmp_path):
         assert list(tmp_path.iterdir()) == []
 
 
-def test_a_reader_that_goes_away_is_no_fault(tmp_path):
+def test_a_closed_pipe_is_no_error(tmp_path):
     path = tmp_path / "long.conllu"
     path.write_text(GOOD * 100_000)
     command = f"{sys.executable} -m arbora convert {path} -o - --to conllx | head -1"
@@ -231,7 +231,7 @@ def test_a_reader_that_goes_away_is_no_fault(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("demo",), ("stats", "-")])
-def test_a_full_disk_and_closed_streams_are_reported_in_one_line(arguments):
+def test_full_disks_and_closed_streams_are_reported_in_one_line(arguments):
     command = f"{sys.executable} -m arbora {' '.join(arguments)}"
     full = b"error: stdout could not be written: No space left on device"
     for redirection, told in (("> /dev/full", full), (">&-", b"stdout is closed")):
@@ -248,7 +248,7 @@ def test_a_full_disk_and_closed_streams_are_reported_in_one_line(arguments):
         assert b"error: -: stdin is closed" in result.stderr
 
 
-def test_an_output_that_cannot_be_written_is_named_as_given(arbora):
+def test_unwritable_outputs_are_named_as_given(arbora):
     result = arbora("convert", "-", "-o", "/proc/x.conllu", stdin=GOOD.encode())
     assert result.returncode == 1
     assert result.stderr.startswith(b"error: /proc/x.conllu: ")
@@ -257,7 +257,7 @@ def test_an_output_that_cannot_be_written_is_named_as_given(arbora):
 
 @pytest.mark.parametrize("to", ["same", "conllx"])
 @pytest.mark.parametrize("sentences", [1, 100_000])  # it fails when the file is closed, and on the way
-def test_a_full_disk_is_named_by_the_file_that_it_has_no_room_for(arbora, to, sentences):
+def test_a_full_disk_names_the_file(arbora, to, sentences):
     data = GOOD.encode() * sentences
     result = arbora("convert", "-", "-o", "/dev/full", "--to", to, stdin=data)
     assert (result.returncode, result.stdout) == (1, b"")
@@ -273,7 +273,7 @@ def test_a_full_disk_is_named_by_the_file_that_it_has_no_room_for(arbora, to, se
 
 
 @pytest.mark.parametrize("name", ["out.conllu", "out.conllu.gz"])
-def test_a_file_that_may_not_grow_is_named_and_leaves_nothing(tmp_path, name):
+def test_a_file_size_limit_names_the_file_and_leaves_nothing(tmp_path, name):
     (tmp_path / "x.conllu").write_text(
         "".join(ROW.format(1, 0).replace("w", f"{i:x}") + "\n" for i in range(50_000))
     )
@@ -283,14 +283,14 @@ def test_a_file_that_may_not_grow_is_named_and_leaves_nothing(tmp_path, name):
     assert [path.name for path in tmp_path.iterdir()] == ["x.conllu"]
 
 
-def test_what_cannot_be_read_is_named_too(arbora):
+def test_unreadable_inputs_are_named(arbora):
     result = arbora("stats", "/proc/self/mem")  # can be opened, but has nothing at its beginning
     assert result.returncode == 1
     assert result.stderr.startswith(b"error: /proc/self/mem: ")
     assert result.stderr.count(b"\n") == 1
 
 
-def test_lenient_is_not_offered_where_it_does_not_help(arbora, tmp_path):
+def test_lenient_is_only_suggested_where_it_helps(arbora, tmp_path):
     damaged = tmp_path / "x.conllu.gz"
     damaged.write_bytes(gzip.compress(GOOD.encode())[:-9])
     result = arbora("stats", damaged)
@@ -306,7 +306,7 @@ def test_no_arguments_get_help_and_status_2(arbora):
     assert arbora("--version").stdout.startswith(b"arbora ")
 
 
-def test_help_teaches(arbora):
+def test_help_shows_options_and_examples(arbora):
     for verb in ("stats", "convert"):
         text = arbora(verb, "--help").stdout.decode()
         assert "Examples" in text

@@ -1,4 +1,4 @@
-"""`arbora tune` as a shell sees it."""
+"""`arbora tune`: tables, files of settings, and errors."""
 
 import json
 import tomllib
@@ -12,7 +12,7 @@ from arbora.training import TrainConfig
 SMALL = ("-p", "tree_bits=12", "-p", "label_bits=12", "--order", 1, "--epochs", 2)
 
 
-def test_a_table_and_a_file_to_train_with(arbora, invented, tmp_path):
+def test_tune_prints_a_table_and_writes_settings(arbora, invented, tmp_path):
     best = tmp_path / "best.toml"
     result = arbora(
         "tune", invented[0], "--dev", invented[1], *SMALL, "-o", best,
@@ -55,7 +55,7 @@ def test_folds_and_json(arbora, invented):
     assert tomllib.loads(toml.stdout)["order"] == 1
 
 
-def test_ctrl_c_keeps_what_is_complete(arbora, invented, monkeypatch):
+def test_ctrl_c_keeps_complete_trials(arbora, invented, monkeypatch):
     ended = []
 
     def stop(self, result=""):
@@ -75,15 +75,15 @@ def test_wrong_command_lines(arbora, invented):
         (): "missing option '--grid'",
         ("--grid", "C"): "expected NAME=VALUE",
         ("--grid", "D=1"): "with the learner passive_aggressive: unknown setting 'D'",
-        ("--grid", "learner=mira,pegasos", "-p", "C=1"): "-p C=1: pegasos, which --grid asks for, has no",
+        ("--grid", "learner=mira,pegasos", "-p", "C=1"): "-p C=1: pegasos, which --grid selects, has no",
         ("--grid", "C=1", "-o", invented[0]): "the output is also an input",
         ("--grid", "C=1,1"): "expected values that differ",
         ("--grid", "C=,"): "at least one value",
         ("--grid", "C=1", "--grid", "C=2"): "given twice",
         ("--grid", "C=1", "--folds", "1"): "invalid value for '--folds'",
         ("--grid", "C=1", "--folds", "900"): "folds: expected 2 to 80",
-        ("--grid", "C=1", "--folds", "3", "--dev", invented[1]): "--folds is for when there is no --dev",
-        ("--grid", "C=1", "-o", "-", "--json"): "both want stdout",
+        ("--grid", "C=1", "--folds", "3", "--dev", invented[1]): "--folds has no effect with a dev set",
+        ("--grid", "C=1", "-o", "-", "--json"): "both write to stdout",
         ("--grid", "k=2", "--learner", "mira", "--dev", invented[1], "-p", "order=2"): "needs kbest",
     }.items():
         result = arbora("tune", invented[0], *options)
@@ -94,7 +94,7 @@ def test_wrong_command_lines(arbora, invented):
     assert "has no words" in result.stderr
 
 
-def test_options_hold_for_all_learners(arbora, invented):
+def test_options_apply_to_all_learners(arbora, invented):
     result = arbora(
         "tune", invented[0], "--dev", invented[1], "-p", "tree_bits=12", "-p", "label_bits=12", "--order", 1,
         "--epochs", 1, "--grid", "learner=mira,passive_aggressive", "--json", "--quiet",

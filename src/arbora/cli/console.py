@@ -1,44 +1,232 @@
-"""Rich's console as every verb uses it; the one place that knows about NO_COLOR.
+"""What verbs print: messages on stderr, tables and numbers on stdout, and escape codes where they are wanted.
 
-Rich takes NO_COLOR (no-color.org) by the letter: it drops colours and still sends codes for bold and the
-like. Who sets it wants a terminal without codes, so none are sent.
+Rich is imported when something is drawn: it takes long, and few runs need it.
 """
 
 from __future__ import annotations
 
+import io
+import json
+import logging
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from arbora.errors import DataError
+from arbora.formatting import counted as counted
+from arbora.formatting import show_scores as show_scores
 
 if TYPE_CHECKING:
-    from rich.console import Console  # which takes long to import, and few runs need
+    import rich.table
+    from rich.console import Console
+
+STOPPED = 130
+"""The exit status after Ctrl-C."""
+
+
+def say(text: str) -> None:
+    """Print one line on stderr; a closed stderr is no error."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
+
+def complain(message: str) -> None:
+    """Print an error on stderr."""
+    say(f"error: {message}")
+
+
+def complain_about_system(error: OSError) -> None:
+    """Print an error of the operating system, such as a full disk, and drop buffered output.
+
+    Errors about files carry their names (see `arbora.data.files`); one without a name is about stdout.
+    """
+    why = error.strerror or error
+    complain(f"{error.filename}: {why}" if error.filename else f"stdout could not be written: {why}")
+    drop_output()
+
+
+def drop_output() -> None:
+    """Send buffered output to /dev/null, since stdout cannot take it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def say_skipped(skipped: int, source: str) -> None:
+    """Print how many sentences were skipped, if any."""
+    if skipped:
+        say(f"{source}: {counted(skipped, 'sentence')} skipped")
+
+
+class _WarningLines(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        say(f"{record.levelname.lower()}: {record.getMessage()}")
+
+
+@contextmanager
+def session(*, lenient: bool | None = None) -> Iterator[None]:
+    """Print warnings on stderr, and turn errors of data and files into messages and exit status 1.
+
+    A closed pipe (`| head`) ends the verb with exit status 0. `lenient` is the verb's option of that name, if
+    it has one: without it, errors in sentences point to the option.
+    """
+    logger, handler = logging.getLogger("arbora"), _WarningLines(logging.WARNING)
+    logger.addHandler(handler)
+    propagate, logger.propagate = logger.propagate, False
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # for ASCII terminals
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_output()
+        raise typer.Exit(0) from None
+    except DataError as error:
+        from arbora.data.treebank import NO_TREEBANK  # not before: `arbora --help` reads no treebank
+
+        may_skip = lenient is False and error.line is not None and NO_TREEBANK not in error.what
+        complain(f"{error} (--lenient skips such sentences)" if may_skip else f"{error}")
+        raise typer.Exit(1) from None
+    except OSError as error:
+        complain_about_system(error)
+        raise typer.Exit(1) from None
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagate
 
 
 def wants_codes() -> bool:
-    """Whether a terminal may be sent escape codes: unless NO_COLOR is set to anything but nothing."""
+    """Whether terminals may get escape codes: not if NO_COLOR is set (no-color.org).
+
+    Rich drops only colours then, and still sends codes for bold text and the like.
+    """
     return not os.environ.get("NO_COLOR")
 
 
 def draws_bars() -> bool:
-    """Whether stderr is a terminal that may be sent escape codes."""
+    """Whether stderr is a terminal that may get escape codes."""
     return sys.stderr is not None and sys.stderr.isatty() and wants_codes()
 
 
 def make_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
-    """A console on stdout or stderr that shows text as it is: no numbers or names picked out in colour."""
+    """Return a console on stdout or stderr that highlights nothing by itself."""
     from rich.console import Console
 
-    return Console(
-        stderr=stderr,
-        soft_wrap=soft_wrap,
-        highlight=False,
-        color_system="auto" if wants_codes() else None,
-    )
+    colours = "auto" if wants_codes() else None
+    return Console(stderr=stderr, soft_wrap=soft_wrap, highlight=False, color_system=colours)  # type: ignore[arg-type]
 
 
 def silence_help() -> None:
-    """Let Typer, which makes consoles of its own for help, send no codes either where none are wanted."""
+    """Apply NO_COLOR to Typer's help, too, which has consoles of its own."""
     if not wants_codes():
         from typer import rich_utils
 
         rich_utils.COLOR_SYSTEM = None
+
+
+def print_json(value: object) -> None:
+    """Print one JSON document."""
+    print(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def show_loss(loss: float) -> str:
+    """Format a number of mistakes, `1,204`, or a mean, `0.0312`."""
+    return f"{loss:,.0f}" if loss >= 1 or loss == 0 else f"{loss:.2g}"
+
+
+def show_seconds(seconds: float) -> str:
+    """Format a time: `4.2 s`, `3:05 min`, `1:02:03 h`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A title (or none, ""), column headings and rows of text.
+
+    The first column, which names the row, and columns without a heading are left-aligned, all others
+    right-aligned.
+    """
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def is_number(self, column: int) -> bool:
+        """Whether a column is right-aligned."""
+        return column > 0 and self.headings[column] != ""
+
+    def plain(self) -> str:
+        """The table as aligned text, with two spaces between columns."""
+        lines = [self.headings, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        text = [f"{self.title}\n"] if self.title else []
+        for line in lines:
+            cells = [
+                cell.rjust(width) if self.is_number(column) else cell.ljust(width)
+                for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ]
+            text.append("  ".join(cells).rstrip() + "\n")
+        return "".join(text)
+
+
+def show(tables: Sequence[Table], console: Console | None = None) -> None:
+    """Print tables on stdout with an empty line between: drawn on a terminal, else as aligned text."""
+    console = console or make_console()
+    if not console.is_terminal:
+        # Rich would fold lines, and exit by itself when a reader such as `head` goes away.
+        console.file.write("\n".join(table.plain() for table in tables))
+        return
+    from rich.text import Text
+
+    for number, table in enumerate(tables):
+        if number:
+            console.print()
+        if table.title:
+            console.print(Text(table.title, style="bold"))
+        cells = [max(map(len, column)) for column in zip(*table.rows, strict=True)]
+        if sum(cells) + 2 * (len(table.headings) - 1) <= console.width:
+            console.print(_drawn(table))
+        else:  # wrapped lines are better than truncated numbers
+            console.print(Text(Table("", table.headings, table.rows).plain()), soft_wrap=True, end="")
+
+
+def _drawn(table: Table) -> rich.table.Table:
+    import rich.box
+    import rich.table
+    from rich.text import Text
+
+    # Without lines between columns the widest table fits into 80 characters.
+    drawn = rich.table.Table(box=rich.box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    for column, heading in enumerate(table.headings):
+        width = max((len(row[column]) for row in table.rows), default=0)  # headings may be folded, cells not
+        justify: Any = "right" if table.is_number(column) else "left"
+        drawn.add_column(Text(heading), justify=justify, overflow="fold", min_width=width)
+    for row in table.rows:
+        drawn.add_row(*map(Text, row))  # labels and file names are never markup
+    return drawn
+
+
+def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table of texts: columns on a terminal, else separated by tabs."""
+    if not sys.stdout.isatty():
+        for row in (header, *rows):
+            print("\t".join(row))
+        return
+    import rich.table
+    from rich.text import Text
+
+    table = rich.table.Table(show_edge=False, pad_edge=False, box=None)
+    for number, title in enumerate(header):
+        table.add_column(Text(title, style="bold"), no_wrap=number == 0)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    make_console().print(table)

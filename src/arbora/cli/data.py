@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from arbora.cli.files import complain, counted, say, session
+from arbora.cli.console import STOPPED, Table, complain, counted, print_json, say, session, show
+from arbora.cli.options import json_option, usage_errors
 from arbora.cli.progress import Mode, TerminalProgress, choose_mode
-from arbora.cli.tables import Table, show
 from arbora.errors import DataError, DownloadError, InputError
 from arbora.storage.ud import folders
 from arbora.storage.ud.folders import Folder, find, installed
@@ -20,16 +19,9 @@ from arbora.storage.ud.names import EXAMPLE, TreebankName, language_of
 if TYPE_CHECKING:
     from arbora.storage.ud.github import Catalogue, Release, RemoteFile
 
-# What speaks with the net is imported where it is used: no other verb shall wait for it.
+# Modules that use the network are imported where they are used, to keep `data list --installed` fast.
 
-STOPPED = 130
-MEGABYTE = 1_000_000
-
-data = typer.Typer(
-    no_args_is_help=True,
-    help=f"Treebanks of Universal Dependencies: list them, get them by name (arbora data get {EXAMPLE}), "
-    "check them.",
-)
+data = typer.Typer(no_args_is_help=True)
 
 
 def _folder(path: Path | None) -> Path:
@@ -46,7 +38,6 @@ DataOption = Annotated[
         metavar="DIR",
         envvar=folders.VARIABLE,
         help="Folder of treebanks, each in a folder of its own. Default: one in your cache.",
-        show_default=False,
     ),
 ]
 UrlOption = Annotated[
@@ -54,8 +45,7 @@ UrlOption = Annotated[
     typer.Option(
         metavar="URL",
         envvar="ARBORA_UD_URL",
-        help="A mirror to ask instead of GitHub: https, or http on this computer.",
-        show_default=False,
+        help="A mirror to use instead of GitHub: https, or http on this computer.",
     ),
 ]
 
@@ -74,18 +64,18 @@ def _catalogue(url: str | None, note: Callable[[str], None]) -> Catalogue:
 def list_treebanks(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[LANGUAGE]", help="Only names with all of this in them: danish, old french."),
+        typer.Argument(metavar="[LANGUAGE]", help="Words that names must contain: danish, old french."),
     ] = None,
     only_installed: Annotated[
-        bool, typer.Option("--installed", help="Only what is on disk; the net is not asked.")
+        bool, typer.Option("--installed", help="Only treebanks on disk; does not use the network.")
     ] = False,
     folder: DataOption = None,
     url: UrlOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: a list of objects.")] = False,
+    as_json: Annotated[bool, json_option("a list of objects")] = False,
 ) -> None:
-    """List treebanks: those of Universal Dependencies, and those on disk with release, size and licence.
+    """List treebanks of Universal Dependencies, and those on disk with release, size and licence.
 
-    Where the net cannot be reached, those on disk are listed.
+    Without a network connection, lists those on disk.
 
     Examples: arbora data list danish; arbora data list --installed --json
     """
@@ -95,14 +85,14 @@ def list_treebanks(
         remote: dict[str, int] = {}
         if not only_installed:
             try:
-                remote = _catalogue(url, _say_note).repositories()
+                remote = _catalogue(url, lambda text: say(f"note: {text}")).repositories()
             except DownloadError as error:
                 say(f"note: {error}")
                 say(f"note: so this lists what is in {place}")
         names = [name for name in sorted({*here, *remote}) if _matches(name, words or [])]
         rows = [_described(name, remote.get(name), here.get(name)) for name in names]
         if as_json:
-            print(json.dumps(rows, ensure_ascii=False, indent=1))
+            print_json(rows)
             return
         if not rows:
             wanted = f" with {' '.join(words)} in its name" if words else ""
@@ -148,105 +138,86 @@ def _described(name: str, repository_size: int | None, here: Folder | None) -> d
 
 
 def _megabytes(size: int | None) -> str:
-    return "" if size is None else f"{size / MEGABYTE:,.1f}"
-
-
-def _say_note(text: str) -> None:
-    say(f"note: {text}")
+    return "" if size is None else f"{size / 1e6:,.1f}"
 
 
 @data.command("get")
 def get_treebanks(
     names: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="NAME", help=f"Treebanks, such as {EXAMPLE}, or {EXAMPLE}_r2.14 for that release."
-        ),
+        list[str], typer.Argument(metavar="NAME", help=f"Treebanks, such as {EXAMPLE}, or {EXAMPLE}_r2.14.")
     ],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Fetch anew what is there: the newest release, undamaged.")
+        bool, typer.Option("--replace", help="Download the newest release again, even if a copy exists.")
     ] = False,
     folder: DataOption = None,
     url: UrlOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: a list of manifests.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    as_json: Annotated[bool, json_option("a list of manifests")] = False,
 ) -> None:
-    """Download treebanks by name, check every file, and say under which licence they may be used.
+    """Download treebanks by name, check every file, and show their licences.
 
-    The newest release is taken, or the one that the name ends with. An interrupted download goes on
-    where it was when the same command is given again. `arbora train NAME` then trains on it.
+    Downloads the newest release, or the one at the end of the name. The same command resumes an
+    interrupted download. `arbora train NAME` then trains on the treebank.
 
     Examples: arbora data get UD_Danish-DDT; arbora data get UD_Danish-DDT_r2.14 --data treebanks
     """
     place = _folder(folder)
-    wanted = [_name(name, place) for name in names]
+    with usage_errors():
+        wanted = [TreebankName.parse(name) for name in names]
     with session():
-        catalogue = None
         found = []
         for name in wanted:
-            there = None if replace else _there(name, place)
+            there = None if replace else _intact(name, place)
             if there is None:
-                progress = DownloadProgress(choose_mode(quiet=quiet))
-                catalogue = _catalogue(url, progress.note)
-                there = _get(name, place, catalogue, progress, replace=replace)
+                there = _download(name, place, url, replace=replace, quiet=quiet)
             elif not quiet:
-                say(f"note: {name.folder} is in {place} already; --replace fetches it anew")
+                say(f"note: {name.folder} is in {place} already; --replace downloads it again")
             found.append(there)
             if not as_json:
-                _tell(there)
+                _print_treebank(there)
         if as_json:
-            answer = [{**_json(each), "folder": str(each.path)} for each in found]
-            print(json.dumps(answer, ensure_ascii=False, indent=1))
+            manifests = [
+                {"name": each.name} if each.manifest is None else each.manifest.to_json() for each in found
+            ]
+            print_json([{**m, "folder": str(each.path)} for m, each in zip(manifests, found, strict=True)])
 
 
-def _name(name: str, place: Path) -> TreebankName:
-    try:
-        return TreebankName.parse(name)
-    except InputError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def _there(name: TreebankName, place: Path) -> Folder | None:
-    """The treebank where it is there and whole; DataError where it is damaged."""
+def _intact(name: TreebankName, place: Path) -> Folder | None:
+    """Return the treebank on disk, if there is one; DataError if it is damaged."""
     path = place / name.folder
     if not path.exists():
         return None
     folder = find(str(path))
     if folder.manifest is not None and (faults := list(folder.manifest.faults(path))):
-        raise DataError(f"damaged: {'; '.join(faults)} (--replace fetches it anew)", source=str(path))
+        raise DataError(f"damaged: {'; '.join(faults)} (--replace downloads it again)", source=str(path))
     return folder
 
 
-def _get(
-    name: TreebankName, place: Path, catalogue: Catalogue, progress: DownloadProgress, *, replace: bool
-) -> Folder:
+def _download(name: TreebankName, place: Path, url: str | None, *, replace: bool, quiet: bool) -> Folder:
     from arbora.storage.ud.download import download
 
+    progress = DownloadProgress(choose_mode(quiet=quiet))
+    catalogue = _catalogue(url, progress.note)
     try:
         with progress:
             return download(name, place, catalogue, progress, replace=replace)
     except KeyboardInterrupt:
-        complain(f"stopped by Ctrl-C; the same command goes on with {name.folder}")
+        complain(f"stopped by Ctrl-C; the same command resumes the download of {name.folder}")
         raise typer.Exit(STOPPED) from None
 
 
-def _json(folder: Folder) -> dict[str, Any]:
-    return {"name": folder.name} if folder.manifest is None else folder.manifest.to_json()
-
-
-def _tell(folder: Folder) -> None:
-    """What is there now, and what the user owes to whom."""
+def _print_treebank(folder: Folder) -> None:
     origin = folder.origin
     parts = ", ".join(
-        f"{part} {sum(path.stat().st_size for path in paths) / MEGABYTE:,.1f} MB"
+        f"{part} {_megabytes(sum(path.stat().st_size for path in paths))} MB"
         for part, paths in folder.parts.items()
     )
     print(f"{origin.name}: {parts}")
     print(f"folder: {folder.path}")
-    print(f"licence: {origin.licence or 'its README does not say; look there before you use it'}")
+    print(f"licence: {origin.licence or 'not stated; read its README before you use it'}")
     print(f"attribution: {origin.attribution}")
     if folder.manifest is not None and not folder.manifest.includes_text:
-        say(f"warning: {folder.name} comes without its words: its README says where to get them")
+        say(f"warning: {folder.name} comes without its words; its README says where to get them")
     if "train" in folder.parts:
         print(f"`arbora train {folder.name}` trains a parser on it")
 
@@ -254,42 +225,37 @@ def _tell(folder: Folder) -> None:
 @data.command("check")
 def check_treebanks(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]", help="Treebanks on disk; all where none is named.")
+        list[str] | None, typer.Argument(metavar="[NAME]", help="Treebanks on disk (default: all).")
     ] = None,
     folder: DataOption = None,
 ) -> None:
     """Compare treebanks on disk with the checksums of their download.
 
-    Exit status 1 if a file is missing or has changed. What did not come with `arbora data get` has no
-    checksums, and is named as such.
+    Exit status 1 if a file is missing or has changed. Treebanks that `arbora data get` did not download have
+    no checksums.
 
     Examples: arbora data check; arbora data check UD_Danish-DDT
     """
     place = _folder(folder)
     with session():
         there = {each.name: each for each in installed(place)}
-        missing = [name for name in names or [] if name not in there]
-        if missing:
-            raise InputError(
-                f"{missing[0]}: {folders.advice(missing[0], place) or f'no treebank in {place}'}"
-            )
-        chosen = [there[name] for name in names or there]
-        if not chosen:
+        for name in names or []:
+            if name not in there:
+                raise InputError(f"{name}: {folders.advice(name, place) or f'no treebank in {place}'}")
+        if not there:
             say(f"note: there are no treebanks in {place}")
         damaged = 0
-        for each in chosen:
+        for each in (there[name] for name in names or there):
             if each.manifest is None:
-                print(f"{each.name}: no checksums, since it did not come with `arbora data get`")
+                print(f"{each.name}: no checksums, since `arbora data get` did not download it")
                 continue
             faults = list(each.manifest.faults(each.path))
             damaged += bool(faults)
-            print(f"{each.name} {each.manifest.release}: {'damaged' if faults else 'whole'}")
+            print(f"{each.name} {each.manifest.release}: {'damaged' if faults else 'intact'}")
             for fault in faults:
                 print(f"  {fault}")
         if damaged:
-            complain(
-                f"{counted(damaged, 'treebank')} damaged; `arbora data get NAME --replace` fetches it anew"
-            )
+            complain(f"{counted(damaged, 'treebank')} damaged; `arbora data get NAME --replace` restores it")
             raise typer.Exit(1)
 
 
@@ -308,7 +274,7 @@ class DownloadProgress(TerminalProgress):
         self.begin(title, total, unit="byte")
 
     def moved(self, file: RemoteFile, size: int) -> None:
-        """Count the bytes of a file that are there."""
+        """Count the downloaded bytes of a file."""
         before = self._sizes.get(file.name, 0)
         self._sizes[file.name] = size
         self.advance(size - before)

@@ -1,38 +1,42 @@
-"""Trees that `arbora parse` draws: on a terminal or as text, as one SVG picture, as one web page."""
+"""Trees that `arbora parse` draws: as text, as one SVG picture, or as one web page."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from arbora.cli.console import wants_codes
-from arbora.cli.probabilities import Wanted, find_parsed
-from arbora.data.columns import Columns
+from arbora.cli.request import Request
 from arbora.parsing.parsed import Parsed
-from arbora.parsing.parser import Parser
 from arbora.web.terminal import draw
 
 Captioned = list[tuple[Parsed, str]]
-"""The trees of a sentence, each with what is to be said about it."""
 
 
-class DrawnTrees:
-    """Trees as text, a sentence at a time."""
+class Drawer:
+    """Draws sentence by sentence: `show` returns what can be written already, `finish` the rest."""
 
-    def __init__(self, wanted: Wanted, *, to_terminal: bool) -> None:
-        self._every = wanted.probabilities
+    def show(self, trees: Captioned) -> str:
+        raise NotImplementedError
+
+    def finish(self) -> str:
+        return ""
+
+
+class DrawnText(Drawer):
+    """Trees as text."""
+
+    def __init__(self, request: Request, *, to_terminal: bool) -> None:
+        self._every = request.probabilities
         self._width = shutil.get_terminal_size().columns if to_terminal else None
         self._colour = to_terminal and wants_codes() and os.environ.get("TERM") != "dumb"
         encoding = (sys.stdout.encoding or "").lower().replace("-", "") if to_terminal else "utf8"
         self._ascii_only = not encoding.startswith("utf")
 
     def show(self, trees: Captioned) -> str:
-        """All trees of a sentence, captions above them."""
-        return "".join(
-            f"{caption}\n{self._drawn(t)}\n\n" if caption else f"{self._drawn(t)}\n\n" for t, caption in trees
-        )
+        return "".join(f"{caption}\n" * bool(caption) + f"{self._drawn(tree)}\n\n" for tree, caption in trees)
 
     def _drawn(self, parsed: Parsed) -> str:
         return draw(
@@ -45,71 +49,48 @@ class DrawnTrees:
             colour=self._colour,
         )
 
-    def finish(self) -> str:
-        """Nothing is left."""
-        return ""
 
+class DrawnPicture(Drawer):
+    """One SVG document, whose size is known only at the end."""
 
-class DrawnPicture:
-    """One SVG document: it is known how large only at the end."""
-
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, request: Request) -> None:
         from arbora.web import svg
         from arbora.web.html import WIDTH
 
         self._svg = svg
-        self._look = svg.Look(every_probability=wanted.probabilities, max_width=WIDTH)
+        self._look = svg.Look(every_probability=request.probabilities, max_width=WIDTH)
         self._pictures: list[svg.Picture] = []
 
     def show(self, trees: Captioned) -> str:
-        """Nothing yet."""
-        for tree, caption in trees:
-            self._pictures.append(self._svg.draw_picture(tree, self._look, caption=caption))
+        self._pictures += [self._svg.draw_picture(tree, self._look, caption=text) for tree, text in trees]
         return ""
 
     def finish(self) -> str:
-        """The whole document."""
         return self._svg.join_pictures(self._pictures)
 
 
-class DrawnPage:
-    """One web page, a section for each sentence."""
+class DrawnPage(Drawer):
+    """One web page, with a section for each sentence."""
 
-    def __init__(self, wanted: Wanted, title: str) -> None:
+    def __init__(self, request: Request, title: str) -> None:
         from arbora.web import html, svg
 
         self._html = html
-        self._look = svg.Look(every_probability=wanted.probabilities, max_width=html.WIDTH)
-        self._begun, self._sentences = html.page_start(title), 0
+        self._look = svg.Look(every_probability=request.probabilities, max_width=html.WIDTH)
+        self._start, self._sentences = html.page_start(title), 0
 
     def show(self, trees: Captioned) -> str:
-        """The sentence's section; before the first stands the start of the page."""
         self._sentences += 1
-        begun, self._begun = self._begun, ""
-        return begun + self._html.page_section(self._sentences, trees, self._look)
+        start, self._start = self._start, ""
+        return start + self._html.page_section(self._sentences, trees, self._look)
 
     def finish(self) -> str:
-        """The end of the page."""
-        return self._begun + self._html.page_end()
+        return self._start + self._html.page_end()
 
 
-def drawing(
-    source: Parser,
-    drawn: DrawnTrees | DrawnPicture | DrawnPage,
-    wanted: Wanted,
-) -> Callable[[Columns], bytes]:
-    """What makes bytes of a piece; how sure heads are is always asked, to mark the uncertain ones."""
-
-    def render(columns: Columns) -> bytes:
-        found = find_parsed(source, columns, wanted)
-        return "".join(drawn.show(list(_captioned(trees, wanted))) for trees in found).encode()
-
-    return render
-
-
-def _captioned(trees: list[Parsed], wanted: Wanted) -> Iterator[tuple[Parsed, str]]:
+def captioned(trees: list[Parsed], request: Request) -> Iterator[tuple[Parsed, str]]:
+    """Add captions: the rank of each tree and its probability, as far as they are wanted and known."""
     for i, tree in enumerate(trees, start=1):
-        rank = f"{i}/{len(trees)}" if wanted.kbest else ""
-        is_told = wanted.is_more_than_trees and tree.probability is not None
-        sure = f"tree probability {tree.probability:.4g}" if is_told else ""
-        yield tree, ", ".join(filter(None, (rank, sure)))
+        rank = [f"{i}/{len(trees)}"] if request.kbest else []
+        is_shown = request.needs_probabilities and tree.probability is not None
+        yield tree, ", ".join(rank + ([f"tree probability {tree.probability:.4g}"] if is_shown else []))

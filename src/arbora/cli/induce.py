@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
-from arbora.cli.files import ThreadsOption, complain, counted, not_an_input, session
-from arbora.cli.named import choose_treebanks, require_output
+from arbora.cli import options
+from arbora.cli.console import STOPPED, Table, complain, counted, print_json, session, show, show_seconds
+from arbora.cli.files import not_an_input
 from arbora.cli.progress import TerminalProgress, choose_mode
-from arbora.cli.settings import (
-    AttributionOption,
-    LenientOption,
-    LicenceOption,
-    QuietOption,
-    told_as_usage,
-)
-from arbora.cli.tables import Table, show
-from arbora.cli.texts import show_seconds
-from arbora.cli.train import STOPPED, OnlyChoice, model_name
-from arbora.cli.treebanks import read_treebanks
+from arbora.cli.treebanks import choose_treebanks, read_treebanks
 from arbora.data.columns import Columns, columns_of
 from arbora.data.plain_text import split_plainly
-from arbora.data.treebank import FormatOrAuto
-from arbora.errors import DataError, InputError, unknown
+from arbora.errors import DataError
 from arbora.induction.induce import NO_RULES, InduceConfig, InducedModel, induce
 from arbora.induction.rules import RULES
 from arbora.registry import inducers
@@ -38,28 +26,13 @@ from arbora.settings import merge
 TEXT = (".txt", ".text")
 
 
-class InputFormat(StrEnum):
-    """What can be learned from."""
-
-    AUTO = "auto"
-    CONLLU = "conllu"
-    CONLLX = "conllx"
-    TEXT = "text"
-
-
-def _known(name: str) -> str:
-    if name not in inducers:
-        raise typer.BadParameter(unknown("model", name, list(inducers)))
-    return name
-
-
 def _rules(name: str) -> str:
     if name != NO_RULES and name not in RULES and not Path(name).is_file():
         names = ", ".join([*RULES, NO_RULES])
         what = "a folder" if Path(name).is_dir() else "no such file"
         raise typer.BadParameter(
             f"{name}: {what}; expected one of {names}, or a file of rules (`arbora info rules universal` "
-            "prints one to begin with)"
+            "prints one to start from)"
         )
     return name
 
@@ -69,32 +42,19 @@ def induce_files(
         list[str],
         typer.Argument(
             metavar="TEXT",
-            help="Sentences to learn from, tagged or not, zipped or not; trees that they have are not looked "
-            f"at. - is stdin; a name such as UD_Danish-DDT is its train part; files that end in {TEXT[0]} "
-            "are plain text.",
+            help="Sentences to learn from, tagged or not, compressed or not; their trees are ignored. "
+            f"- is stdin; a name such as UD_Danish-DDT is its train part; {TEXT[0]} files are plain text.",
         ),
     ],
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="MODEL",
-            callback=model_name,
-            help="The model to write. Default: da_ddt.arbora for UD_Danish-DDT; for files there is none.",
-            show_default=False,
-        ),
-    ] = None,
-    model: Annotated[
-        str, typer.Option(metavar="NAME", callback=_known, help="One of `arbora list inducers`.")
-    ] = "crfae",
+    output: options.ModelOutput = None,
+    model: Annotated[str, options.name_option(inducers, "One of `arbora list inducers`.")] = "crfae",
     parameters: Annotated[
         list[str] | None,
         typer.Option(
             "-p",
             metavar="NAME=VALUE",
             help="A parameter of the model (`arbora info inducer NAME`), or of word classes "
-            "(classes.count=40); may be given several times.",
+            "(classes.count=40). Repeatable.",
         ),
     ] = None,
     rules: Annotated[
@@ -102,37 +62,35 @@ def induce_files(
         typer.Option(
             metavar="NAME|FILE",
             callback=_rules,
-            help=f"What is known of trees in advance: {', '.join(RULES)} (`arbora info rules NAME` shows "
+            help=f"Prior knowledge about trees: {', '.join(RULES)} (`arbora info rules NAME` shows "
             f"them), a file with lines such as `VERB -> NOUN`, or {NO_RULES}.",
         ),
     ] = "universal",
     longest: Annotated[
-        int, typer.Option(min=1, help="Learn from sentences of at most so many words; punctuation aside.")
+        int, typer.Option(min=1, help="Words of the longest sentences to learn from, without punctuation.")
     ] = 10,
     restarts: Annotated[
-        int, typer.Option(min=1, help="Starts from several seeds; the one with the best objective is kept.")
+        int, typer.Option(min=1, help="Number of random starts; the one with the best objective is kept.")
     ] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="The first seed; one seed gives one model.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Random seed of the first start. The same seed gives the same model.")
+    ] = 0,
     only: Annotated[
-        OnlyChoice,
-        typer.Option(help="The parser alone, for input that is tagged already; all: what leads to it, too."),
-    ] = OnlyChoice.ALL,
-    threads: ThreadsOption = 1,
-    licence: LicenceOption = None,
-    attribution: AttributionOption = None,
-    quiet: QuietOption = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="JSON on stdout: every start, its rounds, and the configuration.")
-    ] = False,
-    lenient: LenientOption = False,
+        options.Only,
+        typer.Option(help="parser: only the parser, for input that is tagged; all: also what precedes it."),
+    ] = "all",
+    threads: options.Threads = 1,
+    licence: options.Licence = None,
+    attribution: options.Attribution = None,
+    quiet: options.Quiet = False,
+    as_json: Annotated[bool, options.json_option("every start, its rounds, and the configuration")] = False,
+    lenient: options.Lenient = False,
     format: Annotated[  # noqa: A002
-        InputFormat, typer.Option(help="What the files are; auto looks at name and first lines.")
-    ] = InputFormat.AUTO,
+        options.InputFormat, typer.Option(help="Format of the files; auto: by their names and first lines.")
+    ] = "auto",
 ) -> None:
-    """Learn a parser from text without trees: from tagged sentences, or from words alone.
-
-    Trees come from what tags tend to stand together and from a few rules of thumb; where no word has a tag,
-    classes of words are found first. The model then parses like any other (`arbora parse -m MODEL`), with
+    """Trees are learned from which tags tend to occur together and from a few rules. If no word has a tag,
+    word classes are learned first. The model parses like any other (`arbora parse -m MODEL`), with the
     labels root, dep and punct. Ctrl-C keeps the best model so far.
 
     Examples:
@@ -144,74 +102,54 @@ def induce_files(
     - `arbora induce story.txt -o xx.arbora -p classes.count=40`
     """
     chosen = choose_treebanks(files, None, quiet=True)
-    output = require_output(output, chosen)
-    not_an_input(output, [*chosen.train, rules])
-    with told_as_usage():
-        config = _config(
-            InduceConfig(
-                model=model, rules=rules, longest=longest, restarts=restarts, seed=seed, only=only.value
-            ),
-            parameters or [],
-        )
+    path = chosen.model_name(output)
+    not_an_input(path, [*chosen.train, rules])
+    config = InduceConfig(model=model, rules=rules, longest=longest, restarts=restarts, seed=seed, only=only)
+    with options.usage_errors():
+        config = _with_parameters(config, options.name_values(parameters, "-p"))
     with session(lenient=lenient):
         begun = time.monotonic()
         columns = _read(chosen.train, format, lenient=lenient)
-        progress = TerminalProgress(choose_mode(quiet=quiet))
         try:
-            with told_as_usage(), progress:
-                found = induce(columns, config=config, threads=threads, observer=progress)
+            with options.usage_errors(), TerminalProgress(choose_mode(quiet=quiet)) as progress:
+                induced = induce(columns, config=config, threads=threads, observer=progress)
         except KeyboardInterrupt:
-            complain("stopped by Ctrl-C before the first round had ended, so there is no model")
+            complain("stopped by Ctrl-C before the end of the first round, so there is no model")
             raise typer.Exit(STOPPED) from None
         if data := chosen.data(licence, attribution):
-            found.pipeline.parser.about["data"] = data
-            found.pipeline.about["data"] = data
-        found.save(output)
-        report = Report(output, found, config, time.monotonic() - begun)
+            induced.pipeline.parser.about["data"] = data
+            induced.pipeline.about["data"] = data
+        induced.save(path)
+        seconds = time.monotonic() - begun
         if as_json:
-            print(json.dumps(report.to_json(), ensure_ascii=False, indent=1))
+            print_json(_to_json(path, induced, seconds))
         elif not quiet:
-            show([report.table()])
-            print("\n" + "\n".join(report.lines()))
-    if found.interrupted:
-        complain(f"stopped by Ctrl-C; {output} holds the best so far")
+            show([_table(induced)])
+            print("\n" + "\n".join(_lines(path, induced, config, seconds)))
+    if induced.interrupted:
+        complain(f"stopped by Ctrl-C; {path} holds the best so far")
         raise typer.Exit(STOPPED)
 
 
-def _config(config: InduceConfig, texts: list[str]) -> InduceConfig:
-    """The settings with those of -p: names without a dot are the model's parameters."""
-    own: dict[str, str] = {}
-    others: dict[str, str] = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not sign or not name.strip():
-            raise InputError(f"-p: expected NAME=VALUE, got {text!r}")
-        (others if "." in name else own)[name.strip()] = value.strip()
+def _with_parameters(config: InduceConfig, given: dict[str, str]) -> InduceConfig:
+    """Return the settings with those of -p; names without a dot are parameters of the model."""
+    own = {name: value for name, value in given.items() if "." not in name}
     factory: Any = inducers.factory(config.model)
-    values = to_values(config) | {"parameters": factory.parse(own)}
-    return merge(InduceConfig(**values), others)
+    config = replace(config, parameters=factory.parse(own))
+    return merge(config, {name: value for name, value in given.items() if "." in name})
 
 
-def to_values(config: InduceConfig) -> dict[str, Any]:
-    """The fields of a configuration."""
-    return {name: getattr(config, name) for name in config.__dataclass_fields__}
-
-
-def _read(names: list[str], format: InputFormat, *, lenient: bool) -> Columns:  # noqa: A002
-    """Treebanks whose heads may be missing, and plain texts, as one."""
-    kind = cast("FormatOrAuto", "auto" if format is InputFormat.TEXT else format.value)
-
-    def read(chosen: list[str]) -> Columns:
-        return read_treebanks(chosen, kind, lenient=lenient, labelled=False, partial=True, checked=False)
-
-    texts = [format is InputFormat.TEXT or name.lower().endswith(TEXT) for name in names]
-    if not any(texts):
-        return read(names)
-    parts = [
-        columns_of(split_plainly(_text(name))) if is_text else read([name])
-        for name, is_text in zip(names, texts, strict=True)
-    ]
-    return Columns.concat(parts, " + ".join(names))
+def _read(names: list[str], form: options.InputFormat, *, lenient: bool) -> Columns:
+    """Read treebanks, whose heads may be missing, and plain texts as one."""
+    parts = []
+    for name in names:
+        if form == "text" or name.lower().endswith(TEXT):
+            parts.append(columns_of(split_plainly(_text(name))))
+        else:
+            parts.append(
+                read_treebanks([name], form, lenient=lenient, labelled=False, partial=True, checked=False)
+            )
+    return parts[0] if len(parts) == 1 else Columns.concat(parts, " + ".join(names))
 
 
 def _text(name: str) -> str:
@@ -223,71 +161,54 @@ def _text(name: str) -> str:
         raise DataError(f"expected text in UTF-8, got {error.reason}", source=name, line=line) from None
 
 
-@dataclass(frozen=True)
-class Report:
-    """What there is to say when a model is written."""
+def _to_json(path: str, induced: InducedModel, seconds: float) -> dict[str, Any]:
+    about = induced.pipeline.parser.about
+    histories = [
+        [{"round": r.number, "objective": r.objective, **r.measures} for r in start.history]
+        for start in induced.starts
+    ]
+    return {
+        "model": path,
+        "bytes": Path(path).stat().st_size,
+        "parts": list(induced.pipeline.parts),
+        "chosen": induced.chosen,
+        "starts": [
+            {**start, "history": history} for start, history in zip(about["starts"], histories, strict=True)
+        ],
+        "interrupted": induced.interrupted,
+        "seconds": seconds,
+        "config": about["config"],
+    }
 
-    model: str
-    found: InducedModel
-    config: InduceConfig
-    seconds: float
 
-    def to_json(self) -> dict[str, Any]:
-        """One object."""
-        about = self.found.pipeline.parser.about
-        starts = [
-            {
-                **told,
-                "history": [
-                    {"round": r.number, "objective": r.objective, **r.measures} for r in start.history
-                ],
-            }
-            for told, start in zip(about["starts"], self.found.starts, strict=True)
+def _table(induced: InducedModel) -> Table:
+    """A row per start; the chosen one has a star."""
+    several = len(induced.starts) > 1
+    rows = [
+        [
+            str(start.seed),
+            str(len(start.history)),
+            f"{start.objective:.4f}",
+            *([f"{100 * start.agreement:.1f}"] if several else []),
+            "*" if place == induced.chosen else "",
         ]
-        return {
-            "model": self.model,
-            "bytes": Path(self.model).stat().st_size,
-            "parts": list(self.found.pipeline.parts),
-            "chosen": self.found.chosen,
-            "starts": starts,
-            "interrupted": self.found.interrupted,
-            "seconds": self.seconds,
-            "config": about["config"],
-        }
+        for place, start in enumerate(induced.starts)
+    ]
+    agreement = ["same heads %"] if several else []
+    return Table("", ["seed", "rounds", "objective", *agreement, ""], rows)
 
-    def table(self) -> Table:
-        """A row per start; the chosen one has a star."""
-        several = len(self.found.starts) > 1
-        rows = [
-            [
-                str(start.seed),
-                str(len(start.history)),
-                f"{start.objective:.4f}",
-                *([f"{100 * start.agreement:.1f}"] if several else []),
-                "*" if place == self.found.chosen else "",
-            ]
-            for place, start in enumerate(self.found.starts)
-        ]
-        agreement = ["same heads %"] if several else []
-        return Table("", ["seed", "rounds", "objective", *agreement, ""], rows)
 
-    def lines(self) -> list[str]:
-        """The model, and what it rests on."""
-        parser = self.found.pipeline.parser
-        about = parser.about
-        size = Path(self.model).stat().st_size
-        others = [s.agreement for i, s in enumerate(self.found.starts) if i != self.found.chosen]
-        lines = [
-            f"{self.model}: {size:,} bytes, after {show_seconds(self.seconds)}; "
-            f"{', '.join(self.found.pipeline.parts)}",
-            f"{self.config.model}: {parser.search.trees} trees from "
-            f"{counted(about['sentences'], 'sentence')}, "
-            f"rules: {self.config.rules if about['rules'] else NO_RULES}",
-        ]
-        if others:
-            mean = 100 * sum(others) / len(others)
-            lines.append(
-                f"the other starts agree with the chosen one on {mean:.1f}% of heads: "
-                + ("it hardly depends on luck" if mean >= 90 else "more restarts or rules may be worth it")
-            )
-        return lines
+def _lines(path: str, induced: InducedModel, config: InduceConfig, seconds: float) -> list[str]:
+    parser = induced.pipeline.parser
+    sentences = counted(parser.about["sentences"], "sentence")
+    rules = config.rules if parser.about["rules"] else NO_RULES
+    lines = [
+        f"{path}: {Path(path).stat().st_size:,} bytes, after {show_seconds(seconds)}; "
+        f"{', '.join(induced.pipeline.parts)}",
+        f"{config.model}: {parser.search.trees} trees from {sentences}, rules: {rules}",
+    ]
+    if others := [start.agreement for start in induced.starts if start is not induced.best]:
+        mean = 100 * sum(others) / len(others)
+        advice = "it hardly depends on the seed" if mean >= 90 else "try more restarts or rules"
+        lines.append(f"the other starts agree with the chosen one on {mean:.1f}% of heads: {advice}")
+    return lines

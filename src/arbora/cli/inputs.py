@@ -1,4 +1,4 @@
-"""What `arbora parse` is given: a treebank, a file of raw text, or the text itself; always as `Columns`."""
+"""The input of `arbora parse`: a treebank, a file of raw text, or the text itself; always as `Columns`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import codecs
 import io
 from collections.abc import Iterator
 from contextlib import closing
-from enum import StrEnum
 from pathlib import Path
 from typing import IO, cast
 
@@ -14,9 +13,10 @@ import numpy as np
 import typer
 
 from arbora.cli.files import existing
+from arbora.cli.options import InputFormat
 from arbora.data.columns import Columns, Format
-from arbora.data.files import Source, name_of, open_input, read_bytes
-from arbora.data.treebank import ColumnReader, FormatOrAuto, is_treebank
+from arbora.data.files import ByteReader, Source, name_of, open_input, read_bytes
+from arbora.data.treebank import ColumnReader, is_treebank
 from arbora.errors import DataError
 from arbora.pipeline.pipeline import Pipeline
 from arbora.pipeline.segmenter import Segmented
@@ -28,24 +28,15 @@ UTF_8 = "convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8"
 BINARY = {
     b"%PDF-": ("a PDF", PLAIN),
     b"PK\x03\x04": ("a zip archive (as .docx and .odt files are)", PLAIN),
-    b"PAR1": ("a Parquet table", "make a treebank of it first: arbora convert"),
+    b"PAR1": ("a Parquet table", "convert it to a treebank first: arbora convert"),
     b"\xff\xfe": ("UTF-16", UTF_8),
     b"\xfe\xff": ("UTF-16", UTF_8),
 }
-"""How files begin that are neither text nor a treebank, what they are, and what to do."""
-
-
-class InputFormat(StrEnum):
-    """What can be parsed."""
-
-    AUTO = "auto"
-    CONLLU = "conllu"
-    CONLLX = "conllx"
-    TEXT = "text"
+"""First bytes of files that are neither text nor a treebank, what they are, and what to do."""
 
 
 def text_or_file(given: str) -> str:
-    """`given` if it is `-` or a text, else the file that it names; the command line is at fault otherwise."""
+    """Check that an argument is `-`, a text or a readable file."""
     if is_text(given):
         return given
     if not given.strip():
@@ -55,12 +46,12 @@ def text_or_file(given: str) -> str:
     except typer.BadParameter as error:
         if "no such file" not in error.message:
             raise
-        advice = "a text to parse has a space in it, or comes by a pipe: echo ... | arbora parse -"
+        advice = "a text to parse contains a space, or comes from a pipe: echo ... | arbora parse -"
         raise typer.BadParameter(f"{error.message}; {advice}") from None
 
 
 def is_text(given: str) -> bool:
-    """Whether it is a text, not the name of a file: it has spaces in it, and no file is called so."""
+    """Whether an argument is a text, not a file name: it contains spaces, and no file has this name."""
     try:
         return any(c.isspace() for c in given.strip()) and not Path(given).exists()
     except OSError:  # longer than names can be
@@ -68,7 +59,7 @@ def is_text(given: str) -> bool:
 
 
 class TextReader:
-    """Iterator over `Columns`, one per piece of a raw text; words alone, as the segmenter finds them."""
+    """Iterator over the `Columns` of a raw text, piece by piece; words alone, from the segmenter."""
 
     format: Format = "conllu"
     skipped = 0
@@ -82,37 +73,35 @@ class TextReader:
         self._stream = open_input(source)
         self._lines = lines
         self.offsets = offsets
-        """Whether MISC says where words stand."""
+        """Whether MISC gets the positions of words."""
 
     def __iter__(self) -> Iterator[Columns]:
         for found in self._segmenter.segment_stream(self._pieces(), lines=self._lines):
-            yield with_offsets(found) if self.offsets else found.columns
+            yield _with_offsets(found) if self.offsets else found.columns
 
     def _pieces(self) -> Iterator[str]:
-        """The text, decoded; DataError where it is not UTF-8."""
+        """The decoded text; DataError if it is not UTF-8."""
         decoder = codecs.getincrementaldecoder("utf-8")("strict")
         read = 0
         with closing(self._stream):
-            while data := read_bytes(self._stream, PIECE, self.source):
-                yield self._decoded(decoder, data, read)
+            while True:
+                data = read_bytes(self._stream, PIECE, self.source)
+                try:
+                    yield decoder.decode(data, final=not data)
+                except UnicodeDecodeError as error:
+                    pending = len(error.object) - len(data)
+                    raise DataError(
+                        f"expected UTF-8, got byte 0x{error.object[error.start]:02x} at byte "
+                        f"{read - pending + error.start}; convert the text first, for example with iconv",
+                        source=self.source,
+                    ) from None
+                if not data:
+                    return
                 read += len(data)
-            yield self._decoded(decoder, b"", read)
-
-    def _decoded(self, decoder: codecs.IncrementalDecoder, data: bytes, before: int) -> str:
-        """The text of the next bytes, none at the end; `before` is how many there were already."""
-        try:
-            return decoder.decode(data, final=not data)
-        except UnicodeDecodeError as error:
-            pending = len(error.object) - len(data)
-            raise DataError(
-                f"expected UTF-8, got byte 0x{error.object[error.start]:02x} at byte "
-                f"{before - pending + error.start}; convert the text first, with iconv say",
-                source=self.source,
-            ) from None
 
 
-def with_offsets(found: Segmented) -> Columns:
-    """The words with `TokenRange=start:end` in MISC, in characters of the text."""
+def _with_offsets(found: Segmented) -> Columns:
+    """Add `TokenRange=start:end` to MISC, in characters of the text."""
     old = found.columns.strings("misc")
     ranges = zip(found.columns.ids("misc").tolist(), found.starts.tolist(), found.ends.tolist(), strict=True)
     misc = [
@@ -125,39 +114,36 @@ def with_offsets(found: Segmented) -> Columns:
 def open_reader(
     given: str,
     pipeline: Pipeline,
-    format: InputFormat,  # noqa: A002
+    form: InputFormat,
     *,
     lenient: bool,
     offsets: bool = False,
     lines: bool = False,
 ) -> ColumnReader | TextReader:
-    """What reads the input piece by piece; raw text needs a segmenter."""
+    """Return a reader of the input, piece by piece; raw text needs a segmenter."""
     if is_text(given):
-        if format not in (InputFormat.AUTO, InputFormat.TEXT):
-            raise typer.BadParameter(
-                f"--input-format {format.value}: expected the name of a file or -, got a text"
-            )
+        if form not in ("auto", "text"):
+            raise typer.BadParameter(f"--input-format {form}: expected the name of a file or -, got a text")
         stream = io.BytesIO(given.encode(errors="surrogateescape"))
         stream.name = THE_TEXT
         return TextReader(stream, pipeline, offsets=offsets, lines=lines)
     source: Source = given
     is_blank = False
-    if format is InputFormat.AUTO:
-        start, source = _looked_into(given)
-        refuse_binary(start, name_of(source))
+    if form == "auto":
+        start, source = _peek(given)
+        _reject_binary(start, name_of(source))
         is_blank = not start.strip()
         if is_blank and (offsets or lines or pipeline.segmenter is not None):
-            start = b"text"  # nothing is a text without words
-        format = InputFormat.AUTO if is_treebank(given, start) else InputFormat.TEXT  # noqa: A001
-    if format is InputFormat.TEXT:
+            start = b"text"  # an empty file is a text without words
+        form = "auto" if is_treebank(given, start) else "text"
+    if form == "text":
         return TextReader(source, pipeline, offsets=offsets, lines=lines, is_blank=is_blank)
-    as_given = cast("FormatOrAuto", format.value)
-    return ColumnReader(source, format=as_given, lenient=lenient)
+    return ColumnReader(source, format=form, lenient=lenient)
 
 
-def refuse_binary(start: bytes, source: str) -> None:
-    """DataError where a file begins like one that is no text: the first bad byte of it says little."""
-    found = next((told for mark, told in BINARY.items() if start.startswith(mark)), None)
+def _reject_binary(start: bytes, source: str) -> None:
+    """DataError if a file is neither text nor a treebank."""
+    found = next((what for mark, what in BINARY.items() if start.startswith(mark)), None)
     if found is None and b"\0" in start and not _is_utf8(start):
         found = "a binary file", "is it the right one?"
     if found is not None:
@@ -166,7 +152,6 @@ def refuse_binary(start: bytes, source: str) -> None:
 
 
 def _is_utf8(start: bytes) -> bool:
-    """Whether it is, as far as it goes."""
     try:
         codecs.getincrementaldecoder("utf-8")("strict").decode(start)
     except UnicodeDecodeError:
@@ -174,25 +159,24 @@ def _is_utf8(start: bytes) -> bool:
     return True
 
 
-def _looked_into(given: str) -> tuple[bytes, Source]:
-    """The first bytes of a file or of stdin, and what can still be read from its beginning."""
+def _peek(given: str) -> tuple[bytes, Source]:
+    """Return the first bytes of a file or of stdin, and a source that still starts with them."""
     stream = open_input(given)
     start = read_bytes(stream, PIECE, name_of(given))
     if given != "-":
         stream.close()
         return start, given
-    return start, cast("IO[bytes]", Continued(start, stream, name_of(given)))
+    return start, cast("IO[bytes]", _Continued(start, stream, name_of(given)))
 
 
-class Continued(io.RawIOBase):
-    """A stream whose first bytes were read already."""
+class _Continued(io.RawIOBase):
+    """A stream whose first bytes have been read already."""
 
-    def __init__(self, start: bytes, rest: object, name: str) -> None:
+    def __init__(self, start: bytes, rest: ByteReader, name: str) -> None:
         self._start, self._rest, self.name = start, rest, name
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
         if self._start:
             taken, self._start = self._start[:size], self._start[size:]
             return taken
-        return self._rest.read(size)  # type: ignore[attr-defined]
+        return self._rest.read(size)

@@ -1,21 +1,226 @@
-"""`arbora list`: what there is to choose from."""
+"""`arbora list`, and all kinds of things that can be chosen by name; `arbora info` describes one of them."""
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Sequence
-from typing import Annotated, Any, TypedDict
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from arbora.cli.console import make_console
+from arbora.cli.console import print_json, print_rows
+from arbora.cli.options import json_option
 from arbora.cli.verbs import require_studies
-from arbora.errors import InputError, unknown
-from arbora.interfaces import Family, Parameter, Query
-from arbora.registry import families, features, inducers, learners, searches, transition_features
+from arbora.errors import UnknownNameError, unknown
+from arbora.interfaces import ROOTS, Query
+from arbora.registry import (
+    Registry,
+    families,
+    features,
+    inducers,
+    learners,
+    losses,
+    scorers,
+    searches,
+    transition_features,
+)
+
+Description: TypeAlias = dict[str, Any]
+"""One thing, as JSON."""
+
+
+def _queries(queries: Iterable[Query]) -> list[str]:
+    return [query.value for query in Query if query in queries]
+
+
+FIELDS: dict[str, Callable[[Any], Any]] = {
+    "trees": lambda thing: thing.trees,
+    "roots": lambda thing: list(ROOTS),
+    "parts": lambda thing: [kind.value for kind in thing.parts],
+    "shapes": lambda thing: [f"{kind.value} ({', '.join(['n+1'] * kind.axes)})" for kind in thing.parts],
+    "exact": lambda thing: _queries(thing.queries),
+    "approximate": lambda thing: _queries(thing.approximate),
+    "needs": lambda thing: _queries(thing.needs),
+    "needs_more": lambda thing: getattr(thing, "needs_more", ""),
+    "paper": lambda thing: thing.paper,
+    "parameters": lambda thing: [
+        {"name": p.name, "type": p.kind.__name__, "default": p.default, "range": p.range, "help": p.help}
+        for p in thing.parameters()
+    ],
+    "languages": lambda thing: dict(thing.languages),
+    "learners": lambda thing: dict(thing.learners),
+}
+"""Fields of a description, from a registered object."""
+
+TEXTS: dict[str, Callable[[Description], str]] = {
+    "parts": lambda d: " ".join(d["parts"]),
+    "answers (~ approximately)": lambda d: " ".join([*d["exact"], *(f"{q}~" for q in d["approximate"])]),
+    "trees": lambda d: d["trees"],
+    "roots": lambda d: " or ".join(d["roots"]),
+    "shapes": lambda d: "; ".join(d["shapes"]),
+    "exactly": lambda d: " ".join(d["exact"]) or "nothing",
+    "approximately": lambda d: " ".join(d["approximate"]) or "nothing",
+    "needs": lambda d: "; ".join(filter(None, [" ".join(d["needs"]), d.get("needs_more")])),
+    "parameters": lambda d: " ".join(parameter["name"] for parameter in d["parameters"]),
+    "paper": lambda d: d["paper"],
+    "templates": lambda d: " ".join(f"{part}:{len(found)}" for part, found in d["templates"].items()),
+    "features": lambda d: d["defaults"]["features"],
+    "pairs": lambda d: str(len(d["pairs"])),
+}
+"""Columns of `arbora list` and rows of `arbora info`, from a description."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of thing, and how `arbora list` and `arbora info` show it."""
+
+    singular: str
+    help: str
+    """What `arbora info SINGULAR` does."""
+    example: str
+    names: Callable[[], Iterable[str]]
+    describe: Callable[[str], Description]
+    """InputError if the name is unknown."""
+    columns: Sequence[str] = ()
+    """Of `TEXTS`, in `arbora list`, between name and summary."""
+    rows: Sequence[str] = ()
+    """Of `TEXTS`, in `arbora info`."""
+
+
+def _describe(registry: Registry[Any], *fields: str) -> Callable[[str], Description]:
+    """Return the function that describes registered objects by their `FIELDS`."""
+
+    def describe(name: str) -> Description:
+        about = inspect.getdoc(registry.factory(name)) or ""
+        described = {"name": name, "summary": registry.summary(name), "about": about}
+        thing = registry.create(name) if fields else None
+        return described | {field: FIELDS[field](thing) for field in fields}
+
+    return describe
+
+
+def _parser_names() -> list[str]:
+    from arbora.training.config import trained_searches  # takes long to import
+
+    return trained_searches()
+
+
+def _parser(name: str) -> Description:
+    from arbora.training.config import TrainConfig
+
+    return _describe(searches)(name) | {"defaults": TrainConfig(parser=name).defaults}
+
+
+def _features(name: str) -> Description:
+    registry: Registry[Any] = transition_features if name in transition_features else features
+    made = registry.create(name)
+    templates = {}
+    for part, text in made.texts.items():
+        lines = [" ".join(line.partition("#")[0].split()) for line in text.splitlines()]
+        if found := [line for line in lines if line]:
+            templates[part] = found
+    return {"name": name, "summary": made.summary, "templates": templates}
+
+
+def _rules_names() -> list[str]:
+    from arbora.induction.rules import RULES
+
+    return list(RULES)
+
+
+def _rules(name: str) -> Description:
+    from arbora.induction.rules import RULES, TEXTS
+
+    if name not in RULES:
+        raise UnknownNameError("rules", name, list(RULES))
+    summary = TEXTS[name].partition("\n")[0].removeprefix("# ")
+    return {"name": name, "summary": summary, "pairs": RULES[name].to_list(), "text": TEXTS[name]}
+
+
+FEATURES_HELP = """Show every template of a feature set, by the kind of part that it scores.
+
+Atoms are role.field: h head, d dependent, s and t the next dependents towards the head, g the head's
+head, b each word between, l and r the outermost dependents of d, q the head that a guide gives to d; h-1
+is the word before the head, and d.guide the label that the guide gives to d.
+
+In transition parsers: l and r, the words between which an arc may be added; u below l on the stack, n and
+m next in the buffer; lh the head of l, ll and lr its outermost dependents, rl and rr those of r, ll2 and
+the like the next ones inwards; lq and rq the heads that a guide gives to l and r. For labels: h and d as
+above, s, dl and dr the outermost dependents of h and d."""
+
+KINDS = {
+    "families": Kind(
+        "family",
+        "Show which trees a family contains, which parts it scores, and how it answers queries.",
+        "projective",
+        lambda: families,
+        _describe(families, "trees", "roots", "parts", "shapes", "exact", "approximate"),
+        columns=("parts", "answers (~ approximately)"),
+        rows=("trees", "roots", "shapes", "exactly", "approximately"),
+    ),
+    "learners": Kind(
+        "learner",
+        "Show what a learner does, which queries it needs, and its parameters with ranges and defaults.",
+        "pegasos",
+        lambda: learners,
+        _describe(learners, "needs", "needs_more", "paper", "parameters"),
+        columns=("needs", "parameters"),
+        rows=("needs", "paper"),
+    ),
+    "losses": Kind(
+        "loss",
+        "Show what a loss computes, and which queries it needs.",
+        "crf",
+        lambda: losses,
+        _describe(losses, "needs"),
+        columns=("needs",),
+        rows=("needs",),
+    ),
+    "scorers": Kind("scorer", "Show what a scorer computes.", "linear", lambda: scorers, _describe(scorers)),
+    "features": Kind(
+        "features",
+        FEATURES_HELP,
+        "graph-v1",
+        lambda: [*features, *transition_features],
+        _features,
+        columns=("templates",),
+    ),
+    "parsers": Kind(
+        "parser",
+        "Show how a parser searches for trees, and its default settings.",
+        "cube",
+        _parser_names,
+        _parser,
+        columns=("features",),
+    ),
+    "inducers": Kind(
+        "inducer",
+        "Show how a model learns trees without a treebank, and its parameters.",
+        "crfae",
+        lambda: inducers,
+        _describe(inducers, "paper", "parameters"),
+        columns=("parameters",),
+        rows=("paper",),
+    ),
+    "rules": Kind(
+        "rules",
+        "Print rules for `arbora induce` as a file of rules, to read or to start your own from.",
+        "universal",
+        _rules_names,
+        _rules,
+        columns=("pairs",),
+    ),
+    "studies": Kind(
+        "study",
+        "Show what a study reproduces, and its languages and learners.",
+        "pegasos",
+        require_studies,
+        lambda name: _describe(require_studies(), "paper", "languages", "learners")(name),
+        columns=("paper",),
+        rows=("paper",),
+    ),
+}
 
 
 def _kind(name: str) -> str:
@@ -25,307 +230,16 @@ def _kind(name: str) -> str:
 
 
 def list_kind(
-    kind: Annotated[
-        str,
-        typer.Argument(
-            metavar="KIND",
-            callback=_kind,
-            help="One of: families, learners, features, parsers, inducers, rules, studies.",
-        ),
-    ],
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout: a list of objects.")] = False,
+    kind: Annotated[str, typer.Argument(metavar="KIND", callback=_kind, help=f"One of: {', '.join(KINDS)}.")],
+    as_json: Annotated[bool, json_option("a list of objects")] = False,
 ) -> None:
-    """List what can be chosen by name, with a line about each.
-
-    Examples: arbora list families; arbora list learners --json
-    """
-    KINDS[kind](as_json)
-
-
-def list_families(as_json: bool) -> None:
-    """All families, with the parts they score and the questions they answer."""
-    described = [describe_family(families.create(name)) for name in families]
+    """Examples: arbora list families; arbora list learners --json"""
+    chosen = KINDS[kind]
+    found = [chosen.describe(name) for name in chosen.names()]
     if as_json:
-        print(json.dumps(described, ensure_ascii=False, indent=1))
+        print_json(found)
         return
     rows = [
-        (
-            family["name"],
-            " ".join(family["parts"]),
-            " ".join([*family["exact"], *(f"{query}~" for query in family["approximate"])]),
-            family["summary"],
-        )
-        for family in described
+        [each["name"], *(TEXTS[text](each) for text in chosen.columns), each["summary"]] for each in found
     ]
-    print_rows(("name", "parts", "answers (~ approximately)", "what"), rows)
-
-
-def list_learners(as_json: bool) -> None:
-    """All learners, with what they need and the names of their parameters."""
-    described = [describe_learner(name) for name in learners]
-    if as_json:
-        print(json.dumps(described, ensure_ascii=False, indent=1))
-        return
-    rows = [
-        (
-            learner["name"],
-            "; ".join(filter(None, [" ".join(learner["needs"]), learner["needs_more"]])),
-            " ".join(parameter["name"] for parameter in learner["parameters"]),
-            learner["summary"],
-        )
-        for learner in described
-    ]
-    print_rows(("name", "needs", "parameters", "what"), rows)
-
-
-def list_features(as_json: bool) -> None:
-    """All template sets, with how many templates they have for what."""
-    described = [describe_features(name) for name in (*features, *transition_features)]
-    if as_json:
-        print(json.dumps(described, ensure_ascii=False, indent=1))
-        return
-    rows = [
-        (
-            each["name"],
-            " ".join(f"{part}:{len(templates)}" for part, templates in each["templates"].items()),
-            each["summary"],
-        )
-        for each in described
-    ]
-    print_rows(("name", "templates", "what"), rows)
-
-
-def list_parsers(as_json: bool) -> None:
-    """All kinds of parsers, with the features and the order that they have unless told otherwise."""
-    from arbora.training.config import TrainConfig, trained_searches  # see list_studies
-
-    described: list[dict[str, Any]] = [
-        {"name": name, "summary": searches.summary(name), "defaults": TrainConfig(parser=name).defaults}
-        for name in trained_searches()
-    ]
-    if as_json:
-        print(json.dumps(described, ensure_ascii=False, indent=1))
-        return
-    rows = [(each["name"], each["defaults"]["features"], each["summary"]) for each in described]
-    print_rows(("name", "features", "what"), rows)
-
-
-def list_inducers(as_json: bool) -> None:
-    """All ways to learn trees without a treebank, with the names of their parameters."""
-    described = [describe_inducer(name) for name in inducers]
-    if as_json:
-        print(json.dumps(described, ensure_ascii=False, indent=1))
-        return
-    rows = [
-        (each["name"], " ".join(parameter["name"] for parameter in each["parameters"]), each["summary"])
-        for each in described
-    ]
-    print_rows(("name", "parameters", "what"), rows)
-
-
-def list_rules(as_json: bool) -> None:
-    """All rules for learning without a treebank, with how many pairs of tags they have."""
-    from arbora.induction.rules import RULES
-
-    described = [describe_rules(name) for name in RULES]
-    if as_json:
-        print(json.dumps(described, ensure_ascii=False, indent=1))
-        return
-    print_rows(
-        ("name", "pairs", "what"),
-        [(each["name"], str(len(each["pairs"])), each["summary"]) for each in described],
-    )
-
-
-def list_studies(as_json: bool) -> None:
-    """All studies, with their papers."""
-    described = [describe_study(name) for name in require_studies()]
-    if as_json:
-        print(json.dumps(described, ensure_ascii=False, indent=1))
-        return
-    print_rows(
-        ("name", "paper", "what"), [(study["name"], study["paper"], study["summary"]) for study in described]
-    )
-
-
-KINDS = {
-    "families": list_families,
-    "learners": list_learners,
-    "features": list_features,
-    "parsers": list_parsers,
-    "inducers": list_inducers,
-    "rules": list_rules,
-    "studies": list_studies,
-}
-
-
-class FamilyDescription(TypedDict):
-    """A family as JSON can hold it."""
-
-    name: str
-    summary: str
-    trees: str
-    parts: list[str]
-    exact: list[str]
-    approximate: list[str]
-
-
-def describe_family(family: Family) -> FamilyDescription:
-    """What `arbora list` and `arbora info` say about a family."""
-    return {
-        "name": family.name,
-        "summary": families.summary(family.name),
-        "trees": family.trees,
-        "parts": [kind.value for kind in family.parts],
-        "exact": [query.value for query in Query if query in family.queries],
-        "approximate": [query.value for query in Query if query in family.approximate],
-    }
-
-
-class ParameterDescription(TypedDict):
-    """A learner's parameter as JSON can hold it."""
-
-    name: str
-    type: str
-    default: int | float | str
-    range: str
-    help: str
-
-
-class LearnerDescription(TypedDict):
-    """A learner as JSON can hold it."""
-
-    name: str
-    summary: str
-    needs: list[str]
-    needs_more: str
-    paper: str
-    parameters: list[ParameterDescription]
-
-
-def describe_learner(name: str) -> LearnerDescription:
-    """What `arbora list` and `arbora info` say about a learner, at its defaults."""
-    learner = learners.create(name)
-    return {
-        "name": name,
-        "summary": learners.summary(name),
-        "needs": [query.value for query in Query if query in learner.needs],
-        "needs_more": getattr(learner, "needs_more", ""),
-        "paper": learner.paper,
-        "parameters": describe_parameters(learner.parameters()),
-    }
-
-
-def describe_parameters(declared: Sequence[Parameter]) -> list[ParameterDescription]:
-    """Parameters as JSON can hold them."""
-    return [
-        {
-            "name": parameter.name,
-            "type": parameter.kind.__name__,
-            "default": parameter.default,
-            "range": parameter.range,
-            "help": parameter.help,
-        }
-        for parameter in declared
-    ]
-
-
-class InducerDescription(TypedDict):
-    """A way to learn without a treebank, as JSON can hold it."""
-
-    name: str
-    summary: str
-    paper: str
-    parameters: list[ParameterDescription]
-
-
-def describe_inducer(name: str) -> InducerDescription:
-    """What `arbora list` and `arbora info` say about a way to learn without a treebank."""
-    made = inducers.create(name)
-    return {
-        "name": name,
-        "summary": inducers.summary(name),
-        "paper": made.paper,
-        "parameters": describe_parameters(made.parameters()),
-    }
-
-
-class RulesDescription(TypedDict):
-    """Rules for learning without a treebank, as JSON can hold them."""
-
-    name: str
-    summary: str
-    pairs: list[list[str]]
-    """Tags, head first."""
-    text: str
-    """As a file of rules."""
-
-
-def describe_rules(name: str) -> RulesDescription:
-    """What `arbora list` and `arbora info` say about rules."""
-    from arbora.induction.rules import RULES, TEXTS
-
-    if name not in RULES:
-        raise InputError(unknown("rules", name, list(RULES)))
-    summary = TEXTS[name].partition("\n")[0].removeprefix("# ")
-    return {"name": name, "summary": summary, "pairs": RULES[name].to_list(), "text": TEXTS[name]}
-
-
-class FeaturesDescription(TypedDict):
-    """A template set as JSON can hold it."""
-
-    name: str
-    summary: str
-    templates: dict[str, list[str]]
-
-
-def describe_features(name: str) -> FeaturesDescription:
-    """What `arbora list` and `arbora info` say about a template set."""
-    made = (transition_features if name in transition_features else features).create(name)
-    lines = {
-        part: [line.partition("#")[0].split() for line in text.splitlines()]
-        for part, text in made.texts.items()
-    }
-    templates = {part: [" ".join(line) for line in found if line] for part, found in lines.items()}
-    return {
-        "name": name,
-        "summary": made.summary,
-        "templates": {part: found for part, found in templates.items() if found},
-    }
-
-
-class StudyDescription(TypedDict):
-    """A study as JSON can hold it."""
-
-    name: str
-    summary: str
-    paper: str
-    languages: dict[str, str]
-    learners: dict[str, str]
-
-
-def describe_study(name: str) -> StudyDescription:
-    """What `arbora list` and `arbora info` say about a study."""
-    studies = require_studies()
-    study = studies.create(name)
-    return {
-        "name": name,
-        "summary": studies.summary(name),
-        "paper": study.paper,
-        "languages": dict(study.languages),
-        "learners": dict(study.learners),
-    }
-
-
-def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on a terminal; tabs in a pipe."""
-    if not sys.stdout.isatty():
-        for row in (header, *rows):
-            print("\t".join(row))
-        return
-    table = Table(show_edge=False, pad_edge=False, box=None)
-    for number, title in enumerate(header):
-        table.add_column(Text(title, style="bold"), no_wrap=number == 0)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    make_console().print(table)
+    print_rows(("name", *chosen.columns, "what"), rows)

@@ -1,123 +1,75 @@
-"""What `arbora parse` writes: which format is asked for, and what makes bytes of parsed sentences."""
+"""The output of `arbora parse`: its format, and how parsed sentences are written in it."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
+from dataclasses import replace
+from typing import Literal, TypeAlias, get_args
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
-from arbora.cli.drawn import DrawnPage, DrawnPicture, DrawnTrees, drawing
+from arbora.cli.drawn import Drawer, DrawnPage, DrawnPicture, DrawnText, captioned
 from arbora.cli.inputs import TextReader
-from arbora.cli.probabilities import (
-    Show,
-    Wanted,
-    find_parsed,
-    kept_labels,
-    show_conllu,
-    show_conllx,
-    show_json,
-    tree_arrays,
-)
+from arbora.cli.request import Request
 from arbora.data import conllx
-from arbora.data.columns import Columns
+from arbora.data.columns import Columns, Format
 from arbora.data.encode import NOTHING
 from arbora.data.files import open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import FORMAT_OF_ENDING, ColumnReader, ending_of, format_by_name
-from arbora.integrations.table import is_parquet
+from arbora.integrations.table import as_conllu, is_parquet, parquet_writer, pieces
+from arbora.parsing.parsed import RANK, Parsed
 from arbora.parsing.parser import Parser
 
-Trees = tuple[NDArray[np.int32], NDArray[np.int32]]
-"""Heads and labels of a piece's words."""
+OutputFormat: TypeAlias = Literal["auto", "conllu", "conllx", "json", "tree", "svg", "html"]
 
-
-class OutputFormat(StrEnum):
-    """What parses can be written as."""
-
-    AUTO = "auto"
-    CONLLU = "conllu"
-    CONLLX = "conllx"
-    JSON = "json"
-    TREE = "tree"
-    SVG = "svg"
-    HTML = "html"
-
-
-BY_NAME = {
-    ".json": OutputFormat.JSON,
-    ".jsonl": OutputFormat.JSON,
-    ".svg": OutputFormat.SVG,
-    ".html": OutputFormat.HTML,
-    ".htm": OutputFormat.HTML,
+BY_NAME: dict[str, OutputFormat] = {
+    ".json": "json",
+    ".jsonl": "json",
+    ".svg": "svg",
+    ".html": "html",
+    ".htm": "html",
 }
-"""What else than treebanks and tables the name of an output can say."""
+"""Endings of outputs that are neither treebanks nor tables."""
 
 
-def asked_for(format: OutputFormat, output: str) -> OutputFormat:  # noqa: A002
-    """The format that was named, by itself or by the ending of the output; AUTO: it depends on what is read.
-
-    The command line is at fault where the ending is none that is written.
-    """
-    if format is not OutputFormat.AUTO or output == "-":
-        return format
+def format_of_output(form: OutputFormat, output: str) -> OutputFormat:
+    """Return the format that --format or the ending of the output names; auto: it depends on the input."""
+    if form != "auto" or output == "-":
+        return form
     ending = ending_of(output)
-    if ending in BY_NAME:
-        return BY_NAME[ending]
-    if ending and ending not in FORMAT_OF_ENDING and not is_parquet(output):
+    if ending and ending not in {*BY_NAME, *FORMAT_OF_ENDING} and not is_parquet(output):
         known = ", ".join([*FORMAT_OF_ENDING, *BY_NAME])
-        formats = ", ".join(each for each in OutputFormat if each is not OutputFormat.AUTO)
+        formats = ", ".join(get_args(OutputFormat)[1:])
         raise typer.BadParameter(
-            f"{output}: no {ending} is written; expected a name that ends in {known} (each also "
-            f"with .gz) or .parquet, or --format, which goes with any name: {formats}"
+            f"{output}: unsupported output format {ending}; expected a name that ends in {known} (each also "
+            f"with .gz) or .parquet, or --format, which allows any name: {formats}"
         )
-    return OutputFormat.AUTO
+    return BY_NAME.get(ending, "auto")
 
 
-def chosen(
-    asked: OutputFormat, output: str, reader: ColumnReader | TextReader, wanted: Wanted
+def chosen_format(
+    named: OutputFormat, output: str, reader: ColumnReader | TextReader, request: Request
 ) -> OutputFormat:
-    """What to write; AUTO where that is what was read, as it is. See `asked_for`."""
-    if asked is OutputFormat.AUTO and draws(output):
-        return OutputFormat.TREE
-    named = FORMAT_OF_ENDING.get(ending_of(output)) if asked is OutputFormat.AUTO else asked.value
-    same = named == reader.format
-    if asked is OutputFormat.AUTO and not same:
+    """Return what to write; auto: the input with its trees replaced."""
+    if named == "auto" and draws(output):
+        return "tree"
+    wanted = FORMAT_OF_ENDING.get(ending_of(output)) if named == "auto" else named
+    is_same = wanted == reader.format
+    if named == "auto" and not is_same:
         found = format_by_name(reader.source, reader.format, output)
-        asked = OutputFormat.AUTO if found == "same" else OutputFormat(found)
-    is_conllx = asked is OutputFormat.CONLLX or (same and named == OutputFormat.CONLLX)
-    if is_conllx and wanted.is_more_than_trees:
-        option = "--probabilities" if wanted.probabilities else "--kbest"
+        named = "auto" if found == "same" else found
+    if "conllx" in (named, is_same and wanted) and request.needs_probabilities:
+        option = "--probabilities" if request.probabilities else "--kbest"
         raise typer.BadParameter(
             f"{option}: CoNLL-X has no place for it, having neither MISC nor comments; write CoNLL-U or JSON "
             "(--format conllu, --format json)"
         )
-    return OutputFormat.AUTO if same else asked
-
-
-@contextmanager
-def open_sink(
-    source: Parser,
-    format: OutputFormat,  # noqa: A002
-    output: str,
-    reader: ColumnReader | TextReader,
-    wanted: Wanted,
-) -> Iterator[Callable[[Columns], object]]:
-    """What parses each piece and writes it as text, in the format that `chosen` says."""
-    drawn = _drawn(format, output, reader.source, wanted)
-    render = (
-        _renderer(source, format, reader.format, wanted) if drawn is None else drawing(source, drawn, wanted)
-    )
-    with open_output(output) as stream:
-        yield lambda columns: stream.write(render(columns))
-        if drawn is not None:
-            stream.write(drawn.finish().encode())
+    return "auto" if is_same else named
 
 
 def draws(output: str) -> bool:
@@ -125,82 +77,109 @@ def draws(output: str) -> bool:
     return output == "-" and sys.stdout.isatty()
 
 
-def _drawn(
-    format: OutputFormat,  # noqa: A002
-    output: str,
-    source: str,
-    wanted: Wanted,
-) -> DrawnTrees | DrawnPicture | DrawnPage | None:
-    """What draws trees, where that is asked for."""
-    if format is OutputFormat.TREE:
-        return DrawnTrees(wanted, to_terminal=draws(output))
-    if format is OutputFormat.SVG:
-        return DrawnPicture(wanted)
-    return DrawnPage(wanted, title=source) if format is OutputFormat.HTML else None
+@contextmanager
+def open_sink(
+    parser: Parser, form: OutputFormat, output: str, reader: ColumnReader | TextReader, request: Request
+) -> Iterator[Callable[[Columns], object]]:
+    """Yield a function that parses each piece and writes it in the format of `chosen_format`."""
+    drawer = _drawer(form, output, reader.source, request)
+    render = (
+        _renderer(parser, form, reader.format, request)
+        if drawer is None
+        else _drawing(parser, drawer, request)
+    )
+    with open_output(output) as stream:
+        yield lambda columns: stream.write(render(columns))
+        if drawer is not None:
+            stream.write(drawer.finish().encode())
+
+
+@contextmanager
+def open_table_sink(
+    parser: Parser, output: str, read_as: Format, request: Request
+) -> Iterator[Callable[[Columns], None]]:
+    """Yield a function that parses each piece and writes it to a Parquet table."""
+    with parquet_writer(output) as writer:
+
+        def put(columns: Columns) -> None:
+            given = as_conllu(columns, read_as)
+            if request.probabilities:
+                for piece, probabilities in pieces(tree for (tree,) in request.parsed(parser, given)):
+                    writer.write(piece, probabilities)
+            else:
+                writer.write(given.with_trees(*request.trees(parser, given)))
+
+        yield put
+
+
+def _drawer(form: OutputFormat, output: str, source: str, request: Request) -> Drawer | None:
+    if form == "tree":
+        return DrawnText(request, to_terminal=draws(output))
+    if form == "svg":
+        return DrawnPicture(request)
+    return DrawnPage(request, title=source) if form == "html" else None
+
+
+def _drawing(parser: Parser, drawer: Drawer, request: Request) -> Callable[[Columns], bytes]:
+    def draw(columns: Columns) -> bytes:
+        found = request.parsed(parser, columns)  # with probabilities, which mark uncertain heads
+        return "".join(drawer.show(list(captioned(trees, request))) for trees in found).encode()
+
+    return draw
 
 
 def _renderer(
-    source: Parser,
-    format: OutputFormat,  # noqa: A002
-    read_as: str,
-    wanted: Wanted,
+    parser: Parser, form: OutputFormat, read_as: Format, request: Request
 ) -> Callable[[Columns], bytes]:
-    """What makes bytes of a piece: trees, or what is to be said about them."""
-    labels = source.names.labels
-    if wanted.is_more_than_trees:
-        show_sure = _sure_show(format, read_as)
+    """Return a function that parses a piece and gives its bytes."""
 
-        def render_sure(columns: Columns) -> bytes:
-            trees = find_parsed(source, columns, wanted)
-            return "".join(show_sure(each, wanted) for each in trees).encode()
+    def with_probabilities(columns: Columns) -> bytes:
+        show = _ranked_json if form == "json" else _annotated
+        return "".join(show(trees, read_as, request) for trees in request.parsed(parser, columns)).encode()
 
-        return render_sure
+    def as_read(columns: Columns) -> bytes:
+        return columns.to_bytes_with(*request.trees(parser, columns))
 
-    def find(columns: Columns) -> tuple[NDArray[np.int32], NDArray[np.int32], Sequence[str]]:
-        heads, numbers = tree_arrays(source, columns, wanted)
-        return (
-            (heads, *kept_labels(columns, numbers, labels)) if wanted.keep_heads else (heads, numbers, labels)
-        )
+    def by_sentence(columns: Columns) -> bytes:
+        return "".join(map(WRITERS[form], _parsed(parser, columns, request))).encode()
 
-    if format is OutputFormat.AUTO:
-        return lambda columns: columns.to_bytes_with(*find(columns))
-    show = {
-        OutputFormat.CONLLU: _as_conllu,
-        OutputFormat.CONLLX: _as_conllx,
-        OutputFormat.JSON: _as_json,
-    }[format]
-
-    def render(columns: Columns) -> bytes:
-        heads, numbers, names = find(columns)
-        return "".join(map(show, _parsed(names, columns, (heads, numbers)))).encode()
-
-    return render
+    if request.needs_probabilities:
+        return with_probabilities
+    return as_read if form == "auto" else by_sentence
 
 
-def _sure_show(format: OutputFormat, read_as: str) -> Show:  # noqa: A002
-    """What shows trees with probabilities: only CoNLL-U has room for them."""
-    if format is OutputFormat.JSON:
-        return show_json
-    return show_conllu if read_as == "conllu" else show_conllx
-
-
-def _parsed(names: Sequence[str], columns: Columns, trees: Trees) -> Iterator[Sentence]:
-    heads, labels = (part.tolist() for part in trees)
+def _parsed(parser: Parser, columns: Columns, request: Request) -> Iterator[Sentence]:
+    heads, labels, names = request.trees(parser, columns)
     at = 0
     for sentence in columns.sentences():
         end = at + len(sentence)
-        of_words = [names[label] if label >= 0 else NOTHING for label in labels[at:end]]
-        yield sentence.with_tree(Tree.from_heads(heads[at:end], labels=of_words))
+        deprels = [names[label] if label >= 0 else NOTHING for label in labels[at:end].tolist()]
+        yield sentence.with_tree(Tree.from_heads(heads[at:end].tolist(), labels=deprels))
         at = end
 
 
-def _as_conllu(sentence: Sentence) -> str:
-    return conllx.to_conllu(sentence).to_conllu()
+WRITERS: dict[OutputFormat, Callable[[Sentence], str]] = {
+    "conllu": lambda sentence: conllx.to_conllu(sentence).to_conllu(),
+    "conllx": lambda sentence: "\n".join([*conllx.from_conllu(sentence).lines(), "", ""]),
+    "json": lambda sentence: json.dumps(sentence.to_json(), ensure_ascii=False) + "\n",
+}
 
 
-def _as_conllx(sentence: Sentence) -> str:
-    return "\n".join([*conllx.from_conllu(sentence).lines(), "", ""])
+def _ranked_json(trees: list[Parsed], read_as: Format, request: Request) -> str:
+    """One object per tree and line."""
+    ranks = [{RANK: i, "trees": len(trees)} if request.kbest else {} for i in range(1, len(trees) + 1)]
+    objects = [{**rank, **tree.to_json()} for rank, tree in zip(ranks, trees, strict=True)]
+    return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in objects)
 
 
-def _as_json(sentence: Sentence) -> str:
-    return json.dumps(sentence.to_json(), ensure_ascii=False) + "\n"
+def _annotated(trees: list[Parsed], read_as: Format, request: Request) -> str:
+    """CoNLL-U with comments, and with probabilities in MISC if wanted; lines end as in the input."""
+    text = []
+    for i, tree in enumerate(trees, start=1):
+        if read_as == "conllx":
+            tree = replace(tree, sentence=conllx.to_conllu(tree.sentence))
+        sentence = tree.annotated(*([f"# {RANK} = {i}/{len(trees)}"] if request.kbest else []))
+        if not request.probabilities:
+            sentence = replace(sentence, misc=tree.sentence.misc)
+        text.append(sentence.to_conllu().replace("\n", sentence.origin.newline))
+    return "".join(text)

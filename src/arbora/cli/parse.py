@@ -1,4 +1,4 @@
-"""`arbora parse`: trees for texts and tagged words, from a stream to a stream."""
+"""`arbora parse`: trees for texts and treebanks, from a stream to a stream."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from typing import Annotated
 
 import typer
 
-from arbora.cli.console import draws_bars
-from arbora.cli.files import (
-    ThreadsOption,
-    existing_model,
-    not_an_input,
-    say,
-    say_skipped,
-    session,
-    writable,
+from arbora.cli import options
+from arbora.cli.console import draws_bars, say, say_skipped, session
+from arbora.cli.files import existing_model, not_an_input
+from arbora.cli.inputs import TextReader, is_text, open_reader, text_or_file
+from arbora.cli.outputs import (
+    OutputFormat,
+    chosen_format,
+    draws,
+    format_of_output,
+    open_sink,
+    open_table_sink,
 )
-from arbora.cli.inputs import InputFormat, TextReader, is_text, open_reader, text_or_file
-from arbora.cli.outputs import OutputFormat, asked_for, chosen, draws, open_sink
-from arbora.cli.probabilities import DecodeChoice, Gains, Wanted, with_trees
-from arbora.cli.table_sink import table_sink
-from arbora.cli.tally import Tally, misfits
+from arbora.cli.request import Request, with_trees
+from arbora.cli.tally import Gains, Tally
 from arbora.data.treebank import ColumnReader
 from arbora.errors import NoTreeError
 from arbora.integrations.table import is_parquet
@@ -30,11 +29,11 @@ from arbora.parsing.parsed import MOST_TREES
 from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import load
 from arbora.progress import Observer, Silent
+from arbora.search.request import Decode
 from arbora.storage.bundled import DEFAULT
 
 
-def all_models(names: list[str] | None) -> list[str]:
-    """The same names, if each is that of a model."""
+def _models(names: list[str] | None) -> list[str]:
     return [existing_model(name) for name in names or []]
 
 
@@ -54,31 +53,26 @@ def parse_file(
             "--model",
             "-m",
             metavar="MODEL",
-            callback=all_models,
-            help="From `arbora train`; without it, the English model that comes with Arbora. Several: their "
-            "probabilities are averaged, and decoded once.",
+            callback=_models,
+            help="A model from `arbora train` (default: the bundled English model). With several models, "
+            "their probabilities are averaged, and decoded once.",
         ),
     ] = None,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", metavar="OUT", callback=writable, help="A file (.gz zips); - for stdout."
-        ),
-    ] = "-",
+    output: options.Output = "-",
     format: Annotated[  # noqa: A002
         OutputFormat,
         typer.Option(
-            help="What to write: CoNLL-U, CoNLL-X, JSON (an object per line), drawn trees, an SVG picture, "
-            "or a web page. auto: what the name of OUT says (.conllu, .conllx, .json, .svg, .html, "
-            ".parquet), without an ending what was read; on a terminal, drawn trees."
+            help="Output format: CoNLL-U, CoNLL-X, JSON (an object per line), drawn trees, an SVG picture, "
+            "or a web page. auto: by the name of OUT (.conllu, .conllx, .json, .svg, .html, "
+            ".parquet), without an ending the input's format; on a terminal, drawn trees."
         ),
-    ] = OutputFormat.AUTO,
+    ] = "auto",
     probabilities: Annotated[
         bool,
         typer.Option(
             "--probabilities",
-            help="Say how sure heads, labels and trees are: MISC gets HeadProb and DeprelProb, "
-            "a comment # tree_probability.",
+            help="Add the probabilities of heads, labels and trees: HeadProb and DeprelProb in MISC, "
+            "and a comment # tree_probability.",
         ),
     ] = False,
     kbest: Annotated[
@@ -88,43 +82,35 @@ def parse_file(
         ),
     ] = None,
     decode: Annotated[
-        DecodeChoice,
+        Decode,
         typer.Option(help="The tree with the best score, or the one with the most expected correct heads."),
-    ] = DecodeChoice.ARGMAX,
+    ] = "argmax",
     keep_heads: Annotated[
         bool,
         typer.Option(
             "--keep-heads",
-            help="Heads that INPUT has stay, with their labels; the best tree around them is found.",
+            help="Keep the heads of INPUT, with their labels, and find the best tree with them.",
         ),
     ] = False,
-    threads: ThreadsOption = 1,
-    lenient: Annotated[
-        bool, typer.Option("--lenient", help="Skip bad sentences with a warning and a count.")
-    ] = False,
+    threads: options.Threads = 1,
+    lenient: options.Lenient = False,
     input_format: Annotated[
-        InputFormat, typer.Option(help="What INPUT is; auto looks at its name and first lines.")
-    ] = InputFormat.AUTO,
+        options.InputFormat, typer.Option(help="Format of INPUT; auto: by its name and first lines.")
+    ] = "auto",
     retag: Annotated[
-        bool,
-        typer.Option("--retag", help="Tags and lemmas of the model, even where INPUT has some."),
+        bool, typer.Option("--retag", help="Predict tags and lemmas, even if INPUT has some.")
     ] = False,
     lines: Annotated[bool, typer.Option("--lines", help="Every line of raw text ends a sentence.")] = False,
     offsets: Annotated[
-        bool,
-        typer.Option("--offsets", help="MISC says where in the raw text a word stands: TokenRange=0:3."),
+        bool, typer.Option("--offsets", help="Add the position in the raw text to MISC: TokenRange=0:3.")
     ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.")
-    ] = False,
+    quiet: options.Quiet = False,
 ) -> None:
-    """Parse raw text, or sentences of a treebank: every word gets a head and a label.
+    """Raw text is split into sentences and words, tagged and lemmatized first. Sentences of a treebank are
+    parsed with their own tags, and every other byte stays the same; those without UPOS are tagged first.
 
-    Raw text is cut into sentences and words, tagged and lemmatized first. Sentences of a treebank are parsed
-    with the tags that they have, and every other byte stays as it is; those without UPOS are tagged first.
-
-    Sentences are read, parsed and written in order, a megabyte at a time, so that a file of any length
-    takes the same memory. A file appears only when all went well.
+    Sentences are read, parsed and written in order, a megabyte at a time, so a file of any length
+    takes the same memory. The output file appears only when it is complete.
 
     Examples:
 
@@ -138,35 +124,32 @@ def parse_file(
     - `arbora parse in.conllu -m one.arbora -m two.arbora -m three.arbora -o out.conllu`
     """
     models = given_models or []
-    _refuse_what_does_not_fit(context, models, kbest, decode)
-    if kbest is not None and is_parquet(output):
-        raise typer.BadParameter("--kbest: a table has one tree per sentence; write .conllu or .json")
-    if keep_heads and len(models) > 1:
-        raise typer.BadParameter("--keep-heads needs one model, got several")
-    wanted = Wanted(decode, probabilities, kbest or 0, threads, keep_heads)
+    request = Request(decode, probabilities, kbest or 0, threads, keep_heads)
+    _check_options(request, models, output, decode_is_given="decode" in options.given_options(context))
     not_an_input(output, models if is_text(source) else [source, *models])
-    asked = asked_for(format, output)
+    named = format_of_output(format, output)
     with session(lenient=lenient):
         pipelines = [load(model) for model in models] or [load()]
         parsers = [pipeline.parser for pipeline in pipelines]
-        gains = None if quiet or len(models) < 2 else Gains(models)
+        gains = Gains(models) if len(models) > 1 and not quiet else None
         watch = None if gains is None else gains.count
         parser = parsers[0] if len(parsers) == 1 else ensemble(parsers, watch)
         reader = open_reader(
             source, pipelines[0], input_format, lenient=lenient, offsets=offsets, lines=lines
         )
-        about_text = {"--offsets": offsets, "--lines": lines}
-        about_treebanks = {"--retag": retag, "--keep-heads": keep_heads, "--lenient": lenient}
-        _refuse_what_does_nothing(reader, about_text, about_treebanks)
-        form = chosen(asked, output, reader, wanted)
-        if isinstance(reader, TextReader) and form is OutputFormat.JSON:
-            reader.offsets = True  # as numbers of their own
+        _check_input(
+            reader,
+            about_text={"--offsets": offsets, "--lines": lines},
+            about_treebanks={"--retag": retag, "--keep-heads": keep_heads, "--lenient": lenient},
+        )
+        form = chosen_format(named, output, reader, request)
+        if isinstance(reader, TextReader) and form == "json":
+            reader.offsets = True  # JSON has them as numbers
         tally = Tally(parsers[0].names)
-        is_table = asked is OutputFormat.AUTO and is_parquet(output)
         sink = (
-            table_sink(parser, output, reader.format, wanted)
-            if is_table
-            else open_sink(parser, form, output, reader, wanted)
+            open_table_sink(parser, output, reader.format, request)
+            if named == "auto" and is_parquet(output)
+            else open_sink(parser, form, output, reader, request)
         )
         with sink as put, _bar(quiet=quiet or draws(output)) as observer:
             observer.begin(reader.source)
@@ -184,64 +167,63 @@ def parse_file(
                 observer.advance(len(columns))
         say_skipped(reader.skipped + tally.skipped, reader.source)
         for model, each in zip(models or [DEFAULT], parsers, strict=True):
-            for warning in misfits(each.names, tally, model):
+            for warning in tally.misfits(each.names, model):
                 say(f"warning: {reader.source}: {warning}")
-            if wanted.is_more_than_trees and not each.is_calibrated and not quiet:
+            if request.needs_probabilities and not each.is_calibrated and not quiet:
                 say(f"note: {model} {_uncalibrated(each)}")
         if not quiet:
             say(f"{reader.source}: {tally.summary()}")
-            for line in [] if gains is None else gains.lines():
-                say(line)
+        for line in gains.lines() if gains is not None else ():
+            say(line)
 
 
 def _uncalibrated(parser: Parser) -> str:
-    """Why probabilities are not to be taken by their word."""
+    """Explain why probabilities are not reliable."""
     if parser.search.name == "induced":
         return (
-            "learned without a treebank: its probabilities tell which arc is surer, but not how sure, and "
-            "are mostly far too high"
+            "was learned without a treebank: its probabilities rank arcs, but are mostly far too high to say "
+            "how often an arc is correct"
         )
     return (
-        "has no temperature that was fitted on a dev set: its probabilities tell which arc is surer, but not "
-        "how sure; train with --dev"
+        "has no temperature fitted on a dev set: its probabilities rank arcs, but do not say how often an "
+        "arc is correct; train with --dev"
     )
 
 
-def _refuse_what_does_not_fit(
-    context: typer.Context, models: list[str], kbest: int | None, decode: DecodeChoice
-) -> None:
-    """The command line is at fault where options exclude each other."""
-    given = context.get_parameter_source("decode")
-    is_given = given is not None and given.name == "COMMANDLINE"
-    if len(models) > 1 and kbest is not None:
-        raise typer.BadParameter("--kbest needs one model; of several only the trees' average is known")
-    if len(models) > 1 and is_given and decode is DecodeChoice.ARGMAX:
-        raise typer.BadParameter(
-            "several models are decoded by --decode minimum-risk; argmax needs one model"
-        )
-    if kbest is not None and decode is DecodeChoice.MINIMUM_RISK:
-        raise typer.BadParameter("--kbest ranks trees by probability; leave --decode minimum-risk out")
-    if len(models) != len(set(models)):
-        raise typer.BadParameter("-m: expected models that are all different, got one twice")
+def _check_options(request: Request, models: list[str], output: str, *, decode_is_given: bool) -> None:
+    """Reject options that exclude each other."""
+    problem = None
+    if len(models) > 1 and request.kbest:
+        problem = "--kbest needs one model; several models only have an average over trees"
+    elif len(models) > 1 and decode_is_given and request.decode == "argmax":
+        problem = "several models are decoded by --decode minimum-risk; argmax needs one model"
+    elif request.kbest and request.decode == "minimum-risk":
+        problem = "--kbest ranks trees by probability; omit --decode minimum-risk"
+    elif len(models) != len(set(models)):
+        problem = "-m: expected models that are all different, got one twice"
+    elif request.kbest and is_parquet(output):
+        problem = "--kbest: a table has one tree per sentence; write .conllu or .json"
+    elif request.keep_heads and len(models) > 1:
+        problem = "--keep-heads needs one model, got several"
+    if problem is not None:
+        raise typer.BadParameter(problem)
 
 
-def _refuse_what_does_nothing(
+def _check_input(
     reader: ColumnReader | TextReader, about_text: dict[str, bool], about_treebanks: dict[str, bool]
 ) -> None:
-    """The command line is at fault where it says something about raw text or treebanks that are none."""
-    is_text = isinstance(reader, TextReader)
+    """Reject options that have no effect on this kind of input."""
+    is_raw = isinstance(reader, TextReader)
     if isinstance(reader, TextReader) and reader.is_blank:
         return
-    for option, is_given in (about_treebanks if is_text else about_text).items():
+    for option, is_given in (about_treebanks if is_raw else about_text).items():
         if is_given:
-            what, found = ("treebanks", "raw text") if is_text else ("raw text", "a treebank")
-            raise typer.BadParameter(
-                f"{option} is about {what}, but {reader.source} is {found}; leave it out"
-            )
+            wanted, found = ("treebanks", "raw text") if is_raw else ("raw text", "a treebank")
+            raise typer.BadParameter(f"{option} is for {wanted}, but {reader.source} is {found}; omit it")
 
 
 def _bar(*, quiet: bool) -> AbstractContextManager[Observer]:
-    """A count of sentences, where stderr is a terminal."""
+    """Return a counter of sentences, if stderr is a terminal."""
     if quiet or not draws_bars():
         return nullcontext(Silent())
     from arbora.cli.progress import Mode, TerminalProgress  # takes long to import

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from enum import Enum, auto
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.filesize import decimal
@@ -12,8 +11,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.table import Column
 from rich.text import Text
 
-from arbora.cli.console import draws_bars, make_console
-from arbora.cli.texts import show_loss, show_scores, show_seconds
+from arbora.cli.console import draws_bars, make_console, show_loss, show_scores, show_seconds
 from arbora.progress import EpochReport, Silent
 
 if TYPE_CHECKING:
@@ -33,10 +31,8 @@ class Mode(Enum):
 
 
 def choose_mode(*, quiet: bool) -> Mode:
-    """Bars need a terminal that accepts escape codes."""
-    if quiet:
-        return Mode.NOTHING
-    return Mode.BARS if draws_bars() else Mode.LINES
+    """Choose bars on a terminal that accepts escape codes, else lines."""
+    return Mode.NOTHING if quiet else Mode.BARS if draws_bars() else Mode.LINES
 
 
 class CountColumn(ProgressColumn):
@@ -100,7 +96,7 @@ class TerminalProgress(Silent):
         self._is_inside: bool = parent is not None and (parent._task != "" or parent._is_inside)
         self._bars: list[TaskID] = []
         self._task: str = ""
-        self._best: str = ""
+        self._best = ""
         self._total: int | None = None
         self._epochs: int | None = None
         self._done = self._waiting = 0
@@ -109,21 +105,18 @@ class TerminalProgress(Silent):
 
     @property
     def mode(self) -> Mode:
-        """How much is shown."""
         return self._screen.mode
 
     @property
     def seconds(self) -> dict[tuple[str, int], float]:
-        """The seconds of each epoch, by stage and number."""
+        """The time of each epoch, by stage and number."""
         return self._screen.seconds
 
     def __enter__(self) -> Self:
         self._screen.bars.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._screen.bars.stop()
 
     def child(self, name: str) -> TerminalProgress:
@@ -191,7 +184,7 @@ class TerminalProgress(Silent):
         self._task = ""
 
     def note(self, text: str) -> None:
-        text = text if self._is_inside or not self._name else f"{self._name}: {text}"
+        text = text if self._is_inside else self._full(text)
         if text not in self._screen.noted:  # many trainings have the same notes
             self._screen.noted.add(text)
             self._screen.line(f"note: {text}")

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 import arbora
-from arbora.cli.files import existing_model_if_given, say, session
+from arbora.cli import options
+from arbora.cli.console import say, session
 from arbora.errors import InputError
 from arbora.storage.bundled import DEFAULT, EXAMPLES, is_bundled
 from arbora.web.limits import Limits
@@ -19,16 +20,7 @@ DEFAULTS = Limits()
 
 
 def serve_model(
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="MODEL",
-            callback=existing_model_if_given,
-            help="A model from `arbora train` (default: the bundled English model).",
-        ),
-    ] = None,
+    model: options.Model = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8080,
     allow_host: Annotated[
@@ -47,9 +39,8 @@ def serve_model(
     timeout: Annotated[float, typer.Option(min=1, help="Seconds per request.")] = DEFAULTS.seconds,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not log requests.")] = False,
 ) -> None:
-    """Serve a page that shows trees, their probabilities and the alternatives, and a JSON API.
-
-    Nothing leaves this machine, and no other machine can call it unless you set --host. Ctrl-C ends it.
+    """The page shows trees, their probabilities and alternative trees. Nothing leaves this machine, and no
+    other machine can call it unless you set --host. Ctrl-C ends it.
 
     Examples:
 

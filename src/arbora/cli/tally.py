@@ -1,31 +1,32 @@
-"""How much `arbora parse` has parsed, and what the input lacks that the model was trained with."""
+"""What `arbora parse` counts: words, tags that the model does not know, and how far several models agree."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from arbora.cli.files import counted
-from arbora.cli.texts import show_seconds
+from arbora.cli.console import counted, show_seconds
+from arbora.data.batch import Batch
 from arbora.data.columns import Columns
 from arbora.data.encode import INPUT_COLUMNS, NOTHING, InputColumn, Names, filled, numbers_of
+from arbora.parsing.ensemble import Combined
 
 
 class Tally:
-    """How much was parsed, and how fast."""
+    """Counts sentences and words, and measures the time."""
 
     def __init__(self, names: Names) -> None:
         self.sentences = self.words = self.unknown_tags = 0
         self.skipped = 0
-        """Sentences whose heads are in no tree."""
+        """Sentences whose heads are part of no tree."""
         self.filled = dict.fromkeys(INPUT_COLUMNS, 0)
         self._names = names
         self._begun = time.monotonic()
 
     def count(self, columns: Columns) -> None:
-        """One more piece."""
+        """Count one more piece."""
         self.sentences += len(columns)
         self.words += columns.words
         for column in INPUT_COLUMNS:
@@ -34,24 +35,54 @@ class Tally:
         self.unknown_tags += int(np.count_nonzero(unknown & (columns.ids("upos") != 0)))
 
     def summary(self) -> str:
-        """One line."""
+        """One line: how much was parsed, and how fast."""
         seconds = max(time.monotonic() - self._begun, 1e-9)
         speed = f"{self.sentences / seconds:,.0f} sentences/s, {self.words / seconds:,.0f} words/s"
         done = f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}"
         return f"{done} in {show_seconds(seconds)} ({speed})"
 
+    def misfits(self, names: Names, model: str) -> Iterator[str]:
+        """Warn about what the model was trained with and the input lacks."""
+        tagged: tuple[InputColumn, ...] = ("upos",) if names.tags != (NOTHING,) else ()
+        trained = tagged if names.columns is None else names.columns  # older versions did not store them
+        for column in trained:
+            if self.words and not self.filled[column]:
+                advice = "tag the words first" if column == "upos" else "fill it for better trees"
+                yield f"{column.upper()} is `_` everywhere, but {model} was trained with it; {advice}"
+        if "upos" in trained and 2 * self.unknown_tags > self.filled["upos"]:
+            yield (
+                f"{self.unknown_tags:,} of {self.filled['upos']:,} UPOS tags are unknown to {model}; is it a "
+                "model for these tags?"
+            )
 
-def misfits(names: Names, tally: Tally, model: str) -> Iterator[str]:
-    """What the input lacks that the model was trained with: trees are then worse than they could be."""
-    tagged: tuple[InputColumn, ...] = ("upos",) if names.tags != (NOTHING,) else ()
-    trained = tagged if names.columns is None else names.columns  # which older versions did not store
-    for column in trained:
-        if tally.words and not tally.filled[column]:
-            advice = "tag the words first, or the trees will be poor"
-            advice = advice if column == "upos" else "fill it, or the trees will be worse than on dev"
-            yield f"{column.upper()} is `_` everywhere, but {model} was trained with it; {advice}"
-    if "upos" in trained and 2 * tally.unknown_tags > tally.filled["upos"]:
-        yield (
-            f"{tally.unknown_tags:,} of {tally.filled['upos']:,} UPOS tags were not in the training of "
-            f"{model}; is it a model for these tags?"
-        )
+
+class Gains:
+    """Counts how often several models agree and, if the input has trees, what combining them gains."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._words = self._agreed = 0
+        self._right = np.zeros((len(names) + 1, 2), dtype=np.int64)
+        self._has_gold = True
+
+    def count(self, batch: Batch, combined: Combined) -> None:
+        """Count one more piece."""
+        columns, labels = batch.columns, batch.names.labels
+        self._words += columns.words
+        self._agreed += int(np.count_nonzero(combined.agreement))
+        self._has_gold = self._has_gold and bool(np.all(columns.heads >= 0))
+        gold = numbers_of(columns.strings("deprel"), labels)[columns.ids("deprel")]
+        for i, (heads, own) in enumerate([*combined.alone, (combined.heads, combined.labels)]):
+            right = heads == columns.heads
+            self._right[i] += [np.count_nonzero(right), np.count_nonzero(right & (own == gold))]
+
+    def lines(self) -> Iterator[str]:
+        """Report the counts."""
+        if not self._words:
+            return
+        yield f"the {len(self._names)} models agree on {100 * self._agreed / self._words:.2f}% of the heads"
+        if self._has_gold:
+            yield "compared with the trees of the input:"
+            shares = (100 * self._right / self._words).tolist()
+            for name, (heads, arcs) in zip([*self._names, "together"], shares, strict=True):
+                yield f"  {name}: UAS {heads:.2f}, LAS {arcs:.2f}"

@@ -1,56 +1,126 @@
-"""Treebanks that training reads whole."""
+"""Treebanks that are read whole, for training: which files they are, and where they come from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
+import typer
 
-from arbora.cli.files import counted, say, say_skipped
+from arbora.cli.console import counted, say, say_skipped
+from arbora.cli.files import at_most_one_stdin, find_treebank, is_same_file, treebank_files
 from arbora.data.columns import Columns
 from arbora.data.treebank import ColumnReader, FormatOrAuto
+from arbora.storage.ud.folders import Folder
+from arbora.storage.ud.manifest import Manifest, Origin
 from arbora.training.annotation import check_treebank, is_complete
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Files to train on and to evaluate on, and the origins of their treebanks."""
+
+    train: list[str]
+    dev: list[str]
+    """Empty if there is no dev set."""
+    origins: list[Origin]
+    """One for each argument."""
+    default_name: str | None
+    """For the model, if one treebank was given by name: `da_ddt`."""
+
+    def data(self, licence: str | None, attribution: str | None) -> list[dict[str, str | None]]:
+        """Return what a model says about its data; the options take precedence over the treebank."""
+        given = {"licence": licence, "attribution": attribution}
+        changes = {name: text for name, text in given.items() if text is not None}
+        origins = [replace(origin, **changes) for origin in self.origins]
+        is_known = any(origin.licence or origin.attribution for origin in origins)
+        return [origin.to_json() for origin in origins] if is_known else []
+
+    def model_name(self, output: str | None) -> str:
+        """Return the model to write: as given, or named after the treebank."""
+        if output is None and self.default_name is None:
+            raise typer.BadParameter(
+                "missing option '--output' / '-o', the model to write; only a single treebank given by name "
+                "has a default"
+            )
+        return output or f"{self.default_name}.arbora"
+
+    def read(
+        self, form: FormatOrAuto, *, lenient: bool, labelled: bool, partial: bool
+    ) -> tuple[Columns, Columns | None]:
+        """Read the treebanks to train on and to evaluate on; `partial`: see `read_treebanks`."""
+        train = read_treebanks(self.train, form, lenient=lenient, labelled=labelled, partial=partial)
+        dev = read_treebanks(self.dev, form, lenient=lenient, labelled=labelled) if self.dev else None
+        return train, dev
+
+
+def choose_treebanks(files: Sequence[str], dev: str | None, *, quiet: bool = False) -> Chosen:
+    """Return the files of the arguments; a named treebank gives its train part, and without --dev its dev."""
+    at_most_one_stdin([*files, dev])
+    train: list[str] = []
+    dev_files = [] if dev is None else treebank_files(dev, "dev")
+    origins = []
+    whole: list[Folder] = []
+    for name in files:
+        found = find_treebank(name)
+        train += treebank_files(name, "train")
+        origins.append(_file_origin(name) if found is None else found[0].origin)
+        if found is not None and found[1] is None:
+            whole.append(found[0])
+    for folder in whole if dev is None else ():
+        dev_files += map(str, folder.parts.get("dev", []))
+        if "dev" not in folder.parts and not quiet:
+            say(f"note: {folder.name} has no dev part; --dev names another treebank to evaluate on")
+    for name in dev_files:
+        if any(is_same_file(name, each) for each in train):
+            say(f"warning: --dev {name} is also TRAIN: scores on training data say little")
+    default = whole[0].code if len(whole) == len(files) == 1 else None
+    return Chosen(train, dev_files, origins, default)
+
+
+def _file_origin(name: str) -> Origin:
+    """Return the origin of a downloaded file; of others, only the name is known."""
+    if name == "-":
+        return Origin("stdin")
+    path = Path(name)
+    manifest = Manifest.load(path.parent)
+    if manifest is not None and path.name in {file.name for file in manifest.files}:
+        return manifest.origin
+    return Origin(path.name)
 
 
 def read_treebanks(
     names: Sequence[str],
-    format: FormatOrAuto,  # noqa: A002
+    form: FormatOrAuto,
     *,
     lenient: bool,
     labelled: bool,
     partial: bool = False,
     checked: bool = True,
 ) -> Columns:
-    """One treebank of several files, in their order; DataError names the file and line at fault.
+    """Read files as one treebank, in order; DataError names the file and line.
 
-    `lenient` leaves out sentences that cannot be read, and those with a word that has no head, or no label
-    where they are to be `labelled`. `partial`: some heads may be unknown, and none is left out for that.
-    `checked`: DataError where trees lack what training needs.
+    `lenient` skips malformed sentences, and those with a word that lacks a head (or a label, if `labelled`).
+    `partial` allows unknown heads. `checked`: DataError if trees lack what training needs.
     """
-    parts = [_read(name, format, lenient=lenient, labelled=labelled, partial=partial) for name in names]
+    parts = []
+    for name in names:
+        reader = ColumnReader(name, format=form, lenient=lenient)
+        columns = reader.read_all()
+        incomplete = 0
+        if lenient and not partial:
+            complete = is_complete(columns, labelled=labelled)
+            incomplete = int(np.count_nonzero(~complete))
+        if incomplete:
+            what = "heads or labels" if labelled else "heads"
+            say(f"warning: {columns.source}: {what} are missing in {counted(incomplete, 'sentence')}")
+            columns = columns.select(np.flatnonzero(complete))
+        say_skipped(reader.skipped + incomplete, reader.source)
+        parts.append(columns)
     if len(parts) == 1:
         return parts[0]
-    for part in parts:  # while lines still have their numbers
-        if checked:
-            check_treebank(part, labelled=labelled, partial=partial)
+    for part in parts if checked else ():  # before they are joined, which loses line numbers
+        check_treebank(part, labelled=labelled, partial=partial)
     return Columns.concat(parts, " + ".join(part.source for part in parts))
-
-
-def _read(
-    name: str,
-    format: FormatOrAuto,  # noqa: A002
-    *,
-    lenient: bool,
-    labelled: bool,
-    partial: bool,
-) -> Columns:
-    reader = ColumnReader(name, format=format, lenient=lenient)
-    columns = reader.read_all()
-    complete = is_complete(columns, labelled=labelled)
-    incomplete = int(np.count_nonzero(~complete)) if lenient and not partial else 0
-    if incomplete:
-        what = "heads or labels" if labelled else "heads"
-        say(f"warning: {columns.source}: {what} are missing in {counted(incomplete, 'sentence')}")
-        columns = columns.select(np.flatnonzero(complete))
-    say_skipped(reader.skipped + incomplete, reader.source)
-    return columns

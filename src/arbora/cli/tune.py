@@ -2,113 +2,67 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
-from arbora.cli.files import (
-    FormatOption,
-    complain,
-    counted,
-    not_an_input,
-    session,
-    writable,
-)
-from arbora.cli.named import TRAIN_HELP, choose_treebanks
+from arbora.cli import options, settings
+from arbora.cli.console import STOPPED, Table, complain, counted, print_json, session, show, show_scores
+from arbora.cli.files import not_an_input, optional, writable
 from arbora.cli.progress import TerminalProgress, choose_mode
-from arbora.cli.settings import (
-    ConfigOption,
-    EpochsOption,
-    LabelsOption,
-    LearnerOption,
-    OrderOption,
-    ParametersOption,
-    ParserOption,
-    PatienceOption,
-    RootsOrAuto,
-    SeedOption,
-    ThreadsOption,
-    TreesOption,
-    UpdateOption,
-    chosen_config,
-    pairs,
-    require_in_all,
-    told_as_usage,
-)
-from arbora.cli.tables import Table, show
-from arbora.cli.texts import show_scores
-from arbora.cli.treebanks import read_treebanks
+from arbora.cli.treebanks import choose_treebanks
 from arbora.data.files import open_output
 from arbora.settings import to_dict, to_toml
 from arbora.training.tune import Tuned, all_learn_from_parts, combinations, tune
 
-FOLDS = 5
-STOPPED = 130
-
-
-def _output(name: str | None) -> str | None:
-    return None if name is None else writable(name)
-
 
 def tune_files(
     context: typer.Context,
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="TRAIN", help=TRAIN_HELP),
-    ],
+    files: settings.Files,
     grid: Annotated[
         list[str],
         typer.Option(
             metavar="NAME=V1,V2,...",
-            help="Values to try of a parameter of the learner, or of any setting of --config; "
+            help="Values to try for a parameter of the learner, or for any setting of --config; "
             "several grids are combined.",
         ),
     ],
-    dev: Annotated[
-        str | None,
-        typer.Option(metavar="DEV", help="A treebank to judge by."),
-    ] = None,
-    folds: Annotated[
-        int,
-        typer.Option(min=2, help="Without --dev: deal TRAIN into so many parts, each judged by the others."),
-    ] = FOLDS,
+    dev: Annotated[str | None, typer.Option(metavar="DEV", help="A treebank to evaluate on.")] = None,
+    fold_count: Annotated[
+        int, typer.Option("--folds", min=2, help="Without --dev: number of folds for cross-validation.")
+    ] = 5,
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", callback=_output, help="The best settings, for train --config."
+            "--output",
+            "-o",
+            metavar="FILE",
+            callback=optional(writable),
+            help="Write the best settings, for train --config.",
         ),
     ] = None,
-    config: ConfigOption = None,
-    learner: LearnerOption = None,
-    parameters: ParametersOption = None,
-    parser: ParserOption = None,
-    order: OrderOption = None,
-    update: UpdateOption = None,
-    trees: TreesOption = None,
-    roots: RootsOrAuto = None,
-    labels: LabelsOption = None,
-    epochs: EpochsOption = None,
-    patience: PatienceOption = None,
-    seed: SeedOption = None,
-    threads: ThreadsOption = 1,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress: nothing but the table, warnings and errors.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="JSON on stdout: all trials, best first, and the best settings.")
-    ] = False,
-    lenient: Annotated[
-        bool, typer.Option("--lenient", help="Skip bad sentences with a warning and a count.")
-    ] = False,
-    format: Annotated[  # noqa: A002
-        FormatOption, typer.Option(help="What the treebanks are; auto looks at name and first lines.")
-    ] = FormatOption.AUTO,
+    config: options.Config = None,
+    learner: settings.Learner = None,
+    loss: settings.Loss = None,
+    scorer: settings.Scorer = None,
+    parameters: settings.Parameters = None,
+    parser: settings.Parser = None,
+    order: settings.Order = None,
+    update: settings.Update = None,
+    trees: settings.Trees = None,
+    roots: settings.Roots = None,
+    labels: settings.Labels = None,
+    epochs: settings.Epochs = None,
+    patience: settings.Patience = None,
+    seed: settings.Seed = None,
+    threads: options.Threads = 1,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    as_json: Annotated[bool, options.json_option("all trials, best first, and the best settings")] = False,
+    lenient: options.Lenient = False,
+    format: options.Format = "auto",  # noqa: A002
 ) -> None:
-    """Try settings: train with every combination, compare on DEV or by cross-validation.
-
-    Trials are listed best first, by LAS, or by UAS where labels are not learned. Ctrl-C ends the search and
-    lists the trials that are complete.
+    """Trials are compared on DEV or by cross-validation, and listed best first: by LAS, or by UAS without
+    labels. Ctrl-C ends the search and lists the complete trials.
 
     Examples:
 
@@ -116,45 +70,30 @@ def tune_files(
     - `arbora tune train.conllu --folds 5 --epochs 30 --learner pegasos --grid lam=0.003,0.03`
     """
     chosen = choose_treebanks(files, dev, quiet=quiet)
-    inputs = [*chosen.train, *chosen.dev, config]
-    not_an_input(output, inputs)
-    source = context.get_parameter_source("folds")
-    if chosen.dev and source is not None and source.name == "COMMANDLINE":
-        raise typer.BadParameter("--folds is for when there is no --dev, and NAME/train names no dev part")
+    not_an_input(output, [*chosen.train, *chosen.dev, config])
+    if chosen.dev and "fold_count" in options.given_options(context):
+        raise typer.BadParameter("--folds has no effect with a dev set; omit --dev, or name TREEBANK/train")
     if output == "-" and as_json:
-        raise typer.BadParameter("-o - and --json both want stdout; the JSON has the best settings, too")
-    base = chosen_config(
-        config,
-        learner=learner,
-        parameters=parameters or [],
-        epochs=epochs,
-        parser=parser,
-        order=order,
-        update=update,
-        trees=trees,
-        roots=roots,
-        labels=labels,
-        patience=patience,
-        seed=seed,
-    )
-    values = {name: _values(name, text) for name, text in pairs(grid, "--grid").items()}
-    with told_as_usage():
-        points = list(combinations(values, base))  # before any file is read
-    require_in_all(parameters or [], base, (point.learner_name for _, point in points))
+        raise typer.BadParameter("-o - and --json both write to stdout; the JSON has the best settings, too")
+    base = settings.chosen_config(context)
+    values = {name: _values(name, text) for name, text in options.name_values(grid, "--grid").items()}
+    with options.usage_errors():
+        points = [config for _, config in combinations(values, base)]  # checked before any file is read
+    settings.require_in_all(parameters, base, (point.learner_name for point in points))
     with session(lenient=lenient):
-        labelled = base.labels != "none"
-        partial = bool(chosen.dev) and all_learn_from_parts(point for _, point in points)
-        columns = read_treebanks(
-            chosen.train, format.value, lenient=lenient, labelled=labelled, partial=partial
+        partial = bool(chosen.dev) and all_learn_from_parts(points)
+        columns, dev_columns = chosen.read(
+            format, lenient=lenient, labelled=base.labels != "none", partial=partial
         )
-        judged = (
-            read_treebanks(chosen.dev, format.value, lenient=lenient, labelled=labelled)
-            if chosen.dev
-            else None
-        )
-        with told_as_usage(), TerminalProgress(choose_mode(quiet=quiet)) as progress:
+        with options.usage_errors(), TerminalProgress(choose_mode(quiet=quiet)) as progress:
             tuned = tune(
-                columns, judged, grid=values, config=base, folds=folds, threads=threads, observer=progress
+                columns,
+                dev_columns,
+                grid=values,
+                config=base,
+                folds=fold_count,
+                threads=threads,
+                observer=progress,
             )
         if tuned.trials:
             _report(tuned, output, as_json=as_json)
@@ -175,22 +114,19 @@ def _report(tuned: Tuned, output: str | None, *, as_json: bool) -> None:
         with open_output(output) as stream:
             stream.write(to_toml(tuned.best).encode())
     if as_json:
-        answer = {"best": to_dict(tuned.best), "trials": [trial.to_json() for trial in tuned.trials]}
-        print(json.dumps(answer, ensure_ascii=False, indent=1))
-        return
-    first = tuned.trials[0]
-    headings = [*first.values, *map(str.upper, first.scores), "epoch", "seconds"]
-    rows = [
-        [
-            *trial.values.values(),
-            *(_score(trial.scores[name], trial.spread.get(name)) for name in trial.scores),
-            "/".join(map(str, trial.epochs)),
-            f"{trial.seconds:.1f}",
+        print_json({"best": to_dict(tuned.best), "trials": [trial.to_json() for trial in tuned.trials]})
+    elif output != "-":
+        first = tuned.trials[0]
+        rows = [
+            [
+                *trial.values.values(),
+                *(_score(trial.scores[name], trial.spread.get(name)) for name in trial.scores),
+                "/".join(map(str, trial.epochs)),
+                f"{trial.seconds:.1f}",
+            ]
+            for trial in tuned.trials
         ]
-        for trial in tuned.trials
-    ]
-    if output != "-":
-        show([Table("", headings, rows)])
+        show([Table("", [*first.values, *map(str.upper, first.scores), "epoch", "seconds"], rows)])
         best = " ".join(f"-p {name}={value}" for name, value in first.values.items())
         where = f"; train --config {output}" if output is not None else ""
         print(f"\nbest: {best} ({show_scores(first.scores)}){where}")

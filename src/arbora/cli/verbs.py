@@ -1,13 +1,13 @@
 """The verbs, and where each lives: its file is imported when it is called.
 
-To add a verb, write its file and a line here. Another package adds a verb with an entry point in the group
-`arbora.verbs`: its name, and a function for Typer. `arbora --help` imports that function's module, so the
-module should be light.
+To add a verb, write its file and a line here; the function's docstring continues the help that starts here.
+Another package adds a verb with an entry point in the group `arbora.verbs`: its name, and a function for
+Typer. `arbora --help` imports that function's module, so the module should be light.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,79 +22,46 @@ if TYPE_CHECKING:
 class Verb(NamedTuple):
     """A verb as `arbora --help` shows it."""
 
-    name: str
     place: str
     """The file in this folder, and the function or group of verbs in it."""
     help: str
-    """The first paragraph of that function's docstring."""
 
 
-VERBS: Sequence[Verb] = (
-    Verb(
-        "train",
-        "train.train_files",
-        "Train a model on a treebank: segmenter, tagger, lemmatizer and parser, as far as it can teach them.",
+VERBS = {
+    "train": Verb(
+        "train.train_files", "Train a model on a treebank: segmenter, tagger, lemmatizer and parser."
     ),
-    Verb(
-        "induce",
-        "induce.induce_files",
-        "Learn a parser from text without trees: from tagged sentences, or from words alone.",
+    "induce": Verb(
+        "induce.induce_files", "Learn a parser without trees: from tagged sentences, or from words alone."
     ),
-    Verb(
-        "parse",
-        "parse.parse_file",
-        "Parse raw text, or sentences of a treebank: every word gets a head and a label.",
+    "parse": Verb("parse.parse_file", "Parse raw text or treebanks: every word gets a head and a label."),
+    "serve": Verb(
+        "serve.serve_model", "Serve a web page that shows trees and probabilities, and a JSON API."
     ),
-    Verb(
-        "serve",
-        "serve.serve_model",
-        "Serve a page that shows trees, their probabilities and the alternatives, and a JSON API.",
+    "tune": Verb("tune.tune_files", "Try settings: train with each combination and compare the scores."),
+    "demo": Verb("demo.demo", "Parse a text with the bundled model, and draw its trees."),
+    "stats": Verb(
+        "stats.stats", "Describe treebanks: sentences, words, labels, lengths, crossing arcs, roots, depth."
     ),
-    Verb(
-        "tune",
-        "tune.tune_files",
-        "Try settings: train with every combination, compare on DEV or by cross-validation.",
-    ),
-    Verb("demo", "demo.demo", "Parse a text with the model that comes with Arbora, and draw its trees."),
-    Verb(
-        "stats",
-        "stats.stats",
-        "Count what is in treebanks: sentences, words, labels, lengths, crossing arcs, roots, depth.",
-    ),
-    Verb("convert", "convert.convert", "Convert a treebank between CoNLL-U, CoNLL-X and Parquet."),
-    Verb(
-        "eval",
-        "eval.evaluate_files",
-        "Score PREDICTED against GOLD: UAS, LAS, label accuracy, CLAS, exact match, roots.",
-    ),
-    Verb("list", "list.list_kind", "List what can be chosen by name, with a line about each."),
-    Verb(
-        "info",
-        "info.info",
-        "Say all about one thing: arbora info family projective; or about a model: arbora info da.arbora",
-    ),
-    Verb(
-        "data",
-        "data.data",
-        "Treebanks of Universal Dependencies: list them, get them by name (arbora data get UD_Danish-DDT), "
-        "check them.",
-    ),
-)
-
+    "convert": Verb("convert.convert", "Convert a treebank between CoNLL-U, CoNLL-X and Parquet."),
+    "eval": Verb("eval.evaluate_files", "Score PREDICTED against GOLD: UAS, LAS, CLAS, exact match, roots."),
+    "list": Verb("list.list_kind", "List what can be chosen by name, with a line about each."),
+    "info": Verb("info.info", "Describe one choice (arbora info learner mira), or a model (info da.arbora)."),
+    "data": Verb("data.data", "List, download and check treebanks of Universal Dependencies."),
+}
 
 GROUP = "arbora.verbs"
 """Entry points of verbs in other packages."""
 EXTRAS = {"reproduce": "studies"}
-"""Verbs of packages that an extra of ours installs."""
+"""Verbs of packages that our extras install."""
 
 
 @cache
 def find_plugins() -> dict[str, EntryPoint]:
-    """Find the verbs of other packages; searched only when a verb is not ours."""
+    """Find the verbs of other packages."""
     from importlib.metadata import entry_points
 
-    ours = {verb.name for verb in VERBS}
-    return {point.name: point for point in entry_points(group=GROUP) if point.name not in ours}
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in VERBS}
 
 
 def require_studies() -> Any:
@@ -113,7 +80,7 @@ def _missing(verb: str) -> typer.BadParameter:
 
 
 class VerbsOnDemand(TyperGroup):
-    """Lists its verbs without importing them; a verb is imported when it is called."""
+    """Lists the verbs without importing them; a verb is imported when it is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*super().list_commands(ctx), *find_plugins()]
@@ -130,29 +97,30 @@ class VerbsOnDemand(TyperGroup):
 
 
 def add_verbs(app: typer.Typer) -> None:
-    """Every verb by its name and help."""
-    for verb in VERBS:
-        app.command(verb.name, help=verb.help)(_listed)
+    """Add every verb with its name and help."""
+    for name, verb in VERBS.items():
+        app.command(name, help=verb.help)(_listed)
 
 
 def _listed() -> None:
-    """Stands for a verb until it is called."""
+    """Stand for a verb until it is called."""
 
 
 @cache
 def make_command(name: str) -> Any:
-    """The command of a verb, with its options, as Typer has it."""
-    places = {verb.name: verb.place.split(".") for verb in VERBS}
-    if name in places:
-        file, attribute = places[name]
+    """Import a verb and return its command, with its options."""
+    app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
+    app.callback()(_listed)  # or Typer would make one command of a single verb
+    if name in VERBS:
+        file, attribute = VERBS[name].place.split(".")
         made = getattr(import_module(f"arbora.cli.{file}"), attribute)
     else:
         made = find_plugins()[name].load()
-    app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
     if isinstance(made, typer.Typer):
-        app.add_typer(made, name=name)
+        app.add_typer(made, name=name, help=VERBS[name].help if name in VERBS else None)
+    elif name in VERBS:
+        app.command(name, help=f"{VERBS[name].help}\n\n{inspect.getdoc(made)}")(made)
     else:
         app.command(name)(made)
-    app.callback()(_listed)  # without which Typer would make one command of a single verb
     group: Any = typer.main.get_command(app)
     return group.commands[name]
