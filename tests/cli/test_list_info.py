@@ -131,7 +131,7 @@ def test_parsers():
 def test_info_about_every_choice(kind):
     """Every kind from the registry is listed and described in the same way."""
     if kind == "studies":
-        pytest.importorskip("arbora_studies.catalog")
+        pytest.importorskip("arbora_studies")
     listed = json.loads(run("list", kind, "--json").stdout)
     assert [each["name"] for each in listed] == list(KINDS[kind].names())
     for each in listed:

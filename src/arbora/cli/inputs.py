@@ -15,7 +15,7 @@ import typer
 from arbora.cli.files import existing
 from arbora.cli.options import InputFormat
 from arbora.data.columns import Columns, Format
-from arbora.data.files import ByteReader, Source, name_of, open_input, read_bytes
+from arbora.data.files import Source, name_of, open_input, read_bytes
 from arbora.data.treebank import ColumnReader, is_treebank
 from arbora.errors import DataError
 from arbora.pipeline.pipeline import Pipeline
@@ -172,7 +172,7 @@ def _peek(given: str) -> tuple[bytes, Source]:
 class _Continued(io.RawIOBase):
     """A stream whose first bytes have been read already."""
 
-    def __init__(self, start: bytes, rest: ByteReader, name: str) -> None:
+    def __init__(self, start: bytes, rest: io.BufferedIOBase, name: str) -> None:
         self._start, self._rest, self.name = start, rest, name
 
     def read(self, size: int = -1) -> bytes:
