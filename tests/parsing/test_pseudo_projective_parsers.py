@@ -187,4 +187,4 @@ def test_lists_of_trees_are_restored(parser):
     lists = parser.search.kbest(batch, 3, ParseRequest())
     heads, _ = parser.trees(DEV)
     assert np.array_equal(np.concatenate([each.heads[0] for each in lists]), heads)
-    assert all(len(each.heads) == 3 for each in lists)
+    assert all(1 <= len(each.heads) <= 3 for each in lists)
