@@ -93,14 +93,14 @@ void bind_model(nb::module_& m) {
 void bind_questions(nb::module_& m) {
     nb::class_<Questions> bound(m, "CubeQuestions", "What a learner may ask about a treebank; see arbora.problems.cube.");
     bound.def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const KeptArcs* arcs, const Floats& label_filter, const std::string& update,
-                            int threads, double label_cost) {
+                            int threads, const std::tuple<double, double>& cost) {
                 if (label_filter) check_size(label_filter->size(), model.graph.label_size, "label_filter");
                 new (self) Questions(model, sentences, arcs == nullptr ? nullptr : &arcs->sets, update_of(update),
-                                     label_filter ? label_filter->data() : nullptr, threads, label_cost_of(label_cost));
-            }, "model"_a, "sentences"_a, "arcs"_a.none(), "label_filter"_a.none().noconvert(), "update"_a, "threads"_a, "label_cost"_a = 1.0, nb::keep_alive<1, 2>(),
+                                     label_filter ? label_filter->data() : nullptr, threads, cost_of(cost));
+            }, "model"_a, "sentences"_a, "arcs"_a.none(), "label_filter"_a.none().noconvert(), "update"_a, "threads"_a, "cost"_a, nb::keep_alive<1, 2>(),
             nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
             nb::sig("def __init__(self, model: CubeModel, sentences: Encoded, arcs: KeptArcs | None, "
-                    "label_filter: numpy.typing.NDArray[numpy.float32] | None, update: str, threads: int, label_cost: float = 1.0) -> None"));
+                    "label_filter: numpy.typing.NDArray[numpy.float32] | None, update: str, threads: int, cost: tuple[float, float]) -> None"));
     def_questions(bound);
     def_candidates(bound).def("take_tally", [](Questions& self) {
                 const cube::Tally tally = self.take_tally();

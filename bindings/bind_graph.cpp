@@ -277,9 +277,9 @@ void bind_model(nb::module_& m) {
 template <class Asked>
 nb::class_<Asked> bind_treebank(nb::module_& m, const char* name, const char* doc) {
     nb::class_<Asked> bound(m, name, doc);
-    bound.def("__init__", [](Asked* self, const Model& model, const Encoded& sentences, const std::string& task, const KeptArcs* arcs, int threads, double label_cost) {
-            new (self) Asked(model, sentences, task_of(task), arcs == nullptr ? nullptr : &arcs->sets, threads, label_cost_of(label_cost));
-        }, "model"_a, "sentences"_a, "task"_a, "arcs"_a.none(), "threads"_a, "label_cost"_a = 1.0, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+    bound.def("__init__", [](Asked* self, const Model& model, const Encoded& sentences, const std::string& task, const KeptArcs* arcs, int threads, const std::tuple<double, double>& cost) {
+            new (self) Asked(model, sentences, task_of(task), arcs == nullptr ? nullptr : &arcs->sets, threads, cost_of(cost));
+        }, "model"_a, "sentences"_a, "task"_a, "arcs"_a.none(), "threads"_a, "cost"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
         nb::keep_alive<1, 5>());
     return def_questions(bound);
 }

@@ -88,9 +88,10 @@ void bind_model(nb::module_& m) {
 
 void bind_questions(nb::module_& m) {
     nb::class_<Questions> bound(m, "TransitionQuestions", "What a learner may ask about a treebank; see arbora.problems.transition.");
-    bound.def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const std::string& update, bool explores, int threads, double label_cost) {
-                new (self) Questions(model, sentences, {update_of(update), explores, label_cost_of(label_cost)}, threads);
-            }, "model"_a, "sentences"_a, "update"_a, "explores"_a, "threads"_a, "label_cost"_a = 0.5, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+    bound.def("__init__", [](Questions* self, const Model& model, const Encoded& sentences, const std::string& update, bool explores, int threads,
+                            const std::tuple<double, double>& cost) {
+                new (self) Questions(model, sentences, {update_of(update), explores, cost_of(cost)}, threads);
+            }, "model"_a, "sentences"_a, "update"_a, "explores"_a, "threads"_a, "cost"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
     def_questions(bound);
     def_candidates(bound).def("instances", [](Questions& self) {
                 const auto found = without_lock([&] { return self.instances(); });

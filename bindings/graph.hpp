@@ -15,10 +15,13 @@ inline std::uint32_t table_size(int bits, const char* name) {
     return std::uint32_t{1} << bits;
 }
 
-// The cost of a wrong label, checked.
-inline double label_cost_of(double given) {
-    if (!(given >= 0.0 && given <= 1e6)) throw InputError("label_cost: expected 0 to 1e6, got " + std::to_string(given));
-    return given;
+// The costs of a wrong head and a wrong label, checked.
+inline graph::Cost cost_of(const std::tuple<double, double>& given) {
+    const auto [head, label] = given;
+    if (!(head > 0.0 && head <= 1e6 && label >= 0.0 && label <= 1e6))
+        throw InputError("cost: expected a head's cost above 0 and a label's of at least 0, both at most 1e6, got " + std::to_string(head) + " and " +
+                         std::to_string(label));
+    return {head, label};
 }
 
 inline nb::object tuple_of(const graph::Parsed& parsed) { return nb::make_tuple(copied(parsed.heads), copied(parsed.labels)); }

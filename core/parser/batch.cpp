@@ -29,8 +29,8 @@ void check_task(const Model& model, Task task) {
 }
 
 Questions::Questions(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads,
-                     double label_cost)
-    : TreebankQuestions(sentences, arcs, make_workers(threads, [&] { return Worker(model, label_cost); })), model_(&model), task_(task) {
+                     const Cost& cost)
+    : TreebankQuestions(sentences, arcs, make_workers(threads, [&] { return Worker(model, cost); })), model_(&model), task_(task) {
     check_task(model, task);
     check_gold(sentences, {.arcs = arcs, .labels = task == Task::tree ? 0 : model.labels});
 }

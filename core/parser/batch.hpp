@@ -26,7 +26,7 @@ struct PrunedWorker {
 class Questions : public TreebankQuestions<Questions, Worker> {
 public:
     Questions(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads,
-              double label_cost = 1.0);
+              const Cost& cost = {});
 
     Answer answer(Worker& worker, std::size_t s, const Weights& weights, bool cost_augmented);
     std::vector<Answer> candidate_answers(Worker& worker, std::size_t s, const Weights& weights, int k);

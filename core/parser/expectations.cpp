@@ -69,12 +69,12 @@ void Expectations::add_costs() {
                 const auto labels = allowed(h, d);
                 double* scores = labels_.scores.data() + labels_.first[a];
                 for (std::size_t i = 0; i < labels.size(); ++i)
-                    if (labels[i] != sentence_.labels[d]) scores[i] += label_cost_;
+                    if (labels[i] != sentence_.labels[d]) scores[i] += cost_.label;
                 const double sum = log_sum(scores, labels.size());
                 arc_scores_[a] += sum - labels_.sums[a];
                 labels_.sums[a] = sum;
             }
-            if (sentence_.heads[d] >= 0 && h != sentence_.heads[d]) arc_scores_[a] += 1.0;
+            if (sentence_.heads[d] >= 0 && h != sentence_.heads[d]) arc_scores_[a] += cost_.head;
         }
 }
 
@@ -287,7 +287,7 @@ Answer Expectations::label_answer(const WeightView& weights, bool cost_augmented
         scores.clear();
         labeler_.find_rows(d, around[d], true, rows_);
         labeler_.scores(rows_, weights.scale, labels, scores);
-        for (std::size_t i = 0; cost_augmented && i < labels.size(); ++i) scores[i] += labels[i] == gold ? 0.0 : label_cost_;
+        for (std::size_t i = 0; cost_augmented && i < labels.size(); ++i) scores[i] += labels[i] == gold ? 0.0 : cost_.label;
         const auto found = std::find(labels.begin(), labels.end(), gold);
         if (found == labels.end()) continue;
         const double sum = log_sum(scores.data(), scores.size());

@@ -21,7 +21,7 @@ struct Sums {
 
 class Expectations {
 public:
-    explicit Expectations(const Model& model, double label_cost = 1.0) : model_(&model), label_cost_(label_cost), worker_(model), labeler_(model) {}
+    explicit Expectations(const Model& model, const Cost& cost = {}) : model_(&model), cost_(cost), worker_(model), labeler_(model) {}
 
     // loss: -log P(what is known of the tree); difference: f(known) - E[f], both expected where not all is known.
     // cost_augmented: adds the cost of wrong heads and labels to their scores (softmax-margin).
@@ -67,7 +67,7 @@ private:
     void add_arc_labels(const Sums& all, const Sums& known, Answer& answer);
 
     const Model* model_;
-    double label_cost_;
+    Cost cost_;
     Worker worker_;
     Labeler labeler_;
     SumChart chart_;

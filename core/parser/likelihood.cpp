@@ -3,8 +3,8 @@
 namespace arbora::graph {
 
 Likelihood::Likelihood(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads,
-                       double label_cost)
-    : TreebankQuestions(sentences, arcs, make_workers(threads, [&] { return LikelihoodWorker{Expectations(model, label_cost)}; })),
+                       const Cost& cost)
+    : TreebankQuestions(sentences, arcs, make_workers(threads, [&] { return LikelihoodWorker{Expectations(model, cost)}; })),
       model_(&model), task_(task) {
     check_task(model, task);
     if (model.siblings && model.trees == Trees::nonprojective && task != Task::labels)

@@ -16,7 +16,7 @@ class Likelihood : public TreebankQuestions<Likelihood, LikelihoodWorker> {
 public:
     // arcs: null for all arcs, else one set per sentence, known arcs included.
     Likelihood(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads,
-               double label_cost = 1.0);
+               const Cost& cost = {});
 
     Answer answer(LikelihoodWorker& worker, std::size_t s, const Weights& weights, bool cost_augmented);
     std::size_t weight_count() const { return graph::weight_count(*model_, task_); }

@@ -54,6 +54,11 @@ inline std::size_t weight_count(const Model& model, Task task) {
     return (task == Task::labels ? 0 : model.tree_size) + (task == Task::tree ? 0 : model.label_size);
 }
 
+// What a wrong head and a wrong label cost.
+struct Cost {
+    double head = 1.0, label = 1.0;
+};
+
 // One of the best trees of a sentence.
 struct Ranked {
     std::vector<int> heads, labels;  // [n+1]

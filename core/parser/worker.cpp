@@ -109,7 +109,7 @@ void Worker::score_grandparents(float scale) {
 void Worker::add_costs() {
     for (int d = 1; d <= arcs_->n; ++d)
         for (int a = arcs_->first[d]; a < arcs_->first[d + 1]; ++a)
-            if (arcs_->heads[a] != gold_[d]) arc_scores_[a] += 1.0F;
+            if (arcs_->heads[a] != gold_[d]) arc_scores_[a] += static_cast<float>(cost_.head);
 }
 
 void Worker::score_labels(const WeightView& weights, bool cost_augmented) {
@@ -122,7 +122,7 @@ void Worker::score_labels(const WeightView& weights, bool cost_augmented) {
             around.head = arcs_->heads[a];
             label_rows_.clear();
             labeler_.find_rows(d, around, false, label_rows_);
-            const auto best = labeler_.best(label_rows_, weights.scale, around.head, d, gold, label_cost_);
+            const auto best = labeler_.best(label_rows_, weights.scale, around.head, d, gold, cost_.label);
             arc_labels_[a] = best.label;
             arc_scores_[a] += static_cast<float>(best.score);
         }
@@ -190,7 +190,7 @@ void Worker::label_tree(const WeightView& weights, bool cost_augmented, const in
     for (int d = 1; d <= sentence_.n; ++d) {
         const std::span rows(label_rows_.data() + static_cast<std::size_t>(d - 1) * each, each);
         const int gold = cost_augmented ? sentence_.labels[d] : -1;
-        const auto best = labeler_.best(rows, weights.scale, heads[d], d, gold, label_cost_);
+        const auto best = labeler_.best(rows, weights.scale, heads[d], d, gold, cost_.label);
         labels[d] = best.label;
         label_scores_[static_cast<std::size_t>(d)] = static_cast<float>(best.score);
     }
@@ -260,7 +260,7 @@ Answer Worker::tree_answer(Task task, const int* heads, const int* labels) {
     for (int d = 1; d <= sentence_.n; ++d) {
         const bool other_head = heads[d] != gold_[d];
         if (other_head) {
-            answer.loss += 1.0;
+            answer.loss += cost_.head;
             add_arc(gold_[d], d, 1.0F, answer.difference);
             add_arc(heads[d], d, -1.0F, answer.difference);
         }
@@ -276,7 +276,7 @@ Answer Worker::tree_answer(Task task, const int* heads, const int* labels) {
         }
         if (task != Task::joint) continue;
         const int gold_label = sentence_.labels[d];
-        if (gold_label != labels[d]) answer.loss += label_cost_;
+        if (gold_label != labels[d]) answer.loss += cost_.label;
         if (other_head || gold_label != labels[d]) {
             Surroundings around;
             around.head = gold_[d];
@@ -292,7 +292,7 @@ Answer Worker::label_answer(const int* labels) {
     Answer answer;
     for (int d = 1; d <= sentence_.n; ++d) {
         if (labels[d] == sentence_.labels[d]) continue;
-        answer.loss += label_cost_;
+        answer.loss += cost_.label;
         add_labels(d, surroundings_[d], true, sentence_.labels[d], 1.0F, answer.difference);
         add_labels(d, surroundings_[d], true, labels[d], -1.0F, answer.difference);
     }

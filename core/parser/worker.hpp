@@ -15,9 +15,9 @@ namespace arbora::graph {
 
 class Worker {
 public:
-    // label_cost: the cost of a wrong label; a wrong head costs 1.
-    explicit Worker(const Model& model, double label_cost = 1.0)
-        : model_(&model), label_cost_(label_cost), extractor_(model.templates), labeler_(model) {}
+    // A wrong label costs as much on a wrong head as on the right one.
+    explicit Worker(const Model& model, const Cost& cost = {})
+        : model_(&model), cost_(cost), extractor_(model.templates), labeler_(model) {}
 
     // Fills heads[0..n] and, where the model has labels and the weights are there, labels[0..n]. arcs: null for all.
     // staged: labels are chosen on the finished tree, else together with it.
@@ -68,7 +68,7 @@ private:
     void add_labels(int dep, const Surroundings& around, bool whole_tree, int label, float count, std::vector<SparseEntry>& entries);
 
     const Model* model_;
-    double label_cost_;
+    Cost cost_;
     feature::Extractor extractor_;
     Labeler labeler_;
     feature::Sentence sentence_;

@@ -66,7 +66,7 @@ TEST(cube_answers_are_differences_of_features) {
             for (const bool augmented : {false, true}) {
                 Case c(random, n, roots, Order::all, n == 4 ? 2 : kLabelCount);
                 c.label_cost = n % 2 == 0 ? 0.5 : 1.0;
-                Questions questions(c.model, c.batch, nullptr, Update::standard, nullptr, 1, c.label_cost);
+                Questions questions(c.model, c.batch, nullptr, Update::standard, nullptr, 1, {1.0, c.label_cost});
                 const Weights w = c.learned();
                 const auto best = c.all(augmented).front().second;
                 const Reply reply = questions.ask(0, w, augmented);

@@ -208,7 +208,7 @@ TEST(graph_answers_are_those_of_the_definition) {
         const Weights weights = scaled(w);
         for (const bool augmented : {false, true}) {
             if (!augmented && round % 5 == 0) continue;  // nothing but ties
-            Questions questions(c.model, c.batch, task, nullptr, 1, c.label_cost);
+            Questions questions(c.model, c.batch, task, nullptr, 1, {1.0, c.label_cost});
             const auto reply = questions.ask(0, weights, augmented);
             const auto best = c.best(task, w, augmented);
             const double value = c.score(best, task, w) + (augmented ? c.cost(best, task) : 0.0);

@@ -148,7 +148,7 @@ TEST(transition_candidates_have_the_costs_of_their_links) {
     for (const System& system : systems()) for (const double label_cost : {0.5, 2.0}) {
         const Model model = some_model(system, 2);
         const auto batch = some_sentences(random, model, 15, 8);
-        Questions questions(model, batch, {.label_cost = label_cost}, 1);
+        Questions questions(model, batch, {.cost = {1.0, label_cost}}, 1);
         const auto values = some_weights(random, model.weight_count());
         Weights weights(questions.weight_count());
         SparseVector all;

@@ -6,6 +6,7 @@ from errors import rejects
 from graph_toys import treebank
 
 from arbora._core import Pruning, Weights
+from arbora.costs import TreeCost
 from arbora.data.columns import parse_text
 from arbora.data.encode import Names
 from arbora.errors import InputError, UnknownNameError
@@ -58,6 +59,17 @@ def test_answers_are_true_violations(update, query):
             # What was found has the better score, cost included where it counts.
             bonus = answer.loss if query is Query.COST_AUGMENTED else 0.0
             assert bonus - answer.margin >= -1e-4
+
+
+def test_the_loss_is_made_of_the_costs_of_heads_and_labels():
+    made = problem(update="standard", beam=2)
+    w = learned(made, 1)
+    encoded = Names.of(COLUMNS).encode(COLUMNS)
+    costs = [TreeCost(), TreeCost(label=0.0), TreeCost(head=3.0, label=0.5)]
+    problems = [CubeProblem(made.scorer, encoded, "standard", cost=cost) for cost in costs]
+    for i in range(len(made)):
+        both, heads, weighted = (each.answer(i, w, Query.ARGMAX).loss for each in problems)
+        assert weighted == 3.0 * heads + 0.5 * (both - heads)
 
 
 @pytest.mark.parametrize("update", UPDATES)

@@ -8,6 +8,7 @@ from errors import rejects
 from graph_toys import SHAPES, name_of, scorer, treebank
 
 from arbora._core import Encoded, GraphQuestions, Pruning, SparseVector, Weights
+from arbora.costs import TreeCost
 from arbora.data.tree import Tree
 from arbora.errors import InputError
 from arbora.interfaces import Query
@@ -181,6 +182,18 @@ def test_cost_augmented_hinges_are_never_negative():
                     assert problem.answer(i, w, Query.ARGMAX).margin <= 1e-4
 
 
+@pytest.mark.parametrize("task", ["tree", "joint", "labels"])
+def test_the_loss_is_made_of_the_costs_of_heads_and_labels(task):
+    made, encoded = scorer(COLUMNS["projective"], labels="joint")
+    costs = [TreeCost(), TreeCost(label=0.0), TreeCost(head=3.0, label=0.5)]
+    w = weights_of(np.random.default_rng(0).normal(size=GraphProblem(made, encoded, task).size))
+    for i in range(len(encoded)):
+        both, heads, weighted = (
+            GraphProblem(made, encoded, task, cost=cost).answer(i, w, Query.ARGMAX).loss for cost in costs
+        )
+        assert weighted == 3.0 * heads + 0.5 * (both - heads)
+
+
 def test_what_cannot_be_asked_is_an_error():
     made, encoded = scorer(COLUMNS["projective"], labels="none")
     w = Weights(made.weight_count())
@@ -230,5 +243,5 @@ def test_arcs_of_other_sentences_are_refused():
         kept.restore_gold(other)
     kept.restore_gold(encoded)
     with rejects(InputError, field="arcs"):
-        GraphQuestions(made.native, other, "tree", kept, 1)
+        GraphQuestions(made.native, other, "tree", kept, 1, (1.0, 1.0))
     assert isinstance(other, Encoded)

@@ -6,9 +6,10 @@ from errors import rejects
 from graph_toys import treebank
 
 from arbora._core import Weights
+from arbora.costs import COST, TreeCost
 from arbora.data.encode import Names
 from arbora.errors import InputError
-from arbora.interfaces import Query
+from arbora.interfaces import GoldTree, Query
 from arbora.problems import TransitionProblem
 from arbora.registry import learners, transition_features
 from arbora.scorers import GraphSettings, TransitionScorer, TransitionSettings
@@ -20,7 +21,14 @@ BEAMS = ({"beam": 1}, *({"beam": 4, "update": update} for update in ("early", "m
 
 
 def problem(
-    columns=COLUMNS, *, labels="joint", roots="single", threads=1, features="zhang-nivre-v1", **search
+    columns=COLUMNS,
+    *,
+    labels="joint",
+    roots="single",
+    threads=1,
+    features="zhang-nivre-v1",
+    cost=COST,
+    **search,
 ):
     made = TransitionSettings(**search)
     shape = GraphSettings(
@@ -32,7 +40,7 @@ def problem(
     encoded = names.encode(columns)
     if templates.needs_guide:
         encoded.set_guide(columns.heads, names.label_numbers(columns), names.labels)
-    return TransitionProblem(scorer, encoded, threads=threads)
+    return TransitionProblem(scorer, encoded, cost=cost, threads=threads)
 
 
 def learned(made, epochs=2):
@@ -103,10 +111,33 @@ def test_candidates_are_whole_trees_with_costs_of_links(system):
         found = made.candidates(i, w, 6)
         assert 1 <= len(found) <= 6
         for each in found:
-            assert (2 * each.loss).is_integer()
+            assert each.loss.is_integer()
             assert each.loss > 0 or len(each.difference) == 0
         margins = [each.margin for each in found if each.loss > 0]
         assert margins == sorted(margins) or margins == pytest.approx(sorted(margins), abs=1e-4)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize(
+    "cost", [COST, TreeCost(label=0.0), TreeCost(label=0.25), TreeCost(head=2.0, label=3.0)]
+)
+def test_the_loss_is_the_cost_of_the_tree_that_was_found(system, cost):
+    made = problem(system=system, beam=4, update="standard", cost=cost)
+    w = learned(made, 1)
+    names, weights = Names.of(COLUMNS), w.values()
+    encoded = names.encode(COLUMNS)
+    moves, labels = np.split(weights, [1 << 16])
+    found = made.scorer.native.parse(encoded, moves, labels, False, 1)
+    losses = []
+    for i, (begin, end) in enumerate(zip(COLUMNS.offsets[:-1], COLUMNS.offsets[1:], strict=True)):
+        gold, tree = (
+            [np.concatenate([[-1], values[begin:end]]) for values in pair]
+            for pair in ((COLUMNS.heads, names.label_numbers(COLUMNS)), found)
+        )
+        losses.append(made.answer(i, w, Query.ARGMAX).loss)
+        assert losses[-1] == cost(GoldTree(*gold), *tree)
+        assert made.candidates(i, w, 1)[0].loss == losses[-1]
+    assert any(losses)
 
 
 @pytest.mark.parametrize(

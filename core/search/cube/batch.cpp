@@ -33,8 +33,8 @@ std::vector<std::vector<Ranked>> kbest(const feature::Encoded& sentences, const 
 }
 
 Questions::Questions(const Model& model, const feature::Encoded& sentences, const std::vector<graph::ArcSet>* arcs, hypergraph::Update update,
-                     const float* label_filter, int threads, double label_cost)
-    : TreebankQuestions(sentences, arcs, make_workers(threads, [&] { return CountingWorker{Worker(model, label_cost), {}}; })),
+                     const float* label_filter, int threads, const graph::Cost& cost)
+    : TreebankQuestions(sentences, arcs, make_workers(threads, [&] { return CountingWorker{Worker(model, cost), {}}; })),
       model_(&model), update_(update), label_filter_(label_filter) {
     graph::check_gold(sentences, {.arcs = arcs, .labels = model.graph.labels, .projective = model.graph.trees == Trees::projective});
 }

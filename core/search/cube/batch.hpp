@@ -24,7 +24,7 @@ class Questions : public graph::TreebankQuestions<Questions, CountingWorker> {
 public:
     // label_filter: null for none.
     Questions(const Model& model, const feature::Encoded& sentences, const std::vector<graph::ArcSet>* arcs, hypergraph::Update update,
-              const float* label_filter, int threads, double label_cost = 1.0);
+              const float* label_filter, int threads, const graph::Cost& cost = {});
 
     Answer answer(CountingWorker& worker, std::size_t s, const Weights& weights, bool cost_augmented);
     std::vector<Answer> candidate_answers(CountingWorker& worker, std::size_t s, const Weights& weights, int k);

@@ -57,7 +57,7 @@ void Parts::score_labels(const WeightView& weights, bool learning, bool cost_aug
     for (int d = 1; d <= sentence_.n; ++d) {
         const int gold_head = learning ? sentence_.heads[d] : -1, gold_label = learning ? sentence_.labels[d] : -1;
         for (const int h : arcs().heads_of(d)) {
-            const float head_cost = learning && h != gold_head ? 1.0F : 0.0F;
+            const float head_cost = learning && h != gold_head ? static_cast<float>(cost_.head) : 0.0F;
             const auto begin = static_cast<std::ptrdiff_t>(choices_.size());
             if (!labelled) {
                 choices_.push_back({-1, cost_augmented ? head_cost : 0.0F, head_cost});
@@ -66,7 +66,7 @@ void Parts::score_labels(const WeightView& weights, bool learning, bool cost_aug
                 label_scores_.clear();
                 labeler_.scores(rows_, weights.scale, labels_, label_scores_);
                 for (std::size_t i = 0; i < labels_.size(); ++i) {
-                    const float cost = head_cost + (learning && labels_[i] != gold_label ? label_cost_ : 0.0F);
+                    const float cost = head_cost + (learning && labels_[i] != gold_label ? static_cast<float>(cost_.label) : 0.0F);
                     choices_.push_back({labels_[i], static_cast<float>(label_scores_[i]) + (cost_augmented ? cost : 0.0F), cost});
                 }
                 std::stable_sort(choices_.begin() + begin, choices_.end(), [](const LabelChoice& a, const LabelChoice& b) { return a.score > b.score; });

@@ -21,8 +21,9 @@ struct LabelChoice {
 
 class Parts {
 public:
-    explicit Parts(const Model& model, double label_cost = 1.0)
-        : model_(&model), label_cost_(static_cast<float>(label_cost)), worker_(model.graph), labeler_(model.graph), filter_(model.graph), chains_(model.contexts.chains), lineages_(model.contexts.lineages),
+    explicit Parts(const Model& model, const graph::Cost& cost = {})
+        : model_(&model), cost_(cost), worker_(model.graph), labeler_(model.graph), filter_(model.graph),
+          chains_(model.contexts.chains), lineages_(model.contexts.lineages),
           closings_(model.contexts.closings) {}
 
     // learning: gold labels are among those of each arc, and each choice has its cost; cost_augmented: scores include it.
@@ -70,7 +71,7 @@ private:
     void find_labels(int head, int dep, int gold, bool filtered);
 
     const Model* model_;
-    float label_cost_;
+    graph::Cost cost_;
     graph::Worker worker_;
     graph::Labeler labeler_, filter_;
     feature::ContextExtractor chains_, lineages_, closings_;

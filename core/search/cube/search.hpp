@@ -36,7 +36,7 @@ using Derivations = hypergraph::Forest<Memory>;
 
 class Search {
 public:
-    explicit Search(const Model& model, double label_cost = 1.0) : model_(&model), parts_(model, label_cost) {}
+    explicit Search(const Model& model, const graph::Cost& cost = {}) : model_(&model), parts_(model, cost) {}
 
     Parts& parts() { return parts_; }
     const Derivations& forest() const { return forest_; }

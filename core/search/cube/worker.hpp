@@ -19,8 +19,7 @@ using graph::Ranked;
 
 class Worker {
 public:
-    // label_cost: the cost of a wrong label; a wrong head costs 1.
-    explicit Worker(const Model& model, double label_cost = 1.0) : model_(&model), search_(model, label_cost), reattachment_(model.graph.roots) {}
+    explicit Worker(const Model& model, const graph::Cost& cost = {}) : model_(&model), search_(model, cost), reattachment_(model.graph.roots) {}
 
     // The best tree found: heads[0..n] and labels[0..n], -1 where there are none. NoTreeError where the arcs hold none that is
     // projective, or none at all where trees may be non-projective.

@@ -26,12 +26,11 @@ struct Keeping {
     }
 };
 
-constexpr double kWrongHead = 1.0;
-constexpr double kStrayed = 0.5;  // the least cost of a sequence that left the right one
+constexpr double kStrayed = 0.5;  // heads: the least cost of an unfinished sequence that left the right one
 
-double cost(const Gold& gold, const Arc& arc, int label, double label_cost) {
-    if (!gold.is_right(arc)) return kWrongHead;
-    return gold.label(arc.dep) >= 0 && label != gold.label(arc.dep) ? label_cost : 0.0;
+double cost(const Gold& gold, const Arc& arc, int label, const graph::Cost& costs) {
+    if (!gold.is_right(arc)) return costs.head;
+    return gold.label(arc.dep) >= 0 && label != gold.label(arc.dep) ? costs.label : 0.0;
 }
 
 Gold gold_of(const feature::Sentence& sentence) { return {sentence.n, sentence.heads, sentence.labels}; }
@@ -144,9 +143,9 @@ Answer Worker::answer(const feature::Sentence& sentence, const graph::WeightView
         if (model_->beam == 1) return classify(system, gold, sentence.n, training);
         Scorer<S> scorer(system, features_);
         search::Beam<S, Scorer<S>> beam(system, space_, scorer, model_->beam, model_->most_labels);
-        const auto costs = [&](const Arc& arc, int label) { return training.cost_augmented ? cost(gold, arc, label, training.label_cost) : 0.0; };
+        const auto costs = [&](const Arc& arc, int label) { return training.cost_augmented ? cost(gold, arc, label, training.cost) : 0.0; };
         const auto compared = beam.compare(sentence.n, gold, training.update, costs);
-        return difference(system, gold, training.label_cost, compared.right, compared.found);
+        return difference(system, gold, training.cost, compared.right, compared.found);
     }, model_->system);
 }
 
@@ -166,7 +165,7 @@ std::vector<Answer> Worker::candidates(const feature::Sentence& sentence, const 
             graph::Ranked next = ranked(system, state);
             if (is_among(trees, next)) continue;
             trees.push_back(std::move(next));
-            answers.push_back(difference(system, gold, training.label_cost, right, state));
+            answers.push_back(difference(system, gold, training.cost, right, state));
         }
         return answers;
     }, model_->system);
@@ -233,7 +232,7 @@ Worker::Decision Worker::learn_move(Moves valid, Moves right, const Training& tr
     double best = kNone, best_right = kNone;
     search::each_move(valid, [&](Move move) {
         const bool is_right = has(right, move);
-        const double score = features_.move(move) + (training.cost_augmented && !is_right ? kWrongHead : 0.0);
+        const double score = features_.move(move) + (training.cost_augmented && !is_right ? training.cost.head : 0.0);
         if (score > best) {
             best = score;
             decision.found = move;
@@ -244,7 +243,7 @@ Worker::Decision Worker::learn_move(Moves valid, Moves right, const Training& tr
         }
     });
     if (!has(right, decision.found)) {
-        answer.loss += kWrongHead;
+        answer.loss += training.cost.head;
         features_.add({decision.target, -1}, {}, 1.0F, answer.difference);
         features_.add({decision.found, -1}, {}, -1.0F, answer.difference);
     }
@@ -259,16 +258,16 @@ int Worker::learn_label(const Arc& arc, Move move, const Gold& gold, const Train
     for (const auto& each : features_.labels(arc, move, 2))
         if (each.label != wanted && other.label < 0) other = each;
     if (other.label < 0) return wanted;
-    const double score = features_.label(arc, move, wanted), rival = other.score + (training.cost_augmented ? training.label_cost : 0.0);
+    const double score = features_.label(arc, move, wanted), rival = other.score + (training.cost_augmented ? training.cost.label : 0.0);
     if (rival < score || (rival == score && wanted < other.label)) return wanted;
-    answer.loss += training.label_cost;
+    answer.loss += training.cost.label;
     features_.add_label(move, arc, wanted, 1.0F, answer.difference);
     features_.add_label(move, arc, other.label, -1.0F, answer.difference);
     return other.label;
 }
 
 template <class S>
-Answer Worker::difference(const S& system, const Gold& gold, double label_cost, int right, int found) {
+Answer Worker::difference(const S& system, const Gold& gold, const graph::Cost& costs, int right, int found) {
     Answer answer;
     const std::vector<int> rights = history(space_, right), founds = history(space_, found);
     std::size_t same = 1;
@@ -277,11 +276,11 @@ Answer Worker::difference(const S& system, const Gold& gold, double label_cost, 
     if (same == rights.size() && same == founds.size()) return answer;
     for (std::size_t i = 1; i < founds.size(); ++i) {
         const Action made = action(founds[i]);
-        if (makes_arc(made.move)) answer.loss += cost(gold, system.arc(space_, space_.state(founds[i - 1]), made.move), made.label, label_cost);
+        if (makes_arc(made.move)) answer.loss += cost(gold, system.arc(space_, space_.state(founds[i - 1]), made.move), made.label, costs);
     }
     const bool is_whole = system.valid(space_, space_.state(found)) == 0;
     if (answer.loss == 0.0 && is_whole) return answer;  // the right tree, made in another order
-    answer.loss = std::max(answer.loss, kStrayed);
+    if (!is_whole) answer.loss = std::max(answer.loss, kStrayed * costs.head);
     add_features(system, rights, same, 1.0F, answer.difference);
     add_features(system, founds, same, -1.0F, answer.difference);
     return answer;

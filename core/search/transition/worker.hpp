@@ -13,7 +13,7 @@ namespace arbora::transition {
 struct Training {
     search::Update update = search::Update::max_violation;
     bool explores = true;
-    double label_cost = 0.5;  // of a wrong label on a right arc; a wrong head costs 1
+    graph::Cost cost{};  // the label counts where the head is right; without a beam, a wrong move costs as much as a wrong head
     bool cost_augmented = false;
 };
 
@@ -58,7 +58,7 @@ private:
     int learn_label(const Arc& arc, Move move, const Gold& gold, const Training& training, Answer& answer);
     // f(right) - f(found) of two sequences that begin alike.
     template <class S>
-    Answer difference(const S& system, const Gold& gold, double label_cost, int right, int found);
+    Answer difference(const S& system, const Gold& gold, const graph::Cost& costs, int right, int found);
     template <class S>
     void add_features(const S& system, const std::vector<int>& states, std::size_t from, float count, std::vector<SparseEntry>& entries);
 

@@ -28,7 +28,8 @@ NON_VIOLATIONS = "non_violations"
 class CubeProblem(NativeProblem):
     """One example per sentence. Loss: the cost of the subtrees that are compared. No answer is exact.
 
-    The k best trees are compared as wholes, whatever `update` says.
+    A wrong label counts whether or not the head is right. The k best trees are compared as wholes, whatever
+    `update` says.
     """
 
     queries = frozenset({Query.ARGMAX, Query.COST_AUGMENTED, Query.KBEST})
@@ -45,7 +46,8 @@ class CubeProblem(NativeProblem):
         threads: int = 1,
     ) -> None:
         """`arcs`: what a pruner kept, plus the gold arcs; None for all. `label_filter`: weights, or None."""
-        super().__init__(CubeQuestions(scorer.cube, sentences, arcs, label_filter, update, threads))
+        costs = (cost.head, cost.label)
+        super().__init__(CubeQuestions(scorer.cube, sentences, arcs, label_filter, update, threads, costs))
         self.scorer = scorer
         self.update = update
 

@@ -14,7 +14,9 @@ from arbora.types import Doubles
 
 
 class GraphProblem(NativeProblem):
-    """One example per sentence. Loss: the number of wrong heads, of wrong labels, or of both.
+    """One example per sentence. Loss: the cost of wrong heads, of wrong labels, or of both.
+
+    A wrong label counts whether or not the head is right.
 
     Exact, except for second-order non-projective trees, which are searched by hill climbing [mcdonald-2006]
     and have no k best trees and no sums. k-best joint answers are the k best trees with their best labels.
@@ -35,7 +37,7 @@ class GraphProblem(NativeProblem):
         """`arcs`: what a pruner kept, plus the gold arcs; None for all."""
         self.task = task
         self.scorer = scorer
-        self._arguments = (scorer.native, sentences, task, arcs, threads)
+        self._arguments = (scorer.native, sentences, task, arcs, threads, (cost.head, cost.label))
         self._is_annotated = sentences.is_annotated(task)
         super().__init__(self._trees if self._is_annotated else self._likelihood)
 

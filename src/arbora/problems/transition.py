@@ -29,10 +29,11 @@ from arbora.types import Ints
 
 
 class TransitionProblem(NativeProblem):
-    """One example per sentence. Loss: 1 for each wrong head, 0.5 for each wrong label on a right one.
+    """One example per sentence. Loss: the cost of each wrong head, and of each wrong label on a right head.
 
-    Without a beam: 1 for each wrong move, 0.5 for each wrong label. No answer is exact. The k best trees are
-    always whole trees.
+    By default a wrong label costs 1, as much as a wrong head, as in other parsers. Without a beam, a wrong
+    move costs as much as a wrong head. An unfinished sequence that left the right one costs at least half a
+    head. No answer is exact. The k best trees are always whole trees.
     """
 
     queries = frozenset({Query.ARGMAX, Query.COST_AUGMENTED, Query.KBEST})
@@ -43,7 +44,10 @@ class TransitionProblem(NativeProblem):
         """Update and oracle are those of the scorer's settings."""
         search = scorer.search.resolved()
         explores = search.oracle == "dynamic"
-        super().__init__(TransitionQuestions(scorer.native, sentences, search.update, explores, threads))
+        costs = (cost.head, cost.label)
+        super().__init__(
+            TransitionQuestions(scorer.native, sentences, search.update, explores, threads, costs)
+        )
         self.scorer = scorer
 
     def instances(self) -> tuple[NDArray[np.uint32], NDArray[np.int8], Ints]:
