@@ -9,12 +9,13 @@
 // is a sum over roles and these, so that all that depends on one word alone is added up once per word.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "features/extractor.hpp"
-#include "features/templates.hpp"
 
 namespace arbora::feature {
 
@@ -41,14 +42,68 @@ struct Context {
     std::uint32_t direction = 0;
 };
 
-// What an arc adds to `direction`.
-constexpr std::uint32_t turn(int head, int dep) { return head < dep ? 0U : 0x5bd1e995U; }
+inline constexpr std::array<const char*, 3> kKindNames = {"chains", "lineages", "closings"};
+// Which slots have a label and a count, and whose label a combination chooses.
+inline constexpr std::array<std::array<bool, kSlots>, 3> kHasLabel = {{{false, true, true, false}, {false, true, true, true}, {false, true, true, true}}};
+inline constexpr std::array<std::array<bool, kSlots>, 3> kHasCount = {{{true, false, false, false}, {false, false, false, false}, {false, false, true, true}}};
+inline constexpr std::array<int, 3> kChosen = {1, 1, -1};
+
+inline void check(const std::vector<ContextAtom>& atoms, ContextKind kind) {
+    const auto k = static_cast<std::size_t>(kind);
+    check_template(kKindNames[k], atoms, [](const ContextAtom& atom) { return atom.slot >= 0 && atom.slot < kSlots; });
+    for (const ContextAtom& atom : atoms) {
+        const auto slot = static_cast<std::size_t>(atom.slot);
+        const auto require = [&](bool good, const char* what) {
+            if (!good) refuse_template(kKindNames[k], what);
+        };
+        require(atom.field >= 0 && atom.field <= kCountField, "an atom has no such field");
+        require(atom.field != kLabelField || kHasLabel[k][slot], "an atom's role has no label there");
+        require(atom.field != kCountField || kHasCount[k][slot], "an atom's role has no count there");
+        require(atom.field < kFields || atom.offset == 0, "labels and counts have no offset");
+    }
+}
+
+inline std::uint32_t label_value(int label) { return number_value(0x6c6162656cULL, static_cast<std::uint64_t>(label + 1)); }
+inline std::uint32_t count_value(int count) { return number_value(0x636f756e74ULL, static_cast<std::uint64_t>(std::min(count, kMostCounted))); }
 
 // One kind's templates, compiled. Those that look at the label which a combination chooses (d's of a chain, h's of a lineage) stand
 // last, so that the rest need not be computed anew for each label.
 struct ContextTemplates {
     // Throws InputError where an atom has no such slot, field or offset.
-    ContextTemplates(ContextKind kind, const std::vector<std::vector<ContextAtom>>& templates);
+    ContextTemplates(ContextKind kind, const std::vector<std::vector<ContextAtom>>& templates) {
+        const auto looks = [&](const std::vector<ContextAtom>& atoms) {
+            return std::any_of(atoms.begin(), atoms.end(), [&](const ContextAtom& atom) {
+                return atom.field == kLabelField && atom.slot == kChosen[static_cast<std::size_t>(kind)];
+            });
+        };
+        std::vector<std::size_t> order(templates.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        chosen = static_cast<std::size_t>(std::stable_partition(order.begin(), order.end(), [&](std::size_t t) { return !looks(templates[t]); }) - order.begin());
+        for (const std::size_t t : order) {
+            check(templates[t], kind);
+            const TemplateHash hash{static_cast<std::uint64_t>(kind) + 16, t};
+            for (std::size_t slot = 0; slot < kSlots; ++slot) {
+                slots[slot].emplace_back();
+                label_factors[slot].push_back(0);
+                count_factors[slot].push_back(0);
+            }
+            slots[0].back().seed = hash.seed();
+            for (std::size_t a = 0; a < templates[t].size(); ++a) {
+                const ContextAtom& atom = templates[t][a];
+                const auto slot = static_cast<std::size_t>(atom.slot);
+                const std::uint32_t factor = hash.factor(a);
+                if (atom.field == kLabelField) {
+                    label_factors[slot].back() += factor;
+                    uses_label[slot] = true;
+                } else if (atom.field == kCountField) {
+                    count_factors[slot].back() += factor;
+                    uses_count[slot] = true;
+                } else {
+                    slots[slot].back().terms.push_back({atom.offset, static_cast<std::uint32_t>(atom.field), factor});
+                }
+            }
+        }
+    }
 
     std::size_t size() const { return slots[0].size(); }
 
@@ -70,12 +125,53 @@ class ContextExtractor {
 public:
     explicit ContextExtractor(const ContextTemplates& templates) : templates_(&templates) {}
 
-    void load(const Sentence& sentence, const Table& table);
+    void load(const Sentence& sentence, const Table& table) {
+        table_ = table;
+        n_ = sentence.n;
+        for (std::size_t slot = 0; slot < kSlots; ++slot) {
+            auto& sums = sums_[slot];
+            sums.clear();
+            for (int node = 0; node <= n_ + 1; ++node)
+                for (const Summand& summand : templates_->slots[slot]) sums.push_back(summand(sentence, node <= n_ ? node : -1));
+        }
+    }
 
     // Of the templates begin .. end.
-    float sum(const Context& context, std::size_t begin, std::size_t end) const;
+    float sum(const Context& context, std::size_t begin, std::size_t end) const {
+        if (begin == end) return 0.0F;
+        constexpr std::size_t kMost = 64;  // templates at a time
+        std::uint32_t places[kMost];
+        float sums[4] = {0, 0, 0, 0};
+        for (; begin < end; begin += kMost) {
+            const std::size_t count = std::min(kMost, end - begin);
+            const std::uint32_t* first = at(0, context.nodes[0]) + begin;
+            const std::uint32_t* second = at(1, context.nodes[1]) + begin;
+            const std::uint32_t* third = at(2, context.nodes[2]) + begin;
+            const std::uint32_t* fourth = at(3, context.nodes[3]) + begin;
+            for (std::size_t t = 0; t < count; ++t) places[t] = context.direction + first[t] + second[t] + third[t] + fourth[t];
+            for (std::size_t slot = 0; slot < kSlots; ++slot) {
+                if (templates_->uses_label[slot]) {
+                    const std::uint32_t value = label_value(context.labels[slot]);
+                    const std::uint32_t* factors = templates_->label_factors[slot].data() + begin;
+                    for (std::size_t t = 0; t < count; ++t) places[t] += factors[t] * value;
+                }
+                if (templates_->uses_count[slot]) {
+                    const std::uint32_t value = count_value(context.counts[slot]);
+                    const std::uint32_t* factors = templates_->count_factors[slot].data() + begin;
+                    for (std::size_t t = 0; t < count; ++t) places[t] += factors[t] * value;
+                }
+            }
+            std::size_t t = 0;
+            for (; t + 4 <= count; t += 4)
+                for (std::size_t k = 0; k < 4; ++k) sums[k] += table_.weights[places[t + k] & table_.mask];
+            for (; t < count; ++t) sums[0] += table_.weights[places[t] & table_.mask];
+        }
+        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
     template <class Visit>
-    void visit(const Context& context, Visit&& visit) const;
+    void visit(const Context& context, Visit&& visit) const {
+        for (std::size_t t = 0; t < templates_->size(); ++t) visit(place(context, t));
+    }
 
     const ContextTemplates& templates() const { return *templates_; }
 
@@ -84,20 +180,21 @@ private:
         // The row past the last node stands for nobody.
         return sums_[static_cast<std::size_t>(slot)].data() + static_cast<std::size_t>(node < 0 ? n_ + 1 : node) * templates_->size();
     }
-    std::uint32_t place(const Context& context, std::size_t t) const;
+    std::uint32_t place(const Context& context, std::size_t t) const {
+        std::uint32_t sum = context.direction;
+        for (int slot = 0; slot < kSlots; ++slot) {
+            const auto s = static_cast<std::size_t>(slot);
+            sum += at(slot, context.nodes[s])[t];
+            if (templates_->uses_label[s]) sum += templates_->label_factors[s][t] * label_value(context.labels[s]);
+            if (templates_->uses_count[s]) sum += templates_->count_factors[s][t] * count_value(context.counts[s]);
+        }
+        return sum & table_.mask;
+    }
 
     const ContextTemplates* templates_;
     Table table_{nullptr, 0};
     int n_ = 0;
     std::array<std::vector<std::uint32_t>, kSlots> sums_;
 };
-
-std::uint32_t label_value(int label);
-std::uint32_t count_value(int count);
-
-template <class Visit>
-void ContextExtractor::visit(const Context& context, Visit&& visit) const {
-    for (std::size_t t = 0; t < templates_->size(); ++t) visit(place(context, t));
-}
 
 }  // namespace arbora::feature

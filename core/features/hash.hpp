@@ -36,4 +36,18 @@ inline std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
     return mix(state);
 }
 
+// A number as the value of an atom: a label, a count, a distance; `name` keeps their kinds apart.
+constexpr std::uint32_t number_value(std::uint64_t name, std::uint64_t number) {
+    return static_cast<std::uint32_t>(mix(name + number * 2654435761ULL));
+}
+
+// The constants of one template, by its kind and its number among those of the kind.
+struct TemplateHash {
+    std::uint64_t kind, number;
+
+    constexpr std::uint32_t seed() const { return static_cast<std::uint32_t>(mix(kind << 40 | number << 8)); }
+    // Odd, and different for every atom.
+    constexpr std::uint32_t factor(std::size_t atom) const { return static_cast<std::uint32_t>(mix(kind << 40 | number << 8 | (atom + 1))) | 1; }
+};
+
 }  // namespace arbora::feature

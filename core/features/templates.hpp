@@ -10,10 +10,15 @@
 // dependent. How it stands to the arc (guide.hpp) is part of each of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <string>
 #include <vector>
 
+#include "base/errors.hpp"
 #include "features/encoded.hpp"
+#include "features/hash.hpp"
 
 namespace arbora::feature {
 
@@ -26,6 +31,18 @@ struct Atom {
     Field field;
 };
 using Template = std::vector<Atom>;
+
+[[noreturn]] inline void refuse_template(const std::string& kind, const std::string& what) { throw InputError("template of " + kind + ": " + what); }
+
+// InputError unless there is an atom, all have a role that fits and no offset is above kPadding.
+template <class AnyAtom, class Fits>
+void check_template(const char* kind, const std::vector<AnyAtom>& atoms, Fits&& fits) {
+    if (atoms.empty()) refuse_template(kind, "expected at least one atom, got none");
+    for (const AnyAtom& atom : atoms) {
+        if (!fits(atom)) refuse_template(kind, "an atom has a role that does not belong there");
+        if (std::abs(atom.offset) > kPadding) refuse_template(kind, "expected an offset within 2 words, got " + std::to_string(atom.offset));
+    }
+}
 
 // A template set as it is written down.
 struct TemplateSpec {
@@ -68,9 +85,93 @@ struct LabelTemplate {
     bool guided = false;  // about the guide
 };
 
+enum class Kind : std::uint64_t { arc = 1, sibling = 2, label = 3, grandparent = 4, guide = 5, guide_label = 6 };
+
+inline void check(const Template& atoms, std::initializer_list<Role> roles, const char* kind) {
+    const auto fits = [&](Role role) { return std::find(roles.begin(), roles.end(), role) != roles.end(); };
+    check_template(kind, atoms, [&](const Atom& atom) { return fits(atom.role); });
+    for (const Atom& atom : atoms)
+        if (atom.field == Field::guide && !fits(Role::guide_head)) refuse_template(kind, "labels of a guide are for templates about one");
+}
+
+inline bool has(const Template& atoms, Role role) {
+    return std::any_of(atoms.begin(), atoms.end(), [&](const Atom& atom) { return atom.role == role; });
+}
+
+inline Summand summand(const Template& atoms, Role role, Kind kind, std::size_t number) {
+    Summand result;
+    for (std::size_t a = 0; a < atoms.size(); ++a)
+        if (atoms[a].role == role)
+            result.terms.push_back({atoms[a].offset, static_cast<std::uint32_t>(atoms[a].field), TemplateHash{static_cast<std::uint64_t>(kind), number}.factor(a)});
+    return result;
+}
+
+// The same, with the template's seed in it: given to one role of each template.
+inline Summand seeded(const Template& atoms, Role role, Kind kind, std::size_t number) {
+    Summand result = summand(atoms, role, kind, number);
+    result.seed = TemplateHash{static_cast<std::uint64_t>(kind), number}.seed();
+    return result;
+}
+
+inline LabelTemplate label_template(const Template& atoms, Kind kind, std::size_t number) {
+    LabelTemplate compiled{{{Role::dep, seeded(atoms, Role::dep, kind, number)}}, true, kind == Kind::guide_label};
+    for (const Role role : {Role::head, Role::sibling, Role::grandparent, Role::left_child, Role::right_child, Role::guide_head}) {
+        if (!has(atoms, role)) continue;
+        compiled.summands.emplace_back(role, summand(atoms, role, kind, number));
+        compiled.of_arc = compiled.of_arc && (role == Role::head || role == Role::guide_head);
+    }
+    return compiled;
+}
+
+inline void check_between(const Template& atoms) {
+    int found = 0;
+    for (const Atom& atom : atoms) {
+        if (atom.role != Role::between) continue;
+        if (atom.field != Field::tag || atom.offset != 0)
+            refuse_template("arcs", "of the words between, only the tag can be an atom");
+        if (++found > 1) refuse_template("arcs", "expected at most one atom about the words between, got more");
+    }
+}
+
 struct Templates {
     // Throws InputError where an atom's role does not fit its kind or its offset is out of range.
-    explicit Templates(const TemplateSpec& spec);
+    explicit Templates(const TemplateSpec& spec) {
+        for (std::size_t t = 0; t < spec.arcs.size(); ++t) {
+            const Template& atoms = spec.arcs[t];
+            check(atoms, {Role::head, Role::dep, Role::between}, "arcs");
+            const Summand head = summand(atoms, Role::head, Kind::arc, t), dep = seeded(atoms, Role::dep, Kind::arc, t);
+            if (has(atoms, Role::between)) {
+                check_between(atoms);
+                betweens.push_back({head, dep});
+            } else if (!has(atoms, Role::dep)) {
+                heads.push_back(seeded(atoms, Role::head, Kind::arc, t));
+            } else if (!has(atoms, Role::head)) {
+                deps.push_back(dep);
+            } else {
+                pairs.push_back({head, dep});
+            }
+        }
+        const auto triples = [](const std::vector<Template>& given, Role third, Kind kind, const char* name) {
+            std::vector<TripleTemplate> compiled;
+            for (std::size_t t = 0; t < given.size(); ++t) {
+                check(given[t], {Role::head, Role::dep, third}, name);
+                compiled.push_back({summand(given[t], Role::head, kind, t), seeded(given[t], Role::dep, kind, t), summand(given[t], third, kind, t)});
+            }
+            return compiled;
+        };
+        siblings = triples(spec.siblings, Role::sibling, Kind::sibling, "siblings");
+        grandparents = triples(spec.grandparents, Role::grandparent, Kind::grandparent, "grandparents");
+        guides = triples(spec.guides, Role::guide_head, Kind::guide, "guides");
+        for (std::size_t t = 0; t < spec.labels.size(); ++t) {
+            check(spec.labels[t], {Role::head, Role::dep, Role::sibling, Role::grandparent, Role::left_child, Role::right_child}, "labels");
+            labels.push_back(label_template(spec.labels[t], Kind::label, t));
+        }
+        for (std::size_t t = 0; t < spec.guide_labels.size(); ++t) {
+            check(spec.guide_labels[t], {Role::head, Role::dep, Role::sibling, Role::grandparent, Role::left_child, Role::right_child, Role::guide_head}, "guide labels");
+            labels.push_back(label_template(spec.guide_labels[t], Kind::guide_label, t));
+        }
+        need_guide = !spec.guides.empty() || !spec.guide_labels.empty();
+    }
 
     std::vector<Summand> heads, deps;  // of arcs, about one word
     std::vector<PairTemplate> pairs;
@@ -82,6 +183,9 @@ struct Templates {
 };
 
 // InputError where the templates look at a guide's trees and the sentence has none.
-void require_guide(const Templates& templates, const Sentence& sentence);
+inline void require_guide(const Templates& templates, const Sentence& sentence) {
+    if (templates.need_guide && sentence.guide_heads == nullptr)
+        throw InputError("expected sentences with the trees of a guide, which these features look at, got some without; a stacked parser encodes them itself");
+}
 
 }  // namespace arbora::feature

@@ -1,6 +1,6 @@
 #include "parser/labeler.hpp"
 
-#include "features/guide.hpp"
+#include "features/extractor.hpp"
 #include "trees/problem.hpp"
 
 namespace arbora::graph {

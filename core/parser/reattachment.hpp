@@ -5,13 +5,75 @@
 // dependent on the way to that head. O(n k) trees with k arcs per word, O(n k) for the score of each.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
+#include "numeric/planes.hpp"
 #include "parser/expectations.hpp"
+#include "trees/hill_climbing.hpp"
 
 namespace arbora::graph {
 
+class Reattachment {
+public:
+    Reattachment(Expectations& expectations, Roots roots, const int* heads)
+        : e_(expectations), arcs_(expectations.arcs()), single_(roots == Roots::single), heads_(heads, heads + arcs_.n + 1) {
+        root_ = static_cast<int>(std::find(heads_.begin() + 1, heads_.end(), 0) - heads_.begin());
+    }
+
+    // The score of the tree with d on h; minus infinity where that is none.
+    double score(int d, int h) {
+        if (h == heads_[d]) return e_.tree_score(heads_.data());
+        if (single_ && d == root_) return with_root_below(h);
+        if (h == d || is_below(heads_.data(), h, d)) return kMinusInfinity;
+        if (single_ && h == 0) return with_new_root(d);
+        return with({{d, h}});
+    }
+
+private:
+    struct Change {
+        int dep, head;
+    };
+
+    double with(std::initializer_list<Change> changes) {
+        tree_ = heads_;
+        for (const auto& [dep, head] : changes) tree_[static_cast<std::size_t>(dep)] = head;
+        return e_.tree_score(tree_.data());
+    }
+
+    double with_root_below(int h) {
+        int top = h;
+        while (heads_[static_cast<std::size_t>(top)] != root_) top = heads_[static_cast<std::size_t>(top)];
+        return with({{root_, h}, {top, 0}});
+    }
+
+    double with_new_root(int d) {
+        double best = kMinusInfinity;
+        for (const int h : arcs_.heads_of(root_))
+            if (h > 0 && is_below(heads_.data(), h, d)) best = std::max(best, with({{d, 0}, {root_, h}}));
+        return best;
+    }
+
+    Expectations& e_;
+    const ArcSet& arcs_;
+    bool single_;
+    std::vector<int> heads_, tree_;
+    int root_ = 0;
+};
+
 // One number per arc; expectations: loaded. heads: a tree of the set's arcs.
-std::vector<double> reattachment_probabilities(Expectations& expectations, Roots roots, const int* heads);
+inline std::vector<double> reattachment_probabilities(Expectations& expectations, Roots roots, const int* heads) {
+    const ArcSet& arcs = expectations.arcs();
+    Reattachment trees(expectations, roots, heads);
+    std::vector<double> result(arcs.heads.size());
+    for (int d = 1; d <= arcs.n; ++d) {
+        double largest = kMinusInfinity, sum = 0.0;
+        for (int a = arcs.first[d]; a < arcs.first[d + 1]; ++a) largest = std::max(largest, result[a] = trees.score(d, arcs.heads[a]));
+        for (int a = arcs.first[d]; a < arcs.first[d + 1]; ++a) sum += result[a] = std::exp(result[a] - largest);
+        for (int a = arcs.first[d]; a < arcs.first[d + 1]; ++a) result[a] /= sum;
+    }
+    return result;
+}
 
 }  // namespace arbora::graph

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "search/steps.hpp"
+#include "search/greedy.hpp"
 
 namespace arbora::search {
 

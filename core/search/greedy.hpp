@@ -1,9 +1,56 @@
 // Greedy search: in each state the best move, then the best label. Ties go to the first. O(steps).
 #pragma once
 
-#include "search/steps.hpp"
+#include <limits>
+
+#include "search/transition/state.hpp"
 
 namespace arbora::search {
+
+// What greedy and beam search share: steps from state to state, and what they ask of a scorer and of a restriction.
+//
+// A scorer knows one state at a time:
+//   look(space, state)            the state that is asked about from now on
+//   move(move)                    the score of a move, which is not forced
+//   labels(arc, move, most)       the best labels of the arc that a move makes, best first: LabelScore each, at least one
+//   label(arc, move, label)       the score of one label
+// A restriction is asked which of the valid moves are allowed: allowed(space, state, moves).
+struct LabelScore {
+    int label = -1;
+    double score = 0.0;
+};
+
+struct Unrestricted {
+    transition::Moves operator()(const transition::Space&, const transition::State&, transition::Moves moves) const { return moves; }
+};
+
+// The state that an action leads to, with this much added to its score.
+template <class System>
+int step(const System& system, transition::Space& space, int from, const transition::Action& action, double score) {
+    transition::State next = space.state(from);
+    system.apply(space, next, action);
+    next.previous = from;
+    next.action = action;
+    next.score += score;
+    return space.add(next);
+}
+
+// visit(move) for all moves of a set, in order.
+template <class Visit>
+void each_move(transition::Moves moves, Visit&& visit) {
+    for (unsigned m = 0; moves >> m != 0; ++m)
+        if (moves >> m & 1) visit(static_cast<transition::Move>(m));
+}
+
+// The score of one action in the state that the scorer looks at.
+template <class System, class Scorer>
+double action_score(const System& system, const transition::Space& space, const transition::State& state, Scorer& scorer,
+                    const transition::Action& action) {
+    if (transition::is_forced(system.valid(space, state))) return 0.0;
+    double score = scorer.move(action.move);
+    if (transition::makes_arc(action.move)) score += scorer.label(system.arc(space, state, action.move), action.move, action.label);
+    return score;
+}
 
 struct Choice {
     transition::Action action;

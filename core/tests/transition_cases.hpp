@@ -10,7 +10,7 @@
 #include "brute_force.hpp"
 #include "features/hash.hpp"
 #include "problems.hpp"
-#include "search/steps.hpp"
+#include "search/greedy.hpp"
 #include "search/transition/arc_eager.hpp"
 #include "search/transition/arc_standard.hpp"
 #include "search/transition/swap.hpp"

@@ -3,6 +3,7 @@
 // With k heads and l labels per word, the best change of a word takes O(k l) scores of words. With a single root, its dependent stays.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "search/cube/whole_tree.hpp"
@@ -19,25 +20,101 @@ public:
     };
 
     // Changes the tree until no single change makes it better.
-    void improve(const Parts& parts, WholeTree& tree);
+    void improve(const Parts& parts, WholeTree& tree) {
+        parts_ = &parts;
+        Scorer scorer{*this, tree};
+        scores_.resize(static_cast<std::size_t>(scorer.n()) + 1);
+        for (int word = 0; word <= scorer.n(); ++word) known(word) = tree.score_of(word);
+        climber_.run(scorer);
+    }
 
     // After improve(), the best changes of one word each: the best label of every other head, and the other labels of the current head;
     // at most `most` of either kind, best first.
     struct Neighbours {
         std::vector<Change> heads, labels;
     };
-    Neighbours neighbours(WholeTree& tree, std::size_t most);
+    Neighbours neighbours(WholeTree& tree, std::size_t most) {
+        Neighbours found;
+        const int n = parts_->sentence().n;
+        for (int d = 1; d <= n; ++d) {
+            const int arc = tree.arc(d), choice = tree.choice_number(d);
+            each_change(tree, d, [&](const Change& change) {
+                if (change.arc == arc) {
+                    if (change.choice != choice) found.labels.push_back(change);
+                } else if (found.heads.empty() || found.heads.back().dep != d || found.heads.back().arc != change.arc) {
+                    found.heads.push_back(change);
+                } else if (change.gain > found.heads.back().gain) {
+                    found.heads.back() = change;
+                }
+            });
+        }
+        for (auto* changes : {&found.heads, &found.labels}) {
+            std::stable_sort(changes->begin(), changes->end(), [](const Change& a, const Change& b) { return a.gain > b.gain; });
+            changes->resize(std::min(changes->size(), most));
+        }
+        return found;
+    }
 
 private:
-    struct Scorer;
+    struct Scorer {
+        Reattachment& own;
+        WholeTree& tree;
+
+        int n() const { return own.parts_->sentence().n; }
+        int head(int dep) const { return tree.head(dep); }
+        template <class Visit>
+        void each_head(int dep, Visit visit) const {
+            for (const int h : own.parts_->arcs().heads_of(dep)) visit(h);
+        }
+
+        Change best_change(int dep) const {
+            Change best;
+            own.each_change(tree, dep, [&](const Change& change) {
+                if (change.beats(best)) best = change;
+            });
+            return best;
+        }
+
+        void apply(const Change& change) const {
+            const int from = tree.head(change.dep);
+            tree.detach(change.dep);
+            tree.attach(change.dep, change.arc, change.choice);
+            for (const int word : {from, change.head, change.dep}) own.known(word) = tree.score_of(word);
+        }
+    };
 
     // visit(change) for all changes of one word, one arc after another; its current arc and label are among them.
     template <class Visit>
-    void each_change(WholeTree& tree, int dep, Visit&& visit);
+    void each_change(WholeTree& tree, int dep, Visit&& visit) {
+        const int head = tree.head(dep), arc = tree.arc(dep), choice = tree.choice_number(dep);
+        const double before = known(head) + known(dep);
+        try_labels(tree, dep, 0.0, before, visit);
+        tree.relabel(dep, choice);
+        const bool single = roots_ == Roots::single;
+        if (single && head == 0) return;
+        tree.detach(dep);
+        const double without = tree.score_of(head);
+        const auto first = parts_->arcs().first[static_cast<std::size_t>(dep)], last = parts_->arcs().first[static_cast<std::size_t>(dep) + 1];
+        for (int a = first; a < last; ++a) {
+            const int other = parts_->head(a);
+            if (a == arc || (single && other == 0) || tree.is_below(other, dep)) continue;
+            tree.attach(dep, a, 0);
+            try_labels(tree, dep, without, before + known(other), visit);
+            tree.detach(dep);
+        }
+        tree.attach(dep, arc, choice);
+    }
     // All labels of the arc by which the word is attached now. `rest`: the score of a word that they do not change; `before`: that of all
     // words which the change concerns, in the current tree.
     template <class Visit>
-    void try_labels(WholeTree& tree, int dep, double rest, double before, Visit&& visit);
+    void try_labels(WholeTree& tree, int dep, double rest, double before, Visit&& visit) {
+        const int arc = tree.arc(dep), choices = static_cast<int>(parts_->choices(arc).size());
+        for (int choice = 0; choice < choices; ++choice) {
+            tree.relabel(dep, choice);
+            const double after = rest + tree.score_of(tree.head(dep)) + tree.score_of(dep);
+            visit(Change{HeadChange::of(before, after, dep, tree.head(dep)), arc, choice});
+        }
+    }
     double& known(int word) { return scores_[static_cast<std::size_t>(word)]; }
 
     const Parts* parts_ = nullptr;

@@ -7,12 +7,14 @@
 // (feature/hash.hpp).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <tuple>
 #include <vector>
 
-#include "features/encoded.hpp"
+#include "features/hash.hpp"
+#include "features/templates.hpp"
 
 namespace arbora::transition {
 
@@ -52,15 +54,65 @@ struct Context {
     std::array<std::array<std::uint32_t, kExtras>, kRoles> extras;
 };
 
+inline void check(Kind kind, const std::vector<Atom>& atoms) {
+    const int roles = kind == Kind::moves ? kMoveRoles : kRoles;
+    feature::check_template("transitions", atoms, [&](const Atom& atom) { return atom.role >= 0 && atom.role < roles; });
+    for (const Atom& atom : atoms) {
+        if (atom.field < 0 || atom.field >= kAllFields) feature::refuse_template("transitions", "an atom has no such field");
+        if (atom.field >= kWordFields && atom.offset != 0) feature::refuse_template("transitions", "only words have neighbours");
+    }
+}
+
+inline bool is_about_guide(const Atom& atom) {
+    const auto role = static_cast<Role>(atom.role);
+    return role == Role::left_guide || role == Role::right_guide || role == Role::dep_guide ||
+           atom.field == static_cast<int>(feature::Field::guide) || atom.field >= static_cast<int>(Extra::head_place);
+}
+
 class Templates {
 public:
     // Throws InputError where an atom has no such role, field or offset.
-    Templates(Kind kind, const std::vector<std::vector<Atom>>& templates);
+    Templates(Kind kind, const std::vector<std::vector<Atom>>& templates) {
+        for (const auto& atoms : templates) {
+            check(kind, atoms);
+            for (const Atom& atom : atoms) {
+                need_guide_ = need_guide_ || is_about_guide(atom);
+                if (std::find(atoms_.begin(), atoms_.end(), atom) == atoms_.end()) atoms_.push_back(atom);
+            }
+        }
+        // Those of words first, so that each kind is one loop.
+        std::stable_partition(atoms_.begin(), atoms_.end(), [](const Atom& atom) { return atom.field < kWordFields; });
+        for (const Atom& atom : atoms_) {
+            const auto role = static_cast<std::uint32_t>(atom.role);
+            if (atom.field < kWordFields)
+                word_atoms_.push_back({role, atom.offset * kWordFields + atom.field});
+            else
+                extra_atoms_.push_back({role, static_cast<std::uint32_t>(atom.field - kWordFields)});
+        }
+        for (std::size_t t = 0; t < templates.size(); ++t) {
+            const feature::TemplateHash hash{static_cast<std::uint64_t>(kind) + 32, t};
+            seeds_.push_back(hash.seed());
+            first_.push_back(static_cast<std::uint32_t>(terms_.size()));
+            for (std::size_t a = 0; a < templates[t].size(); ++a) terms_.push_back({number(templates[t][a]), hash.factor(a)});
+        }
+        first_.push_back(static_cast<std::uint32_t>(terms_.size()));
+    }
 
     std::size_t size() const { return seeds_.size(); }
     bool need_guide() const { return need_guide_; }
     // places[0 .. size): O(atoms).
-    void find(const Context& context, std::uint32_t* places, std::vector<std::uint32_t>& values) const;
+    void find(const Context& context, std::uint32_t* places, std::vector<std::uint32_t>& values) const {
+        values.resize(atoms_.size());
+        std::uint32_t* value = values.data();
+        for (const WordAtom& atom : word_atoms_) *value++ = context.rows[atom.role][atom.at];
+        for (const ExtraAtom& atom : extra_atoms_) *value++ = context.extras[atom.role][atom.field];
+        const Term* term = terms_.data();
+        for (std::size_t t = 0; t < seeds_.size(); ++t) {
+            std::uint32_t sum = seeds_[t];
+            for (const Term* end = terms_.data() + first_[t + 1]; term != end; ++term) sum += values[term->atom] * term->factor;
+            places[t] = sum;
+        }
+    }
 
 private:
     struct WordAtom {
@@ -73,7 +125,9 @@ private:
     struct Term {
         std::uint32_t atom, factor;
     };
-    std::uint32_t number(const Atom& atom);
+    std::uint32_t number(const Atom& atom) {
+        return static_cast<std::uint32_t>(std::find(atoms_.begin(), atoms_.end(), atom) - atoms_.begin());
+    }
 
     // Atoms that templates share are looked up once.
     std::vector<Atom> atoms_;
@@ -88,10 +142,10 @@ inline constexpr int kMostCounted = 6;  // dependents; more are as this many
 inline constexpr int kNoArc = -2;  // instead of a label; -1: an arc without one
 
 // Values of what is no text.
-std::uint32_t label_value(int label);
-std::uint32_t count_value(int count);
-std::uint32_t set_value(std::uint64_t labels);
-std::uint32_t distance_value(unsigned bin);
-std::uint32_t place_value(unsigned place);  // of HeadPlace
+inline std::uint32_t label_value(int label) { return feature::number_value(0x6c6162656cULL, static_cast<std::uint64_t>(label - kNoArc)); }
+inline std::uint32_t count_value(int count) { return feature::number_value(0x636f756e74ULL, static_cast<std::uint64_t>(std::min(count, kMostCounted))); }
+inline std::uint32_t set_value(std::uint64_t labels) { return static_cast<std::uint32_t>(feature::mix(labels + 0x736574ULL)); }
+inline std::uint32_t distance_value(unsigned bin) { return feature::number_value(0x64697374ULL, bin); }
+inline std::uint32_t place_value(unsigned place) { return feature::number_value(0x706c616365ULL, place); }  // of HeadPlace
 
 }  // namespace arbora::transition

@@ -1,9 +1,14 @@
 // Parses and answers for one sentence at a time; keeps its memory between sentences. One per thread.
 #pragma once
 
+#include <algorithm>
+#include <limits>
+#include <string>
 #include <vector>
 
 #include "numeric/batch_loop.hpp"
+#include "parser/candidates.hpp"
+#include "search/greedy.hpp"
 #include "search/transition/features.hpp"
 
 namespace arbora::transition {
@@ -24,43 +29,300 @@ struct Instances {
     std::vector<std::int32_t> labels;  // of the arc that the move makes; -1: none
 };
 
+// Moves after which all given heads can still be had.
+template <class S>
+struct Keeping {
+    const S* system;
+    const Gold* given;
+
+    Moves operator()(const Space& space, const State& state, Moves moves) const {
+        Moves kept = 0;
+        search::each_move(moves, [&](Move move) {
+            if (system->cost(space, state, move, *given) == 0) kept = static_cast<Moves>(kept | only(move));
+        });
+        return kept;
+    }
+};
+
+inline constexpr double kStrayed = 0.5;  // heads: the least cost of an unfinished sequence that left the right one
+
+inline double cost(const Gold& gold, const Arc& arc, int label, const graph::Cost& costs) {
+    if (!gold.is_right(arc)) return costs.head;
+    return gold.label(arc.dep) >= 0 && label != gold.label(arc.dep) ? costs.label : 0.0;
+}
+
+inline Gold gold_of(const feature::Sentence& sentence) { return {sentence.n, sentence.heads, sentence.labels}; }
+
+inline bool is_among(const std::vector<graph::Ranked>& trees, const graph::Ranked& tree) {
+    return std::any_of(trees.begin(), trees.end(), [&](const auto& other) { return other.heads == tree.heads && other.labels == tree.labels; });
+}
+
+// All states that led to one, the first first, and itself.
+inline std::vector<int> history(const Space& space, int state) {
+    std::vector<int> states;
+    for (int s = state; s >= 0; s = space.state(s).previous) states.push_back(s);
+    std::reverse(states.begin(), states.end());
+    return states;
+}
+
+// The moves of the least cost, or the one that the oracle says.
+template <class S, class Plan>
+inline Moves right_moves(const S& system, const Space& space, const State& state, Moves valid, const Gold& gold, const Plan& plan, bool explores) {
+    if constexpr (S::has_costs) {
+        if (explores) {
+            int least = -1;
+            Moves right = 0;
+            search::each_move(valid, [&](Move move) {
+                const int found = system.cost(space, state, move, gold);
+                if (least >= 0 && found > least) return;
+                right = static_cast<Moves>((found == least ? right : 0) | only(move));
+                least = found;
+            });
+            return right;
+        }
+    }
+    return only(system.oracle(space, state, gold, plan));
+}
+
 class Worker {
 public:
     explicit Worker(const Model& model) : model_(&model), features_(model) {}
 
     // The best tree found: heads[0..n] and labels[0..n], -1 where there are none. Its score.
     // keep_heads: only trees with the heads that the sentence has, for systems with costs; NoTreeError where none is found.
-    double parse(const feature::Sentence& sentence, const graph::WeightView& weights, bool keep_heads, int* heads, int* labels);
+    double parse(const feature::Sentence& sentence, const graph::WeightView& weights, bool keep_heads, int* heads, int* labels) {
+        features_.load(sentence, weights);
+        return std::visit([&](const auto& system) {
+            const int best = find_states(system, sentence, keep_heads, model_->beam, model_->most_labels)[0];
+            read_tree(system, space_, best, heads, labels);
+            return space_.state(best).score;
+        }, model_->system);
+    }
 
     // The tree that parse() finds, and others, different in heads or labels, best first: up to k in all.
-    std::vector<graph::Ranked> kbest(const feature::Sentence& sentence, const graph::WeightView& weights, bool keep_heads, int k);
+    std::vector<graph::Ranked> kbest(const feature::Sentence& sentence, const graph::WeightView& weights, bool keep_heads, int k) {
+        features_.load(sentence, weights);
+        return std::visit([&](const auto& system) {
+            std::vector<graph::Ranked> trees{ranked(system, find_states(system, sentence, keep_heads, model_->beam, model_->most_labels)[0])};
+            if (k == 1) return trees;
+            for (const int state : find_states(system, sentence, keep_heads, std::max(model_->beam, k), std::max(model_->most_labels, 2))) {
+                if (trees.size() == static_cast<std::size_t>(k)) break;
+                graph::Ranked next = ranked(system, state);
+                // Different sequences may make the same tree; the best of them counts.
+                if (!is_among(trees, next)) trees.push_back(std::move(next));
+            }
+            return trees;
+        }, model_->system);
+    }
 
     // f(right) - f(found), and the cost of what was found.
-    Answer answer(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training);
+    Answer answer(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training) {
+        features_.load(sentence, weights);
+        const Gold gold = gold_of(sentence);
+        return std::visit([&](const auto& system) {
+            using S = std::decay_t<decltype(system)>;
+            if (model_->beam == 1) return classify(system, gold, sentence.n, training);
+            Scorer<S> scorer(system, features_);
+            search::Beam<S, Scorer<S>> beam(system, space_, scorer, model_->beam, model_->most_labels);
+            const auto costs = [&](const Arc& arc, int label) { return training.cost_augmented ? cost(gold, arc, label, training.cost) : 0.0; };
+            const auto compared = beam.compare(sentence.n, gold, training.update, costs);
+            return difference(system, gold, training.cost, compared.right, compared.found);
+        }, model_->system);
+    }
     // The same for the k best whole trees; the right one has no difference.
-    std::vector<Answer> candidates(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training, int k);
+    std::vector<Answer> candidates(const feature::Sentence& sentence, const graph::WeightView& weights, const Training& training, int k) {
+        features_.load(sentence, weights);
+        const Gold gold = gold_of(sentence);
+        return std::visit([&](const auto& system) {
+            using S = std::decay_t<decltype(system)>;
+            Scorer<S> scorer(system, features_);
+            search::Beam<S, Scorer<S>> beam(system, space_, scorer, std::max(model_->beam, k), std::max(model_->most_labels, 2));
+            const std::vector<int> found = beam.run(sentence.n);
+            const int right = beam.right_sequence(gold, history(space_, found[0])[0]);
+            std::vector<Answer> answers;
+            std::vector<graph::Ranked> trees;
+            for (const int state : found) {
+                if (answers.size() == static_cast<std::size_t>(k)) break;
+                graph::Ranked next = ranked(system, state);
+                if (is_among(trees, next)) continue;
+                trees.push_back(std::move(next));
+                answers.push_back(difference(system, gold, training.cost, right, state));
+            }
+            return answers;
+        }, model_->system);
+    }
     // Adds the states of a sentence, by the system's oracle; not those in which the action is forced.
-    void add_instances(const feature::Sentence& sentence, Instances& instances);
+    void add_instances(const feature::Sentence& sentence, Instances& instances) {
+        features_.load(sentence, {});
+        const Gold gold = gold_of(sentence);
+        std::visit([&](const auto& system) {
+            const State start = system.start(space_, sentence.n);
+            const auto plan = system.plan(sentence.n, gold);
+            int at = space_.add(start);
+            for (;;) {
+                const State state = space_.state(at);
+                const Moves valid = system.valid(space_, state);
+                if (valid == 0) return;
+                Action action{is_forced(valid) ? first(valid) : system.oracle(space_, state, gold, plan), -1};
+                if (makes_arc(action.move)) action.label = static_cast<std::int16_t>(gold.label(system.arc(space_, state, action.move).dep));
+                if (!is_forced(valid)) {
+                    const auto hashes = features_.hashes(space_, state, system.focus(space_, state));
+                    instances.features.insert(instances.features.end(), hashes.begin(), hashes.end());
+                    instances.moves.push_back(static_cast<std::int8_t>(action.move));
+                    instances.labels.push_back(action.label);
+                }
+                at = search::step(system, space_, at, action, 0.0);
+            }
+        }, model_->system);
+    }
 
 private:
     // Finished states, best first.
     template <class S>
-    std::vector<int> find_states(const S& system, const feature::Sentence& sentence, bool keep_heads, int beam, int most_labels);
+    std::vector<int> find_states(const S& system, const feature::Sentence& sentence, bool keep_heads, int beam, int most_labels) {
+        Scorer<S> scorer(system, features_);
+        const auto run = [&](const auto& allowed) -> std::vector<int> {
+            if (beam > 1) return search::Beam<S, Scorer<S>>(system, space_, scorer, beam, most_labels).run(sentence.n, allowed);
+            return {search::greedy(system, space_, sentence.n, scorer, allowed)};
+        };
+        if constexpr (S::has_costs) {
+            if (keep_heads) {
+                const Gold given(sentence.n, sentence.heads, nullptr);
+                auto found = run(Keeping<S>{&system, &given});
+                // What unshift may bring back is not counted among costs, so that trees may still differ from what was given.
+                std::erase_if(found, [&](int state) {
+                    if (state < 0) return true;
+                    const graph::Ranked tree = ranked(system, state);
+                    for (int d = 1; d <= sentence.n; ++d)
+                        if (sentence.heads[d] >= 0 && sentence.heads[d] != tree.heads[static_cast<std::size_t>(d)]) return true;
+                    return false;
+                });
+                if (found.empty()) {
+                    // Which of them are at fault, as far as that can be told.
+                    graph::ArcSet compatible;
+                    graph::find_compatible(sentence, Trees::projective, system.roots, compatible);
+                    throw NoTreeError("no tree was found that has the heads that are given; let go of some of them");
+                }
+                return found;
+            }
+        }
+        if (keep_heads && std::any_of(sentence.heads + 1, sentence.heads + sentence.n + 1, [](int head) { return head >= 0; }))
+            throw InputError("keep_heads: expected the system arc-eager, got another; only it knows after which moves given heads can still be had");
+        return run(search::Unrestricted{});
+    }
     template <class S>
-    graph::Ranked ranked(const S& system, int state) const;
+    graph::Ranked ranked(const S& system, int state) const {
+        graph::Ranked tree;
+        tree.heads.assign(static_cast<std::size_t>(space_.n()) + 1, -1);
+        tree.labels = tree.heads;
+        tree.score = space_.state(state).score;
+        read_tree(system, space_, state, tree.heads.data(), tree.labels.data());
+        return tree;
+    }
     template <class S>
-    Answer classify(const S& system, const Gold& gold, int n, const Training& training);
+    Answer classify(const S& system, const Gold& gold, int n, const Training& training) {
+        Scorer<S> scorer(system, features_);
+        Answer answer;
+        const bool explores = training.explores && S::has_costs;
+        const State start = system.start(space_, n);
+        int at = space_.add(start);
+        const auto plan = system.plan(n, gold);
+        for (;;) {
+            const State state = space_.state(at);
+            const Moves valid = system.valid(space_, state);
+            if (valid == 0) return answer;
+            if (is_forced(valid)) {
+                at = search::step(system, space_, at, {first(valid), -1}, 0.0);
+                continue;
+            }
+            scorer.look(space_, state);
+            const Moves right = right_moves(system, space_, state, valid, gold, plan, explores);
+            const auto [found, target] = learn_move(valid, right, training, answer);
+            int label = -1;
+            if (makes_arc(target)) {
+                const Arc arc = system.arc(space_, state, target);
+                label = learn_label(arc, target, gold, training, answer);
+                if (!explores && gold.is_right(arc)) label = gold.label(arc.dep);
+            }
+            const Move followed = explores ? found : target;
+            if (followed != target) label = makes_arc(followed) ? features_.labels(system.arc(space_, state, followed), followed, 1)[0].label : -1;
+            at = search::step(system, space_, at, {followed, static_cast<std::int16_t>(label)}, 0.0);
+        }
+    }
     // What to learn in the state that is looked at: of the moves, and of the label of an arc; returns the label that was found.
     struct Decision {
         Move found = Move::shift, target = Move::shift;  // target: the best of the right ones
     };
-    Decision learn_move(Moves valid, Moves right, const Training& training, Answer& answer);
-    int learn_label(const Arc& arc, Move move, const Gold& gold, const Training& training, Answer& answer);
+    Decision learn_move(Moves valid, Moves right, const Training& training, Answer& answer) {
+        constexpr double kNone = -std::numeric_limits<double>::infinity();
+        Decision decision;
+        double best = kNone, best_right = kNone;
+        search::each_move(valid, [&](Move move) {
+            const bool is_right = has(right, move);
+            const double score = features_.move(move) + (training.cost_augmented && !is_right ? training.cost.head : 0.0);
+            if (score > best) {
+                best = score;
+                decision.found = move;
+            }
+            if (is_right && score > best_right) {
+                best_right = score;
+                decision.target = move;
+            }
+        });
+        if (!has(right, decision.found)) {
+            answer.loss += training.cost.head;
+            features_.add({decision.target, -1}, {}, 1.0F, answer.difference);
+            features_.add({decision.found, -1}, {}, -1.0F, answer.difference);
+        }
+        return decision;
+    }
+    int learn_label(const Arc& arc, Move move, const Gold& gold, const Training& training, Answer& answer) {
+        const int wanted = gold.is_right(arc) ? gold.label(arc.dep) : -1;
+        if (wanted < 0) return features_.labels(arc, move, 1)[0].label;
+        // The best of the wrong ones is among the best two.
+        search::LabelScore other;
+        for (const auto& each : features_.labels(arc, move, 2))
+            if (each.label != wanted && other.label < 0) other = each;
+        if (other.label < 0) return wanted;
+        const double score = features_.label(arc, move, wanted), rival = other.score + (training.cost_augmented ? training.cost.label : 0.0);
+        if (rival < score || (rival == score && wanted < other.label)) return wanted;
+        answer.loss += training.cost.label;
+        features_.add_label(move, arc, wanted, 1.0F, answer.difference);
+        features_.add_label(move, arc, other.label, -1.0F, answer.difference);
+        return other.label;
+    }
     // f(right) - f(found) of two sequences that begin alike.
     template <class S>
-    Answer difference(const S& system, const Gold& gold, const graph::Cost& costs, int right, int found);
+    Answer difference(const S& system, const Gold& gold, const graph::Cost& costs, int right, int found) {
+        Answer answer;
+        const std::vector<int> rights = history(space_, right), founds = history(space_, found);
+        std::size_t same = 1;
+        const auto action = [&](int state) { return space_.state(state).action; };
+        while (same < rights.size() && same < founds.size() && action(rights[same]) == action(founds[same])) ++same;
+        if (same == rights.size() && same == founds.size()) return answer;
+        for (std::size_t i = 1; i < founds.size(); ++i) {
+            const Action made = action(founds[i]);
+            if (makes_arc(made.move)) answer.loss += cost(gold, system.arc(space_, space_.state(founds[i - 1]), made.move), made.label, costs);
+        }
+        const bool is_whole = system.valid(space_, space_.state(found)) == 0;
+        if (answer.loss == 0.0 && is_whole) return answer;  // the right tree, made in another order
+        if (!is_whole) answer.loss = std::max(answer.loss, kStrayed * costs.head);
+        add_features(system, rights, same, 1.0F, answer.difference);
+        add_features(system, founds, same, -1.0F, answer.difference);
+        return answer;
+    }
     template <class S>
-    void add_features(const S& system, const std::vector<int>& states, std::size_t from, float count, std::vector<SparseEntry>& entries);
+    void add_features(const S& system, const std::vector<int>& states, std::size_t from, float count, std::vector<SparseEntry>& entries) {
+        Scorer<S> scorer(system, features_);
+        for (std::size_t i = from; i < states.size(); ++i) {
+            const State& before = space_.state(states[i - 1]);
+            if (is_forced(system.valid(space_, before))) continue;
+            scorer.look(space_, before);
+            const Action action = space_.state(states[i]).action;
+            const Arc arc = makes_arc(action.move) ? system.arc(space_, before, action.move) : Arc{};
+            features_.add(action, arc, count, entries);
+        }
+    }
 
     const Model* model_;
     Features features_;

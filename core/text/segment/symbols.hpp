@@ -5,13 +5,82 @@
 // that windows need no bounds. 17 bytes per character of the paragraph; O(length).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
-#include "text/segment/characters.hpp"
+#include "base/text.hpp"
 
 namespace arbora::segment {
+
+// What the segmenter knows of characters: a class each, and simple case mapping.
+//
+// The tables are runs of equal classes (characters_table.inc, made by make_characters.py); they are spread over one byte per
+// character at first use, so that a lookup is one load. Saved models rest on the classes: another table is another version.
+inline constexpr int kCharacterVersion = 1;
+
+struct ClassRun {
+    std::uint32_t first;
+    std::uint8_t kind;
+};
+
+// Characters first, first + stride, ..., last; each one's other case lies at this distance.
+struct CaseRun {
+    std::uint32_t first, last, stride;
+    std::int32_t distance;
+};
+
+#include "text/segment/characters_table.inc"
+
+inline constexpr std::uint32_t kCodeLimit = 0x110000;
+
+template <std::size_t n>
+inline std::uint32_t in_runs(const CaseRun (&runs)[n], std::uint32_t code) {
+    const auto after = std::upper_bound(std::begin(runs), std::end(runs), code,
+                                        [](std::uint32_t value, const CaseRun& run) { return value < run.first; });
+    if (after == std::begin(runs)) return code;
+    // Runs of every second character may interleave: look at two.
+    for (auto run = after - 1;; --run) {
+        if (code <= run->last && (code - run->first) % run->stride == 0)
+            return static_cast<std::uint32_t>(static_cast<std::int64_t>(code) + run->distance);
+        if (run == std::begin(runs) || run + 2 <= after) return code;
+    }
+}
+
+class Characters {
+public:
+    static const Characters& shared() {
+        static const Characters characters;
+        return characters;
+    }
+
+    CharacterClass kind(std::uint32_t code) const { return code < kCodeLimit ? static_cast<CharacterClass>(kinds_[code]) : CharacterClass::other; }
+    std::uint32_t lower(std::uint32_t code) const { return code < kLow ? low_[code] : mapped(code, true); }
+    std::uint32_t upper(std::uint32_t code) const { return mapped(code, false); }
+
+private:
+    static constexpr std::uint32_t kLow = 0x600;  // the cased scripts that are met all the time
+
+    Characters() {
+        std::uint32_t end = kCodeLimit;
+        for (auto run = std::rbegin(kClassRuns); run != std::rend(kClassRuns); ++run) {
+            std::fill(kinds_ + run->first, kinds_ + end, run->kind);
+            end = run->first;
+        }
+        for (std::uint32_t code = 0; code < kLow; ++code) low_[code] = static_cast<std::uint16_t>(mapped(code, true));
+    }
+    static std::uint32_t mapped(std::uint32_t code, bool lower) {
+        return lower ? in_runs(kLowerRuns, code) : in_runs(kUpperRuns, code);
+    }
+
+    std::uint8_t kinds_[kCodeLimit];
+    std::uint16_t low_[kLow];
+};
+
+// Between words, never in one: spaces of any width, line ends, control characters.
+constexpr bool is_gap(CharacterClass kind) { return kind <= CharacterClass::control; }
 
 inline constexpr std::size_t kPad = 6;
 inline constexpr std::uint8_t kEdge = kCharacterClasses;       // the class of what lies outside
@@ -32,8 +101,11 @@ struct Symbols {
     bool gap(std::size_t k) const { return kinds[k] <= static_cast<std::uint8_t>(CharacterClass::control); }
 
     // Whether no token may end between k - 1 and k, two symbols that are no gaps: marks belong to what they follow, joiners to both
-    // sides. O(1).
-    bool glued(std::size_t k) const;
+    // sides.
+    bool glued(std::size_t k) const {
+        using enum CharacterClass;
+        return kind(k) == mark || kind(k) == joiner || kind(k - 1) == joiner;
+    }
 };
 
 // Where a walk through a text stands.
@@ -42,8 +114,61 @@ struct Place {
     std::uint32_t character = 0;
 };
 
+inline void push(Symbols& out, std::uint32_t code, std::uint32_t lowered, std::uint8_t kind, const Place& at) {
+    out.codes.push_back(code);
+    out.lowered.push_back(lowered);
+    out.kinds.push_back(kind);
+    out.offsets.push_back(at.character);
+    out.bytes.push_back(static_cast<std::uint32_t>(at.byte));
+}
+
+// A run of gaps, from its first character.
+struct Gap {
+    Place begin;
+    int line_ends = 0;
+    bool open = false;
+    std::uint32_t before = 0;
+
+    void take(std::uint32_t code, CharacterClass kind, const Place& at) {
+        if (!open) *this = {at, 0, true, 0};
+        if (kind == CharacterClass::newline && !(code == '\n' && before == '\r')) line_ends += code == 0x2029 ? 2 : 1;
+        before = code;
+    }
+};
+
 // The next paragraph, from `place`, which moves behind it. Empty only at the end of the text. `text` is well-formed UTF-8 of less than
 // 4 GiB. O(length of the paragraph).
-void read_paragraph(std::string_view text, Place& place, Symbols& out);
+inline void read_paragraph(std::string_view text, Place& place, Symbols& out) {
+    const Characters& characters = Characters::shared();
+    for (auto* values : {&out.codes, &out.lowered, &out.offsets, &out.bytes}) values->clear();
+    out.kinds.clear();
+    for (std::size_t i = 0; i < kPad; ++i) push(out, 0x2029, 0x2029, kEdge, place);
+    Gap gap;
+    while (place.byte < text.size()) {
+        const Place here = place;
+        const std::uint32_t code = text::decode(text, place.byte);
+        ++place.character;
+        CharacterClass kind = characters.kind(code);
+        if (is_gap(kind)) {
+            gap.take(code, kind, here);
+            continue;
+        }
+        if (gap.open && out.codes.size() > kPad) {
+            if (gap.line_ends >= 2) {
+                place = here;
+                break;
+            }
+            const bool line = gap.line_ends == 1;
+            push(out, line ? '\n' : ' ', line ? '\n' : ' ', static_cast<std::uint8_t>(line ? CharacterClass::newline : CharacterClass::space),
+                 gap.begin);
+        }
+        // Regional indicators go in pairs: the second belongs to the first.
+        if (kind == CharacterClass::regional && !gap.open && out.kind(out.codes.size() - 1) == CharacterClass::regional)
+            kind = CharacterClass::mark;
+        gap.open = false;
+        push(out, code, characters.lower(code), static_cast<std::uint8_t>(kind), here);
+    }
+    for (std::size_t i = 0; i < kPad; ++i) push(out, 0x2029, 0x2029, kEdge, gap.open ? gap.begin : place);
+}
 
 }  // namespace arbora::segment

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "conll/columns.hpp"
-#include "text/sequence/model.hpp"
+#include "text/sequence/chain.hpp"
 #include "text/tag/lexicon.hpp"
 
 namespace arbora::tag {
