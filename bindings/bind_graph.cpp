@@ -18,7 +18,6 @@
 #include "graph.hpp"
 #include "parser/batch.hpp"
 #include "parser/filter.hpp"
-#include "parser/likelihood.hpp"
 
 namespace arbora {
 

@@ -31,37 +31,22 @@ Row special_row(std::string_view name) {
 
 void set(Row& row, Field field, std::uint32_t value) { row[static_cast<std::size_t>(field)] = value; }
 
-// For every distinct string of a column, the values of the fields that are made from it.
-std::vector<Row> form_rows(const conll::StringTable& forms) {
-    std::vector<Row> rows(forms.size());
-    for (std::size_t id = 0; id < forms.size(); ++id) {
-        const std::string_view text = forms[id];
-        set(rows[id], Field::form, value(Field::form, text));
-        set(rows[id], Field::prefix, value(Field::prefix, text::first_characters(text, kPrefix)));
-        set(rows[id], Field::suffix, value(Field::suffix, text::last_characters(text, kSuffix)));
-        set(rows[id], Field::ending, value(Field::ending, text::last_characters(text, kEnding)));
-        set(rows[id], Field::shape, value(Field::shape, text::short_shape(text)));
-    }
-    return rows;
-}
-
-std::vector<std::uint32_t> values(const conll::StringTable& table, Field field) {
-    std::vector<std::uint32_t> result(table.size());
-    for (std::size_t id = 0; id < table.size(); ++id) result[id] = value(field, table[id]);
+// make(text) for every distinct string of a column.
+auto of_each(const conll::StringTable& table, auto&& make) {
+    std::vector<decltype(make(table[0]))> result;
+    for (std::size_t id = 0; id < table.size(); ++id) result.push_back(make(table[id]));
     return result;
 }
 
-std::vector<std::uint32_t> small_form_values(const conll::StringTable& forms) {
-    std::vector<std::uint32_t> result(forms.size());
-    for (std::size_t id = 0; id < forms.size(); ++id) result[id] = value(Field::lemma, text::lowered(forms[id]));
-    return result;
-}
-
-template <class Number>
-std::vector<Number> numbers(const conll::StringTable& table, auto&& number) {
-    std::vector<Number> result(table.size());
-    for (std::size_t id = 0; id < table.size(); ++id) result[id] = static_cast<Number>(number(table[id]));
-    return result;
+// The values of the fields that are made from a form.
+Row form_row(std::string_view text) {
+    Row row{};
+    set(row, Field::form, value(Field::form, text));
+    set(row, Field::prefix, value(Field::prefix, text::first_characters(text, kPrefix)));
+    set(row, Field::suffix, value(Field::suffix, text::last_characters(text, kSuffix)));
+    set(row, Field::ending, value(Field::ending, text::last_characters(text, kEnding)));
+    set(row, Field::shape, value(Field::shape, text::short_shape(text)));
+    return row;
 }
 
 }  // namespace
@@ -95,12 +80,13 @@ Encoded::Encoded(const conll::Columns& columns, const Names& names) : offsets_(c
     static const Row before = special_row("before"), root = special_row("root"), after = special_row("after");
     const auto& tables = columns.tables;
     const auto id = [&](std::size_t column, std::size_t word) { return names.ignores(column) ? kNothing : columns.ids[column][word]; };
-    const auto forms = form_rows(tables[form_column]);
-    const auto small_forms = small_form_values(tables[form_column]);
-    const auto lemmas = values(tables[lemma_column], Field::lemma), tag_values = values(tables[tag_column], Field::tag),
-               fines = values(tables[fine_column], Field::fine), feats = values(tables[feats_column], Field::feats);
-    const auto tags = numbers<std::uint8_t>(tables[tag_column], [&](auto text) { return names.tag(text); });
-    const auto labels = numbers<std::int32_t>(tables[label_column], [&](auto text) { return names.label(text); });
+    const auto values = [&](std::size_t column, Field field) { return of_each(tables[column], [&](auto text) { return value(field, text); }); };
+    const auto forms = of_each(tables[form_column], form_row);
+    const auto small_forms = of_each(tables[form_column], [](auto text) { return value(Field::lemma, text::lowered(text)); });
+    const auto lemmas = values(lemma_column, Field::lemma), tag_values = values(tag_column, Field::tag),
+               fines = values(fine_column, Field::fine), feats = values(feats_column, Field::feats);
+    const auto tags = of_each(tables[tag_column], [&](auto text) { return static_cast<std::uint8_t>(names.tag(text)); });
+    const auto labels = of_each(tables[label_column], [&](auto text) { return names.label(text); });
 
     const std::size_t rows = row_of_root(size(), offsets_.back()) - kPadding;
     rows_.assign(rows, after);

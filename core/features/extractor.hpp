@@ -14,8 +14,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "features/encoded.hpp"
-#include "features/hash.hpp"
 #include "features/templates.hpp"
 
 namespace arbora::feature {

@@ -7,12 +7,14 @@
 // all trees, crossing or not (matrix_tree.hpp), O(n^3); in very long sentences heads are compared by their scores alone, O(n^2).
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "features/encoded.hpp"
 #include "parser/filter.hpp"
-#include "trees/sparse/chart.hpp"
-#include "parser/worker.hpp"
 
 namespace arbora::graph {
 
@@ -33,27 +35,236 @@ struct Pruner {
     double alpha = 0;    // max_marginal: see filter.hpp
 };
 
-bool has_given_heads(const feature::Sentence& sentence);
+inline constexpr int kLongestWithSums = 300;           // words
+inline constexpr std::size_t kMostProbable = 2048;     // arcs, where each word may have more than `keep` heads by their probabilities
+inline constexpr double kEverything = std::numeric_limits<double>::infinity();
+inline constexpr const char* kRefusal = ", but the trees of this parser are projective; let go of one of them, or take a parser of trees that may cross (--trees nonprojective)";
+
+inline std::string arc_text(int head, int dep) {
+    return "word " + std::to_string(dep) + (head == 0 ? " as a root" : " on word " + std::to_string(head));
+}
+
+class Compatible {
+public:
+    Compatible(const feature::Sentence& sentence, Trees trees, Roots roots) : s_(sentence), trees_(trees), roots_(roots) {
+        find_tops();
+        find_root();
+        find_reaches();
+        if (trees == Trees::projective) check_spans();
+    }
+
+    void fill(ArcSet& arcs) {
+        arcs.start(s_.n);
+        for (int d = 1; d <= s_.n; ++d) {
+            const int given = s_.heads[d];
+            const std::size_t begin = arcs.heads.size();
+            each_uncrossed(d, [&](int h) {
+                if (given >= 0 ? h == given : is_free(h, d)) arcs.heads.push_back(h);
+            });
+            if (arcs.heads.size() == begin) refuse_crossing(d);
+            std::sort(arcs.heads.begin() + static_cast<std::ptrdiff_t>(begin), arcs.heads.end());
+            arcs.end_word();
+        }
+    }
+
+private:
+    static std::size_t at(int node) { return static_cast<std::size_t>(node); }
+
+    // The node above each word by given arcs that has no given head itself, or the root.
+    void find_tops() {
+        tops_.assign(at(s_.n) + 1, -1);
+        tops_[0] = 0;
+        std::vector<int> seen_from(at(s_.n) + 1, 0), path;
+        for (int d = 1; d <= s_.n; ++d) {
+            int node = d;
+            path.clear();
+            for (; tops_[at(node)] < 0 && s_.heads[node] >= 0; node = s_.heads[node]) {
+                if (seen_from[at(node)] == d) refuse_cycle(node);
+                seen_from[at(node)] = d;
+                path.push_back(node);
+            }
+            if (tops_[at(node)] < 0) tops_[at(node)] = node;
+            for (const int below : path) tops_[at(below)] = tops_[at(node)];
+        }
+    }
+
+    [[noreturn]] void refuse_cycle(int start) const {
+        std::string words = std::to_string(start);
+        for (int node = s_.heads[start]; node != start; node = s_.heads[node]) words += " -> " + std::to_string(node);
+        throw NoTreeError("the heads that are given hold a cycle (each word's head follows it): " + words + " -> " + std::to_string(start) +
+                          "; let go of one of them");
+    }
+
+    void find_root() {
+        for (int d = 1; d <= s_.n; ++d) {
+            if (s_.heads[d] != 0) continue;
+            if (root_ > 0 && roots_ == Roots::single)
+                throw NoTreeError("words " + std::to_string(root_) + " and " + std::to_string(d) +
+                                  " are both given as roots, but the trees of this parser have one; let go of one of them");
+            root_ = d;
+        }
+    }
+
+    // The outermost partners of each node by given arcs.
+    void find_reaches() {
+        lowest_.resize(at(s_.n) + 1);
+        for (int node = 0; node <= s_.n; ++node) lowest_[at(node)] = node;
+        highest_ = lowest_;
+        for (int d = 1; d <= s_.n; ++d) {
+            const int h = s_.heads[d];
+            if (h < 0) continue;
+            lowest_[at(std::max(h, d))] = std::min({lowest_[at(std::max(h, d))], h, d});
+            highest_[at(std::min(h, d))] = std::max({highest_[at(std::min(h, d))], h, d});
+        }
+    }
+
+    bool is_free(int h, int d) const { return tops_[at(h)] != d && (h > 0 || root_ == 0 || roots_ == Roots::multi); }
+
+    // The heads whose arc to d crosses no given one; all, where trees may cross. From d outwards.
+    template <class Visit>
+    void each_uncrossed(int d, Visit visit) const {
+        const bool crossing = trees_ == Trees::nonprojective;
+        for (const int step : {-1, 1}) {
+            int low = d, high = d;  // how far given arcs reach from between h and d
+            for (int h = d + step; h >= 0 && h <= s_.n; h += step) {
+                if (crossing || (low >= std::min(h, d) && high <= std::max(h, d))) visit(h);
+                low = std::min(low, lowest_[at(h)]);
+                high = std::max(high, highest_[at(h)]);
+            }
+        }
+    }
+
+    // Whatever stands between a head and its dependent must be below that head. With this and no crossing there is a tree.
+    void check_spans() const {
+        for (int d = 1; d <= s_.n; ++d)
+            for (int h = s_.heads[d], above = h; above > 0 && s_.heads[above] >= 0;) {
+                above = s_.heads[above];
+                if (above <= std::min(h, d) || above >= std::max(h, d)) continue;
+                const std::string other = std::to_string(above);
+                throw NoTreeError("the heads that are given put " + arc_text(h, d) + ", around word " + other + ", and word " + std::to_string(h) +
+                                  " below word " + other + kRefusal);
+            }
+    }
+
+    // A given arc is left out only where it crosses another.
+    [[noreturn]] void refuse_crossing(int d) const {
+        const int given = s_.heads[d];
+        const int low = std::min(given, d), high = std::max(given, d);
+        int other = 1;
+        const auto crosses = [&](int dep) {
+            const int h = s_.heads[dep], left = std::min(h, dep), right = std::max(h, dep);
+            return h >= 0 && ((left < low && low < right && right < high) || (low < left && left < high && high < right));
+        };
+        while (!crosses(other)) ++other;
+        throw NoTreeError("the heads that are given cross, " + arc_text(given, d) + " and " + arc_text(s_.heads[other], other) +
+                          kRefusal);
+    }
+
+    const feature::Sentence& s_;
+    Trees trees_;
+    Roots roots_;
+    int root_ = 0;  // a word that is given as a root; 0: none
+    std::vector<int> tops_, lowest_, highest_;
+};
+
+inline bool has_given_heads(const feature::Sentence& sentence) {
+    return std::any_of(sentence.heads + 1, sentence.heads + sentence.n + 1, [](int head) { return head >= 0; });
+}
 
 // All arcs of trees with the given heads. NoTreeError, which names words, where there is no such tree.
-void find_compatible(const feature::Sentence& sentence, Trees trees, Roots roots, ArcSet& arcs);
+inline void find_compatible(const feature::Sentence& sentence, Trees trees, Roots roots, ArcSet& arcs) {
+    Compatible(sentence, trees, roots).fill(arcs);
+}
 
 // Keeps its memory between sentences. One per thread.
 class Candidates {
 public:
     // pruner: null for none. InputError for max-marginals of trees that may cross.
-    Candidates(const Model& model, const Pruner* pruner, bool keep_heads);
+    Candidates(const Model& model, const Pruner* pruner, bool keep_heads)
+        : model_(&model), pruner_(pruner), keep_heads_(keep_heads), worker_(pruner == nullptr ? model : *pruner->model) {
+        if (pruner != nullptr && pruner->rule == PruningRule::max_marginal && model.trees != Trees::projective)
+            throw InputError("pruner: expected another rule for trees that may cross, got max-marginal, which is of projective trees");
+    }
 
     // Null: all arcs. Valid until the next call.
-    const ArcSet* find(const feature::Encoded& sentences, std::size_t s);
+    const ArcSet* find(const feature::Encoded& sentences, std::size_t s) {
+        const auto sentence = sentences.sentence(s);
+        const bool constrained = keep_heads_ && has_given_heads(sentence);
+        if (constrained) {
+            try {
+                find_compatible(sentence, model_->trees, model_->roots, compatible_);
+            } catch (const NoTreeError& error) {
+                if (sentences.size() == 1) throw;
+                throw NoTreeError("sentence " + std::to_string(s) + ": " + error.what());
+            }
+        }
+        if (pruner_ == nullptr) return constrained ? &compatible_ : nullptr;
+        prune(sentence, constrained ? &compatible_ : nullptr);
+        return &kept_;
+    }
 
 private:
-    void prune(const feature::Sentence& sentence, const ArcSet* among);
-    void filter(const ArcSet& among, const float* scores);
-    void keep_probable(const feature::Sentence& sentence, const ArcSet* among);
+    // among: null for all arcs.
+    void prune(const feature::Sentence& sentence, const ArcSet* among) {
+        const bool filtered = pruner_->rule == PruningRule::max_marginal;
+        if (filtered && among == nullptr && sentence.n <= pruner_->keep) {
+            worker_.score(sentence, nullptr, pruner_->weights);
+            return filter(worker_.arcs(), worker_.arc_scores().data());
+        }
+        if (pruner_->rule == PruningRule::probability && sentence.n <= kLongestWithSums)
+            keep_probable(sentence, among);
+        else
+            worker_.prune(sentence, among, pruner_->weights, pruner_->keep, filtered ? kEverything : pruner_->within, kept_);
+        if (among != nullptr) add_best_tree();
+        if (!filtered) return;
+        std::swap(kept_, looked_at_);
+        select_scores(worker_, looked_at_, scores_);
+        filter(looked_at_, scores_.data());
+    }
+    void filter(const ArcSet& among, const float* scores) {
+        if (!filter_.run(among, scores, model_->roots, pruner_->alpha)) throw NoTreeError("the arcs that were looked at hold no projective tree");
+        filter_.keep(pruner_->within, kept_);
+    }
+    void keep_probable(const feature::Sentence& sentence, const ArcSet* among) {
+        worker_.score(sentence, among, pruner_->weights);
+        const ArcSet& arcs = worker_.arcs();
+        const auto nodes = static_cast<std::size_t>(arcs.n) + 1;
+        probabilities_.resize(nodes * nodes);
+        marginals(dense_problem(arcs, worker_.arc_scores().data(), Trees::nonprojective), arena_, {probabilities_.data()});
+        const auto probability = [&](int head, int dep) { return probabilities_[static_cast<std::size_t>(head) * nodes + static_cast<std::size_t>(dep)]; };
+        const double share = std::exp(-pruner_->within);
+        kept_.start(arcs.n);
+        for (int d = 1; d <= arcs.n; ++d) {
+            const auto heads = arcs.heads_of(d);
+            best_.assign(heads.begin(), heads.end());
+            const auto most = std::min(best_.size(), std::max(static_cast<std::size_t>(pruner_->keep), kMostProbable / nodes));
+            std::partial_sort(best_.begin(), best_.begin() + static_cast<std::ptrdiff_t>(most), best_.end(), [&](int a, int b) {
+                return probability(a, d) != probability(b, d) ? probability(a, d) > probability(b, d) : a < b;
+            });
+            const double enough = std::max(share * probability(best_[0], d), probability(best_[most - 1], d));
+            // With the word before each, some tree is left.
+            for (const int h : heads)
+                if (h == d - 1 || probability(h, d) >= enough) kept_.heads.push_back(h);
+            kept_.end_word();
+        }
+    }
     // The scores of a set's arcs as a matrix, minus infinity elsewhere.
-    Problem dense_problem(const ArcSet& arcs, const float* scores, Trees trees);
-    void add_best_tree();
+    Problem dense_problem(const ArcSet& arcs, const float* scores, Trees trees) {
+        arcs.spread(scores, kMinusInfinity, dense_);
+        return {trees, model_->roots, arcs.n, dense_.data()};
+    }
+    void add_best_tree() {
+        heads_.assign(static_cast<std::size_t>(compatible_.n) + 1, -1);
+        const float* scores = worker_.arc_scores().data();
+        if (model_->trees == Trees::projective) {
+            sides_.build(compatible_);
+            if (!best_tree_.find({&compatible_, &sides_, model_->roots, scores}, heads_.data()))
+                throw NoTreeError("the heads that are given are in no projective tree; let go of some");
+        } else {
+            argmax(dense_problem(compatible_, scores, model_->trees), arena_, heads_.data());
+        }
+        kept_.add(heads_.data());
+    }
 
     const Model* model_;
     const Pruner* pruner_;

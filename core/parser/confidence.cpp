@@ -5,12 +5,8 @@
 #include <limits>
 #include <string>
 
-#include "base/errors.hpp"
 #include "parser/ranked_trees.hpp"
 #include "parser/reattachment.hpp"
-#include "trees/queries.hpp"
-#include "base/parallel.hpp"
-#include "numeric/planes.hpp"
 
 namespace arbora::graph {
 
@@ -90,11 +86,8 @@ private:
     const ArcSet& arcs() const { return expectations_.arcs(); }
 
     std::vector<double> dense(const std::vector<double>& values, double other) const {
-        const auto nodes = static_cast<std::size_t>(arcs().n) + 1;
-        std::vector<double> table(nodes * nodes, other);
-        for (int d = 1; d <= arcs().n; ++d)
-            for (int a = arcs().first[d]; a < arcs().first[d + 1]; ++a)
-                table[static_cast<std::size_t>(arcs().heads[a]) * nodes + static_cast<std::size_t>(d)] = values[a];
+        std::vector<double> table;
+        arcs().spread(values, other, table);
         return table;
     }
 
@@ -204,8 +197,7 @@ private:
     }
 
     void add_arc_table() {
-        for (int d = 1; d <= arcs().n; ++d)
-            for (int a = arcs().first[d]; a < arcs().first[d + 1]; ++a) probabilities_[a] *= found_share(d);
+        arcs().each([&](int, int d, int a) { probabilities_[a] *= found_share(d); });
         out_.arc_table = dense(probabilities_, 0.0);
     }
 
@@ -241,25 +233,13 @@ void check(const feature::Encoded& sentences, const Asked& asked) {
     }
 }
 
-template <class T>
-void append(std::vector<T>& all, const std::vector<T>& part) {
-    all.insert(all.end(), part.begin(), part.end());
-}
-
 void append(Confidence& all, const Confidence& part) {
-    append(all.counts, part.counts);
-    append(all.entropies, part.entropies);
-    append(all.log_probabilities, part.log_probabilities);
-    append(all.scores, part.scores);
-    append(all.heads, part.heads);
-    append(all.labels, part.labels);
-    append(all.head_probabilities, part.head_probabilities);
-    append(all.label_probabilities, part.label_probabilities);
-    append(all.head_entropies, part.head_entropies);
-    append(all.known_head_probabilities, part.known_head_probabilities);
-    append(all.known_label_probabilities, part.known_label_probabilities);
-    append(all.arc_table, part.arc_table);
-    append(all.label_table, part.label_table);
+    const auto append_field = [&](auto... fields) {
+        ((all.*fields).insert((all.*fields).end(), (part.*fields).begin(), (part.*fields).end()), ...);
+    };
+    append_field(&Confidence::counts, &Confidence::entropies, &Confidence::log_probabilities, &Confidence::scores, &Confidence::heads,
+                 &Confidence::labels, &Confidence::head_probabilities, &Confidence::label_probabilities, &Confidence::head_entropies,
+                 &Confidence::known_head_probabilities, &Confidence::known_label_probabilities, &Confidence::arc_table, &Confidence::label_table);
 }
 
 }  // namespace
@@ -267,17 +247,11 @@ void append(Confidence& all, const Confidence& part) {
 Confidence judge(const feature::Encoded& sentences, const Model& model, const WeightView& weights, const Asked& asked, const Pruner* pruner,
                  int threads) {
     check(sentences, asked);
-    struct Own {
-        Judge judge;
-        Candidates candidates;
-    };
-    std::vector<Own> workers;
-    for (int i = 0; i < std::max(threads, 1); ++i)
-        workers.push_back({Judge(model, weights, asked), Candidates(model, pruner, asked.keep_heads)});
+    auto workers = make_workers(threads, [&] { return PrunedWorker<Judge>{Judge(model, weights, asked), Candidates(model, pruner, asked.keep_heads)}; });
     std::vector<Confidence> found(sentences.size());
     parallel_for(sentences.size(), threads, [&](int worker, std::size_t s) {
-        Own& own = workers[worker];
-        found[s] = own.judge.judge(sentences.sentence(s), own.candidates.find(sentences, s));
+        auto& own = workers[static_cast<std::size_t>(worker)];
+        found[s] = own.parser.judge(sentences.sentence(s), own.candidates.find(sentences, s));
     });
     Confidence all;
     for (Confidence& part : found) {

@@ -4,8 +4,6 @@
 #include <limits>
 #include <string>
 
-#include "base/errors.hpp"
-
 namespace arbora::graph {
 
 bool Filter::run(const ArcSet& arcs, const float* arc_scores, Roots roots, double alpha) {
@@ -27,16 +25,14 @@ bool Filter::run(const ArcSet& arcs, const float* arc_scores, Roots roots, doubl
 
 void Filter::keep(double within, ArcSet& kept) const {
     const double enough = std::min(threshold_, double{marginals_.best()} - within);
-    kept.n = arcs_->n;
-    kept.first.assign(2, 0);
-    kept.heads.clear();
+    kept.start(arcs_->n);
     for (int d = 1; d <= kept.n; ++d) {
         for (int a = arcs_->first[d]; a < arcs_->first[d + 1]; ++a) {
             // The best tree is named besides: its arcs' max-marginals are sums in another order, and may be rounded below its score.
             const int h = arcs_->heads[a];
             if (double{marginals_.values()[a]} >= enough || marginals_.best_tree()[d] == h) kept.heads.push_back(h);
         }
-        kept.first.push_back(kept.size());
+        kept.end_word();
     }
 }
 
@@ -46,8 +42,7 @@ void Filter::slopes(std::vector<double>& slopes) {
 
 void select_scores(const Worker& worker, const ArcSet& arcs, std::vector<float>& scores) {
     scores.resize(arcs.heads.size());
-    for (int d = 1; d <= arcs.n; ++d)
-        for (int a = arcs.first[d]; a < arcs.first[d + 1]; ++a) scores[a] = worker.arc_scores()[worker.arcs().find(arcs.heads[a], d)];
+    arcs.each([&](int h, int d, int a) { scores[a] = worker.arc_scores()[worker.arcs().find(h, d)]; });
 }
 
 FilterQuestions::FilterQuestions(const Model& model, const feature::Encoded& sentences, double alpha, int among, int threads)
@@ -82,11 +77,10 @@ Answer FilterQuestions::answer(FilterWorker& own, std::size_t s, const Weights& 
     Answer answer;
     if (gold - own.filter.threshold() > (cost_augmented ? sentence.n : 0)) return answer;
     own.filter.slopes(own.slopes);
-    for (int d = 1; d <= sentence.n; ++d)
-        for (int a = arcs->first[d]; a < arcs->first[d + 1]; ++a) {
-            const double count = (arcs->heads[a] == sentence.heads[d] ? 1.0 : 0.0) - own.slopes[a];
-            if (static_cast<float>(count) != 0.0F) own.worker.add_arc(arcs->heads[a], d, static_cast<float>(count), answer.difference);
-        }
+    arcs->each([&](int h, int d, int a) {
+        const auto count = static_cast<float>((h == sentence.heads[d] ? 1.0 : 0.0) - own.slopes[a]);
+        if (count != 0.0F) own.worker.add_arc(h, d, count, answer.difference);
+    });
     if (!answer.difference.empty()) answer.loss = sentence.n;  // else no weights tell the gold tree from others
     return answer;
 }

@@ -7,14 +7,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <vector>
 
-#include "base/errors.hpp"
 #include "parser/expectations.hpp"
-#include "trees/queries.hpp"
-#include "trees/sparse/chart.hpp"
 
 namespace arbora::graph {
 
@@ -24,7 +19,10 @@ public:
 
     // Up to k trees, best first, all different. InputError for second-order non-projective models.
     std::vector<Heads> best(Expectations& expectations, int k) {
-        if (!model_->siblings) return dense(expectations, k);
+        if (!model_->siblings) {
+            expectations.arcs().spread(expectations.arc_scores(), kMinusInfinity, dense_);
+            return kbest({model_->trees, model_->roots, expectations.arcs().n, dense_.data()}, k, arena_);
+        }
         if (model_->trees == Trees::nonprojective)
             throw InputError("the k best trees of a second-order non-projective parser are not known; expected a parser of projective trees, or of first order");
         expectations_ = &expectations;
@@ -84,15 +82,6 @@ private:
             }
         }
         return trees;
-    }
-    std::vector<Heads> dense(Expectations& expectations, int k) {
-        const ArcSet& arcs = expectations.arcs();
-        const auto nodes = static_cast<std::size_t>(arcs.n) + 1;
-        dense_.assign(nodes * nodes, -std::numeric_limits<double>::infinity());
-        for (int d = 1; d <= arcs.n; ++d)
-            for (int a = arcs.first[d]; a < arcs.first[d + 1]; ++a)
-                dense_[static_cast<std::size_t>(arcs.heads[a]) * nodes + static_cast<std::size_t>(d)] = expectations.arc_scores()[a];
-        return kbest({model_->trees, model_->roots, arcs.n, dense_.data()}, k, arena_);
     }
 
     const Model* model_;

@@ -9,9 +9,7 @@
 #include <cmath>
 #include <vector>
 
-#include "numeric/planes.hpp"
 #include "parser/expectations.hpp"
-#include "trees/hill_climbing.hpp"
 
 namespace arbora::graph {
 

@@ -31,18 +31,6 @@ struct GoldNode {
     }
 };
 
-inline std::vector<int> update_at_root(const std::vector<GoldNode>& nodes, bool even_if_negative) {
-    const int root = static_cast<int>(nodes.size()) - 1;
-    return even_if_negative || nodes.back().violation >= 0.0 ? std::vector<int>{root} : std::vector<int>{};
-}
-
-inline std::vector<int> update_at_largest(const std::vector<GoldNode>& nodes) {
-    std::size_t largest = 0;
-    for (std::size_t n = 1; n < nodes.size(); ++n)
-        if (!nodes[largest].worse_than(nodes[n])) largest = n;
-    return {static_cast<int>(largest)};
-}
-
 // All of the frontier, nodes without a violation, too.
 inline std::vector<int> update_frontier(const std::vector<GoldNode>& nodes) {
     std::vector<std::size_t> worst(nodes.size());  // at or below each node
@@ -65,12 +53,15 @@ inline std::vector<int> update_frontier(const std::vector<GoldNode>& nodes) {
 }
 
 inline std::vector<int> update_nodes(Update update, const std::vector<GoldNode>& nodes) {
-    switch (update) {
-        case Update::standard: return update_at_root(nodes, true);
-        case Update::skip: return update_at_root(nodes, false);
-        case Update::s_max: return update_at_largest(nodes);
-        default: return update_frontier(nodes);
+    if (update == Update::p_max) return update_frontier(nodes);
+    std::size_t chosen = nodes.size() - 1;
+    if (update == Update::skip && nodes.back().violation < 0.0) return {};
+    if (update == Update::s_max) {
+        chosen = 0;
+        for (std::size_t n = 1; n < nodes.size(); ++n)
+            if (!nodes[chosen].worse_than(nodes[n])) chosen = n;
     }
+    return {static_cast<int>(chosen)};
 }
 
 }  // namespace arbora::hypergraph

@@ -6,13 +6,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "features/contexts.hpp"
-#include "parser/labeler.hpp"
-#include "parser/model.hpp"
 #include "parser/worker.hpp"
 
 namespace arbora::cube {
@@ -96,8 +95,7 @@ public:
         if (!model_->graph.siblings) worker_.find_sides();
         positions_.resize(static_cast<std::size_t>(this->arcs().size()));
         deps_.resize(positions_.size());
-        for (int d = 1; d <= sentence.n; ++d)
-            for (int a = this->arcs().first[d]; a < this->arcs().first[d + 1]; ++a) deps_[static_cast<std::size_t>(a)] = d;
+        this->arcs().each([&](int, int d, int a) { deps_[static_cast<std::size_t>(a)] = d; });
         for (const Side& side : sides().all())
             for (int b = 0; b < side.count; ++b) positions_[static_cast<std::size_t>(sides().arc(side, b))] = b;
         score_labels(weights, learning, cost_augmented);
@@ -140,10 +138,8 @@ public:
     void add_arc(int head, int dep, int label, float count, std::vector<SparseEntry>& entries) {
         worker_.add_arc(head, dep, count, entries);
         if (label < 0) return;
-        graph::Surroundings around;
-        around.head = head;
         rows_.clear();
-        labeler_.find_rows(dep, around, false, rows_);
+        labeler_.find_rows(dep, {head}, false, rows_);
         const std::uint32_t start = model_->graph.tree_size + static_cast<std::uint32_t>(label);
         for (const std::uint32_t row : rows_) entries.emplace_back(start + row, count);
     }
@@ -191,17 +187,15 @@ private:
     }
     // Into labels_: those that the tags allow and the filter leaves, best first, with the gold one in any case.
     void find_labels(int head, int dep, int gold, bool filtered) {
-        graph::Surroundings around;
-        around.head = head;
         rows_.clear();
-        labeler_.find_rows(dep, around, false, rows_);
+        labeler_.find_rows(dep, {head}, false, rows_);
         const auto allowed = model_->graph.label_sets.of(sentence_.tags[head], sentence_.tags[dep]);
         labels_.assign(allowed.begin(), allowed.end());
         if (filtered) {
             label_scores_.clear();
             filter_.scores(rows_, 1.0, allowed, label_scores_);
             order_.resize(allowed.size());
-            for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = i;
+            std::iota(order_.begin(), order_.end(), std::size_t{0});
             std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return label_scores_[a] > label_scores_[b]; });
             std::size_t kept = std::min(order_.size(), static_cast<std::size_t>(model_->most_labels));
             while (kept > 1 && label_scores_[order_[kept - 1]] < label_scores_[order_[0]] - model_->labels_within) --kept;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "search/cube/whole_tree.hpp"
-#include "trees/hill_climbing.hpp"
 
 namespace arbora::cube {
 

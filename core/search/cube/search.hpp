@@ -19,11 +19,9 @@
 #include <limits>
 #include <vector>
 
-#include "features/hash.hpp"
 #include "search/cube/parts.hpp"
 #include "search/forest.hpp"
 #include "search/updates.hpp"
-#include "trees/chart/layout.hpp"
 
 namespace arbora::cube {
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "search/cube/parts.hpp"
-#include "trees/hill_climbing.hpp"
 
 namespace arbora::cube {
 

@@ -7,8 +7,6 @@
 
 #include "search/cube/reattachment.hpp"
 #include "search/cube/search.hpp"
-#include "trees/problem.hpp"
-#include "trees/queries.hpp"
 
 namespace arbora::cube {
 

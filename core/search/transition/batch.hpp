@@ -1,7 +1,6 @@
 // A transition parser over many sentences; see parser/treebank.hpp.
 #pragma once
 
-#include "parser/treebank.hpp"
 #include "search/transition/worker.hpp"
 
 namespace arbora::transition {

@@ -14,15 +14,10 @@
 #include <variant>
 #include <vector>
 
-#include "base/errors.hpp"
-#include "features/extractor.hpp"
 #include "numeric/sparse.hpp"
 #include "parser/model.hpp"
 #include "search/beam.hpp"
-#include "search/greedy.hpp"
 #include "search/transition/arc_eager.hpp"
-#include "search/transition/arc_standard.hpp"
-#include "search/transition/state.hpp"
 #include "search/transition/swap.hpp"
 #include "search/transition/templates.hpp"
 

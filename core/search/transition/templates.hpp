@@ -13,7 +13,6 @@
 #include <tuple>
 #include <vector>
 
-#include "features/hash.hpp"
 #include "features/templates.hpp"
 
 namespace arbora::transition {

@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 #include <vector>
 
-#include "numeric/batch_loop.hpp"
 #include "parser/candidates.hpp"
-#include "search/greedy.hpp"
 #include "search/transition/features.hpp"
 
 namespace arbora::transition {

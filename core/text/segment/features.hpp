@@ -6,11 +6,9 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "features/hash.hpp"
 #include "text/segment/symbols.hpp"

@@ -5,9 +5,6 @@
 #include <cmath>
 #include <string>
 
-#include "base/text.hpp"
-#include "base/errors.hpp"
-
 namespace arbora::segment {
 
 namespace {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "conll/columns.hpp"
-#include "text/segment/features.hpp"
 #include "text/segment/multiword.hpp"
 
 namespace arbora::segment {

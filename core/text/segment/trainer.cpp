@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <optional>
-
-#include "base/text.hpp"
-#include "base/errors.hpp"
 
 namespace arbora::segment {
 

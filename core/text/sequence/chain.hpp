@@ -74,7 +74,6 @@ inline double log_sum_exp(const double* begin, const double* end) {
     return top + std::log(sum);
 }
 
-
 class Chain {
 public:
     explicit Chain(const Model& model) : model_(&model) {}

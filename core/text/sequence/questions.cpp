@@ -41,16 +41,15 @@ void Questions::add_word(const Sentence& sentence, int word, int label, double c
     for (int f = 0; f < sentence.features; ++f) entries.emplace_back(places[f] + static_cast<std::uint32_t>(label), static_cast<float>(count));
 }
 
-double Questions::best_difference(Chain& chain, std::size_t s, const Weights& weights, bool cost_augmented, Entries& entries) const {
-    const Sentence sentence = batch_->sentence(s);
-    chain.score(sentence, weights.data(), weights.scale(), cost_augmented);
+Answer Questions::best_answer(Chain& chain, const Sentence& sentence) const {
+    Answer answer;
+    Entries& entries = answer.difference;
     const auto best = chain.best();
     const auto right = [&](int word) { return word < 0 ? -1 : sentence.gold[word] >= 0 ? sentence.gold[word] : best[static_cast<std::size_t>(word)]; };
-    double loss = 0.0;
     for (int word = 0; word < sentence.n; ++word) {
         const int found = best[static_cast<std::size_t>(word)], gold = right(word), before = word == 0 ? -1 : best[static_cast<std::size_t>(word) - 1];
         if (gold != found) {
-            loss += 1.0;
+            answer.loss += 1.0;
             add_word(sentence, word, gold, 1.0, entries);
             add_word(sentence, word, found, -1.0, entries);
         }
@@ -59,7 +58,7 @@ double Questions::best_difference(Chain& chain, std::size_t s, const Weights& we
             entries.emplace_back(static_cast<std::uint32_t>(model_->transition(before, found)), -1.0F);
         }
     }
-    return loss;
+    return answer;
 }
 
 void Questions::add_expectations(const Chain& chain, const Sentence& sentence, double factor, Entries& entries) const {
@@ -77,19 +76,14 @@ void Questions::add_expectations(const Chain& chain, const Sentence& sentence, d
     }
 }
 
-double Questions::sum_difference(Chain& chain, std::size_t s, const Weights& weights, bool cost_augmented, Entries& entries) const {
+Answer Questions::answer(Chain& chain, std::size_t s, const Weights& weights, bool sums, bool cost_augmented) {
     const Sentence sentence = batch_->sentence(s);
     chain.score(sentence, weights.data(), weights.scale(), cost_augmented);
-    const double all = chain.sum();
-    add_expectations(chain, sentence, -1.0, entries);
-    const double known = chain.sum_of_known();
-    add_expectations(chain, sentence, 1.0, entries);
-    return all - known;
-}
-
-Answer Questions::answer(Chain& chain, std::size_t s, const Weights& weights, bool sums, bool cost_augmented) {
-    Answer answer;
-    answer.loss = sums ? sum_difference(chain, s, weights, cost_augmented, answer.difference) : best_difference(chain, s, weights, cost_augmented, answer.difference);
+    if (!sums) return best_answer(chain, sentence);
+    Answer answer{chain.sum(), {}};
+    add_expectations(chain, sentence, -1.0, answer.difference);
+    answer.loss -= chain.sum_of_known();
+    add_expectations(chain, sentence, 1.0, answer.difference);
     return answer;
 }
 

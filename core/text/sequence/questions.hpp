@@ -28,8 +28,7 @@ public:
 
 private:
     using Entries = std::vector<SparseEntry>;
-    double best_difference(Chain& chain, std::size_t sentence, const Weights& weights, bool cost_augmented, Entries& entries) const;
-    double sum_difference(Chain& chain, std::size_t sentence, const Weights& weights, bool cost_augmented, Entries& entries) const;
+    Answer best_answer(Chain& chain, const Sentence& sentence) const;
     void add_word(const Sentence& sentence, int word, int label, double count, Entries& entries) const;
     void add_expectations(const Chain& chain, const Sentence& sentence, double factor, Entries& entries) const;
 

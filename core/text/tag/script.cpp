@@ -1,7 +1,5 @@
 #include "text/tag/script.hpp"
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <vector>
 

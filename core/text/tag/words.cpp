@@ -13,27 +13,14 @@ namespace arbora::tag {
 namespace {
 
 enum Field : std::uint8_t {
-    there,   // whether there is a word at all
-    form,
-    lower,
-    known,   // the form in small letters, if the lexicon has it
-    suffix1,
-    suffix2,
-    suffix3,
-    suffix4,
-    suffix5,
-    suffix6,
-    prefix1,
-    prefix2,
-    prefix3,
-    prefix4,
-    shape,
-    short_shape,
-    traits,  // hyphens and digits
+    there,  // whether there is a word at all
+    form, lower,
+    known,  // the form in small letters, if the lexicon has it
+    suffix1, suffix2, suffix3, suffix4, suffix5, suffix6, prefix1, prefix2, prefix3, prefix4,
+    shape, short_shape,
+    traits,   // hyphens and digits
     classes,  // of the lexicon
-    upos,
-    xpos,
-    feats,
+    upos, xpos, feats,
     field_count,
 };
 

@@ -7,9 +7,7 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "conll/columns.hpp"
 #include "text/sequence/chain.hpp"
 #include "text/tag/lexicon.hpp"
 
