@@ -19,8 +19,6 @@ namespace arbora::feature {
 
 enum class Field : std::uint8_t { form, lemma, tag, fine, feats, prefix, suffix, ending, shape, guide };
 inline constexpr int kFields = 9;  // of words' own texts: all but guide, which is a label
-inline constexpr std::array<std::string_view, kFields> kFieldNames = {"form",   "lemma",  "tag",    "fine", "feats",
-                                                                      "prefix", "suffix", "ending", "shape"};
 
 using Row = std::array<std::uint32_t, kFields + 1>;
 

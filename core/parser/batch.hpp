@@ -6,15 +6,6 @@
 
 namespace arbora::graph {
 
-std::vector<ArcSet> prune(const feature::Encoded& sentences, const Pruner& pruner, int threads);
-
-// Adds the arcs of the gold trees that are missing; returns how many were.
-std::int64_t restore_gold(const feature::Encoded& sentences, std::vector<ArcSet>& arcs);
-
-// pruner: null for all arcs. keep_heads: keeps the heads that the sentences have; see candidates.hpp.
-Parsed parse(const feature::Encoded& sentences, const Model& model, const WeightView& weights, bool staged, const Pruner* pruner,
-             int threads, bool keep_heads = false);
-
 // A worker, and the arcs that it may use.
 template <class Parser>
 struct PrunedWorker {
@@ -22,23 +13,58 @@ struct PrunedWorker {
     Candidates candidates;
 };
 
+inline std::vector<ArcSet> prune(const feature::Encoded& sentences, const Pruner& pruner, int threads) {
+    std::vector<ArcSet> kept(sentences.size());
+    auto workers = make_workers(threads, [&] { return Candidates(*pruner.model, &pruner, false); });
+    parallel_for(sentences.size(), threads, [&](int worker, std::size_t s) { kept[s] = *workers[worker].find(sentences, s); });
+    return kept;
+}
+
+// Adds the arcs of the gold trees that are missing; returns how many were.
+inline std::int64_t restore_gold(const feature::Encoded& sentences, std::vector<ArcSet>& arcs) {
+    std::int64_t missing = 0;
+    check_lengths(sentences, arcs);
+    for (std::size_t s = 0; s < sentences.size(); ++s) missing += arcs[s].add(sentences.sentence(s).heads);
+    return missing;
+}
+
+// pruner: null for all arcs. keep_heads: keeps the heads that the sentences have; see candidates.hpp.
+inline Parsed parse(const feature::Encoded& sentences, const Model& model, const WeightView& weights, bool staged, const Pruner* pruner,
+                    int threads, bool keep_heads = false) {
+    return parse_each(sentences, make_workers(threads, [&] { return PrunedWorker<Worker>{Worker(model), Candidates(model, pruner, keep_heads)}; }),
+                      [&](PrunedWorker<Worker>& worker, std::size_t s, int* heads, int* labels) {
+                          worker.parser.parse(sentences.sentence(s), worker.candidates.find(sentences, s), weights, staged, heads, labels);
+                      });
+}
+
+// InputError where labels are to be learned and the model has none.
+inline void check_task(const Model& model, Task task) {
+    if (task != Task::tree && model.labels == 0) throw InputError("task: expected tree for a model without labels, got labels to learn");
+}
+
 // A learner's questions about the best trees. Needs gold trees; InputError without. See TreebankQuestions.
 class Questions : public TreebankQuestions<Questions, Worker> {
 public:
     Questions(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads,
-              const Cost& cost = {});
+              const Cost& cost = {})
+        : TreebankQuestions(sentences, arcs, make_workers(threads, [&] { return Worker(model, cost); })), model_(&model), task_(task) {
+        check_task(model, task);
+        check_gold(sentences, {.arcs = arcs, .labels = task == Task::tree ? 0 : model.labels});
+    }
 
-    Answer answer(Worker& worker, std::size_t s, const Weights& weights, bool cost_augmented);
-    std::vector<Answer> candidate_answers(Worker& worker, std::size_t s, const Weights& weights, int k);
+    Answer answer(Worker& worker, std::size_t s, const Weights& weights, bool cost_augmented) {
+        const WeightView seen = view(*model_, task_, weights.data(), weights.scale());
+        return std::move(worker.answers(sentence(s), arcs_of(s), seen, task_, cost_augmented, 1).front());
+    }
+    std::vector<Answer> candidate_answers(Worker& worker, std::size_t s, const Weights& weights, int k) {
+        return worker.answers(sentence(s), arcs_of(s), view(*model_, task_, weights.data(), weights.scale()), task_, false, k);
+    }
     std::size_t weight_count() const { return graph::weight_count(*model_, task_); }
 
 private:
     const Model* model_;
     Task task_;
 };
-
-// InputError where labels are to be learned and the model has none.
-void check_task(const Model& model, Task task);
 
 struct LikelihoodWorker {
     Expectations sums;
@@ -51,24 +77,75 @@ class Likelihood : public TreebankQuestions<Likelihood, LikelihoodWorker> {
 public:
     // arcs: null for all arcs, else one set per sentence, known arcs included.
     Likelihood(const Model& model, const feature::Encoded& sentences, Task task, const std::vector<ArcSet>* arcs, int threads,
-               const Cost& cost = {});
+               const Cost& cost = {})
+        : TreebankQuestions(sentences, arcs, make_workers(threads, [&] { return LikelihoodWorker{Expectations(model, cost)}; })),
+          model_(&model), task_(task) {
+        check_task(model, task);
+        if (model.siblings && model.trees == Trees::nonprojective && task != Task::labels)
+            throw InputError("second-order non-projective trees have no exact sums; expected projective trees, or first order");
+        check_gold(sentences, {.arcs = arcs, .heads = false});
+    }
 
-    Answer answer(LikelihoodWorker& worker, std::size_t s, const Weights& weights, bool cost_augmented);
+    Answer answer(LikelihoodWorker& worker, std::size_t s, const Weights& weights, bool cost_augmented) {
+        worker.held = 0;
+        return worker.sums.answer(sentence(s), arcs_of(s), view(*model_, task_, weights.data(), weights.scale()), task_, cost_augmented);
+    }
     std::size_t weight_count() const { return graph::weight_count(*model_, task_); }
 
     // Of first-order models: the arcs of a sentence, for learners that keep a number for each.
-    std::size_t arcs(std::size_t sentence) const;
-    std::vector<double> arc_scores(std::size_t sentence, const Weights& weights);
-    std::vector<double> gold_arcs(std::size_t sentence);  // 1 for arcs of the gold tree, else 0
-    Sums arc_sums(std::size_t sentence, const std::vector<double>& scores);
-    SparseVector arc_features(std::size_t sentence, const std::vector<double>& coefficients);
+    std::size_t arcs(std::size_t s) const {
+        const auto n = static_cast<std::size_t>(sentence(s).n);
+        return arcs_ == nullptr ? n * n : (*arcs_)[s].heads.size();
+    }
+    std::vector<double> arc_scores(std::size_t s, const Weights& weights) {
+        require_arcs("arc_scores");
+        check_weights(weights, weight_count());
+        workers_[0].held = s + 1;
+        workers_[0].sums.load(sentence(s), arcs_of(s), view(*model_, task_, weights.data(), weights.scale()), false);
+        return workers_[0].sums.arc_scores();
+    }
+    // 1 for arcs of the gold tree, else 0.
+    std::vector<double> gold_arcs(std::size_t s) {
+        require_arcs("gold_arcs");
+        const ArcSet& set = holding(s).arcs();
+        std::vector<double> gold(set.heads.size(), 0.0);
+        for (int d = 1; d <= sentence(s).n; ++d) {
+            const int head = sentence(s).heads[d];
+            if (head < 0) throw InputError("sentence " + std::to_string(s) + ", word " + std::to_string(d) + ": expected a head, got none");
+            gold[set.find(head, d)] = 1.0;
+        }
+        return gold;
+    }
+    Sums arc_sums(std::size_t s, const std::vector<double>& scores) {
+        require_arcs("arc_sums");
+        require_size("scores", s, scores.size());
+        return holding(s).sums_of(scores);
+    }
+    SparseVector arc_features(std::size_t s, const std::vector<double>& coefficients) {
+        require_arcs("arc_features");
+        require_size("coefficients", s, coefficients.size());
+        return coalesce(holding(s).pull_back(coefficients));
+    }
 
 private:
     // A worker that has this sentence's arcs; what their scores are does not matter.
-    Expectations& holding(std::size_t sentence);
+    Expectations& holding(std::size_t s) {
+        LikelihoodWorker& worker = workers_[0];
+        if (worker.held != s + 1) {
+            if (zeros_.empty()) zeros_.assign(weight_count(), 0.0F);
+            worker.sums.load(sentence(s), arcs_of(s), {zeros_.data(), nullptr, 1.0}, false);
+            worker.held = s + 1;
+        }
+        return worker.sums;
+    }
     // InputError unless the model is first-order, without labels, and an array has one number per arc.
-    void require_arcs(const char* what) const;
-    void require_size(const char* what, std::size_t sentence, std::size_t got) const;
+    void require_arcs(const char* what) const {
+        if (model_->siblings || task_ != Task::tree)
+            throw InputError(std::string(what) + ": expected a first-order model of trees without labels, got another");
+    }
+    void require_size(const char* what, std::size_t s, std::size_t got) const {
+        if (got != arcs(s)) throw InputError(std::string(what) + ": expected " + std::to_string(arcs(s)) + " arcs, got " + std::to_string(got));
+    }
 
     const Model* model_;
     Task task_;

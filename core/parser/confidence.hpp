@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "parser/batch.hpp"
-#include "parser/expectations.hpp"
 
 namespace arbora::graph {
 

@@ -9,6 +9,10 @@
 //   max(0, n + t(w) - <w, f(gold)>),   a subgradient of -it:  f(gold) - alpha f(best) - (1 - alpha) mean over arcs a of f(a's witness).
 #pragma once
 
+#include <algorithm>
+#include <limits>
+#include <string>
+
 #include "parser/treebank.hpp"
 #include "parser/worker.hpp"
 #include "trees/sparse/max_marginals.hpp"
@@ -19,15 +23,43 @@ namespace arbora::graph {
 class Filter {
 public:
     // False where the arcs hold no projective tree with these roots.
-    bool run(const ArcSet& arcs, const float* arc_scores, Roots roots, double alpha);
+    bool run(const ArcSet& arcs, const float* arc_scores, Roots roots, double alpha) {
+        arcs_ = &arcs;
+        alpha_ = alpha;
+        sides_.build(arcs);
+        if (!marginals_.run(arcs, sides_, arc_scores, roots)) return false;
+        double sum = 0.0;
+        reachable_ = 0;
+        for (const float value : marginals_.values()) {
+            if (value == kNever) continue;
+            sum += double{value};
+            ++reachable_;
+        }
+        const double best = marginals_.best(), mean = reachable_ == 0 ? best : sum / static_cast<double>(reachable_);
+        threshold_ = alpha * best + (1.0 - alpha) * mean;
+        return true;
+    }
 
     // After run():
     double threshold() const { return threshold_; }
     // Arcs that are above the threshold, or whose max-marginal is `within` of the best tree's score. kept: another set than the
     // one that was given.
-    void keep(double within, ArcSet& kept) const;
+    void keep(double within, ArcSet& kept) const {
+        const double enough = std::min(threshold_, double{marginals_.best()} - within);
+        kept.start(arcs_->n);
+        for (int d = 1; d <= kept.n; ++d) {
+            for (int a = arcs_->first[d]; a < arcs_->first[d + 1]; ++a) {
+                // The best tree is named besides: its arcs' max-marginals are sums in another order, and may be rounded below its score.
+                const int h = arcs_->heads[a];
+                if (double{marginals_.values()[a]} >= enough || marginals_.best_tree()[d] == h) kept.heads.push_back(h);
+            }
+            kept.end_word();
+        }
+    }
     // The derivative of the threshold by each arc's score.
-    void slopes(std::vector<double>& slopes);
+    void slopes(std::vector<double>& slopes) {
+        marginals_.count_witnesses(alpha_, reachable_ == 0 ? 0.0 : (1.0 - alpha_) / static_cast<double>(reachable_), slopes);
+    }
     const MaxMarginals& marginals() const { return marginals_; }
 
 private:
@@ -37,6 +69,12 @@ private:
     double alpha_ = 0.0, threshold_ = 0.0;
     std::size_t reachable_ = 0;  // arcs of some tree
 };
+
+// The scores of a part of the arcs that a worker scored.
+inline void select_scores(const Worker& worker, const ArcSet& arcs, std::vector<float>& scores) {
+    scores.resize(arcs.heads.size());
+    arcs.each([&](int h, int d, int a) { scores[a] = worker.arc_scores()[worker.arcs().find(h, d)]; });
+}
 
 struct FilterWorker {
     Worker worker;
@@ -52,11 +90,47 @@ class FilterQuestions : public TreebankQuestions<FilterQuestions, FilterWorker> 
 public:
     static constexpr std::size_t kPiece = 64;  // answers have many entries
 
-    FilterQuestions(const Model& model, const feature::Encoded& sentences, double alpha, int among, int threads);
+    FilterQuestions(const Model& model, const feature::Encoded& sentences, double alpha, int among, int threads)
+        : TreebankQuestions(sentences, nullptr, make_workers(threads, [&] { return FilterWorker{Worker(model), {}, {}, {}, {}}; })),
+          model_(&model), alpha_(alpha), among_(among) {
+        if (model.siblings || model.trees != Trees::projective)
+            throw InputError("filter: expected a first-order model of projective trees, got another");
+        if (!(alpha >= 0.0 && alpha <= 1.0)) throw InputError("alpha: expected 0 to 1, got " + std::to_string(alpha));
+        if (among < 1) throw InputError("among: expected at least 1 head per word, got " + std::to_string(among));
+        check_gold(sentences, {.projective = true, .tree = model.roots});
+    }
 
     // loss: the number of words where the gold tree does not score above t or, cost_augmented, not by the margin; else 0 and no
     // difference. At equal scores, such as those of zero weights, it does not score above.
-    Answer answer(FilterWorker& own, std::size_t s, const Weights& weights, bool cost_augmented);
+    Answer answer(FilterWorker& own, std::size_t s, const Weights& weights, bool cost_augmented) {
+        const auto sentence = TreebankQuestions::sentence(s);
+        const WeightView seen = view(*model_, Task::tree, weights.data(), weights.scale());
+        const ArcSet* arcs = nullptr;
+        const float* scores = nullptr;
+        if (sentence.n <= among_) {
+            own.worker.score(sentence, nullptr, seen);
+            arcs = &own.worker.arcs();
+            scores = own.worker.arc_scores().data();
+        } else {
+            own.worker.prune(sentence, nullptr, seen, among_, std::numeric_limits<double>::infinity(), own.arcs);
+            own.arcs.add(sentence.heads);
+            select_scores(own.worker, own.arcs, own.scores);
+            arcs = &own.arcs;
+            scores = own.scores.data();
+        }
+        own.filter.run(*arcs, scores, model_->roots, alpha_);  // holds the gold tree
+        double gold = 0.0;
+        for (int d = 1; d <= sentence.n; ++d) gold += double{scores[arcs->find(sentence.heads[d], d)]};
+        Answer answer;
+        if (gold - own.filter.threshold() > (cost_augmented ? sentence.n : 0)) return answer;
+        own.filter.slopes(own.slopes);
+        arcs->each([&](int h, int d, int a) {
+            const auto count = static_cast<float>((h == sentence.heads[d] ? 1.0 : 0.0) - own.slopes[a]);
+            if (count != 0.0F) own.worker.add_arc(h, d, count, answer.difference);
+        });
+        if (!answer.difference.empty()) answer.loss = sentence.n;  // else no weights tell the gold tree from others
+        return answer;
+    }
     std::size_t weight_count() const { return graph::weight_count(*model_, Task::tree); }
 
 private:
@@ -64,8 +138,5 @@ private:
     double alpha_;
     int among_;
 };
-
-// The scores of a part of the arcs that a worker scored.
-void select_scores(const Worker& worker, const ArcSet& arcs, std::vector<float>& scores);
 
 }  // namespace arbora::graph

@@ -6,12 +6,32 @@
 
 namespace arbora::cube {
 
-graph::Parsed parse(const feature::Encoded& sentences, const Model& model, const WeightView& weights, const graph::Pruner* pruner,
-                    int threads, bool keep_heads);
+using Pruned = graph::PrunedWorker<Worker>;
+
+inline std::vector<Pruned> workers_of(const Model& model, const graph::Pruner* pruner, int threads, bool keep_heads) {
+    return make_workers(threads, [&] { return Pruned{Worker(model), graph::Candidates(model.graph, pruner, keep_heads)}; });
+}
+
+inline graph::Parsed parse(const feature::Encoded& sentences, const Model& model, const WeightView& weights, const graph::Pruner* pruner,
+                           int threads, bool keep_heads) {
+    return graph::parse_each(sentences, workers_of(model, pruner, threads, keep_heads), [&](Pruned& worker, std::size_t s, int* heads, int* labels) {
+        const auto sentence = sentences.sentence(s);
+        const graph::ArcSet* arcs = worker.candidates.find(sentences, s);
+        if (sentence.n > 0) worker.parser.parse(sentence, arcs, weights, heads, labels);
+    });
+}
 
 // Up to k trees of each sentence, best first.
-std::vector<std::vector<Ranked>> kbest(const feature::Encoded& sentences, const Model& model, const WeightView& weights,
-                                       const graph::Pruner* pruner, int k, int threads, bool keep_heads);
+inline std::vector<std::vector<Ranked>> kbest(const feature::Encoded& sentences, const Model& model, const WeightView& weights,
+                                              const graph::Pruner* pruner, int k, int threads, bool keep_heads) {
+    std::vector<std::vector<Ranked>> trees(sentences.size());
+    auto workers = workers_of(model, pruner, threads, keep_heads);
+    parallel_for(sentences.size(), threads, [&](int w, std::size_t s) {
+        Pruned& worker = workers[static_cast<std::size_t>(w)];
+        trees[s] = worker.parser.kbest(sentences.sentence(s), worker.candidates.find(sentences, s), weights, k);
+    });
+    return trees;
+}
 
 struct CountingWorker {
     Worker parser;
@@ -24,14 +44,30 @@ class Questions : public graph::TreebankQuestions<Questions, CountingWorker> {
 public:
     // label_filter: null for none.
     Questions(const Model& model, const feature::Encoded& sentences, const std::vector<graph::ArcSet>* arcs, hypergraph::Update update,
-              const float* label_filter, int threads, const graph::Cost& cost = {});
+              const float* label_filter, int threads, const graph::Cost& cost = {})
+        : TreebankQuestions(sentences, arcs, make_workers(threads, [&] { return CountingWorker{Worker(model, cost), {}}; })),
+          model_(&model), update_(update), label_filter_(label_filter) {
+        graph::check_gold(sentences, {.arcs = arcs, .labels = model.graph.labels, .projective = model.graph.trees == Trees::projective});
+    }
 
-    Answer answer(CountingWorker& worker, std::size_t s, const Weights& weights, bool cost_augmented);
-    std::vector<Answer> candidate_answers(CountingWorker& worker, std::size_t s, const Weights& weights, int k);
+    Answer answer(CountingWorker& worker, std::size_t s, const Weights& weights, bool cost_augmented) {
+        return worker.parser.answer(sentence(s), arcs_of(s), view(weights), cost_augmented, update_, worker.tally);
+    }
+    std::vector<Answer> candidate_answers(CountingWorker& worker, std::size_t s, const Weights& weights, int k) {
+        return worker.parser.candidates(sentence(s), arcs_of(s), view(weights), k, worker.tally);
+    }
     std::size_t weight_count() const { return graph::weight_count(model_->graph, model_->graph.labels > 0 ? graph::Task::joint : graph::Task::tree); }
 
     // Since the last call.
-    Tally take_tally();
+    Tally take_tally() {
+        Tally sum;
+        for (CountingWorker& worker : workers_) {
+            sum.asked += worker.tally.asked;
+            sum.non_violations += worker.tally.non_violations;
+            worker.tally = {};
+        }
+        return sum;
+    }
 
 private:
     WeightView view(const Weights& weights) const {

@@ -61,7 +61,7 @@ public:
     // f(gold) - f(predicted), and the cost of the predicted, at the nodes that the update asks for. Where trees may be non-projective, the
     // whole tree, with its words re-attached, is one node more, above the root of search.
     Answer answer(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, bool cost_augmented,
-                         hypergraph::Update update, Tally& tally) {
+                  hypergraph::Update update, Tally& tally) {
         search_.parts().load(sentence, arcs, weights, true, cost_augmented);
         take_best();
         Search::Gold& gold = search_.derive_gold();
@@ -87,7 +87,7 @@ public:
     }
     // The same at the root, for the k best trees there.
     std::vector<Answer> candidates(const feature::Sentence& sentence, const graph::ArcSet* arcs, const WeightView& weights, int k,
-                                          Tally& tally) {
+                                   Tally& tally) {
         search_.parts().load(sentence, arcs, weights, true, false);
         std::vector<Ranked> trees;
         if (search_.run(Keys::distinct, model_->beam, std::max(model_->beam, k))) {

@@ -186,7 +186,7 @@ inline Break break_after(const Symbols& symbols, const Token& token) {
 
 // Places of the features of "a sentence ends after token t". `tokens` are those of a paragraph.
 inline void sentence_features(const Symbols& symbols, std::span<const Token> tokens, std::size_t t, const SentenceSoFar& so_far, std::size_t line_length,
-                       int bits, std::span<std::uint32_t, kSentenceFeatures> out) {
+                              int bits, std::span<std::uint32_t, kSentenceFeatures> out) {
     static constexpr Token nothing{};
     Writer add{out.data(), 64 - bits};
     const auto at = [&](std::size_t i) -> const Token& { return i < tokens.size() ? tokens[i] : nothing; };

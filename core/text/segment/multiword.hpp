@@ -248,7 +248,7 @@ private:
 
 // Places, each below 2^bits, of the features of "this rule splits token t"; `form_counts`: whether the form is known.
 inline void multiword_features(const Symbols& s, std::span<const Token> tokens, std::size_t t, std::uint16_t rule, bool form_counts, int bits,
-                        std::span<std::uint32_t, kMultiwordFeatures> out) {
+                               std::span<std::uint32_t, kMultiwordFeatures> out) {
     static constexpr Token nothing{};
     const auto at = [&](std::size_t i) -> const Token& { return i < tokens.size() ? tokens[i] : nothing; };
     const Token &token = tokens[t], &before = at(t - 1), &before2 = at(t - 2), &after = at(t + 1), &after2 = at(t + 2);

@@ -60,9 +60,6 @@ struct Batch {
     }
 };
 
-// InputError unless all places and labels of the batch are the model's; with transitions all words have all labels.
-void check(const Model& model, const Batch& batch);
-
 inline constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 // log(sum of exp(x)).

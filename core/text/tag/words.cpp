@@ -4,10 +4,6 @@
 #include <span>
 #include <string_view>
 
-#include "base/errors.hpp"
-#include "features/hash.hpp"
-#include "base/text.hpp"
-
 namespace arbora::tag {
 
 namespace {
