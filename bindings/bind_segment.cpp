@@ -1,4 +1,4 @@
-// core/segment for Python: SegmenterModel (applies a model) and SegmenterTrainer (learns one).
+// core/text/segment for Python: SegmenterModel (applies a model) and SegmenterTrainer (learns one).
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>

@@ -1,7 +1,7 @@
 // Text in UTF-8: validation, characters, ends of words, case and shape.
 //
 // Saved models depend on case and shape, so these never change: `lowered` and `raised` know Latin, Greek and Cyrillic letters of one
-// or two bytes. The segmenter's models rest on Unicode's simple case mapping instead (text/segment/characters.hpp).
+// or two bytes. The segmenter's models rest on Unicode's simple case mapping instead (text/segment/symbols.hpp).
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 // Each node has one 32-bit value per field, the hash of its text there. A sentence of n words has n + 5 rows: two before the
 // root, for offsets that fall off the left end, the root, the words, and two after them. Beside the values, each node has a
 // small tag number, for sets of tags between two words and for the labels that a pair of tags may have. Where another parser is a
-// guide, each word also has the head and the label that it gives (guide.hpp); without one nothing looks at these.
+// guide, each word also has the head and the label that it gives (extractor.hpp); without one nothing looks at these.
 #pragma once
 
 #include <array>

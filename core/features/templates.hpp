@@ -7,7 +7,7 @@
 // that place on.
 //
 // Templates about a guide look at another parser's tree, too: at the label that it gives to a node, and at the head that it gives to the
-// dependent. How it stands to the arc (guide.hpp) is part of each of them.
+// dependent. How it stands to the arc (extractor.hpp) is part of each of them.
 #pragma once
 
 #include <algorithm>

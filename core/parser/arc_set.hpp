@@ -40,13 +40,13 @@ struct ArcSet {
         each([&](int h, int d, int a) { table[static_cast<std::size_t>(h) * nodes + static_cast<std::size_t>(d)] = values[a]; });
     }
     std::span<const int> heads_of(int dep) const { return {heads.data() + first[dep], heads.data() + first[dep + 1]}; }
-    // -1: not there. O(heads of dep)
+    // The number of an arc; -1: not there. O(log heads of dep).
     int find(int head, int dep) const {
         const auto own = heads_of(dep);
         const auto found = std::lower_bound(own.begin(), own.end(), head);
         return found == own.end() || *found != head ? -1 : first[dep] + static_cast<int>(found - own.begin());
     }
-    // n^2 arcs
+    // All n^2 arcs.
     void set_all(int words) {
         n = words;
         first.assign(1, 0);
@@ -57,7 +57,7 @@ struct ArcSet {
             first.push_back(size());
         }
     }
-    // the arcs (tree[d], d), d = 1..n, where there is a head; returns how many were missing
+    // Adds the arcs (tree[d], d), d = 1..n, where there is a head; returns how many were missing.
     int add(const int* tree) {
         ArcSet whole{n, {0, 0}, {}};
         int missing = 0;

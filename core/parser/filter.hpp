@@ -2,8 +2,8 @@
 //
 // With m the max-marginals of the arcs (max_marginals.hpp), arcs below
 //   t(w) = alpha max m + (1 - alpha) mean m
-// are dropped; with a model of probabilities, a plain distance from max m may serve instead: log odds. max m is the best tree's score, so that tree always stays, and so does every tree that scores t or more. Arcs that
-// are in no projective tree are dropped, and do not count for the mean. In long sentences each word brings only its `among` heads of
+// are dropped; with a model of probabilities, a distance from max m (log odds) serves instead. max m is the best tree's score, so that
+// tree stays, and so does every tree that scores t or more. Arcs that are in no projective tree are dropped, and do not count for the mean. In long sentences each word brings only its `among` heads of
 // the best scores, and the word before it, so that the time is O(n^2) for the scores and O(n^2 among) for the chart.
 // Filter loss: the gold tree should score above t, by a margin of one per word,
 //   max(0, n + t(w) - <w, f(gold)>),   a subgradient of -it:  f(gold) - alpha f(best) - (1 - alpha) mean over arcs a of f(a's witness).

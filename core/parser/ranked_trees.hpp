@@ -1,6 +1,6 @@
 // The k best trees of a sentence over the arcs that are there, exactly.
 //
-// First order: the k-best charts and arborescences of inference/. Second-order projective: Lawler's partition [lawler-1972]. The
+// First order: the k-best charts and arborescences of trees/. Second-order projective: Lawler's partition [lawler-1972]. The
 // trees other than the best fall into n sets: those that have the best tree's heads up to a word, and another at that word. Each set's
 // best tree is an argmax over fewer arcs; the best of all is the next tree, and its own set is split again. k n argmaxes.
 // Ties go to the set that was split off first.

@@ -1,4 +1,12 @@
-// Greedy search: in each state the best move, then the best label. Ties go to the first. O(steps).
+// Steps from state to state, as greedy and beam search make them, and greedy search: in each state the best move, then the best label.
+// Ties go to the first. O(steps).
+//
+// A scorer knows one state at a time:
+//   look(space, state)            the state that the next questions are about
+//   move(move)                    the score of a move, which is not forced
+//   labels(arc, move, most)       the best labels of the arc that a move makes, best first: LabelScore each, at least one
+//   label(arc, move, label)       the score of one label
+// A restriction says which of the valid moves are allowed: allowed(space, state, moves).
 #pragma once
 
 #include <limits>
@@ -7,14 +15,6 @@
 
 namespace arbora::search {
 
-// What greedy and beam search share: steps from state to state, and what they ask of a scorer and of a restriction.
-//
-// A scorer knows one state at a time:
-//   look(space, state)            the state that is asked about from now on
-//   move(move)                    the score of a move, which is not forced
-//   labels(arc, move, most)       the best labels of the arc that a move makes, best first: LabelScore each, at least one
-//   label(arc, move, label)       the score of one label
-// A restriction is asked which of the valid moves are allowed: allowed(space, state, moves).
 struct LabelScore {
     int label = -1;
     double score = 0.0;

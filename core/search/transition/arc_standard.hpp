@@ -1,4 +1,4 @@
-// The arc-standard system [nivre-2008b]: shift, left and right as in stack_arcs.hpp.
+// The arc-standard system [nivre-2008b]: shift, left and right of StackArcs.
 //
 // Bottom-up: a word must have all its dependents before it gets its head. All projective trees and no others; 2n steps.
 #pragma once

@@ -3,8 +3,8 @@
 // A template is a conjunction of atoms: a field of the node that plays a role, or of a neighbour of it. Besides the fields of words
 // there are the label of a node's arc, how many dependents it has on a side, which labels these have, and the distance between the
 // two words in focus. Where another parser is a guide, there are also the head and the label that it gives to a word, where that head
-// stands and how many of its dependents the word still waits for (guide.hpp). Its place is seed + sum of factor * value, as everywhere
-// (feature/hash.hpp).
+// stands and how many of its dependents the word still waits for (features.hpp). Its place is seed + sum of factor * value
+// (features/hash.hpp).
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 """Writes characters_table.inc: what the segmenter knows of Unicode, from Python's unicodedata.
 
-    python core/segment/make_characters.py > core/segment/characters_table.inc
+    python core/text/segment/make_characters.py > core/text/segment/characters_table.inc
 
-Models rest on these classes, so a new table is a new version (kCharacterVersion in characters.hpp).
+Models rest on these classes, so a new table is a new version (kCharacterVersion in symbols.hpp).
 Characters that a Unicode version does not know yet are OTHER.
 """
 

@@ -203,7 +203,7 @@ struct Candidate {
 class Candidates {
 public:
     Candidates() = default;
-    // InputError where they are not
+    // InputError where they are not sorted.
     explicit Candidates(std::vector<Candidate> sorted) : all_(std::move(sorted)) {
         if (!std::is_sorted(all_.begin(), all_.end())) throw InputError("candidates: expected keys in ascending order");
         slots_.assign(std::bit_ceil(2 * all_.size() + 2), 0);

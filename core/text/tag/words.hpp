@@ -1,7 +1,7 @@
 // Words as a tagger sees them: their features as places in a weight table, for sequence::Model.
 //
 // Each word has one 32-bit value per field; a feature is a conjunction of up to three fields of the word and its neighbours, and
-// its place is a sum of value x odd factor, as in feature/hash.hpp. The sets of conjunctions have versions: weights in a saved
+// its place is a sum of value x odd factor, as in features/hash.hpp. The sets of conjunctions have versions: weights in a saved
 // model are found by them.
 #pragma once
 
