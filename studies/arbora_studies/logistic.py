@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from arbora.costs import TreeCost
 from arbora.scorers import TransitionSettings
 from arbora.training.config import TrainConfig
 from arbora_studies.actions import ActionRules, ActionSamples, ActionTask
@@ -135,6 +136,7 @@ CONFIG = TrainConfig(
     parser="transition",
     features="nivre-v1",
     transition=TransitionSettings(beam=2, update="standard"),
+    cost=TreeCost(label=0.5),
     tree_bits=22,
     label_bits=20,
 )
