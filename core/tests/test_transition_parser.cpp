@@ -167,7 +167,7 @@ TEST(transition_candidates_have_the_costs_of_their_links) {
                     double cost = 0.0;
                     for (int d = 1; d <= sentence.n; ++d) {
                         const auto at = static_cast<std::size_t>(d);
-                        cost += tree.heads[at] != sentence.heads[d] ? 1.0 : tree.labels[at] != sentence.labels[d] ? label_cost : 0.0;
+                        cost += (tree.heads[at] != sentence.heads[d] ? 1.0 : 0.0) + (tree.labels[at] != sentence.labels[d] ? label_cost : 0.0);
                     }
                     is_there = is_there || cost == reply.loss;
                 }

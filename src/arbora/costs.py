@@ -14,7 +14,7 @@ from arbora.types import Doubles, Ints
 
 @dataclass(frozen=True, kw_only=True)
 class TreeCost(Settings):
-    """`head` for each wrong head, `label` for each right head with a wrong label.
+    """`head` for each wrong head, and `label` for each wrong label.
 
     With `label=0` only heads count. Words with an unknown head cost nothing.
     """
@@ -25,11 +25,9 @@ class TreeCost(Settings):
     def __call__(self, gold: GoldTree, heads: Ints, labels: Ints | None = None) -> float:
         """The cost of a tree, given by heads (n+1,) and labels (n+1,)."""
         known = gold.heads >= 0
-        wrong = known & (heads != gold.heads)
-        cost = self.head * int(np.count_nonzero(wrong))
+        cost = self.head * int(np.count_nonzero(known & (heads != gold.heads)))
         if labels is not None:
-            mislabelled = known & ~wrong & (gold.labels >= 0) & (labels != gold.labels)
-            cost += self.label * int(np.count_nonzero(mislabelled))
+            cost += self.label * int(np.count_nonzero(known & (gold.labels >= 0) & (labels != gold.labels)))
         return cost
 
     def table(self, gold: GoldTree, label_count: int = 0) -> Doubles:
@@ -41,8 +39,8 @@ class TreeCost(Settings):
         table[gold.heads[known], known] = 0.0
         if label_count:
             labelled = known[gold.labels[known] >= 0]
-            table[gold.heads[labelled], labelled] = self.label
-            table[gold.heads[labelled], labelled, gold.labels[labelled]] = 0.0
+            table[:, labelled] += self.label
+            table[:, labelled, gold.labels[labelled]] -= self.label
         return table
 
 

@@ -15,7 +15,7 @@ namespace arbora::transition {
 struct Training {
     search::Update update = search::Update::max_violation;
     bool explores = true;
-    graph::Cost cost{};  // the label counts where the head is right; without a beam, a wrong move costs as much as a wrong head
+    graph::Cost cost{};  // without a beam, a wrong move costs as much as a wrong head
     bool cost_augmented = false;
 };
 
@@ -44,8 +44,8 @@ struct Keeping {
 inline constexpr double kStrayed = 0.5;  // heads: the least cost of an unfinished sequence that left the right one
 
 inline double cost(const Gold& gold, const Arc& arc, int label, const graph::Cost& costs) {
-    if (!gold.is_right(arc)) return costs.head;
-    return gold.label(arc.dep) >= 0 && label != gold.label(arc.dep) ? costs.label : 0.0;
+    const double of_label = gold.label(arc.dep) >= 0 && label != gold.label(arc.dep) ? costs.label : 0.0;
+    return gold.is_right(arc) ? of_label : costs.head + of_label;
 }
 
 inline Gold gold_of(const feature::Sentence& sentence) { return {sentence.n, sentence.heads, sentence.labels}; }

@@ -29,7 +29,7 @@ from arbora.types import Ints
 
 
 class TransitionProblem(NativeProblem):
-    """One example per sentence. Loss: the cost of each wrong head, and of each wrong label on a right head.
+    """One example per sentence. Loss: the cost of each wrong head and of each wrong label.
 
     By default a wrong label costs 1, as much as a wrong head, as in other parsers. Without a beam, a wrong
     move costs as much as a wrong head. An unfinished sequence that left the right one costs at least half a
