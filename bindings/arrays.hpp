@@ -12,7 +12,7 @@
 #include <new>
 #include <utility>
 
-#include "base/large_pages.hpp"
+#include "base/memory.hpp"
 
 namespace arbora {
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "multiclass/examples.hpp"
-#include "multiclass/expansion.hpp"
 #include "multiclass/questions.hpp"
 #include "base/parallel.hpp"
 #include "questions.hpp"

@@ -119,4 +119,19 @@ std::string short_shape(std::string_view text) {
     return result;
 }
 
+std::string quote(std::string_view text) {
+    constexpr std::size_t longest_quote = 40;
+    constexpr const char* digits = "0123456789abcdef";
+    std::string out = "\"";
+    std::size_t at = 0;
+    while (at < text.size() && at < longest_quote) {
+        const std::size_t length = utf8_length(text, at);
+        const auto byte = static_cast<unsigned char>(text[at]);
+        const bool escaped = length == 0 || byte < 0x20 || byte == 0x7F;
+        out += escaped ? std::string("\\x") + digits[byte >> 4] + digits[byte & 15] : std::string(text.substr(at, length));
+        at += escaped ? 1 : length;
+    }
+    return out += at < text.size() ? "...\"" : "\"";
+}
+
 }  // namespace arbora::text

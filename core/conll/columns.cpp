@@ -12,8 +12,7 @@ namespace {
 
 void append_number(std::int64_t number, std::string& out) {
     char digits[20];
-    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-    out.append(digits, end);
+    out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
 void append_word(const Columns& columns, std::size_t word, std::int64_t id, std::string& out) {
@@ -39,7 +38,7 @@ void replace_column(Columns& columns, std::size_t column, const std::int32_t* id
     for (std::size_t w = 0; w < columns.word_count(); ++w) {
         const auto id = static_cast<std::size_t>(ids[w]);  // a negative one is beyond any size
         if (id >= names.size() && !(optional && ids[w] == -1))
-            throw InputError("ids: expected numbers below " + std::to_string(names.size()) + ", got " + std::to_string(ids[w]));
+            reject("ids: expected numbers below ", names.size(), ", got ", ids[w]);
         if (id < names.size() && numbers[id] < 0) numbers[id] = table.intern(names[id]);
         columns.ids[column][w] = id < names.size() ? numbers[id] : 0;
     }
@@ -114,7 +113,7 @@ void Columns::drop_unfinished() {
 void append_sentence(const Columns& columns, std::size_t s, std::string& out) {
     const std::string_view newline = columns.carriage_returns[s] != 0 ? "\r\n" : "\n";
     if (s == 0) {
-        if (columns.byte_order_mark) out += "\xEF\xBB\xBF";
+        if (columns.byte_order_mark) out += byte_order_mark;
         for (std::int64_t i = 0; i < columns.leading_blank_lines; ++i) out += newline;
     }
     const auto first = columns.sentence_offsets[s], last = columns.sentence_offsets[s + 1];
@@ -149,14 +148,14 @@ Columns with_trees(const Columns& columns, std::span<const std::int32_t> heads, 
     for (std::size_t s = 0; s < columns.sentence_count(); ++s) {
         const auto first = static_cast<std::size_t>(columns.sentence_offsets[s]), last = static_cast<std::size_t>(columns.sentence_offsets[s + 1]);
         if (const auto fault = find_tree_fault(heads.subspan(first, last - first), Roots::multi, scratch))
-            throw InputError("heads of sentence " + std::to_string(s + 1) + ": " + fault->what + ": expected " + fault->expected + ", got " + fault->got);
+            reject("heads of sentence ", s + 1, ": ", fault->what, ": expected ", fault->expected, ", got ", fault->got);
     }
     Columns result = columns;
     result.heads.assign(heads.begin(), heads.end());
     replace_column(result, deprel_column, labels, names, true);
     const StringTable& table = result.tables[deprel_column];
     for (std::size_t i = 0; i < table.size(); ++i)
-        if (!is_field(table[i])) throw InputError("names: expected texts without tab or line break, not empty; got " + quote(table[i]));
+        if (!is_field(table[i])) reject("names: expected texts without tab or line break, not empty; got ", quote(table[i]));
     return result;
 }
 

@@ -1,8 +1,6 @@
-// A treebank as a few flat arrays: what the reader fills and everything else reads.
-//
-// Words of all sentences stand one after another; sentence s owns words sentence_offsets[s] .. sentence_offsets[s+1].
-// Comments, multiword tokens and empty nodes are "extras": raw lines with the place they stand at, so that
-// append_sentence() gives back the bytes that were read. About 48 bytes per word plus the distinct strings.
+// A treebank as a few flat arrays. Sentence s owns words sentence_offsets[s] .. sentence_offsets[s+1]. Comments, multiword tokens and empty
+// nodes are "extras": raw lines with their places, so that append_sentence() writes the bytes that were read. About 48 bytes per word plus
+// the distinct strings.
 #pragma once
 
 #include <array>
@@ -47,7 +45,6 @@ struct Columns {
     std::size_t sentence_count() const { return sentence_lines.size(); }
     std::size_t word_count() const { return heads.size(); }
     std::string_view extra(std::size_t index) const;
-
     void add_extra(ExtraKind kind, std::int32_t position, std::string_view text);
 
     // Forgets words and extras that belong to no finished sentence. O(words dropped).
@@ -66,10 +63,8 @@ Columns with_trees(const Columns& columns, std::span<const std::int32_t> heads, 
 
 // A copy of some sentences, in the order given; numbers must be those of sentences. O(words chosen + distinct text).
 Columns select(const Columns& columns, std::span<const std::int64_t> sentences);
-
 // All sentences of several Columns, in order. Pieces of one file give the file. O(words + distinct text).
 Columns concat(std::span<const Columns* const> parts);
-
 // Appends sentence s as it stood in the file, blank lines included; the first sentence brings the byte order mark and
 // the blank lines before it. All sentences in order give back the file. O(length of the output).
 void append_sentence(const Columns& columns, std::size_t s, std::string& out);

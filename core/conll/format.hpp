@@ -1,10 +1,12 @@
-// What the CoNLL reader is asked for, and how it says what is wrong.
+// Options and faults of the CoNLL reader, and the columns of a file.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "base/text.hpp"
 
 namespace arbora::conll {
 
@@ -42,10 +44,11 @@ inline constexpr std::size_t deprel_column = 5;  // among the text columns
 // Whether a column can hold this text: not empty, without tab or line break.
 inline bool is_field(std::string_view text) { return !text.empty() && text.find_first_of("\t\n\r") == std::string_view::npos; }
 
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
 // HEAD of a word whose head is not given ("_").
 inline constexpr std::int32_t no_head = -1;
 
-// `text` in double quotes, cut to a readable length, with control characters and bad UTF-8 as \xNN.
-std::string quote(std::string_view text);
+using text::quote;
 
 }  // namespace arbora::conll

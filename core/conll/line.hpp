@@ -5,13 +5,17 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
+#include "base/attributes.hpp"
 #include "conll/format.hpp"
 
 namespace arbora::conll {
 
 enum class Ending : std::uint8_t { none, lf, crlf };  // none: the last line of a file may lack its newline
+
+inline std::string name_of(Ending ending) { return ending == Ending::crlf ? "CR LF" : "LF"; }
 
 struct Line {
     std::string_view text;  // without its ending
@@ -21,8 +25,7 @@ struct Line {
     bool blank() const { return text.empty() && ending != Ending::none; }
 };
 
-// The line that starts at text[at]; `whole` says whether its end is in sight: if not, and more text may follow, the
-// line must not be used yet. O(length of the line).
+// The line that starts at text[at]. Unless `whole`, or no text follows, it must not be used yet. O(length of the line).
 inline Line line_at(std::string_view text, std::size_t at, bool& whole) {
     const char* begin = text.data() + at;
     const auto* newline = static_cast<const char*>(std::memchr(begin, '\n', text.size() - at));
@@ -35,6 +38,31 @@ inline Line line_at(std::string_view text, std::size_t at, bool& whole) {
     return {{begin, length}, carriage ? Ending::crlf : Ending::lf, next};
 }
 
+struct BlankRun {
+    std::int64_t count = 0;
+    std::size_t next = 0;
+    bool whole = false;  // something else, or the end of the file, follows
+};
+
+// The blank lines from text[at] on. A run stops where the line ending changes: the reader then reports it.
+inline BlankRun blank_run(std::string_view text, std::size_t at, bool last, Ending ending) {
+    BlankRun run{0, at, false};
+    while (run.next < text.size()) {
+        const std::string_view rest = text.substr(run.next);
+        const Ending here = rest[0] == '\n' ? Ending::lf : rest.starts_with("\r\n") ? Ending::crlf : Ending::none;
+        if (rest == "\r" && !last) return run;  // half a line ending
+        if (here == Ending::none || (ending != Ending::none && here != ending)) {
+            run.whole = true;
+            return run;
+        }
+        ending = here;
+        run.next += here == Ending::crlf ? 2 : 1;
+        ++run.count;
+    }
+    run.whole = last;
+    return run;
+}
+
 // Where the tabs of a line are, found eight bytes at a time together with the two things that need a second look.
 struct Tabs {
     std::array<std::uint32_t, column_count> at{};  // of the first ten tabs
@@ -43,8 +71,6 @@ struct Tabs {
     bool carriage_return = false;
 };
 
-namespace detail {
-
 // The high bit of every byte of `word` that equals `byte`, and no other bit (exact: no carry between bytes).
 inline std::uint64_t bytes_equal(std::uint64_t word, unsigned char byte) {
     constexpr std::uint64_t low7 = 0x7F7F7F7F7F7F7F7F;
@@ -52,39 +78,33 @@ inline std::uint64_t bytes_equal(std::uint64_t word, unsigned char byte) {
     return ~(((difference & low7) + low7) | difference | low7);
 }
 
-inline std::uint64_t load_little_endian(const char* from, std::size_t size) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, from, size);
-    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-    return word;
-}
-
-inline void scan_word(std::uint64_t word, std::uint32_t at, Tabs& tabs, std::uint64_t& high, std::uint64_t& carriage) {
-    high |= word;
-    carriage |= bytes_equal(word, '\r');
-    for (std::uint64_t hits = bytes_equal(word, '\t'); hits != 0; hits &= hits - 1) {
-        if (tabs.count < column_count)
-            tabs.at[static_cast<std::size_t>(tabs.count)] = at + static_cast<std::uint32_t>(std::countr_zero(hits) / 8);
-        ++tabs.count;
-    }
-}
-
-}  // namespace detail
-
 // O(length). Lines are shorter than 4 GiB: the reader refuses longer ones.
 inline Tabs find_tabs(std::string_view line) {
     Tabs tabs;
     std::uint64_t high = 0, carriage = 0;
+    const auto scan = [&](std::size_t at, std::size_t size) __attribute__((always_inline)) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, line.data() + at, size);
+        if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+        high |= word;
+        carriage |= bytes_equal(word, '\r');
+        for (std::uint64_t hits = bytes_equal(word, '\t'); hits != 0; hits &= hits - 1, ++tabs.count)
+            if (tabs.count < column_count)
+                tabs.at[static_cast<std::size_t>(tabs.count)] = static_cast<std::uint32_t>(at + static_cast<std::size_t>(std::countr_zero(hits) / 8));
+    };
     std::size_t at = 0;
-    for (; at + 8 <= line.size(); at += 8)
-        detail::scan_word(detail::load_little_endian(line.data() + at, 8), static_cast<std::uint32_t>(at), tabs, high,
-                          carriage);
-    if (at < line.size())
-        detail::scan_word(detail::load_little_endian(line.data() + at, line.size() - at),
-                          static_cast<std::uint32_t>(at), tabs, high, carriage);
+    for (; at + 8 <= line.size(); at += 8) scan(at, 8);
+    if (at < line.size()) scan(at, line.size() - at);
     tabs.ascii = (high & 0x8080808080808080) == 0;
     tabs.carriage_return = carriage != 0;
     return tabs;
+}
+
+// A column of a line that has all ten.
+ARBORA_INLINE inline std::string_view field(std::string_view row, const Tabs& tabs, int column) {
+    const std::size_t begin = column == 0 ? 0 : tabs.at[static_cast<std::size_t>(column) - 1] + 1;
+    const std::size_t end = column == column_count - 1 ? row.size() : tabs.at[static_cast<std::size_t>(column)];
+    return row.substr(begin, end - begin);
 }
 
 // A decimal number as CoNLL writes it: digits only, no leading zero, at most 2^31 - 1; -1 if it is anything else.

@@ -11,39 +11,6 @@ namespace arbora::conll {
 
 namespace {
 
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-
-struct BlankRun {
-    std::int64_t count = 0;
-    std::size_t next = 0;
-    bool whole = false;  // something else, or the end of the file, follows
-};
-
-// The blank lines from text[at] on. A run stops where the line ending changes: the reader then reports it.
-BlankRun blank_run(std::string_view text, std::size_t at, bool last, Ending ending) {
-    BlankRun run{0, at, false};
-    while (run.next < text.size()) {
-        const std::string_view rest = text.substr(run.next);
-        const Ending here = rest[0] == '\n' ? Ending::lf : rest.starts_with("\r\n") ? Ending::crlf : Ending::none;
-        if (rest == "\r" && !last) return run;  // half a line ending
-        if (here == Ending::none || (ending != Ending::none && here != ending)) {
-            run.whole = true;
-            return run;
-        }
-        ending = here;
-        run.next += here == Ending::crlf ? 2 : 1;
-        ++run.count;
-    }
-    run.whole = last;
-    return run;
-}
-
-std::string_view field(std::string_view row, const Tabs& tabs, int column) {
-    const std::size_t begin = column == 0 ? 0 : tabs.at[static_cast<std::size_t>(column) - 1] + 1;
-    const std::size_t end = column == column_count - 1 ? row.size() : tabs.at[static_cast<std::size_t>(column)];
-    return row.substr(begin, end - begin);
-}
-
 // A line that is no word, and where it stands: after so many words; there comments, then empty nodes, then a range.
 struct OtherLine {
     std::string_view text;
@@ -58,20 +25,14 @@ OtherLine place(std::string_view text) {
     return id[mark] == '-' ? OtherLine{text, {number - 1, 2}} : OtherLine{text, {number, 1}};
 }
 
-std::string_view name_of(Ending ending) { return ending == Ending::crlf ? "CR LF" : "LF"; }
-
 }  // namespace
 
 std::size_t Reader::parse(std::string_view text, bool last) {
     std::size_t at = 0;
     incomplete_ = false;
     if (at_start_) start_of_file(text, last, at);
-    while (at < text.size() && !failed_ && !incomplete_) {
-        if (skip_ == Skip::nothing)
-            read_sentence(text, last, at);
-        else
-            skip_sentence(text, last, at);
-    }
+    while (at < text.size() && !failed_ && !incomplete_)
+        skip_ == Skip::nothing ? read_sentence(text, last, at) : skip_sentence(text, last, at);
     if (last && !failed_) end_of_file();
     return at;
 }
@@ -89,16 +50,10 @@ Columns Reader::take() {
 std::vector<Problem> Reader::take_problems() { return std::exchange(problems_, {}); }
 
 void Reader::start_of_file(std::string_view text, bool last, std::size_t& at) {
-    if (!last && text.size() < byte_order_mark.size()) {
-        incomplete_ = true;
-        return;
-    }
     const bool marked = text.starts_with(byte_order_mark);
     const auto run = blank_run(text, marked ? byte_order_mark.size() : 0, last, Ending::none);
-    if (!run.whole) {
-        incomplete_ = true;
-        return;
-    }
+    incomplete_ = !run.whole || (!last && text.size() < byte_order_mark.size());
+    if (incomplete_) return;
     at_start_ = false;
     columns_.byte_order_mark = marked;
     columns_.leading_blank_lines = run.count;
@@ -150,8 +105,8 @@ bool Reader::read_lines(std::string_view text, bool last, std::size_t& at) {
             ++line_;
             at = line.next;
             return fail("line ending changes before a blank line",
-                        std::string(name_of(line.ending == Ending::lf ? Ending::crlf : Ending::lf)),
-                        std::string(name_of(line.ending)));
+                        name_of(line.ending == Ending::lf ? Ending::crlf : Ending::lf),
+                        name_of(line.ending));
         }
         ++line_;
         at = line.next;
@@ -165,10 +120,8 @@ void Reader::skip_sentence(std::string_view text, bool last, std::size_t& at) {
     while (skip_ == Skip::lines && at < text.size()) {
         bool whole = false;
         const Line line = line_at(text, at, whole);
-        if (!whole && !last) {
-            incomplete_ = true;
-            return;
-        }
+        incomplete_ = !whole && !last;
+        if (incomplete_) return;
         if (line.blank()) {
             skip_ = Skip::blank_lines;
             break;
@@ -199,8 +152,7 @@ bool Reader::check_ending(Ending ending) {
     if (ending == Ending::none) return true;
     if (now_.ending == Ending::none) now_.ending = ending;
     if (ending == now_.ending) return true;
-    return fail("line ending changes within a sentence", std::string(name_of(now_.ending)),
-                std::string(name_of(ending)));
+    return fail("line ending changes within a sentence", name_of(now_.ending), name_of(ending));
 }
 
 bool Reader::check_text(std::string_view text, const Tabs& tabs) {
@@ -209,8 +161,7 @@ bool Reader::check_text(std::string_view text, const Tabs& tabs) {
     if (tabs.ascii) return true;
     const std::size_t bad = text::first_bad_utf8(text);
     if (bad == text.size()) return true;
-    return fail("bad UTF-8 at byte " + std::to_string(bad + 1) + " of the line", "UTF-8 text",
-                quote(text.substr(bad, 4)));
+    return fail("bad UTF-8 at byte " + std::to_string(bad + 1) + " of the line", "UTF-8 text", quote(text.substr(bad, 4)));
 }
 
 bool Reader::read_comment(std::string_view text) {
@@ -223,8 +174,7 @@ bool Reader::check_columns(std::string_view text, const Tabs& tabs) {
     if (tabs.count != column_count - 1) {
         if (text.find_first_not_of(" \t") == std::string_view::npos)
             return fail("white space on a line of its own", "an empty line between sentences", quote(text));
-        return fail("wrong number of columns", "10 columns separated by tabs",
-                    std::to_string(tabs.count + 1) + " in " + quote(text));
+        return fail("wrong number of columns", "10 columns separated by tabs", std::to_string(tabs.count + 1) + " in " + quote(text));
     }
     for (int column = 0; column < column_count; ++column)
         if (field(text, tabs, column).empty())
@@ -240,16 +190,14 @@ bool Reader::read_row(std::string_view text, const Tabs& tabs) {
     const std::size_t mark = id.find_first_of("-.");
     if (mark == std::string_view::npos) return read_word(id, text, tabs);
     if (options_.format == Format::conllx)
-        return fail("id out of order",
-                    std::to_string(now_.words + 1) + " (multiword tokens and empty nodes are CoNLL-U)", quote(id));
+        return fail("id out of order", std::to_string(now_.words + 1) + " (multiword tokens and empty nodes are CoNLL-U)", quote(id));
     return id[mark] == '-' ? read_range(id, mark, text) : read_empty_node(id, mark, text);
 }
 
 bool Reader::bad_id(std::string_view id) {
     std::string expected = std::to_string(now_.words + 1);
-    if (options_.format == Format::conllu && !now_.range_open) {
+    if (options_.format == Format::conllu && !now_.range_open)
         expected += ", or a range from it, or " + std::to_string(now_.words) + "." + std::to_string(now_.empties + 1);
-    }
     return fail("id out of order", std::move(expected), quote(id));
 }
 
@@ -279,8 +227,7 @@ bool Reader::read_range(std::string_view id, std::size_t dash, std::string_view 
     if (last < first)
         return fail("bad range of a multiword token", "a last word from " + std::to_string(first) + " on", quote(id));
     if (first <= now_.range_end)
-        return fail("multiword tokens overlap", "a range that starts after word " + std::to_string(now_.range_end),
-                    quote(id));
+        return fail("multiword tokens overlap", "a range that starts after word " + std::to_string(now_.range_end), quote(id));
     now_.range_open = true;
     now_.range_end = last;
     now_.range_line = line_;
@@ -298,8 +245,7 @@ bool Reader::read_empty_node(std::string_view id, std::size_t dot, std::string_v
 
 bool Reader::check_sentence() {
     if (now_.words == 0)
-        return fail_at(now_.first_line, "sentence without words", "a line for word 1",
-                       now_.started ? "empty nodes only" : "comments only");
+        return fail_at(now_.first_line, "sentence without words", "a line for word 1", now_.started ? "empty nodes only" : "comments only");
     if (now_.range_end > now_.words)
         return fail_at(now_.range_line, "multiword token reaches beyond the sentence",
                        "a last word of at most " + std::to_string(now_.words), std::to_string(now_.range_end));
@@ -331,13 +277,13 @@ void Reader::end_of_file() {
 
 void Reader::read_arrays(Columns given) {
     const std::size_t words = given.word_count();
-    check_offsets(words, given.sentence_offsets);
-    check_offsets(given.extra_kinds.size(), given.extra_offsets);
+    check_offsets("offsets", given.sentence_offsets, words);
+    check_offsets("offsets", given.extra_offsets, given.extra_kinds.size());
     if (given.extra_offsets.size() != given.sentence_offsets.size()) throw InputError("other lines: expected a list per sentence");
     std::vector<bool> bad_words(words);
     for (std::size_t c = 0; c < given.ids.size(); ++c) {
         if (given.ids[c].size() != words)
-            throw InputError(std::string(column_names[static_cast<std::size_t>(text_columns[c])]) + ": expected one text per word");
+            reject(column_names[static_cast<std::size_t>(text_columns[c])], ": expected one text per word");
         std::vector<bool> bad_strings(given.tables[c].size());
         for (std::size_t i = 0; i < bad_strings.size(); ++i) bad_strings[i] = !is_field(given.tables[c][i]);
         if (std::find(bad_strings.begin(), bad_strings.end(), true) == bad_strings.end()) continue;
@@ -401,13 +347,11 @@ bool Reader::fail_at(std::int64_t line, std::string_view what, std::string expec
     if (problems_.size() < most_problems)
         problems_.push_back({line, std::string(what), std::move(expected), std::move(got)});
     columns_.drop_unfinished();
-    if (options_.lenient) {
-        ++skipped_;
-        ++sentences_;
-        skip_ = Skip::lines;
-    } else {
-        failed_ = true;
-    }
+    failed_ = !options_.lenient;
+    if (failed_) return false;
+    ++skipped_;
+    ++sentences_;
+    skip_ = Skip::lines;
     return false;
 }
 

@@ -1,14 +1,12 @@
 // Reads CoNLL-U and CoNLL-X into Columns: one pass, in pieces of any size, with every line checked.
 //
-// Idea: text arrives in pieces. parse() takes whole sentences off the front and says how many bytes it used; the
-// caller keeps the rest and calls again with more. A sentence is whole when the blank lines after it are (something
-// else, or the end, follows), so that the blank lines can be given back as they stood. Memory is that of one piece,
-// plus what the caller has not take()n yet. O(bytes) time.
+// Text arrives in pieces. parse() takes whole sentences off the front and returns how many bytes it used; the caller keeps the rest and
+// calls again with more. A sentence is whole when the blank lines after it are (something else, or the end, follows). Memory is that of
+// one piece, plus what the caller has not taken yet. O(bytes) time.
 //
-// What is checked: ten non-empty columns; ids 1, 2, 3, ... with multiword ranges and empty nodes in their places;
-// heads that are numbers within the sentence, without cycles, with one root where one is asked for; UTF-8; comments
-// before the words only; one kind of line ending per sentence and no stray carriage return.
-// What is accepted and kept: a byte order mark, blank lines beyond the one, a missing last blank line or newline.
+// Checked: ten non-empty columns; ids 1, 2, 3, ... with multiword ranges and empty nodes in their places; heads that are numbers within the
+// sentence, without cycles, with one root where that is required; UTF-8; comments before the words only; one kind of line ending per
+// sentence and no stray carriage return. Kept: a byte order mark, extra blank lines, a missing last blank line or newline.
 #pragma once
 
 #include <cstdint>
@@ -26,25 +24,19 @@ namespace arbora::conll {
 class Reader {
 public:
     explicit Reader(Options options) : options_(options) {}
-
-    // Reads the whole sentences at the front of `text`; returns the number of bytes used. The next call must begin
-    // with the bytes that were not. `last`: no text follows, so everything is used. After a fault in strict mode
-    // nothing more is read; the sentences before it are in take().
+    // Reads the whole sentences at the front of `text`; returns the number of bytes used. The next call must begin with the bytes that were
+    // not. `last`: no text follows, so everything is used. A strict reader stops at a fault; the sentences before it are in take().
     std::size_t parse(std::string_view text, bool last);
 
-    // Reads sentences given as arrays: `tables`, `ids`, `heads` and `sentence_offsets` of their words, and as extras their
-    // other lines in any order (kinds and positions are ignored). They are checked as text is; a fault has the line that
-    // it would have in a file. InputError for arrays of wrong sizes. O(words + text).
+    // Reads sentences given as arrays: `tables`, `ids`, `heads` and `sentence_offsets` of their words, and as extras their other lines in
+    // any order (kinds and positions are ignored). They are checked as text is; faults have the line that they would have in a file.
+    // InputError for arrays of wrong sizes. O(words + text).
     void read_arrays(Columns given);
-
     // Hands over what was read since the last call.
     Columns take();
-
     bool failed() const { return failed_; }
     std::int64_t skipped() const { return skipped_; }
-
-    // The fault that stopped a strict reader, or the newest faults of a lenient one: at most most_problems of them
-    // between two calls, though all are counted in skipped().
+    // The fault that stopped a strict reader, or up to most_problems faults of a lenient one since the last call; skipped() counts all.
     std::vector<Problem> take_problems();
     static constexpr std::size_t most_problems = 1000;
 

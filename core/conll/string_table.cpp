@@ -11,22 +11,17 @@ namespace {
 constexpr std::size_t first_capacity = 64;
 constexpr std::size_t packed_length = 8;  // strings up to here are their own key
 
-std::uint64_t load8(const char* at) {
-    std::uint64_t value;
-    std::memcpy(&value, at, 8);
-    return value;
-}
-
-std::uint64_t load4(const char* at) {
-    std::uint32_t value;
-    std::memcpy(&value, at, 4);
+template <class Word>
+std::uint64_t load(const char* at) {
+    Word value;
+    std::memcpy(&value, at, sizeof value);
     return value;
 }
 
 // Up to eight bytes as a number; with the length it determines them.
 std::uint64_t pack(const char* at, std::size_t size) {
-    if (size == 8) return load8(at);
-    if (size >= 4) return load4(at) | load4(at + size - 4) << 32;
+    if (size == 8) return load<std::uint64_t>(at);
+    if (size >= 4) return load<std::uint32_t>(at) | load<std::uint32_t>(at + size - 4) << 32;
     if (size == 0) return 0;
     const auto byte = [&](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(at[i])}; };
     return byte(0) | byte(size / 2) << 8 | byte(size - 1) << 16;
@@ -47,7 +42,7 @@ std::uint64_t key_of(std::string_view text) {
     const char* at = text.data();
     std::size_t left = text.size();
     std::uint64_t hash = odd1;
-    for (; left > 8; at += 8, left -= 8) hash = mix(hash ^ load8(at), odd2);
+    for (; left > 8; at += 8, left -= 8) hash = mix(hash ^ load<std::uint64_t>(at), odd2);
     return mix(hash ^ pack(at, left), odd1);
 }
 

@@ -1,9 +1,8 @@
 // Interning: every distinct string gets one number, in order of first appearance.
 //
-// Idea: one arena for the text, one open-addressing table with linear probing. A slot holds the length and a key: the
-// bytes themselves for up to eight of them, so that a lookup of a short string touches one slot and nothing else; a
-// hash for longer ones, which are then compared. O(length) per call; O(distinct text) space. Id 0 is always "_", the
-// empty value of CoNLL, so that the commonest lookup of all needs no table.
+// One arena for the text, one open-addressing table with linear probing. A slot holds the length and a key: up to eight bytes themselves, so
+// that a lookup of a short string touches one slot and nothing else; a hash of longer ones, which are then compared. O(length) per call,
+// O(distinct text) space. Id 0 is always "_", the empty value of CoNLL, whose lookup needs no table.
 #pragma once
 
 #include <cstdint>

@@ -8,14 +8,9 @@ namespace arbora::conll {
 
 namespace {
 
-TreeFault head_out_of_range(std::size_t word, std::int32_t head, std::size_t n) {
-    return {word, "head out of range", "a number from 0 to " + std::to_string(n), std::to_string(head)};
-}
-
 TreeFault cycle_through(std::span<const std::int32_t> heads, std::size_t word) {
     if (heads[word] == static_cast<std::int32_t>(word) + 1)
-        return {word, "word is its own head", "a head other than " + std::to_string(word + 1),
-                std::to_string(heads[word])};
+        return {word, "word is its own head", "a head other than " + std::to_string(word + 1), std::to_string(heads[word])};
     constexpr int longest_shown = 8;
     std::string path = std::to_string(word + 1);
     auto at = static_cast<std::size_t>(heads[word] - 1);
@@ -27,27 +22,6 @@ TreeFault cycle_through(std::span<const std::int32_t> heads, std::size_t word) {
     return {word, "cycle of heads", "a tree", path + " <- " + std::to_string(word + 1)};
 }
 
-std::optional<TreeFault> find_second_root(std::span<const std::int32_t> heads) {
-    bool seen = false;
-    for (std::size_t word = 0; word < heads.size(); ++word) {
-        if (heads[word] != 0) continue;
-        if (seen)
-            return TreeFault{word, "second root", "one word with head 0",
-                             std::to_string(std::count(heads.begin(), heads.end(), 0))};
-        seen = true;
-    }
-    return std::nullopt;
-}
-
-// First and last number in preorder of each node's subtree; node 0 is the root.
-struct Preorder {
-    std::vector<std::int32_t> first, last, depth;
-
-    bool dominates(std::size_t ancestor, std::size_t node) const {
-        return first[ancestor] <= first[node] && first[node] <= last[ancestor];
-    }
-};
-
 class Shaper {
 public:
     // Marks the crossed arcs of one sentence, which must be a tree; returns its depth.
@@ -58,12 +32,12 @@ public:
         left_.assign(n + 2, 0);
         for (std::size_t h = n; h >= 1; --h) {
             std::size_t k = h + 1;
-            while (k <= n && order_.dominates(h, k)) k = static_cast<std::size_t>(right_[k]);
+            while (k <= n && dominates(h, k)) k = static_cast<std::size_t>(right_[k]);
             right_[h] = static_cast<std::int32_t>(k);
         }
         for (std::size_t h = 1; h <= n; ++h) {
             std::size_t k = h - 1;
-            while (k >= 1 && order_.dominates(h, k)) k = static_cast<std::size_t>(left_[k]);
+            while (k >= 1 && dominates(h, k)) k = static_cast<std::size_t>(left_[k]);
             left_[h] = static_cast<std::int32_t>(k);
         }
         for (std::size_t d = 1; d <= n; ++d) {
@@ -71,7 +45,7 @@ public:
             const auto dep = static_cast<std::int32_t>(d);
             if (h != 0) nonprojective[d - 1] = dep > right_[h] || dep < left_[h];
         }
-        return *std::max_element(order_.depth.begin(), order_.depth.end());
+        return *std::max_element(depth_.begin(), depth_.end());
     }
 
 private:
@@ -85,42 +59,40 @@ private:
             sibling_[d] = child_[h];
             child_[h] = static_cast<std::int32_t>(d);
         }
-        order_.first.assign(n + 1, 0);
-        order_.last.assign(n + 1, 0);
-        order_.depth.assign(n + 1, 0);
+        first_.assign(n + 1, 0);
+        last_.assign(n + 1, 0);
+        depth_.assign(n + 1, 0);
         std::int32_t count = 0;
         for (std::size_t node = 0;;) {
             if (child_[node] != 0) {
                 const auto next = static_cast<std::size_t>(child_[node]);
                 child_[node] = sibling_[next];
-                order_.depth[next] = order_.depth[node] + 1;
-                order_.first[next] = ++count;
+                depth_[next] = depth_[node] + 1;
+                first_[next] = ++count;
                 node = next;
             } else {
-                order_.last[node] = count;
+                last_[node] = count;
                 if (node == 0) break;
                 node = static_cast<std::size_t>(heads[node - 1]);
             }
         }
     }
 
-    Preorder order_;
-    std::vector<std::int32_t> child_, sibling_, right_, left_;
+    bool dominates(std::size_t ancestor, std::size_t node) const {
+        return first_[ancestor] <= first_[node] && first_[node] <= last_[ancestor];
+    }
+
+    std::vector<std::int32_t> first_, last_;  // numbers in preorder of each node's subtree; node 0 is the root
+    std::vector<std::int32_t> depth_, child_, sibling_, right_, left_;
 };
 
 }  // namespace
 
-void check_offsets(std::size_t words, std::span<const std::int64_t> offsets) {
-    const bool sound = !offsets.empty() && offsets.front() == 0 && offsets.back() == static_cast<std::int64_t>(words) &&
-                       std::is_sorted(offsets.begin(), offsets.end());
-    if (!sound) throw InputError("offsets: expected numbers that rise from 0 to the number of words");
-}
-
-std::optional<TreeFault> find_tree_fault(std::span<const std::int32_t> heads, Roots roots,
-                                         std::vector<std::int32_t>& scratch) {
+std::optional<TreeFault> find_tree_fault(std::span<const std::int32_t> heads, Roots roots, std::vector<std::int32_t>& scratch) {
     const auto n = static_cast<std::int32_t>(heads.size());
     for (std::size_t word = 0; word < heads.size(); ++word)
-        if (heads[word] > n || heads[word] < no_head) return head_out_of_range(word, heads[word], heads.size());
+        if (heads[word] > n || heads[word] < no_head)
+            return TreeFault{word, "head out of range", "a number from 0 to " + std::to_string(n), std::to_string(heads[word])};
     // Walk up from every word until a word seen on an earlier walk; meeting the present walk again is a cycle.
     scratch.assign(heads.size() + 1, 0);
     for (std::int32_t start = 1; start <= n; ++start) {
@@ -129,17 +101,19 @@ std::optional<TreeFault> find_tree_fault(std::span<const std::int32_t> heads, Ro
             scratch[static_cast<std::size_t>(at)] = start;
             at = heads[static_cast<std::size_t>(at) - 1];
         }
-        if (at > 0 && scratch[static_cast<std::size_t>(at)] == start)
-            return cycle_through(heads, static_cast<std::size_t>(at) - 1);
+        if (at > 0 && scratch[static_cast<std::size_t>(at)] == start) return cycle_through(heads, static_cast<std::size_t>(at) - 1);
     }
-    return roots == Roots::single ? find_second_root(heads) : std::nullopt;
+    const auto count = std::count(heads.begin(), heads.end(), 0);
+    if (roots == Roots::multi || count < 2) return std::nullopt;
+    const auto second = std::find(std::find(heads.begin(), heads.end(), 0) + 1, heads.end(), 0);
+    return TreeFault{static_cast<std::size_t>(second - heads.begin()), "second root", "one word with head 0", std::to_string(count)};
 }
 
 TreeShapes measure_trees(std::span<const std::int32_t> heads, std::span<const std::int64_t> offsets) {
-    check_offsets(heads.size(), offsets);
+    check_offsets("offsets", offsets, heads.size());
     const std::size_t sentences = offsets.size() - 1;
-    TreeShapes shapes{std::vector<std::uint8_t>(heads.size()), std::vector<std::int32_t>(sentences, -1),
-                      std::vector<std::int32_t>(sentences, -1)};
+    const std::vector<std::int32_t> none(sentences, -1);
+    TreeShapes shapes{std::vector<std::uint8_t>(heads.size()), none, none};
     Shaper shaper;
     std::vector<std::int32_t> scratch;
     for (std::size_t s = 0; s < sentences; ++s) {

@@ -2,11 +2,9 @@
 //
 // Heads of one sentence: heads[i] is the head of word i + 1, 0 for the root, -1 where it is not given.
 //
-// An arc (h, d) is non-projective if some word strictly between h and d is not dominated by h (the root dominates
-// every word). Idea: let right(h) be the first word after h that h does not dominate; a right arc (h, d) is
-// non-projective iff d > right(h), and likewise to the left. right(h) is found from right to left by jumping: if h
-// dominates k it dominates all of k .. right(k) - 1, so the next candidate is right(k). Every jump hides its target
-// from later ones, so one sentence costs O(n) time and O(n) space in all.
+// An arc (h, d) is non-projective if some word strictly between h and d is not dominated by h (the root dominates every word). Let right(h)
+// be the first word after h that h does not dominate; a right arc (h, d) is non-projective iff d > right(h), and likewise to the left. If
+// h dominates k it dominates all of k .. right(k) - 1, so right(h) is found by jumps, O(n) time and space in all.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +24,7 @@ struct TreeFault {
 
 // The first fault of the tree: a head beyond the sentence, a word that is its own ancestor, or a second root where
 // one is asked for. Heads that are not given are skipped. O(n); `scratch` only saves allocations.
-std::optional<TreeFault> find_tree_fault(std::span<const std::int32_t> heads, Roots roots,
-                                         std::vector<std::int32_t>& scratch);
+std::optional<TreeFault> find_tree_fault(std::span<const std::int32_t> heads, Roots roots, std::vector<std::int32_t>& scratch);
 
 struct TreeShapes {
     std::vector<std::uint8_t> nonprojective;  // per word: its arc is crossed as defined above
@@ -35,12 +32,8 @@ struct TreeShapes {
     std::vector<std::int32_t> roots;          // per sentence: words whose head is 0; -1 no tree
 };
 
-// InputError unless `offsets` rise from 0 to the number of words. O(sentences).
-void check_offsets(std::size_t words, std::span<const std::int64_t> offsets);
-
-// Shapes of all trees of a treebank, in O(words). A sentence in which a head is not given, is out of range or lies on a
-// cycle has no tree: its depth and roots are -1 and its words are not marked.
-// `offsets` has one entry per sentence and one more, rising from 0 to heads.size().
+// Shapes of all trees of a treebank, in O(words). A sentence in which a head is not given, is out of range or lies on a cycle has no tree:
+// its depth and roots are -1 and its words are not marked. `offsets` rise from 0 to heads.size(), one more than sentences.
 TreeShapes measure_trees(std::span<const std::int32_t> heads, std::span<const std::int64_t> offsets);
 
 }  // namespace arbora::conll

@@ -14,8 +14,6 @@ namespace arbora::multiclass {
 struct Row {
     std::span<const std::uint32_t> columns;  // ascending, no repeats
     std::span<const float> values;           // as many; none is zero
-
-    double norm2() const;
 };
 
 // Rows of features, one after the other. Immutable once built; 8 bytes per feature.
@@ -39,6 +37,21 @@ private:
     std::vector<std::uint32_t> columns_;
     std::vector<float> values_;
 };
+
+inline constexpr int kFewestBits = 4, kMostBits = 30;
+
+// Rows as Examples takes them.
+struct Expansion {
+    std::vector<std::int64_t> offsets{0};
+    std::vector<std::int64_t> columns;  // of a row: features and pairs in order of the first one; repeats where the hash collides
+    std::vector<float> values;
+};
+
+// The quadratic expansion of rows, the features of a quadratic kernel: every feature, and every pair of two different ones with the product
+// of their values, is hashed to one of 2^bits columns. Features that are 0 or 1 need no squares. O(features²) per row. InputError where bits
+// is not between the two above, or offsets do not fit.
+Expansion quadratic_expansion(std::span<const std::int64_t> offsets, std::span<const std::int64_t> columns, std::span<const float> values,
+                              int bits);
 
 // The score of every class, scale · Σ value · weights[column · classes + class], written to `scores` (classes).
 void score(const Row& row, const float* weights, double scale, std::span<double> scores);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <string>
 #include <utility>
 
 namespace arbora::multiclass {
@@ -46,7 +45,8 @@ Reply Candidates::best() const { return {first_loss_, first_margin_, difference(
 
 std::vector<double> Candidates::gram() const {
     const std::size_t m = wrong_.size();
-    const double norm2 = row_.norm2();
+    double norm2 = 0.0;
+    for (const float value : row_.values) norm2 += double{value} * double{value};
     std::vector<double> result(m * m, norm2);
     for (std::size_t j = 0; j < m; ++j) result[j * m + j] += norm2;
     return result;
@@ -54,7 +54,7 @@ std::vector<double> Candidates::gram() const {
 
 void Candidates::add_to(Weights& w, std::span<const double> multipliers) const {
     if (multipliers.size() != wrong_.size())
-        throw InputError("multipliers: expected " + std::to_string(wrong_.size()) + ", got " + std::to_string(multipliers.size()));
+        reject("multipliers: expected ", wrong_.size(), ", got ", multipliers.size());
     std::vector<double> shares(classes_);
     for (std::size_t j = 0; j < wrong_.size(); ++j) {
         shares[right_] += multipliers[j];
@@ -66,22 +66,18 @@ void Candidates::add_to(Weights& w, std::span<const double> multipliers) const {
 Questions::Questions(const Examples& examples, std::vector<std::int32_t> right, std::vector<double> costs, int threads)
     : examples_(&examples), right_(std::move(right)), costs_(std::move(costs)),
       classes_(static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(costs_.size()))))), threads_(threads) {
-    if (classes_ == 0 || classes_ * classes_ != costs_.size())
-        throw InputError("costs: expected a square matrix, got " + std::to_string(costs_.size()) + " numbers");
-    if (right_.size() != examples.size())
-        throw InputError("classes: expected one for each of " + std::to_string(examples.size()) + " examples, got " +
-                         std::to_string(right_.size()));
+    if (classes_ == 0 || classes_ * classes_ != costs_.size()) reject("costs: expected a square matrix, got ", costs_.size(), " numbers");
+    if (right_.size() != examples.size()) reject("classes: expected one for each of ", examples.size(), " examples, got ", right_.size());
     for (const std::int32_t c : right_)
-        if (c < 0 || static_cast<std::size_t>(c) >= classes_)
-            throw InputError("classes: expected numbers from 0 to " + std::to_string(classes_ - 1) + ", got " + std::to_string(c));
+        if (c < 0 || static_cast<std::size_t>(c) >= classes_) reject("classes: expected numbers from 0 to ", classes_ - 1, ", got ", c);
     for (std::size_t e = 0; e < costs_.size(); ++e) {
         const bool diagonal = e / classes_ == e % classes_;
         if (!std::isfinite(costs_[e]) || costs_[e] < 0.0 || (diagonal && costs_[e] != 0.0))
-            throw InputError("costs: expected finite numbers of at least 0, and 0 for the right class, got " + std::to_string(costs_[e]));
+            reject("costs: expected finite numbers of at least 0, and 0 for the right class, got ", costs_[e]);
     }
     if (weight_count() > std::size_t{1} << 32)
-        throw InputError("examples: expected at most 2^32 weights, got " + std::to_string(examples.width()) + " columns for " +
-                         std::to_string(classes_) + " classes; hash features to fewer columns");
+        reject("examples: expected at most 2^32 weights, got ", examples.width(), " columns for ", classes_,
+               " classes; hash features to fewer columns");
 }
 
 std::vector<double> Questions::scores(std::size_t i, const Weights& w, bool cost_augmented) const {
@@ -96,9 +92,8 @@ std::vector<std::size_t> Questions::ranked(std::span<const double> scores, std::
     std::vector<std::size_t> order(classes_);
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(k, classes_));
-    std::partial_sort(order.begin(), end, order.end(), [&](std::size_t a, std::size_t b) {
-        return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-    });
+    const auto better = [&](std::size_t a, std::size_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; };
+    std::partial_sort(order.begin(), end, order.end(), better);
     order.erase(end, order.end());
     return order;
 }

@@ -42,7 +42,6 @@ public:
     // right: the class of each example; costs: classes × classes, [right, other], 0 on the diagonal. Holds no copy of the examples.
     // InputError where these do not fit each other, or weights would be more than 2^32.
     Questions(const Examples& examples, std::vector<std::int32_t> right, std::vector<double> costs, int threads);
-
     // The best class by score, or by score plus cost. With sums, all classes: loss is -log P(right), the difference its negative gradient.
     Reply ask(std::size_t i, const Weights& w, bool sums, bool cost_augmented) const;
     // The k best by score, best first.
@@ -53,7 +52,6 @@ public:
     Reply total(std::span<const std::int64_t> chosen, const Weights& w, bool sums, bool cost_augmented) const;
     // Subtracts the sum of differences from `gradient` [weight_count]; returns the sum of losses.
     double gradient(std::span<const std::int64_t> chosen, const Weights& w, double* gradient, bool sums, bool cost_augmented) const;
-
     std::size_t size() const { return right_.size(); }
     std::size_t classes() const { return classes_; }
     std::size_t weight_count() const { return examples_->width() * classes_; }

@@ -1,7 +1,5 @@
 #include "numeric/adagrad.hpp"
 
-#include <cmath>
-#include <string>
 #include <utility>
 
 #include "base/errors.hpp"
@@ -14,23 +12,19 @@ Adagrad::Adagrad(std::size_t size, double rate, double penalty, double floor)
 Adagrad::Adagrad(AdagradState state, double rate, double penalty, double floor)
     : state_(std::move(state)), rate_(rate), penalty_(penalty), floor_(floor) {
     if (!(rate > 0.0 && std::isfinite(rate) && penalty >= 0.0 && std::isfinite(penalty) && floor > 0.0 && std::isfinite(floor)))
-        throw InputError("Adagrad: expected a rate and a floor above 0 and a penalty of at least 0, got " + std::to_string(rate) + ", " +
-                         std::to_string(floor) + " and " + std::to_string(penalty));
+        reject("Adagrad: expected a rate and a floor above 0 and a penalty of at least 0, got ", rate, ", ", floor, " and ", penalty);
     if (state_.squares.size() != state_.paid.size())
-        throw InputError("Adagrad: a state has as many squares as steps paid, got " + std::to_string(state_.squares.size()) + " and " +
-                         std::to_string(state_.paid.size()));
+        reject("Adagrad: a state has as many squares as steps paid, got ", state_.squares.size(), " and ", state_.paid.size());
 }
 
 void Adagrad::require_size(const Weights& w) const {
-    if (w.size() != state_.squares.size())
-        throw InputError("Adagrad: expected " + std::to_string(state_.squares.size()) + " weights, got " + std::to_string(w.size()));
+    if (w.size() != state_.squares.size()) reject("Adagrad: expected ", state_.squares.size(), " weights, got ", w.size());
 }
 
 void Adagrad::step(Weights& w, const SparseVector& ascent, double factor) {
     require_size(w);
     if (ascent.size() > 0 && ascent.indices.back() >= w.size())
-        throw InputError("Adagrad: a gradient with index " + std::to_string(ascent.indices.back()) + ", but there are only " +
-                         std::to_string(w.size()) + " weights");
+        reject("Adagrad: a gradient with index ", ascent.indices.back(), ", but there are only ", w.size(), " weights");
     ++state_.steps;
     SparseVector moves{ascent.indices, std::vector<float>(ascent.size())};
     for (std::size_t i = 0; i < ascent.size(); ++i) {

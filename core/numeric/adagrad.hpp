@@ -1,11 +1,9 @@
-// Steps whose length is adapted to each weight, with an L2 penalty [duchi-2011], at the price of what each step touches.
+// AdaGrad steps with an L2 penalty [duchi-2011], in time proportional to what each step touches.
 //
 // For the mean loss with the penalty λ/2 |w|², step t with the gradient g of some examples' loss is composite mirror descent:
-//
 //     G_j ← G_j + g_j²        H_j = δ + √G_j        w_j ← (H_j w_j - η g_j) / (H_j + η λ k)
-//
-// for each weight that g touches. k is the number of steps since the weight was touched last, so that it pays the penalty of the
-// steps in between in one: late, but in full. `settle` has all weights pay what they owe.
+// for each weight that g touches. k is the number of steps since the weight was last touched: it pays the penalty of the steps in between
+// late, but in full. `settle` makes all weights pay what they owe.
 #pragma once
 
 #include <cmath>
@@ -15,7 +13,6 @@
 
 #include "numeric/sparse.hpp"
 #include "numeric/weights.hpp"
-#include "base/large_pages.hpp"
 
 namespace arbora {
 
@@ -31,13 +28,10 @@ public:
     // rate η > 0, penalty λ ≥ 0, floor δ > 0; else InputError.
     Adagrad(std::size_t size, double rate, double penalty, double floor);
     Adagrad(AdagradState state, double rate, double penalty, double floor);
-
     // One step on `w`, of as many weights, against the gradient -factor · ascent. O(|ascent|).
     void step(Weights& w, const SparseVector& ascent, double factor);
-
     // Every weight pays the penalty of all steps so far. O(size).
     void settle(Weights& w);
-
     const AdagradState& state() const { return state_; }
 
 private:
@@ -56,7 +50,6 @@ private:
 class BinaryAdagrad {
 public:
     explicit BinaryAdagrad(std::size_t size) : w_(size), squares_(size), u_(size) {}
-
     // The sum of the weights at these places.
     double score(std::span<const std::uint32_t> places) const;
     // Begins a step, which may change any places.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -36,8 +35,7 @@ inline Reply reply_of(Answer&& answer, const Weights& weights) {
 }
 
 inline void check_weights(const Weights& weights, std::size_t expected) {
-    if (weights.size() != expected)
-        throw InputError("weights: expected " + std::to_string(expected) + ", got " + std::to_string(weights.size()));
+    if (weights.size() != expected) reject("weights: expected ", expected, ", got ", weights.size());
 }
 
 // make() once per thread.

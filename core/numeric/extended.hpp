@@ -1,8 +1,8 @@
 // Extended-range positive numbers: mantissa * 2^exponent, both doubles, the exponent a whole number.
 //
-// Why: sums over trees need the range of a log-domain number (scores of 10^6 on a thousand words give Z near e^(10^9)) and
-// the precision of a plain one. A log-domain value near 10^9 has lost seven digits of the probability it stands for; a
-// mantissa and an exponent lose none, need no exp or log per addition, and zero is simply mantissa 0.
+// Sums over trees need the range of a log-domain number (scores of 10^6 on a thousand words give Z near e^(10^9)) and the precision of a
+// plain one: a log-domain value near 10^9 has lost seven digits of its probability. Mantissa and exponent lose none, need no exp or log
+// per addition, and zero is simply mantissa 0.
 #pragma once
 
 #include <cmath>

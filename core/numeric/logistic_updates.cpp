@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "base/errors.hpp"
 
@@ -16,7 +15,7 @@ using Numbers = std::span<const double>;
 constexpr double kSlack = 8.0 * std::numeric_limits<double>::epsilon();
 constexpr double kRise = 1e-4;  // the share of what the gradient promises that a step must keep
 constexpr double kShortest = 1e-100, kLongest = 1e100;
-constexpr double kGrowth = 100.0;  // of a step's length, at most: where the gain is flat its curvature says nothing
+constexpr double kGrowth = 100.0;  // of a step's length, at most
 constexpr double kBeyond = 10.0;   // how far a step may lead past equal scores: P is near 1 there, and the gradient near 0
 constexpr int kHalvings = 60;
 constexpr std::size_t kMemory = 8;  // objectives that a step is held against: a long step may lead down before it leads further up
@@ -26,9 +25,8 @@ public:
     Gram(Numbers entries, std::size_t m) : entries_(entries), m_(m) {
         shared_ = m > 1 ? entries[1] : 0.0;
         own_ = m > 0 ? entries[0] - shared_ : 0.0;
-        for (std::size_t j = 0; j < m && is_uniform_; ++j) {
+        for (std::size_t j = 0; j < m && is_uniform_; ++j)
             for (std::size_t k = 0; k < m; ++k) is_uniform_ &= entries[j * m + k] == (j == k ? entries[0] : shared_);
-        }
     }
 
     double largest() const {
@@ -56,8 +54,7 @@ public:
 private:
     Numbers entries_;
     std::size_t m_;
-    // Classes whose features are one and the same vector, each in its own block, have one value on the diagonal and one off it.
-    bool is_uniform_ = true;
+    bool is_uniform_ = true;  // one value on the diagonal and one off it
     double shared_ = 0.0, own_ = 0.0;
 };
 
@@ -87,47 +84,36 @@ struct Point {
     double gain = 0.0;
 };
 
-class Gains {
-public:
-    explicit Gains(const LogisticUpdate& update) : update_(update), gram_(update.gram, update.size()) {}
-
-    const Gram& gram() const { return gram_; }
-
-    // All that follows from point.alpha.
-    void evaluate(Point& point) const {
-        std::copy(update_.margins.begin(), update_.margins.end(), point.margins.begin());
-        gram_.add_product(point.alpha, point.margins);
-        const double log_sum = softmax(point.margins, point.probabilities);
-        if (update_.gain == Gain::kLikelihood) {
-            point.gain = -log_sum;
-            point.pull = point.probabilities;
-            return;
-        }
-        const double expected = dot(update_.costs, point.probabilities);
-        point.gain = -std::log1p(expected);
-        for (std::size_t j = 0; j < point.pull.size(); ++j)
-            point.pull[j] = point.probabilities[j] * (update_.costs[j] - expected) / (1.0 + expected);
+// All that follows from point.alpha.
+void evaluate(const LogisticUpdate& update, const Gram& gram, Point& point) {
+    std::copy(update.margins.begin(), update.margins.end(), point.margins.begin());
+    gram.add_product(point.alpha, point.margins);
+    const double log_sum = softmax(point.margins, point.probabilities);
+    if (update.gain == Gain::kLikelihood) {
+        point.gain = -log_sum;
+        point.pull = point.probabilities;
+        return;
     }
+    const double expected = dot(update.costs, point.probabilities);
+    point.gain = -std::log1p(expected);
+    for (std::size_t j = 0; j < point.pull.size(); ++j)
+        point.pull[j] = point.probabilities[j] * (update.costs[j] - expected) / (1.0 + expected);
+}
 
-    void gradient(const Point& point, std::span<double> out) const {
-        std::fill(out.begin(), out.end(), 0.0);
-        gram_.add_product(point.pull, out);
-    }
-
-private:
-    const LogisticUpdate& update_;
-    Gram gram_;
-};
+void find_gradient(const Gram& gram, const Point& point, std::span<double> out) {
+    std::fill(out.begin(), out.end(), 0.0);
+    gram.add_product(point.pull, out);
+}
 
 class Ascent {
 public:
     Ascent(const LogisticUpdate& update, const LogisticOptions& options)
-        : update_(update), options_(options), gains_(update), here_(update.size()), there_(update.size()), gradient_(update.size()),
-          before_(update.size()), bound_(options.tolerance * gains_.gram().largest()) {}
+        : update_(update), options_(options), gram_(update.gram, update.size()), here_(update.size()), there_(update.size()), gradient_(update.size()),
+          before_(update.size()), bound_(options.tolerance * gram_.largest()) {}
 
     LogisticResult run() {
-        gains_.evaluate(here_);
-        gains_.gradient(here_, gradient_);
+        evaluate(update_, gram_, here_);
+        find_gradient(gram_, here_, gradient_);
         LogisticResult result;
         double length = violation() <= bound_ ? 0.0 : first_length();
         for (; violation() > bound_ && result.steps < options_.steps; ++result.steps) {
@@ -172,7 +158,7 @@ private:
     // |g|² / <Gg, (diag(p) - pp') Gg>: where a quadratic with the softmax's curvature has its maximum along g, if that is within reach.
     double first_length() const {
         std::vector<double> along(gradient_.size());
-        gains_.gram().add_product(gradient_, along);
+        gram_.add_product(gradient_, along);
         double mean = 0.0, square = 0.0, fastest = 0.0;
         for (std::size_t j = 0; j < along.size(); ++j) {
             mean += here_.probabilities[j] * along[j];
@@ -183,8 +169,7 @@ private:
         return std::clamp(curvature > 0.0 ? std::min(most, dot(gradient_, gradient_) / curvature) : most, kShortest, kLongest);
     }
 
-    // How far a step may change any margin. Where the prior is weak and the gain flat, the end of a step that is far too long would look
-    // like a maximum.
+    // How far a step may change any margin: the end of a far too long step would look like a maximum.
     double reach() const {
         double lowest = 0.0;
         for (const double margin : here_.margins) lowest = std::min(lowest, margin);
@@ -210,13 +195,13 @@ private:
                 distance += (there_.alpha[j] - here_.alpha[j]) * (there_.alpha[j] - here_.alpha[j]);
             }
             if (!std::isfinite(distance)) continue;
-            gains_.evaluate(there_);
+            evaluate(update_, gram_, there_);
             if (!is_within_reach()) continue;
             // Written so that a gain that is no number is no rise.
             if (there_.gain - penalty(there_.alpha) >= lowest + kRise * distance / length - slack) {
                 std::swap(here_, there_);
                 std::swap(before_, gradient_);
-                gains_.gradient(here_, gradient_);
+                find_gradient(gram_, here_, gradient_);
                 return distance > 0.0;
             }
         }
@@ -237,7 +222,7 @@ private:
 
     const LogisticUpdate& update_;
     const LogisticOptions& options_;
-    Gains gains_;
+    Gram gram_;
     Point here_, there_;
     std::vector<double> gradient_, before_;
     double bound_;  // of the violation
@@ -246,9 +231,7 @@ private:
 };
 
 void require_size(std::size_t got, std::size_t expected, const char* what) {
-    if (got != expected)
-        throw InputError(std::string("logistic update: ") + what + ": expected " + std::to_string(expected) + " numbers, got " +
-                         std::to_string(got));
+    if (got != expected) reject("logistic update: ", what, ": expected ", expected, " numbers, got ", got);
 }
 
 void require_sizes(const LogisticUpdate& update) {
@@ -260,10 +243,8 @@ void require_sizes(const LogisticUpdate& update) {
 
 template <class Holds>
 void require_all(Numbers numbers, const char* what, const char* expected, Holds holds) {
-    for (const double number : numbers) {
-        if (!std::isfinite(number) || !holds(number))
-            throw InputError(std::string("logistic update: ") + what + ": expected " + expected + ", got " + std::to_string(number));
-    }
+    for (const double number : numbers)
+        if (!std::isfinite(number) || !holds(number)) reject("logistic update: ", what, ": expected ", expected, ", got ", number);
 }
 
 }  // namespace
@@ -271,13 +252,13 @@ void require_all(Numbers numbers, const char* what, const char* expected, Holds 
 double logistic_gain(const LogisticUpdate& update, std::span<const double> alpha, std::span<double> gradient) {
     require_sizes(update);
     require_size(alpha.size(), update.size(), "multipliers");
-    Gains gains(update);
+    const Gram gram(update.gram, update.size());
     Point point(update.size());
     std::copy(alpha.begin(), alpha.end(), point.alpha.begin());
-    gains.evaluate(point);
+    evaluate(update, gram, point);
     if (!gradient.empty()) {
         require_size(gradient.size(), update.size(), "gradient");
-        gains.gradient(point, gradient);
+        find_gradient(gram, point, gradient);
     }
     return point.gain;
 }

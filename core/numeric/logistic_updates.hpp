@@ -1,5 +1,4 @@
-// Logistic online updates for a list of candidates: how far the weights move towards the right answer and away from each other one
-// [johansson-2007].
+// Logistic online updates for a list of candidates [johansson-2007]: how far the weights move towards the right answer.
 //
 // The right answer y_0 has the features ψ_0, candidate j of m has ψ_j and the cost c_j > 0. All that is needed of them is
 //
@@ -14,15 +13,14 @@
 //     likelihood      log P(y_0)                    scaled prior variance, SPV; the costs are in the s_j, which the caller chooses
 //     expected cost   -log(1 + Σ_j c_j P(y_j))      minimum expected cost, MEC
 //
-// Method: gradient ascent on the gain, each step followed by the prior's own maximization (a proximal step), which for both priors is a
-// formula in each α_j alone and meets the edge of |α| exactly. The first step's length is that of a quadratic with the softmax's curvature
-// along the gradient; the following lengths are those of Barzilai and Borwein, from the last two gradients. A step is halved until the
-// objective is above the lowest of the last few, so that it never falls below where it began, α = 0. It ends when the slope of the objective is
-// zero, to a tolerance. The likelihood is concave, and what is found is its only maximum. The expected cost is not: where a wrong answer is far
-// ahead it is flat, and what is found is a maximum uphill of α = 0.
+// Method: gradient ascent on the gain, each step followed by a proximal step of the prior, which for both priors is a formula in each α_j
+// alone. The first step's length is that of a quadratic with the softmax's curvature along the gradient, later ones are Barzilai and
+// Borwein's. A step is halved until the objective is above the lowest of the last few, so that it never falls below where it began, α = 0.
+// It ends when the slope of the objective is zero, to a tolerance. The likelihood is concave, so its only maximum is found. The expected
+// cost is not: where a wrong answer is far ahead it is flat, and a maximum uphill of α = 0 is found.
 //
-// O(m²) per step, of which a few tens are enough; O(m) where all entries of G's diagonal are equal, and all others, as they are for
-// classes whose features are one vector, each in a place of its own. O(m) space besides G.
+// O(m²) per step, of which a few tens are enough; O(m) where G has one value on its diagonal and one off it, as for classes that share
+// one feature vector. O(m) space besides G.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +58,6 @@ struct LogisticResult {
 
 // The gain at α and its gradient, written to `gradient` (m, or empty where none is asked for). InputError on sizes that do not fit.
 double logistic_gain(const LogisticUpdate& update, std::span<const double> alpha, std::span<double> gradient);
-
 // InputError on numbers that are not finite, negative costs, scales that are not above 0, and sizes that do not fit.
 LogisticResult maximize(const LogisticUpdate& update, const LogisticOptions& options = {});
 

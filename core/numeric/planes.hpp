@@ -11,37 +11,36 @@ namespace arbora {
 
 inline constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
-// (max, +): the value is a score, zero is -infinity, one is 0.
-struct MaxPlane {
+template <class Self>
+struct DoublePlane {
     using Value = double;
     static constexpr std::size_t kDoubles = 1;
-    static constexpr Value kZero = kMinusInfinity;
-    static constexpr Value kUnit = 0.0;
     double* value = nullptr;
 
-    ARBORA_INLINE static Value times(Value a, Value b) { return a + b; }
-    ARBORA_INLINE static Value plus(Value a, Value b) { return a > b ? a : b; }
-    ARBORA_INLINE static Value weight(double score) { return allowed(score); }
-
-    ARBORA_INLINE MaxPlane operator+(std::ptrdiff_t offset) const { return {value + offset}; }
+    ARBORA_INLINE Self operator+(std::ptrdiff_t offset) const { return {{value + offset}}; }
     ARBORA_INLINE Value at(std::ptrdiff_t i) const { return value[i]; }
     ARBORA_INLINE void set(std::ptrdiff_t i, Value v) const { value[i] = v; }
     void place(double* memory, std::size_t) { value = memory; }
+};
+
+// (max, +): the value is a score, zero is -infinity, one is 0.
+struct MaxPlane : DoublePlane<MaxPlane> {
+    static constexpr Value kZero = kMinusInfinity, kUnit = 0.0;
+    ARBORA_INLINE static Value times(Value a, Value b) { return a + b; }
+    ARBORA_INLINE static Value plus(Value a, Value b) { return a > b ? a : b; }
+    ARBORA_INLINE static Value weight(double score) { return allowed(score); }
 };
 
 // (+, *) over extended-range numbers: the value is the sum of exponentiated scores.
 struct LogPlane {
     using Value = Extended;
     static constexpr std::size_t kDoubles = 2;
-    static constexpr Value kZero{0.0, kZeroExponent};
-    static constexpr Value kUnit{1.0, 0.0};
+    static constexpr Value kZero{0.0, kZeroExponent}, kUnit{1.0, 0.0};
+    double *mantissa = nullptr, *exponent = nullptr;
 
     ARBORA_INLINE static Value times(Value a, Value b) { return a * b; }
     ARBORA_INLINE static Value plus(Value a, Value b) { return a + b; }
     ARBORA_INLINE static Value weight(double score) { return extended_exp(score); }
-
-    double* mantissa = nullptr;
-    double* exponent = nullptr;
 
     ARBORA_INLINE LogPlane operator+(std::ptrdiff_t offset) const { return {mantissa + offset, exponent + offset}; }
     ARBORA_INLINE Value at(std::ptrdiff_t i) const { return {mantissa[i], exponent[i]}; }
@@ -55,28 +54,18 @@ struct LogPlane {
     }
 };
 
-// (+, *) over plain doubles: LogPlane's sums at a third of the cost, where the scores leave room for them. Weights of arcs are scaled,
-// word by word, by powers of two (SpanCharts::shift), so that the values of long spans neither grow nor shrink without end.
+// (+, *) over plain doubles: LogPlane's sums at a third of the cost, for scores that fit. Weights of arcs are scaled word by word by
+// powers of two (SpanCharts::shift), so that the values of long spans neither grow nor shrink without end.
 //
-// Weights and values must be zero or lie within these bounds. Then no product of two values and two weights, nor a sum of such, leaves
-// the range of a double: zero means forbidden, and nothing is lost. Whoever fills a chart checks it; what does not fit is LogPlane's.
-struct PlainPlane {
-    using Value = double;
-    static constexpr std::size_t kDoubles = 1;
-    static constexpr Value kZero = 0.0;
-    static constexpr Value kUnit = 1.0;
+// Weights and values must be zero or within these bounds. Then no product of two values and two weights, nor a sum of such, leaves the
+// range of a double: zero means forbidden, and nothing is lost. The code that fills a chart checks this, and falls back to LogPlane.
+struct PlainPlane : DoublePlane<PlainPlane> {
+    static constexpr Value kZero = 0.0, kUnit = 1.0;
     static constexpr double kWeightBits = 110.0, kWeightLimit = 76.0;  // 2^-110 and 2^110, e^-76 and e^76
     static constexpr double kSmallest = 0x1p-400, kLargest = 0x1p400;
-    double* value = nullptr;
-
     ARBORA_INLINE static Value times(Value a, Value b) { return a * b; }
     ARBORA_INLINE static Value plus(Value a, Value b) { return a + b; }
     ARBORA_INLINE static Value weight(double score) { return std::exp(allowed(score)); }
-
-    ARBORA_INLINE PlainPlane operator+(std::ptrdiff_t offset) const { return {value + offset}; }
-    ARBORA_INLINE Value at(std::ptrdiff_t i) const { return value[i]; }
-    ARBORA_INLINE void set(std::ptrdiff_t i, Value v) const { value[i] = v; }
-    void place(double* memory, std::size_t) { value = memory; }
 };
 
 }  // namespace arbora

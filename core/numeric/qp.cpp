@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "base/errors.hpp"
 
@@ -51,12 +50,8 @@ public:
     QpResult solve(const QpOptions& options) {
         QpResult result;
         for (int round = 0; round < options.rounds && !result.converged; ++round) {
-            for (std::size_t step = 0; step < 10 * k_ + 10; ++step) {
-                if (!move(options.tolerance)) break;
-            }
-            for (std::size_t step = 0; step < k_ + 1; ++step) {
-                if (!newton()) break;
-            }
+            for (std::size_t step = 0; step < 10 * k_ + 10 && move(options.tolerance); ++step) {}
+            for (std::size_t step = 0; step < k_ + 1 && newton(); ++step) {}
             refresh();
             result.violation = worst_pair().violation;
             result.converged = result.violation <= bound(options.tolerance);
@@ -142,9 +137,8 @@ private:
     bool newton() {
         std::vector<std::size_t> takers;
         std::size_t giver = kRest;
-        for (std::size_t i = 0; i < k_; ++i) {
+        for (std::size_t i = 0; i < k_; ++i)
             if (alpha_[i] > 0.0) takers.push_back(i);
-        }
         if (!(rest_ > 0.0) && !takers.empty()) {
             const auto largest = std::max_element(takers.begin(), takers.end(), [&](auto a, auto b) { return alpha_[a] < alpha_[b]; });
             giver = *largest;
@@ -199,12 +193,9 @@ private:
 };
 
 void require(std::span<const double> numbers, const char* what, double least) {
-    for (const double number : numbers) {
-        if (!std::isfinite(number) || number < least) {
-            throw InputError(std::string("quadratic program: ") + what + " must hold finite numbers" +
-                             (least == 0.0 ? " of at least 0" : "") + ", got " + std::to_string(number));
-        }
-    }
+    for (const double number : numbers)
+        if (!std::isfinite(number) || number < least)
+            reject("quadratic program: ", what, " must hold finite numbers", least == 0.0 ? " of at least 0" : "", ", got ", number);
 }
 
 }  // namespace
@@ -212,14 +203,10 @@ void require(std::span<const double> numbers, const char* what, double least) {
 QpResult solve_qp(std::span<const double> gram, std::span<const double> linear, double cap, std::span<const double> start,
                   const QpOptions& options) {
     const std::size_t k = linear.size();
-    if (gram.size() != k * k) {
-        throw InputError("quadratic program: the matrix must have " + std::to_string(k) + " x " + std::to_string(k) +
-                         " entries, as there are linear terms, got " + std::to_string(gram.size()));
-    }
-    if (!start.empty() && start.size() != k) {
-        throw InputError("quadratic program: start must have " + std::to_string(k) + " entries, got " + std::to_string(start.size()));
-    }
-    if (!(cap > 0.0)) throw InputError("quadratic program: the cap must be above 0, got " + std::to_string(cap));
+    if (gram.size() != k * k)
+        reject("quadratic program: the matrix must have ", k, " x ", k, " entries, as there are linear terms, got ", gram.size());
+    if (!start.empty() && start.size() != k) reject("quadratic program: start must have ", k, " entries, got ", start.size());
+    if (!(cap > 0.0)) reject("quadratic program: the cap must be above 0, got ", cap);
     require(gram, "the matrix", -kInf);
     require(linear, "the linear term", -kInf);
     require(start, "start", 0.0);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string>
 
 #include "base/errors.hpp"
 
@@ -35,10 +34,7 @@ void sort_by_index(std::vector<SparseEntry>& entries) {
 
 void push(SparseVector& vector, std::uint32_t index, double value) {
     const auto stored = static_cast<float>(value);
-    if (!std::isfinite(stored)) {
-        throw InputError("sparse vector: value at index " + std::to_string(index) + " must be a finite number, got " +
-                         std::to_string(value));
-    }
+    if (!std::isfinite(stored)) reject("sparse vector: value at index ", index, " must be a finite number, got ", value);
     if (stored == 0.0F) return;
     vector.indices.push_back(index);
     vector.values.push_back(stored);

@@ -1,8 +1,7 @@
 // Sparse vectors: what a tree's features add up to, and what learners add to their weights.
 //
-// Indices ascend without repeats and no value is zero, so that two vectors with equal entries are equal byte for byte. Sums over
-// repeated indices are made in double and in the order in which entries were given; feature counts are small whole numbers, so that
-// such sums are exact in any order.
+// Indices ascend without repeats and no value is zero, so that vectors with equal entries are equal byte for byte. Repeated indices are
+// summed in double, in the order given; feature counts are small whole numbers, whose sums are exact in any order.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +23,10 @@ using SparseEntry = std::pair<std::uint32_t, float>;
 
 // Entries in any order, with repeats, which are summed. O(N): a radix sort, 11 bits at a time. Not a finite value: InputError.
 SparseVector coalesce(std::vector<SparseEntry>&& entries);
-
 // The sum of all squares, in double.
 double norm2(const SparseVector& a);
-
 // O(|a| + |b|), or O(|a| log |b|) where b is much the longer.
 double dot(const SparseVector& a, const SparseVector& b);
-
 // a + factor · b, O(|a| + |b|).
 SparseVector add(const SparseVector& a, const SparseVector& b, double factor = 1.0);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 #include <utility>
 
 #include "base/errors.hpp"
@@ -18,35 +17,28 @@ constexpr std::size_t kBlock = 256;
 constexpr double kRounding = std::numeric_limits<double>::epsilon();
 
 void require_finite(double value, const char* what) {
-    if (!std::isfinite(value)) {
-        throw InputError(std::string("weights: ") + what + " must be a finite number, got " + std::to_string(value));
-    }
+    if (!std::isfinite(value)) reject("weights: ", what, " must be a finite number, got ", value);
 }
 
 }  // namespace
 
 Weights::Weights(std::size_t size, bool averaged) : averaged_(averaged) {
-    if (size > std::size_t{1} << 32) throw InputError("weights: size must be at most 2^32, got " + std::to_string(size));
+    if (size > std::size_t{1} << 32) reject("weights: size must be at most 2^32, got ", size);
     state_.v.assign(size, 0.0F);
     if (averaged) state_.u.assign(size, 0.0);
 }
 
 Weights::Weights(WeightsState state) : state_(std::move(state)), averaged_(!state_.u.empty()) {
-    if (averaged_ && state_.u.size() != state_.v.size()) {
-        throw InputError("weights: a state's u must be empty or as long as v, " + std::to_string(state_.v.size()) + ", got " +
-                         std::to_string(state_.u.size()));
-    }
-    for (const double value : {state_.scale, state_.carried, state_.ticks, state_.norm2, state_.norm2_error}) {
+    if (averaged_ && state_.u.size() != state_.v.size())
+        reject("weights: a state's u must be empty or as long as v, ", state_.v.size(), ", got ", state_.u.size());
+    for (const double value : {state_.scale, state_.carried, state_.ticks, state_.norm2, state_.norm2_error})
         require_finite(value, "every number of a state");
-    }
     if (state_.scale == 0.0) throw InputError("weights: a state's scale must not be 0");
 }
 
 void Weights::require_index(const SparseVector& x, const char* what) const {
-    if (x.size() > 0 && x.indices.back() >= size()) {
-        throw InputError(std::string("weights: ") + what + " of a vector with index " + std::to_string(x.indices.back()) +
-                         ", but there are only " + std::to_string(size()) + " weights");
-    }
+    if (x.size() > 0 && x.indices.back() >= size())
+        reject("weights: ", what, " of a vector with index ", x.indices.back(), ", but there are only ", size(), " weights");
 }
 
 void Weights::add(const SparseVector& x, double step) {
@@ -93,9 +85,7 @@ void Weights::multiply(double factor) {
 }
 
 void Weights::tick(double count) {
-    if (!(count >= 0.0) || !std::isfinite(count)) {
-        throw InputError("weights: a tick's count must be a finite number of at least 0, got " + std::to_string(count));
-    }
+    if (!(count >= 0.0) || !std::isfinite(count)) reject("weights: a tick's count must be a finite number of at least 0, got ", count);
     state_.carried += count * state_.scale;
     state_.ticks += count;
 }
@@ -117,16 +107,12 @@ std::vector<float> Weights::average() const {
     if (!averaged_ && size() > 0) throw InputError("weights: no average is kept; make them with averaged=True");
     if (state_.ticks == 0.0) return values();
     std::vector<float> result(size());
-    for (std::size_t i = 0; i < size(); ++i) {
-        result[i] = static_cast<float>((state_.u[i] + state_.carried * state_.v[i]) / state_.ticks);
-    }
+    for (std::size_t i = 0; i < size(); ++i) result[i] = static_cast<float>((state_.u[i] + state_.carried * state_.v[i]) / state_.ticks);
     return result;
 }
 
 void Weights::settle() {
-    if (averaged_ && state_.carried != 0.0) {
-        for (std::size_t i = 0; i < size(); ++i) state_.u[i] += state_.carried * state_.v[i];
-    }
+    for (std::size_t i = 0; averaged_ && state_.carried != 0.0 && i < size(); ++i) state_.u[i] += state_.carried * state_.v[i];
     state_.carried = 0.0;
 }
 

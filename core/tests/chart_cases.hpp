@@ -44,13 +44,9 @@ template <class Plane>
 std::optional<ArcCharts<Plane>> arc_charts(const Kernels& k, const Case& c) {
     auto charts = ArcCharts<Plane>::take(c.arena, c.layout(), c.roots);
     if (!weigh(k, c, charts)) return {};
-    if constexpr (kIsMax<Plane>) {
-        CHECK(k.inside_arc_max(charts));
-    } else if constexpr (kIsPlain<Plane>) {
-        if (!k.inside_arc_plain(charts)) return {};
-    } else {
-        CHECK(k.inside_arc_log(charts));
-    }
+    const bool filled = k.inside(charts);
+    CHECK(filled || kIsPlain<Plane>);
+    if (!filled) return {};
     return charts;
 }
 
@@ -59,13 +55,9 @@ std::optional<SiblingCharts<Plane>> sibling_charts(const Kernels& k, const Case&
     auto charts = SiblingCharts<Plane>::take(c.arena, c.layout(), c.roots, c.owned.siblings.data());
     if (for_marginals) charts.keep_shares(c.arena);
     if (!weigh(k, c, charts)) return {};
-    if constexpr (kIsMax<Plane>) {
-        CHECK(k.inside_sibling_max(charts));
-    } else if constexpr (kIsPlain<Plane>) {
-        if (!k.inside_sibling_plain(charts)) return {};
-    } else {
-        CHECK(k.inside_sibling_log(charts));
-    }
+    const bool filled = k.inside(charts);
+    CHECK(filled || kIsPlain<Plane>);
+    if (!filled) return {};
     return charts;
 }
 
@@ -87,11 +79,7 @@ Numbers arc_marginals(const Kernels& k, const Case& c) {
     const auto charts = arc_charts<Plane>(k, c);
     if (!charts || charts->total().is_zero()) return {};
     const auto flow = FlowPlanes::take(c.arena, c.layout());
-    if constexpr (kIsPlain<Plane>) {
-        k.marginals_arc_plain(*charts, flow);
-    } else {
-        k.marginals_arc(*charts, flow);
-    }
+    k.marginals_arc(*charts, flow);
     return flow_values(flow, c.layout());
 }
 
@@ -115,11 +103,7 @@ Numbers arc_slopes(const Kernels& k, const Case& c) {
         }
     }
     const auto rate = FlowPlanes::take(c.arena, d), flow = FlowPlanes::take(c.arena, d), slope = FlowPlanes::take(c.arena, d);
-    if constexpr (kIsPlain<Plane>) {
-        k.slopes_arc_plain(*charts, along, rate, flow, slope);
-    } else {
-        k.slopes_arc(*charts, along, rate, flow, slope);
-    }
+    k.slopes_arc(*charts, along, rate, flow, slope);
     return flow_values(slope, d);
 }
 
@@ -130,11 +114,7 @@ Numbers sibling_marginals(const Kernels& k, const Case& c) {
     if (!charts || charts->total().is_zero()) return {};
     Numbers siblings(c.owned.siblings.size(), 0.0);
     const auto flow = FlowPlanes::take(c.arena, c.layout());
-    if constexpr (kIsPlain<Plane>) {
-        k.marginals_sibling_plain(*charts, flow, siblings.data());
-    } else {
-        k.marginals_sibling(*charts, flow, siblings.data());
-    }
+    k.marginals_sibling(*charts, flow, siblings.data());
     Numbers out = flow_values(flow, c.layout());
     out.insert(out.end(), siblings.begin(), siblings.end());
     return out;

@@ -81,7 +81,7 @@ Numbers elimination(const Kernels& k, const Case& c) {
     const Numbers weights(state.weights, state.weights + q.size());
     if (!k.eliminate(state)) return {-1.0};
     k.backpropagate(state, gradients.data());
-    auto slopes = EliminationSlopes::take(c.arena, q);
+    auto slopes = Elimination::take(c.arena, q, c.roots);
     Numbers changes(q.size());
     std::fill_n(slopes.weights, q.size(), 0.0);
     for (int h = 0; h <= q.n; ++h) {

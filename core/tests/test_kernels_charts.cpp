@@ -28,11 +28,7 @@ Numbers span_values(const Charts& charts, int kinds) {
 template <class Plane>
 GrandparentCharts<Plane> grandparent_charts(const Kernels& k, const Case& c) {
     auto charts = GrandparentCharts<Plane>::take(c.arena, c.problem(), c.square(), checked_copy(k, c));
-    if constexpr (std::is_same_v<Plane, MaxPlane>) {
-        k.inside_grandparent_max(charts);
-    } else {
-        k.inside_grandparent_log(charts);
-    }
+    CHECK(k.inside(charts));
     return charts;
 }
 

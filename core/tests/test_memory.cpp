@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "check.hpp"
-#include "base/arena.hpp"
+#include "base/memory.hpp"
 
 namespace memory_tests {
 

@@ -7,7 +7,6 @@
 #include "check.hpp"
 #include "base/errors.hpp"
 #include "numeric/sparse.hpp"
-#include "multiclass/expansion.hpp"
 #include "multiclass/questions.hpp"
 #include "base/generator.hpp"
 

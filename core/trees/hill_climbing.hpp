@@ -1,9 +1,9 @@
 // Hill climbing over single changes of a tree [mcdonald-2006]: always the best change of one word, while the score rises.
 //
-// HillClimber is the loop, generic in what a change is and how it is scored. It remembers the best change of every word. A change
-// that moves d from h to h' alters it only for words that may hang on one of these three, for the three themselves, and for the
-// ancestors of h and h', which must not come to hang below themselves. With c the time for the best change of one word, k candidate
-// heads per word and trees of depth t: O(n c) for the start, O((k + t) c) per step. O(n + number of arcs) space.
+// HillClimber is the loop, generic in the change and its score. It remembers the best change of every word. A change that moves d from h
+// to h' alters it only for words that may hang on one of these three, for the three themselves, and for the ancestors of h and h'. With c
+// the time for the best change of one word, k candidate heads per word and trees of depth t: O(n c) for the start, O((k + t) c) per
+// step, O(n + number of arcs) space.
 //
 // A scorer offers: int n(); int head(d); each_head(d, visit) over the heads that d may have; Change best_change(d), with dep = 0
 // where no change of d raises the score; apply(change).
@@ -136,9 +136,8 @@ private:
         const std::size_t at = static_cast<std::size_t>(head) * nodes_ + static_cast<std::size_t>(dep);
         const int inner = inner_[at], outer = outer_[at];
         double sum = p_.arc(head, dep) + sibling(head, dep, inner) + sibling(head, outer, dep) - sibling(head, outer, inner);
-        if constexpr (requires { p_.grandparents(); }) {
+        if constexpr (requires { p_.grandparents(); })
             if (p_.grandparents()) sum += worth_of_grandparents(head, dep);
-        }
         return sum;
     }
 

@@ -19,16 +19,12 @@ struct LabelScores {
 
 // out[head, dep] <- max over labels. Throws InputError on NaN or +infinity.
 void max_over_labels(LabelScores labels, double* out);
-
 // out[head, dep] <- log sum over labels of exp.
 void log_sum_over_labels(LabelScores labels, double* out);
-
 // The first label of the largest score of each arc of a tree; labels[0] = -1.
 void best_labels(LabelScores labels, const int* heads, int* out);
-
 // A label for each arc of a tree, in proportion to exp(score).
 void sample_labels(LabelScores labels, const int* heads, Generator& random, int* out);
-
 // joint[head, dep, label] = arcs[head, dep] * P(label | arc).
 void label_marginals(LabelScores labels, const double* arcs, double* joint);
 

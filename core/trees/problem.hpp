@@ -34,18 +34,13 @@ const double* checked_scores(const Problem& problem, Square square, Arena& arena
 void check(const Problem& problem);
 // The same check for siblings, grandparents and grandsiblings, which are read in place.
 void check_higher_order(const Problem& problem);
-
 // out[d] <- the sum of the scores of the parts that word d brings into a tree; out[0] = 0. O(n).
 void word_scores(const Problem& problem, const int* heads, double* out);
-
 // The sum of the scores of all parts of a tree. O(n).
 double tree_score(const Problem& problem, const int* heads);
-
 // Is this a tree of the family? heads[1..n] in 0..n. O(n).
 bool in_family(const std::vector<int>& heads, Trees trees, Roots roots);
-
-// siblings[d] <- the next dependent of d's head between the two, or the head itself where d is the nearest. O(n).
-// Where heads[d] is -1, not known, siblings[d] stays as it is.
+// siblings[d] <- the next dependent of d's head between the two, or the head itself; unchanged where heads[d] is -1. O(n).
 void adjacent_siblings(const int* heads, int n, int* siblings);
 
 }  // namespace arbora

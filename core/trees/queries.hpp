@@ -1,5 +1,5 @@
-// The questions one may ask about a weighted set of trees, for one sentence. Each throws NoTreeError where no tree is allowed and
-// InputError on scores that are not numbers; `arena` is reset, so nothing of it may be in use.
+// Queries about a weighted set of trees, for one sentence. Each throws NoTreeError where no tree is allowed and InputError on scores that
+// are not numbers; `arena` is reset, so nothing of it may be in use.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,14 @@ namespace arbora {
 
 // heads[0..n]. Second-order non-projective search is approximate; everything else is exact.
 void argmax(const Problem& problem, Arena& arena, int* heads);
-
 // Up to k trees, best first, all different.
 std::vector<Heads> kbest(const Problem& problem, int k, Arena& arena);
-
 // Never below the score of the best tree.
 double log_partition(const Problem& problem, Arena& arena);
 
+// As in Problem; all but arcs may be null where the problem's are.
 struct MarginalArrays {
-    double* arcs = nullptr;  // as in Problem; the others may be null where the problem's are
-    double* siblings = nullptr;
-    double* grandparents = nullptr;
-    double* grandsiblings = nullptr;
+    double *arcs = nullptr, *siblings = nullptr, *grandparents = nullptr, *grandsiblings = nullptr;
 };
 void marginals(const Problem& problem, Arena& arena, MarginalArrays out);
 
@@ -31,7 +27,6 @@ void marginals(const Problem& problem, Arena& arena, MarginalArrays out);
 // the direction's sum over the tree, so one row of the Hessian of log Z times the direction. First-order problems only; entries that no
 // tree uses are ignored, others must be finite.
 void marginals_along(const Problem& problem, const double* direction, Arena& arena, double* out);
-
 // `count` independent trees, heads[count][n+1].
 void sample(const Problem& problem, int count, Generator& random, Arena& arena, int* heads);
 

@@ -36,9 +36,7 @@ static void transpose(const double* scores, Square q, double* out) {
     for (int head = 0; head <= q.n; head += W) {
         for (int dep = 0; dep <= q.n; dep += W) {
             Vec block[W];
-            for (int i = 0; i < W; ++i) {
-                block[i] = head + i <= q.n ? load(scores + q.cell(head + i, dep)) : broadcast(-__builtin_inf());
-            }
+            for (int i = 0; i < W; ++i) block[i] = head + i <= q.n ? load(scores + q.cell(head + i, dep)) : broadcast(-__builtin_inf());
             transpose_block(block);
             for (int i = 0; i < W && dep + i <= q.n; ++i) store(out + q.cell(dep + i, head), block[i]);
         }
@@ -54,11 +52,9 @@ static int line_best(const double* line, int length, double* best) {
     if (value == -__builtin_inf()) return -1;
     for (int i = 0; i < length; i += W) {
         const IVec hit = load(line + i) == broadcast(value);
-        if (any(hit)) {
-            for (int j = 0; j < W; ++j) {
+        if (any(hit))
+            for (int j = 0; j < W; ++j)
                 if (hit[j] != 0) return i + j;
-            }
-        }
     }
     return -1;
 }

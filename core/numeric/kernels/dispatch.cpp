@@ -4,16 +4,10 @@
 
 namespace arbora {
 
-namespace baseline {
-extern const Kernels table;
-}
+namespace baseline { extern const Kernels table; }
 #ifdef ARBORA_X86_KERNELS
-namespace avx2 {
-extern const Kernels table;
-}
-namespace avx512 {
-extern const Kernels table;
-}
+namespace avx2 { extern const Kernels table; }
+namespace avx512 { extern const Kernels table; }
 #endif
 
 const Kernels* kernels_named(const char* name) {
@@ -23,18 +17,15 @@ const Kernels* kernels_named(const char* name) {
                            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
         return there && __builtin_cpu_supports("fma") ? &avx512::table : nullptr;
     }
-    if (std::strcmp(name, "avx2") == 0) {
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2::table : nullptr;
-    }
+    if (std::strcmp(name, "avx2") == 0) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2::table : nullptr;
 #endif
     return std::strcmp(name, "baseline") == 0 ? &baseline::table : nullptr;
 }
 
 const Kernels& kernels() {
     static const Kernels& best = [] () -> const Kernels& {
-        for (const char* name : {"avx512", "avx2"}) {
+        for (const char* name : {"avx512", "avx2"})
             if (const Kernels* table = kernels_named(name)) return *table;
-        }
         return baseline::table;
     }();
     return best;

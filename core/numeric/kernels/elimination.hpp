@@ -66,9 +66,8 @@ ARBORA_INLINE static inline void push_block(Elimination& e, int p, double* const
     for (int h = 0; h < p; ++h) {
         double* row = e.weights + q.line(h);
         const Vec s0 = broadcast(s[0][h]), s1 = broadcast(s[1][h]), s2 = broadcast(s[2][h]), s3 = broadcast(s[3][h]);
-        for (int j = 0; j < p; j += W) {
+        for (int j = 0; j < p; j += W)
             store(row + j, load(row + j) + s0 * load(r[0] + j) + s1 * load(r[1] + j) + s2 * load(r[2] + j) + s3 * load(r[3] + j));
-        }
     }
 }
 
@@ -125,30 +124,27 @@ static void backpropagate(const Elimination& e, double* gradients) {
             store(share + h, load(column + h) * broadcast(inverse));
             store(mixed + h, Vec{});
         }
-        double mean = 0.0;
-        int h = 0;
-        for (; h + 4 <= k; h += 4) {
-            const double *g0 = gradients + q.line(h), *g1 = g0 + q.stride, *g2 = g1 + q.stride, *g3 = g2 + q.stride;
-            const Vec s0 = broadcast(share[h]), s1 = broadcast(share[h + 1]), s2 = broadcast(share[h + 2]), s3 = broadcast(share[h + 3]);
-            Vec d0{}, d1{}, d2{}, d3{};
-            for (int j = 0; j < k; j += W) {
-                const Vec w = load(row + j), v0 = load(g0 + j), v1 = load(g1 + j), v2 = load(g2 + j), v3 = load(g3 + j);
-                d0 += v0 * w, d1 += v1 * w, d2 += v2 * w, d3 += v3 * w;
-                store(mixed + j, load(mixed + j) + s0 * v0 + s1 * v1 + s2 * v2 + s3 * v3);
-            }
-            gains[h] = horizontal_sum(d0), gains[h + 1] = horizontal_sum(d1);
-            gains[h + 2] = horizontal_sum(d2), gains[h + 3] = horizontal_sum(d3);
-        }
-        for (; h < k; ++h) {
+        // Some heads at once, so that `row` and `mixed` are read once for all of them.
+        const auto gather = [&]<int Heads>(int h, std::integral_constant<int, Heads>) __attribute__((always_inline)) {
             const double* g = gradients + q.line(h);
-            Vec dot{};
+            Vec shares[Heads], dots[Heads] = {};
+            for (int i = 0; i < Heads; ++i) shares[i] = broadcast(share[h + i]);
             for (int j = 0; j < k; j += W) {
-                const Vec v = load(g + j);
-                dot += v * load(row + j);
-                store(mixed + j, load(mixed + j) + broadcast(share[h]) * v);
+                const Vec w = load(row + j);
+                Vec mix = load(mixed + j);
+                for (int i = 0; i < Heads; ++i) {
+                    const Vec v = load(g + i * q.stride + j);
+                    dots[i] += v * w;
+                    mix += shares[i] * v;
+                }
+                store(mixed + j, mix);
             }
-            gains[h] = horizontal_sum(dot);
-        }
+            for (int i = 0; i < Heads; ++i) gains[h + i] = horizontal_sum(dots[i]);
+        };
+        int h = 0;
+        for (; h + 4 <= k; h += 4) gather(h, std::integral_constant<int, 4>{});
+        for (; h < k; ++h) gather(h, std::integral_constant<int, 1>{});
+        double mean = 0.0;
         for (h = 0; h < k; ++h) mean += share[h] * gains[h];
         for (h = 0; h < k; ++h) {
             const double inner = 1.0 + gains[h] - mean;
@@ -157,6 +153,81 @@ static void backpropagate(const Elimination& e, double* gradients) {
         if (e.roots == Roots::single) gradients[q.cell(0, k)] = k == 1 ? inverse : gains[0] * inverse;
         double* own = gradients + q.line(k);
         for (int j = 0; j < k; j += W) store(own + j, load(mixed + j));
+        for (int j = k; j < q.stride; ++j) own[j] = 0.0;
+    }
+}
+
+// How the marginals change as scores move along a direction: the same steps, for the slopes of all numbers.
+
+// shares[h] = column / D_k, and their slopes.
+ARBORA_INLINE static inline void share_slopes(const Elimination& e, const Elimination& s, int k, double* shares, double* share_slope) {
+    const Square& q = e.square;
+    const Vec inverse = broadcast(1.0 / e.pivots[k]), growth = broadcast(s.pivots[k]);
+    for (int h = 0; h < k; h += W) {
+        const Vec share = load(e.columns + q.line(k) + h) * inverse;
+        store(shares + h, share);
+        store(share_slope + h, (load(s.columns + q.line(k) + h) - share * growth) * inverse);
+    }
+}
+
+// s.weights holds the slopes of the weights before the elimination.
+static void eliminate_slopes(const Elimination& e, Elimination& s) {
+    const Square& q = e.square;
+    double *share = s.scratch, *share_slope = share + q.stride;
+    for (int k = q.n; k >= 1; --k) {
+        double* column = s.columns + q.line(k);
+        double sum = 0.0;
+        for (int h = 0; h < k; ++h) column[h] = s.weights[q.cell(h, k)];
+        for (int h = e.roots == Roots::single && k > 1 ? 1 : 0; h < k; ++h) sum += column[h];
+        zero_past(column, k);
+        s.pivots[k] = sum;
+        share_slopes(e, s, k, share, share_slope);
+        const double* row = e.weights + q.line(k);
+        double* row_slope = s.weights + q.line(k);
+        zero_past(row_slope, k);
+        for (int h = 0; h < k; ++h) {
+            double* to = s.weights + q.line(h);
+            const Vec a = broadcast(share_slope[h]), b = broadcast(share[h]);
+            for (int j = 0; j < k; j += W) store(to + j, load(to + j) + a * load(row + j) + b * load(row_slope + j));
+        }
+    }
+}
+
+// gradients as in backpropagate, which must have filled them; slopes <- theirs.
+static void backpropagate_slopes(const Elimination& e, const Elimination& s, const double* gradients, double* slopes) {
+    const Square& q = e.square;
+    double *share = s.scratch, *share_slope = share + q.stride, *gains = share_slope + q.stride, *gain_slopes = gains + q.stride;
+    for (std::size_t i = 0; i < q.size(); i += W) store(slopes + i, Vec{});
+    for (int k = 1; k <= q.n; ++k) {
+        share_slopes(e, s, k, share, share_slope);
+        const double *row = e.weights + q.line(k), *row_slope = s.weights + q.line(k);
+        double* own = slopes + q.line(k);
+        double mean_slope = 0.0;
+        for (int h = 0; h < k; ++h) {
+            // Cells from k on are not yet filled in `slopes`, but `gradients` is complete: lanes past k are left out.
+            const double *g = gradients + q.line(h), *dg = slopes + q.line(h);
+            const Vec a = broadcast(share_slope[h]), b = broadcast(share[h]);
+            Vec gain{}, gain_slope{};
+            for (int j = 0; j < k; j += W) {
+                const IVec used = first_lanes(k - j);
+                const Vec value = select(used, load(g + j), Vec{}), change = select(used, load(dg + j), Vec{});
+                const Vec weight = select(used, load(row + j), Vec{});
+                gain += value * weight;
+                gain_slope += change * weight + value * load(row_slope + j);
+                store(own + j, load(own + j) + a * value + b * change);
+            }
+            gains[h] = horizontal_sum(gain);
+            gain_slopes[h] = horizontal_sum(gain_slope);
+            mean_slope += share_slope[h] * gains[h] + share[h] * gain_slopes[h];
+        }
+        const double inverse = 1.0 / e.pivots[k], growth = s.pivots[k];
+        for (int h = 0; h < k; ++h) {
+            const bool outside = h == 0 && e.roots == Roots::single;
+            // d/dt of (1 + gain - mean) / D; of gain / D for a root outside D, which at the last word is 1 / D.
+            const double inner = outside ? (k == 1 ? 0.0 : gain_slopes[h]) : gain_slopes[h] - mean_slope;
+            const double gradient = gradients[q.cell(h, k)];
+            slopes[q.cell(h, k)] = gradient > 0.0 ? (inner - gradient * growth) * inverse : 0.0;
+        }
         for (int j = k; j < q.stride; ++j) own[j] = 0.0;
     }
 }

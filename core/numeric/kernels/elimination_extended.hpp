@@ -22,7 +22,7 @@ ARBORA_INLINE static inline void add_scaled(LogPlane line, Extended factor, LogP
 ARBORA_INLINE static inline void copy_line(LogPlane from, LogPlane to, int length, int padded) {
     for (int i = 0; i < length; ++i) {
         const Extended x = from.at(i);
-        to.set(i, Log::normalize(x.mantissa, x.exponent));
+        to.set(i, normalized(x.mantissa, x.exponent));
     }
     for (int i = length; i < padded; ++i) to.set(i, Extended{});
 }
@@ -35,11 +35,11 @@ static bool eliminate_extended(ExtendedElimination& e) {
         const LogPlane column = e.columns + q.line(k);
         for (int h = 0; h < k; ++h) {
             const Extended x = e.weights.at(q.cell(h, k));
-            column.set(h, Log::normalize(x.mantissa, x.exponent));
+            column.set(h, normalized(x.mantissa, x.exponent));
         }
         for (int h = k; h < q.stride; ++h) column.set(h, Extended{});
         Extended pivot{};
-        for (int h = e.root_outside(k) ? 1 : 0; h < k; ++h) pivot = Log::plus(pivot, column.at(h));
+        for (int h = e.root_outside(k) ? 1 : 0; h < k; ++h) pivot = pivot + column.at(h);
         if (pivot.is_zero() && e.root_outside(k)) {
             pivot = column.at(0);
             e.hung = k;
@@ -57,11 +57,11 @@ static bool eliminate_extended(ExtendedElimination& e) {
 // (1 - mean) + gain, never below zero; 1 - mean may be negative, gain may be far outside the range of a double.
 ARBORA_INLINE static inline Extended gain_above_mean(Extended gain, double mean) {
     const double rest = 1.0 - mean;
-    if (rest >= 0.0) return Log::plus(gain, Log::normalize(rest, 0.0));
+    if (rest >= 0.0) return gain + normalized(rest, 0.0);
     if (gain.is_zero() || gain.exponent < -1000.0) return {};
     if (gain.exponent > 100.0) return gain;
-    const double scale = gain.exponent < 0.0 ? Log::scale(gain.exponent) : 1.0 / Log::scale(-gain.exponent);
-    return Log::normalize(gain.mantissa * scale + rest, 0.0);
+    const double scale = gain.exponent < 0.0 ? arbora::power_of_two(gain.exponent) : 1.0 / arbora::power_of_two(-gain.exponent);
+    return normalized(gain.mantissa * scale + rest, 0.0);
 }
 
 // At the word that had to hang on the root: log Z holds log weight(0, k), and no word below it uses the root's own arcs.

@@ -1,4 +1,4 @@
-// The recurrences of factorization/arc.hpp as vector programs, for any semiring, and the way back down for marginals.
+// The recurrences of trees/chart/arc.hpp as vector programs, for any semiring, and the way back down for marginals.
 #pragma once
 
 #include "trees/chart/arc.hpp"
@@ -6,9 +6,8 @@
 
 namespace arbora::ARBORA_ISA {
 
-// The order of the charts: by vectors of left ends, last ones first, and then by width. Each span comes after the spans within it, as it
-// would width by width; but here the parts to its left stay in the cache, those to its right are fetched once a vector, and what belongs
-// to a head (rows of sibling scores) is read in the order in which it lies in memory.
+// The order of the charts: by vectors of left ends, last ones first, and then by width. Each span comes after the spans within it. The parts
+// to its left stay in the cache, those to its right are fetched once a vector, and rows of sibling scores are read in memory order.
 ARBORA_INLINE static inline int last_vector(const Diagonals& d) { return d.first + (d.n - d.first) / W * W; }
 
 // visit(width, s) for all vectors of spans; `end(s)` after those of each s, which may end it all by returning false.
@@ -24,9 +23,8 @@ ARBORA_INLINE static inline bool upwards(const Diagonals& d, Visit visit, End en
 // The same in reverse: each span before the spans within it.
 template <class Visit>
 ARBORA_INLINE static inline void downwards(const Diagonals& d, Visit visit) {
-    for (int s = d.first; s <= d.n; s += W) {
+    for (int s = d.first; s <= d.n; s += W)
         for (int width = d.n - s; width >= 1; --width) visit(width, s);
-    }
 }
 
 // Spans of width 0: the empty product. Filled past the end, for the lanes that lie there.
@@ -38,22 +36,44 @@ ARBORA_INLINE static inline void begin(const Diagonals& d, typename S::Plane rig
     }
 }
 
-// The two ways to complete the spans of one width, once their open items are there.
-template <class S, class Charts>
-ARBORA_INLINE static inline void complete(Charts& c, int width, int s) {
+// The items that a vector of spans is made of: SUM over k of first[k] * second[k].
+template <class Plane>
+struct Ways {
+    Walk<Plane> first, second;
+};
+
+// right(s, t) = SUM_{k=1..width} open_right(s, s+k) * right(s+k, t)
+template <class Charts>
+ARBORA_INLINE static inline Ways<typename Charts::Plane> right_ways(const Charts& c, int width, int s) {
     const Diagonals& d = c.layout;
-    const std::ptrdiff_t stride = d.stride, here = d.at(width, s), inside = d.at(width - 1, s + 1);
-    // right(s, t) = SUM_{k=1..width} open_right(s, s+k) * right(s+k, t)
-    S::store(c.right, here, S::dot({c.open_right, d.at(1, s), stride}, {c.right, inside, 1 - stride}, width));
-    // left(s, t) = SUM_{k=0..width-1} left(s, s+k) * open_left(s+k, t)
-    S::store(c.left, here, S::dot({c.left, d.at(0, s), stride}, {c.open_left, here, 1 - stride}, width));
+    return {{c.open_right, d.at(1, s), d.stride}, {c.right, d.at(width - 1, s + 1), 1 - d.stride}};
 }
 
-// SUM_{k=0..width-1} right(s, s+k) * left(s+k+1, t)
-template <class S, class Charts>
-ARBORA_INLINE static inline typename S::V join(const Charts& c, int width, int s) {
+// left(s, t) = SUM_{k=0..width-1} left(s, s+k) * open_left(s+k, t)
+template <class Charts>
+ARBORA_INLINE static inline Ways<typename Charts::Plane> left_ways(const Charts& c, int width, int s) {
     const Diagonals& d = c.layout;
-    return S::dot({c.right, d.at(0, s), d.stride}, {c.left, d.at(width - 1, s + 1), 1 - d.stride}, width);
+    return {{c.left, d.at(0, s), d.stride}, {c.open_left, d.at(width, s), 1 - d.stride}};
+}
+
+// joined(s, t) = SUM_{k=0..width-1} right(s, s+k) * left(s+k+1, t)
+template <class Charts>
+ARBORA_INLINE static inline Ways<typename Charts::Plane> joined_ways(const Charts& c, int width, int s) {
+    const Diagonals& d = c.layout;
+    return {{c.right, d.at(0, s), d.stride}, {c.left, d.at(width - 1, s + 1), 1 - d.stride}};
+}
+
+template <class S, class Plane>
+ARBORA_INLINE static inline typename S::V sum_of(const Ways<Plane>& ways, int width) {
+    return S::dot(ways.first, ways.second, width);
+}
+
+// The complete items of a vector of spans, once their open items are there.
+template <class S, class Charts>
+ARBORA_INLINE static inline void complete(Charts& c, int width, int s) {
+    const std::ptrdiff_t here = c.layout.at(width, s);
+    S::store(c.right, here, sum_of<S>(right_ways(c, width, s), width));
+    S::store(c.left, here, sum_of<S>(left_ways(c, width, s), width));
 }
 
 // The goal: right(0, n), or with a single root the sum over its dependents.
@@ -85,7 +105,7 @@ bool inside_arc(ArcCharts<typename S::Plane>& c) {
     IVec outside{};
     const auto fill = [&](int width, int s) __attribute__((always_inline)) {
         const std::ptrdiff_t here = d.at(width, s);
-        const auto joined = join<S>(c, width, s);
+        const auto joined = sum_of<S>(joined_ways(c, width, s), width);
         S::store(c.joined, here, joined);
         S::store(c.open_right, here, S::times(joined, S::load(c.arc_right, here)));
         S::store(c.open_left, here, S::times(joined, S::load(c.arc_left, here)));
@@ -97,28 +117,28 @@ bool inside_arc(ArcCharts<typename S::Plane>& c) {
     return true;
 }
 
-// Posterior probabilities of items, gathered top-down: each item hands its probability to the ways it can be built, in
-// proportion to their share of its inside value. Plain doubles suffice, since every share is at most one, and shares sum to
-// one by construction, so marginals do too.
+// Posterior probabilities of items, gathered top-down: each item hands its probability to the ways it can be built, in proportion to
+// their share of its inside value. Plain doubles suffice: every share is at most one, and shares sum to one, so marginals do too.
 struct Shares {
     // Items less probable than this hand nothing on.
     static constexpr double kNegligible = 1e-30;
 
     ARBORA_INLINE static void add(double* to, Vec amount) { store(to, load(to) + amount); }
 
-    // From the items `whole` to the products a[k] * b[k]; lanes past the last span, or negligible, hand on nothing.
+    // From the items `whole` to the ways they are made; lanes past the last span, or negligible, hand on nothing.
     template <class Plane>
-    ARBORA_INLINE static void give(Vec probability, Plane whole, std::ptrdiff_t here, int lanes, Walk<Plane> a, Walk<Plane> b,
-                                   double* to_a, double* to_b, int count) {
-        using S = typename LanesOf<Plane>::Type;
+    ARBORA_INLINE static void give(Vec probability, Plane whole, std::ptrdiff_t here, int lanes, const Ways<Plane>& ways, double* to_first,
+                                   double* to_second, int count) {
+        using S = LanesOf<Plane>;
+        const auto& [a, b] = ways;
         const IVec alive = (probability > broadcast(kNegligible)) & first_lanes(lanes);
         if (!any(alive)) return;
         const auto giver = S::giver(probability, S::load(whole, here));
         std::ptrdiff_t i = a.start, j = b.start;
         for (int k = 0; k < count; ++k, i += a.step, j += b.step) {
             const Vec part = select(alive, S::part(giver, a.plane, i, b.plane, j), Vec{});
-            add(to_a + i, part);
-            add(to_b + j, part);
+            add(to_first + i, part);
+            add(to_second + j, part);
         }
     }
 };
@@ -143,23 +163,17 @@ ARBORA_INLINE static inline void flow_goal(const Charts& c, FlowPlanes& f) {
 // From complete items to the open ones they are made of.
 template <class Charts>
 ARBORA_INLINE static inline void flow_complete(const Charts& c, FlowPlanes& f, int width, int s) {
-    const Diagonals& d = c.layout;
-    const std::ptrdiff_t stride = d.stride, here = d.at(width, s), inside = d.at(width - 1, s + 1);
-    const int lanes = d.spans(width, s);
-    using Plane = typename Charts::Plane;
-    Shares::give<Plane>(load(f.right + here), c.right, here, lanes, {c.open_right, d.at(1, s), stride}, {c.right, inside, 1 - stride},
-                        f.open_right, f.right, width);
-    Shares::give<Plane>(load(f.left + here), c.left, here, lanes, {c.left, d.at(0, s), stride}, {c.open_left, here, 1 - stride}, f.left,
-                        f.open_left, width);
+    const std::ptrdiff_t here = c.layout.at(width, s);
+    const int lanes = c.layout.spans(width, s);
+    Shares::give(load(f.right + here), c.right, here, lanes, right_ways(c, width, s), f.open_right, f.right, width);
+    Shares::give(load(f.left + here), c.left, here, lanes, left_ways(c, width, s), f.left, f.open_left, width);
 }
 
 // From joined (or between) items to the complete ones they are made of.
 template <class Charts>
 ARBORA_INLINE static inline void flow_joined(const Charts& c, FlowPlanes& f, typename Charts::Plane joined, Vec probability, int width,
                                              int s) {
-    const Diagonals& d = c.layout;
-    Shares::give<typename Charts::Plane>(probability, joined, d.at(width, s), d.spans(width, s), {c.right, d.at(0, s), d.stride},
-                                         {c.left, d.at(width - 1, s + 1), 1 - d.stride}, f.right, f.left, width);
+    Shares::give(probability, joined, c.layout.at(width, s), c.layout.spans(width, s), joined_ways(c, width, s), f.right, f.left, width);
 }
 
 // f, zeroed by the caller: afterwards f.open_right(s, t) = P(s -> t), f.open_left(s, t) = P(t -> s), f.root[t] = P(0 -> t).

@@ -1,4 +1,4 @@
-// The recurrences of factorization/sibling.hpp as vector programs, for any semiring, and the way back down for marginals.
+// The recurrences of trees/chart/sibling.hpp as vector programs, for any semiring, and the way back down for marginals.
 #pragma once
 
 #include "trees/chart/sibling.hpp"
@@ -6,44 +6,34 @@
 
 namespace arbora::ARBORA_ISA {
 
-// From the rows of one vector of arcs to those of the next, upwards: the right end (`end_step` apart in memory) moves on by one, or head,
-// dependent and sibling all go back by one vector, to spans of width 1.
-template <class Charts>
-ARBORA_INLINE static inline std::ptrdiff_t next_rows(const Charts& c, int width, int s, std::ptrdiff_t end_step) {
-    const std::ptrdiff_t nodes = c.layout.n + 1, one_span = nodes * nodes + nodes + 1;
-    return s + width < c.layout.n ? end_step : -W * one_span - (width - 1) * end_step;
-}
-
-// The same, downwards.
-template <class Charts>
-ARBORA_INLINE static inline std::ptrdiff_t previous_rows(const Charts& c, int width, int s, std::ptrdiff_t end_step) {
-    const std::ptrdiff_t nodes = c.layout.n + 1, one_span = nodes * nodes + nodes + 1;
-    return width > 1 ? -end_step : W * one_span + (c.layout.n - W - s - 1) * end_step;
-}
-
-// Sibling scores of the arcs s+i -> s+i+width (right) or back (left), by distance from s+i. Lanes without such an arc read zeros.
-template <class Charts>
-ARBORA_INLINE static inline ScoreRows right_rows(const Charts& c, int width, int s) {
-    ScoreRows rows;
-    rows.next = next_rows(c, width, s, c.layout.n + 1);
-    for (int i = 0; i < W; ++i) {
-        rows.row[i] = s + i + width <= c.layout.n ? c.sibling_row(s + i, s + i + width) + s + i : c.zeros;
-    }
-    return rows;
-}
-
-template <class Charts>
-ARBORA_INLINE static inline ScoreRows left_rows(const Charts& c, int width, int s) {
-    ScoreRows rows;
-    rows.next = next_rows(c, width, s, static_cast<std::ptrdiff_t>(c.layout.n + 1) * (c.layout.n + 1));
-    for (int i = 0; i < W; ++i) {
-        const bool there = s + i >= 1 && s + i + width <= c.layout.n;
-        rows.row[i] = there ? c.sibling_row(s + i + width, s + i) + s + i : c.zeros;
-    }
-    return rows;
-}
-
 enum class Side { right, left };
+
+// The rows [head, dep, .] of a dense array for the arcs s+i -> s+i+width (right) or back (left), by distance from s+i; `none` for lanes
+// without such an arc.
+template <class Rows, class Charts, class T>
+ARBORA_INLINE static inline Rows side_rows(const Charts& c, T* array, T* none, int width, int s, Side side) {
+    const std::ptrdiff_t nodes = c.layout.n + 1;
+    Rows rows;
+    for (int i = 0; i < W; ++i) {
+        const std::ptrdiff_t from = s + i, to = s + i + width;
+        const bool there = to <= c.layout.n && (side == Side::right || from > 0);
+        rows.row[i] = there ? array + (side == Side::right ? from * nodes + to : to * nodes + from) * nodes + from : none;
+    }
+    return rows;
+}
+
+// How far the right end of a vector of arcs moves its rows in memory, and how far head, dependent and sibling together do.
+ARBORA_INLINE static inline std::ptrdiff_t end_step(std::ptrdiff_t nodes, Side side) { return side == Side::right ? nodes : nodes * nodes; }
+ARBORA_INLINE static inline std::ptrdiff_t span_step(std::ptrdiff_t nodes) { return nodes * nodes + nodes + 1; }
+
+// Sibling scores. The next vector upwards has the right end one further, or begins again with width 1 one vector to the left.
+template <class Charts>
+ARBORA_INLINE static inline ScoreRows score_rows(const Charts& c, int width, int s, Side side) {
+    auto rows = side_rows<ScoreRows>(c, c.siblings, c.zeros, width, s, side);
+    const std::ptrdiff_t nodes = c.layout.n + 1, step = end_step(nodes, side);
+    rows.next = s + width < c.layout.n ? step : -W * span_step(nodes) - (width - 1) * step;
+    return rows;
+}
 
 // Shares of one vector of arcs: the nearest dependent first, then by the sibling's distance from the left end.
 template <class Charts>
@@ -51,13 +41,10 @@ ARBORA_INLINE static inline double* side_shares(const Charts& c, int width, int 
     return c.shares_at(width, s, W) + (side == Side::right ? 0 : width * W);
 }
 
-// Where dot is to leave its terms: LogLanes in scratch, for leave_shares; PlainLanes where the shares go, since a term over its item's
-// value is its share.
+// Where dot leaves its terms: LogLanes in scratch, for leave_shares; PlainLanes where the shares go.
 template <class Charts>
 ARBORA_INLINE static inline double* place_of_terms(const Charts& c, int width, int s, Side side) {
-    if constexpr (std::is_same_v<typename Charts::Plane, PlainPlane>) {
-        return c.shares == nullptr ? nullptr : side_shares(c, width, s, side) + W;
-    }
+    if constexpr (std::is_same_v<typename Charts::Plane, PlainPlane>) return c.shares == nullptr ? nullptr : side_shares(c, width, s, side) + W;
     return c.scratch;
 }
 
@@ -80,40 +67,26 @@ ARBORA_INLINE static inline void leave_shares(const SiblingCharts<typename S::Pl
     if constexpr (std::is_same_v<S, PlainLanes>) store(side_shares(c, width, s, side), nearest);
 }
 
-// open_right before its arc is added: the nearest dependent, or the next one after a sibling.
+// An open item before its arc is added: the nearest dependent, or the next one after a sibling.
 template <class S>
-ARBORA_INLINE static inline typename S::V inner_right(const SiblingCharts<typename S::Plane>& c, int width, int s, typename S::Watch& watch) {
+ARBORA_INLINE static inline typename S::V inner(const SiblingCharts<typename S::Plane>& c, int width, int s, Side side,
+                                                typename S::Watch& watch) {
     const Diagonals& d = c.layout;
+    const bool right = side == Side::right;
     const std::ptrdiff_t inside = d.at(width - 1, s + 1);
-    const ScoreRows scores = right_rows(c, width, s);
-    const Vec score = scores.at(0);
+    const ScoreRows scores = score_rows(c, width, s, side);
+    const Vec score = scores.at(right ? 0 : width);
     watch.see(score);
-    const auto nearest = S::times(S::load(c.left, inside), S::weight(score));
+    const auto nearest = S::times(right ? S::load(c.left, inside) : S::load(c.right, d.at(width - 1, s)), S::weight(score));
     auto whole = nearest;
     if (width > 1) {
-        // SUM_{k=1..width-1} open_right(s, s+k) * between(s+k, t) * sibling(s, t, s+k)
-        whole = S::plus(whole, S::dot({c.open_right, d.at(1, s), d.stride}, {c.between, inside, 1 - d.stride}, scores, 1, width - 1,
-                                      place_of_terms(c, width, s, Side::right), watch));
+        // right: SUM_{k=1..width-1} open_right(s, s+k) * between(s+k, t) * sibling(s, t, s+k)
+        // left:  SUM_{k=1..width-1} between(s, s+k) * open_left(s+k, t) * sibling(t, s, s+k)
+        const auto first = right ? c.open_right : c.between, second = right ? c.between : c.open_left;
+        whole = S::plus(whole, S::dot({first, d.at(1, s), d.stride}, {second, inside, 1 - d.stride}, scores, 1, width - 1,
+                                      place_of_terms(c, width, s, side), watch));
     }
-    leave_shares<S>(c, width, s, Side::right, nearest, whole);
-    return whole;
-}
-
-template <class S>
-ARBORA_INLINE static inline typename S::V inner_left(const SiblingCharts<typename S::Plane>& c, int width, int s, typename S::Watch& watch) {
-    const Diagonals& d = c.layout;
-    const std::ptrdiff_t inside = d.at(width - 1, s + 1);
-    const ScoreRows scores = left_rows(c, width, s);
-    const Vec score = scores.at(width);
-    watch.see(score);
-    const auto nearest = S::times(S::load(c.right, d.at(width - 1, s)), S::weight(score));
-    auto whole = nearest;
-    if (width > 1) {
-        // SUM_{k=1..width-1} between(s, s+k) * open_left(s+k, t) * sibling(t, s, s+k)
-        whole = S::plus(whole, S::dot({c.between, d.at(1, s), d.stride}, {c.open_left, inside, 1 - d.stride}, scores, 1, width - 1,
-                                      place_of_terms(c, width, s, Side::left), watch));
-    }
-    leave_shares<S>(c, width, s, Side::left, nearest, whole);
+    leave_shares<S>(c, width, s, side, nearest, whole);
     return whole;
 }
 
@@ -123,23 +96,20 @@ bool inside_sibling(SiblingCharts<typename S::Plane>& c) {
     const Diagonals& d = c.layout;
     typename S::Watch watch;
     begin<S>(d, c.right, c.left);
-    if (c.roots == Roots::single) {
-        for (int t = 1; t <= d.n; ++t) watch.see(broadcast(c.sibling_row(0, t)[0]));
-    }
+    for (int t = 1; t <= d.n && c.roots == Roots::single; ++t) watch.see(broadcast(c.sibling_row(0, t)[0]));
     IVec outside{};
     const auto fill = [&](int width, int s) __attribute__((always_inline)) {
         const std::ptrdiff_t here = d.at(width, s);
-        S::store(c.between, here, join<S>(c, width, s));
-        S::store(c.open_right, here, S::times(inner_right<S>(c, width, s, watch), S::load(c.arc_right, here)));
-        S::store(c.open_left, here, S::times(inner_left<S>(c, width, s, watch), S::load(c.arc_left, here)));
+        S::store(c.between, here, sum_of<S>(joined_ways(c, width, s), width));
+        S::store(c.open_right, here, S::times(inner<S>(c, width, s, Side::right, watch), S::load(c.arc_right, here)));
+        S::store(c.open_left, here, S::times(inner<S>(c, width, s, Side::left, watch), S::load(c.arc_left, here)));
         complete<S>(c, width, s);
         if constexpr (std::is_same_v<S, PlainLanes>) outside |= outside_bounds(c, c.between, width, s);
     };
     if (!upwards(d, fill, [&]() __attribute__((always_inline)) { return watch.good() && !any(outside); })) return false;
     c.goal = goal(c);
-    if constexpr (std::is_same_v<S, PlainLanes>) {
+    if constexpr (std::is_same_v<S, PlainLanes>)
         if (!(c.goal < __builtin_inf())) return false;  // a NaN that only the root has
-    }
     return watch.good();
 }
 
@@ -149,9 +119,8 @@ struct MarginalRows {
     std::ptrdiff_t next = 0;  // as in ScoreRows
 
     ARBORA_INLINE void put(std::ptrdiff_t k, Vec value) const {
-        for (int i = 0; i < W; ++i) {
+        for (int i = 0; i < W; ++i)
             if (row[i] != nullptr) row[i][k] = value[i];
-        }
     }
     // Parts k .. k+count-1, count <= W; nothing past them is touched.
     ARBORA_INLINE void put_block(std::ptrdiff_t k, int count, Vec (&values)[W]) const {
@@ -159,11 +128,7 @@ struct MarginalRows {
         for (int i = 0; i < W; ++i) {
             if (row[i] == nullptr) continue;
             __builtin_prefetch(row[i] + k + next, 1);
-            if (count == W) {
-                store(row[i] + k, values[i]);
-            } else {
-                store_first(row[i] + k, count, values[i]);
-            }
+            count == W ? store(row[i] + k, values[i]) : store_first(row[i] + k, count, values[i]);
         }
     }
 };
@@ -193,68 +158,41 @@ struct SiblingFlow {
     FlowPlanes f;
     double* siblings;  // [head, dep, sibling], zeroed by the caller
 
-    // Share times this is probability; for plain terms, P(item) / (the value of the item without its arc). What lanes without a span, or
-    // of negligible probability, hand on is nothing.
+    // Share times this is probability; for plain terms, P(item) / (the value of the item without its arc). 0 for lanes that hand on nothing.
     ARBORA_INLINE Vec factor(const double* probabilities, [[maybe_unused]] Plane open, [[maybe_unused]] Plane arc, std::ptrdiff_t here,
                              int lanes) const {
         const Vec probability = load(probabilities + here);
         const IVec alive = (probability > broadcast(Shares::kNegligible)) & first_lanes(lanes);
-        if constexpr (std::is_same_v<Plane, PlainPlane>) {
+        if constexpr (std::is_same_v<Plane, PlainPlane>)
             return select(alive, probability * PlainLanes::load(arc, here) / PlainLanes::load(open, here), Vec{});
-        }
         return select(alive, probability, Vec{});
     }
 
-    // Rows of the arcs s+i -> s+i+width, or back, by distance from s+i.
-    ARBORA_INLINE MarginalRows rows(int width, int s, Side side) const {
-        const std::ptrdiff_t nodes = c.layout.n + 1;
-        MarginalRows out;
-        out.next = previous_rows(c, width, s, side == Side::right ? nodes : nodes * nodes);
-        for (int i = 0; i < W; ++i) {
-            const std::ptrdiff_t from = s + i, to = s + i + width;
-            const bool there = to <= c.layout.n && (side == Side::right || from > 0);
-            const auto arc = side == Side::right ? from * nodes + to : to * nodes + from;
-            out.row[i] = there ? siblings + arc * nodes + from : nullptr;
-        }
-        return out;
-    }
-
-    ARBORA_INLINE void open_right(int width, int s) const {
+    ARBORA_INLINE void open(int width, int s, Side side) const {
         const Diagonals& d = c.layout;
-        const std::ptrdiff_t inside = d.at(width - 1, s + 1);
-        const Vec scale = factor(f.open_right, c.open_right, c.arc_right, d.at(width, s), d.spans(width, s));
+        const bool right = side == Side::right;
+        const std::ptrdiff_t inside = d.at(width - 1, s + 1), nodes = d.n + 1, step = end_step(nodes, side);
+        const Vec scale = right ? factor(f.open_right, c.open_right, c.arc_right, d.at(width, s), d.spans(width, s))
+                                : factor(f.open_left, c.open_left, c.arc_left, d.at(width, s), d.spans(width, s));
         if (!any(scale > Vec{})) return;
-        const double* shares = side_shares(c, width, s, Side::right);
-        const MarginalRows out = rows(width, s, Side::right);
+        const double* shares = side_shares(c, width, s, side);
+        auto out = side_rows<MarginalRows>(c, siblings, static_cast<double*>(nullptr), width, s, side);
+        out.next = width > 1 ? -step : W * span_step(nodes) + (d.n - W - s - 1) * step;
         const Vec nearest = select(scale > Vec{}, load(shares) * scale, Vec{});
-        out.put(0, minimum(nearest, broadcast(1.0)));
-        Shares::add(f.left + inside, nearest);
-        flow_siblings(scale, shares + W, out, f.open_right + d.at(1, s), d.stride, f.between + inside, 1 - d.stride, width - 1);
-    }
-
-    ARBORA_INLINE void open_left(int width, int s) const {
-        const Diagonals& d = c.layout;
-        const Vec scale = factor(f.open_left, c.open_left, c.arc_left, d.at(width, s), d.spans(width, s));
-        if (!any(scale > Vec{})) return;
-        const double* shares = side_shares(c, width, s, Side::left);
-        const MarginalRows out = rows(width, s, Side::left);
-        const Vec nearest = select(scale > Vec{}, load(shares) * scale, Vec{});
-        out.put(width, minimum(nearest, broadcast(1.0)));
-        Shares::add(f.right + d.at(width - 1, s), nearest);
-        flow_siblings(scale, shares + W, out, f.between + d.at(1, s), d.stride, f.open_left + d.at(width - 1, s + 1),
-                      1 - d.stride, width - 1);
+        out.put(right ? 0 : width, minimum(nearest, broadcast(1.0)));
+        Shares::add(right ? f.left + inside : f.right + d.at(width - 1, s), nearest);
+        flow_siblings(scale, shares + W, out, (right ? f.open_right : f.between) + d.at(1, s), d.stride,
+                      (right ? f.between : f.open_left) + inside, 1 - d.stride, width - 1);
     }
 
     void run() {
         const Diagonals& d = c.layout;
         flow_goal(c, f);
-        if (c.roots == Roots::single) {
-            for (int r = 1; r <= d.n; ++r) siblings[r * static_cast<std::ptrdiff_t>(d.n + 1)] = f.root[r] < 1.0 ? f.root[r] : 1.0;
-        }
+        for (std::ptrdiff_t r = 1; r <= d.n && c.roots == Roots::single; ++r) siblings[r * (d.n + 1)] = f.root[r] < 1.0 ? f.root[r] : 1.0;
         downwards(d, [&](int width, int s) __attribute__((always_inline)) {
             flow_complete(c, f, width, s);
-            open_right(width, s);
-            open_left(width, s);
+            open(width, s, Side::right);
+            open(width, s, Side::left);
             flow_joined(c, f, c.between, load(f.between + d.at(width, s)), width, s);
         });
     }

@@ -1,6 +1,8 @@
-// The two semirings as vector programs in which every lane is an item of its own (see Diagonals in factorization/layout.hpp).
+// The two semirings as vector programs in which every lane is an item of its own (see Diagonals in trees/chart/layout.hpp).
 // What a recurrence needs of a semiring is a dot product along two walks through memory.
 #pragma once
+
+#include <type_traits>
 
 #include "numeric/kernels/semirings.hpp"
 
@@ -179,8 +181,7 @@ struct LogLanes {
         return normalize(sum + rest, top);
     }
 
-    // What one vector of items hands on to the products it is a sum of, in proportion to their share of it (see Shares in
-    // inside_arc.hpp); `whole` is its value.
+    // What one vector of items of value `whole` hands on to the products it is a sum of (see Shares in inside_arc.hpp).
     struct Giver {
         Vec factor, base;
     };
@@ -195,8 +196,7 @@ struct PlainLanes {
     using Plane = PlainPlane;
     using V = Vec;
 
-    // Sees every score of a sibling that counts: are its weight and all else within the bounds of PlainPlane? NaN need not be seen here:
-    // it makes values NaN, which are out of bounds too.
+    // Sees every score of a sibling that counts: are they within the bounds of PlainPlane? (NaN makes values NaN, which are out of bounds.)
     struct Watch {
         Vec low{}, high{};
 
@@ -268,20 +268,8 @@ struct PlainLanes {
     }
 };
 
-// Which lanes program fills a kind of plane.
+// The program that fills a kind of plane with sums.
 template <class Plane>
-struct LanesOf;
-template <>
-struct LanesOf<MaxPlane> {
-    using Type = MaxLanes;
-};
-template <>
-struct LanesOf<LogPlane> {
-    using Type = LogLanes;
-};
-template <>
-struct LanesOf<PlainPlane> {
-    using Type = PlainLanes;
-};
+using LanesOf = std::conditional_t<std::is_same_v<Plane, LogPlane>, LogLanes, PlainLanes>;
 
 }  // namespace arbora::ARBORA_ISA

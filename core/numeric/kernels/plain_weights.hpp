@@ -1,14 +1,12 @@
-// Arc scores as weights in plain doubles, scaled word by word so that the values of long spans stay near one (see PlainPlane).
+// Arc scores as weights in plain doubles, scaled word by word so that the values of long spans stay near one (see PlainPlane). O(n^2).
 //
-// Every tree has one arc to each word, so a factor on all arcs to a word is a factor on all sums. Which one keeps sums near one depends
-// on S, the sum of a word's weights over the largest of them. Where one tree is far above the rest, S is near 1 and the largest weight should
-// be: its arcs make that tree. Where scores are much alike, S is large and should become n / 6.75: for n words there are n^n choices of
-// heads, and about 6.75^n projective trees. Dividing by 1/S + 6.75 S / n gives both, and what lies between is near enough. Factors are
-// powers of two, which costs no rounding of the weights.
-// Time O(n^2).
+// Every tree has one arc to each word, so a factor on all arcs to a word is a factor on all sums. The factor that keeps sums near one
+// depends on S, the sum of a word's weights over the largest of them. Where one tree is far above the rest, S is near 1 and the largest
+// weight should be near 1. Where scores are much alike, S is large and should become n / 6.75: for n words there are n^n choices of heads,
+// and about 6.75^n projective trees. Dividing by 1/S + 6.75 S / n gives both. Factors are powers of two, which round nothing.
 #pragma once
 
-#include "trees/chart/span_charts.hpp"
+#include "trees/chart/arc.hpp"
 #include "numeric/kernels/scores.hpp"
 
 namespace arbora::ARBORA_ISA {
@@ -87,8 +85,7 @@ struct PlainWeights {
     }
 };
 
-// The weights of all arcs, and shift; scratch has room for twice as many numbers as shift, (n + 1 + 8) each. False where the scores do
-// not fit.
+// The weights of all arcs, and shift (n + 1 + 8 numbers; scratch twice as many). False where the scores do not fit.
 static bool weigh_plain(SpanCharts<PlainPlane>& charts, double* shift, double* scratch) {
     charts.shift = shift;
     const PlainWeights weights{charts, shift, scratch, scratch + charts.layout.n + 9};

@@ -5,8 +5,7 @@
 // expectation semiring of [li-eisner-2009] in relative numbers):
 //   upwards,    rate(item) = d log(inside value) / dt = SUM over its ways of share * (rate(a) + rate(b)), plus v of the arc it adds;
 //   downwards,  part = P(item) * share, and d part = share * (d P(item) + P(item) * (rate(a) + rate(b) - rate(item))).
-// Rates are expectations of v over parts of trees, so they are of v's size and need no range beyond a double's.
-// Time O(n^3), space O(n^2).
+// Rates are expectations of v over parts of trees, so they are of v's size and need no range beyond a double's. Time O(n^3), space O(n^2).
 #pragma once
 
 #include "numeric/kernels/inside_arc.hpp"
@@ -16,20 +15,20 @@ namespace arbora::ARBORA_ISA {
 ARBORA_INLINE static inline IVec positive(Vec value) { return value > Vec{}; }
 ARBORA_INLINE static inline IVec positive(const VecExtended& value) { return value.mantissa > Vec{}; }
 
-// The rate of the items `whole`, sums of the products a[k] * b[k]; 0 where they are zero, and in lanes past the last span.
+// The rate of the items `whole`, made in these ways; 0 where they are zero, and in lanes past the last span.
 template <class Plane>
-ARBORA_INLINE static inline Vec mean_rate(Plane whole, std::ptrdiff_t here, int lanes, Walk<Plane> a, Walk<Plane> b, const double* rate_a,
+ARBORA_INLINE static inline Vec mean_rate(Plane whole, std::ptrdiff_t here, int lanes, const Ways<Plane>& ways, const double* rate_a,
                                           const double* rate_b, int count) {
-    using S = typename LanesOf<Plane>::Type;
+    using S = LanesOf<Plane>;
+    const auto& [a, b] = ways;
     const auto value = S::load(whole, here);
     const IVec alive = positive(value) & first_lanes(lanes);
     if (!any(alive)) return Vec{};
     const auto giver = S::giver(broadcast(1.0), value);
     Vec sum{};
     std::ptrdiff_t i = a.start, j = b.start;
-    for (int k = 0; k < count; ++k, i += a.step, j += b.step) {
+    for (int k = 0; k < count; ++k, i += a.step, j += b.step)
         sum += select(alive, S::part(giver, a.plane, i, b.plane, j) * (load(rate_a + i) + load(rate_b + j)), Vec{});
-    }
     return sum;
 }
 
@@ -41,32 +40,19 @@ struct ArcSlopes {
     FlowPlanes flow;   // probabilities
     FlowPlanes slope;  // of those
 
-    using Items = Walk<Plane>;
-    using S = typename LanesOf<Plane>::Type;
-
-    // The walks of inside_arc.hpp: what each kind of item is made of.
-    ARBORA_INLINE std::ptrdiff_t here(int width, int s) const { return c.layout.at(width, s); }
-    ARBORA_INLINE Items first_right(int, int s) const { return {c.open_right, c.layout.at(1, s), c.layout.stride}; }
-    ARBORA_INLINE Items rest_right(int width, int s) const { return {c.right, c.layout.at(width - 1, s + 1), 1 - c.layout.stride}; }
-    ARBORA_INLINE Items first_left(int, int s) const { return {c.left, c.layout.at(0, s), c.layout.stride}; }
-    ARBORA_INLINE Items rest_left(int width, int s) const { return {c.open_left, c.layout.at(width, s), 1 - c.layout.stride}; }
-    ARBORA_INLINE Items meets_right(int, int s) const { return {c.right, c.layout.at(0, s), c.layout.stride}; }
-    ARBORA_INLINE Items meets_left(int width, int s) const { return {c.left, c.layout.at(width - 1, s + 1), 1 - c.layout.stride}; }
+    using S = LanesOf<Plane>;
 
     void upwards_rates() const {
         const auto fill = [&](int width, int s) __attribute__((always_inline)) {
-            const std::ptrdiff_t at = here(width, s);
+            const std::ptrdiff_t at = c.layout.at(width, s);
             const int lanes = c.layout.spans(width, s);
             const IVec used = first_lanes(lanes);
-            const Vec joined =
-                mean_rate<Plane>(c.joined, at, lanes, meets_right(width, s), meets_left(width, s), rate.right, rate.left, width);
+            const Vec joined = mean_rate(c.joined, at, lanes, joined_ways(c, width, s), rate.right, rate.left, width);
             store(rate.between + at, joined);
             store(rate.open_right + at, select(used, joined + load(v.right + at), Vec{}));
             store(rate.open_left + at, select(used, joined + load(v.left + at), Vec{}));
-            store(rate.right + at, mean_rate<Plane>(c.right, at, lanes, first_right(width, s), rest_right(width, s), rate.open_right,
-                                                    rate.right, width));
-            store(rate.left + at,
-                  mean_rate<Plane>(c.left, at, lanes, first_left(width, s), rest_left(width, s), rate.left, rate.open_left, width));
+            store(rate.right + at, mean_rate(c.right, at, lanes, right_ways(c, width, s), rate.open_right, rate.right, width));
+            store(rate.left + at, mean_rate(c.left, at, lanes, left_ways(c, width, s), rate.left, rate.open_left, width));
         };
         upwards(c.layout, fill, [] { return true; });
     }
@@ -94,8 +80,9 @@ struct ArcSlopes {
     }
 
     // As Shares::give, with slopes.
-    ARBORA_INLINE void give(Vec probability, Vec change, Plane whole, const double* rate_whole, std::ptrdiff_t at, int lanes, Items a, Items b,
-                            double* FlowPlanes::*to_a, double* FlowPlanes::*to_b, int count) const {
+    ARBORA_INLINE void give(Vec probability, Vec change, Plane whole, const double* rate_whole, std::ptrdiff_t at, int lanes,
+                            const Ways<Plane>& ways, double* FlowPlanes::*to_a, double* FlowPlanes::*to_b, int count) const {
+        const auto& [a, b] = ways;
         const IVec alive = (probability > broadcast(Shares::kNegligible)) & first_lanes(lanes);
         if (!any(alive)) return;
         const auto giver = S::giver(broadcast(1.0), S::load(whole, at));
@@ -115,14 +102,14 @@ struct ArcSlopes {
     void downwards_slopes() const {
         using F = FlowPlanes;
         downwards(c.layout, [&](int width, int s) __attribute__((always_inline)) {
-            const std::ptrdiff_t at = here(width, s);
+            const std::ptrdiff_t at = c.layout.at(width, s);
             const int lanes = c.layout.spans(width, s);
-            give(load(flow.right + at), load(slope.right + at), c.right, rate.right, at, lanes, first_right(width, s), rest_right(width, s),
-                 &F::open_right, &F::right, width);
-            give(load(flow.left + at), load(slope.left + at), c.left, rate.left, at, lanes, first_left(width, s), rest_left(width, s),
-                 &F::left, &F::open_left, width);
+            give(load(flow.right + at), load(slope.right + at), c.right, rate.right, at, lanes, right_ways(c, width, s), &F::open_right,
+                 &F::right, width);
+            give(load(flow.left + at), load(slope.left + at), c.left, rate.left, at, lanes, left_ways(c, width, s), &F::left, &F::open_left,
+                 width);
             give(load(flow.open_right + at) + load(flow.open_left + at), load(slope.open_right + at) + load(slope.open_left + at), c.joined,
-                 rate.between, at, lanes, meets_right(width, s), meets_left(width, s), &F::right, &F::left, width);
+                 rate.between, at, lanes, joined_ways(c, width, s), &F::right, &F::left, width);
         });
     }
 };

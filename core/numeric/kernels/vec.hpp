@@ -1,10 +1,10 @@
-// One vector type per instruction set. This header, and all that includes it, is compiled once per set into its own
-// namespace (ARBORA_ISA); nothing here may call a non-inlined library function, or the linker could hand code for a newer
-// CPU to an older one.
+// One vector type per instruction set. This header, and all that includes it, is compiled once per set into its own namespace (ARBORA_ISA);
+// nothing here may call a non-inlined library function, or the linker could hand code for a newer CPU to an older one.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "base/attributes.hpp"
@@ -49,7 +49,6 @@ ARBORA_INLINE static inline IVec lane_numbers() {
 
 // Lanes below `count`: all ones; the others: zero.
 ARBORA_INLINE static inline IVec first_lanes(std::int64_t count) { return lane_numbers() < (count - IVec{}); }
-
 ARBORA_INLINE static inline Vec select(IVec mask, Vec a, Vec b) { return mask ? a : b; }
 
 // The first `count` <= W doubles at p, `fill` in the other lanes; reads nothing beyond.
@@ -77,32 +76,23 @@ ARBORA_INLINE static inline void store_first(double* p, int count, Vec v) {
 #endif
 }
 
-// Where a is NaN the result is b.
-ARBORA_INLINE static inline Vec maximum(Vec a, Vec b) {
+// The larger or the smaller of two; where a is NaN the result is b.
+template <bool kLarger>
+ARBORA_INLINE static inline Vec extreme(Vec a, Vec b) {
 #if defined(__AVX512F__)
     // The masked form: the plain one makes g++ 12 warn about its own header.
-    return (Vec)_mm512_mask_max_pd((__m512d)a, (__mmask8)0xff, (__m512d)a, (__m512d)b);
+    const auto x = (__m512d)a, y = (__m512d)b;
+    return (Vec)(kLarger ? _mm512_mask_max_pd(x, (__mmask8)0xff, x, y) : _mm512_mask_min_pd(x, (__mmask8)0xff, x, y));
 #elif defined(__AVX2__)
-    return (Vec)_mm256_max_pd((__m256d)a, (__m256d)b);
+    return (Vec)(kLarger ? _mm256_max_pd((__m256d)a, (__m256d)b) : _mm256_min_pd((__m256d)a, (__m256d)b));
 #elif defined(__SSE2__)
-    return (Vec)_mm_max_pd((__m128d)a, (__m128d)b);
+    return (Vec)(kLarger ? _mm_max_pd((__m128d)a, (__m128d)b) : _mm_min_pd((__m128d)a, (__m128d)b));
 #else
-    return a > b ? a : b;
+    return (kLarger ? a > b : a < b) ? a : b;
 #endif
 }
-
-// Where a is NaN the result is b.
-ARBORA_INLINE static inline Vec minimum(Vec a, Vec b) {
-#if defined(__AVX512F__)
-    return (Vec)_mm512_mask_min_pd((__m512d)a, (__mmask8)0xff, (__m512d)a, (__m512d)b);
-#elif defined(__AVX2__)
-    return (Vec)_mm256_min_pd((__m256d)a, (__m256d)b);
-#elif defined(__SSE2__)
-    return (Vec)_mm_min_pd((__m128d)a, (__m128d)b);
-#else
-    return a < b ? a : b;
-#endif
-}
+ARBORA_INLINE static inline Vec maximum(Vec a, Vec b) { return extreme<true>(a, b); }
+ARBORA_INLINE static inline Vec minimum(Vec a, Vec b) { return extreme<false>(a, b); }
 
 // Lane i becomes lane i ^ Distance.
 template <int Distance, int... I>
@@ -158,18 +148,14 @@ ARBORA_INLINE static inline Vec power_of_two(Vec x) {
     return (Vec)((IVec)shifted << 52);
 }
 
-// mantissa -> [1, 2), the rest into the exponent; 0 -> zero.
-struct VecExtended;
-ARBORA_INLINE static inline VecExtended normalize(Vec mantissa, Vec exponent);
-
 // Scores below the range forbid, as -infinity does.
 ARBORA_INLINE static inline Vec allowed(Vec x) { return select(x < broadcast(-kLargestScore), broadcast(-__builtin_inf()), x); }
 
-// exp(score) = mantissa * 2^exponent with the mantissa in [0.7, 1.5]; -inf gives mantissa 0.
 struct VecExtended {
     Vec mantissa, exponent;
 };
 
+// mantissa -> [1, 2), the rest into the exponent; 0 -> zero.
 ARBORA_INLINE static inline VecExtended normalize(Vec mantissa, Vec exponent) {
     typedef std::uint64_t UVec __attribute__((vector_size(W * 8)));
     const UVec bits = (UVec)mantissa;
@@ -177,7 +163,7 @@ ARBORA_INLINE static inline VecExtended normalize(Vec mantissa, Vec exponent) {
     const Vec shift = (Vec)((bits >> 52) | (UVec)broadcast(0x1p52)) - (0x1p52 + 1023.0);
     const Vec unit = (Vec)((bits & 0x000fffffffffffffULL) | 0x3ff0000000000000ULL);
     const IVec alive = mantissa > Vec{};
-    return {select(alive, unit, Vec{}), select(alive, exponent + shift, broadcast(-1e300))};
+    return {select(alive, unit, Vec{}), select(alive, exponent + shift, broadcast(kZeroExponent))};
 }
 
 // e^r on |r| <= ln(2)/2 as 1 + r + r^2 q(r), q a near-minimax polynomial of degree 9: error below 2e-17.
@@ -192,36 +178,39 @@ ARBORA_INLINE static inline Vec exp_reduced(Vec r) {
     return 1.0 + (r + r2 * q);
 }
 
+// x = whole * ln(2) + rest; `shifted` has the whole number in its lowest bits.
+struct Reduced {
+    Vec shifted, whole, rest;
+
+    ARBORA_INLINE explicit Reduced(Vec x) {
+        constexpr double kRound = 0x1.8p52;
+        shifted = x * 0x1.71547652b82fep+0 + kRound;
+        whole = shifted - kRound;
+        rest = (x - whole * 0x1.62e42fee00000p-1) - whole * 0x1.a39ef35793c76p-33;
+    }
+};
+
+// exp(score) = mantissa * 2^exponent with the mantissa in [0.7, 1.5]; -inf gives mantissa 0.
 ARBORA_INLINE static inline VecExtended exp_split(Vec score) {
-    constexpr double kLimit = 0x1p40;
-    constexpr double kRound = 0x1.8p52;
-    Vec clamped = maximum(score, broadcast(-kLimit));
-    clamped = select(clamped > broadcast(kLimit), broadcast(kLimit), clamped);
-    const Vec whole = (clamped * 0x1.71547652b82fep+0 + kRound) - kRound;
-    const Vec rest = (clamped - whole * 0x1.62e42fee00000p-1) - whole * 0x1.a39ef35793c76p-33;
+    const Vec bounded = maximum(score, broadcast(-kScoreLimit));
+    const Reduced x(select(bounded > broadcast(kScoreLimit), broadcast(kScoreLimit), bounded));
     const IVec alive = score >= broadcast(-kLargestScore);
-    return {select(alive, exp_reduced(rest), Vec{}), select(alive, whole, broadcast(-1e300))};
+    return {select(alive, exp_reduced(x.rest), Vec{}), select(alive, x.whole, broadcast(kZeroExponent))};
 }
 
 // exp(x) as a plain double for |x| <= 700, 0 for what forbids, NaN for NaN; other x give anything.
-ARBORA_INLINE static inline Vec exp_within(Vec x) {
-    constexpr double kRound = 0x1.8p52;
-    const Vec shifted = x * 0x1.71547652b82fep+0 + kRound;
-    const Vec whole = shifted - kRound;
-    const Vec rest = (x - whole * 0x1.62e42fee00000p-1) - whole * 0x1.a39ef35793c76p-33;
-    // The lowest bits of `shifted` are the whole number; its highest ones, and the bias, go where the shift loses or the addition wants them.
-    const Vec scale = (Vec)(((IVec)shifted + 1023) << 52);
-    return select(x < broadcast(-kLargestScore), Vec{}, exp_reduced(rest) * scale);
+ARBORA_INLINE static inline Vec exp_within(Vec score) {
+    const Reduced x(score);
+    // The shift drops the highest bits of `shifted`; the bias is added first.
+    const Vec scale = (Vec)(((IVec)x.shifted + 1023) << 52);
+    return select(score < broadcast(-kLargestScore), Vec{}, exp_reduced(x.rest) * scale);
 }
 
 // exp(x) as a plain double for x <= 0 (or a little above); below -700 it is 0.
-ARBORA_INLINE static inline Vec exp_plain(Vec x) {
-    constexpr double kRound = 0x1.8p52;
-    const Vec clamped = maximum(x, broadcast(-705.0));
-    const Vec whole = (clamped * 0x1.71547652b82fep+0 + kRound) - kRound;
-    const Vec rest = (clamped - whole * 0x1.62e42fee00000p-1) - whole * 0x1.a39ef35793c76p-33;
-    const Vec scale = (Vec)((IVec)(whole + broadcast(0x1p52 + 1023.0)) << 52);
-    return select(x > broadcast(-700.0), exp_reduced(rest) * scale, Vec{});
+ARBORA_INLINE static inline Vec exp_plain(Vec score) {
+    const Reduced x(maximum(score, broadcast(-705.0)));
+    const Vec scale = (Vec)((IVec)(x.whole + broadcast(0x1p52 + 1023.0)) << 52);
+    return select(score > broadcast(-700.0), exp_reduced(x.rest) * scale, Vec{});
 }
 
 }  // namespace arbora::ARBORA_ISA

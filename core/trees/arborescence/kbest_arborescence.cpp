@@ -1,9 +1,17 @@
-#include "trees/arborescence/kbest_arborescence.hpp"
+// The k best non-projective trees, in order [camerini-1980, zmigrod-2021].
+//
+// The set of trees is split: for a subset (some arcs required, some forbidden) with best tree A, find the arc e of A whose loss costs
+// least; the subset's second-best tree is the best one without e. Emit it, and split the subset into "with e" (best tree A) and "without e"
+// (best tree the second-best). The arc e comes out of one contraction: when a component's best entering arc b belongs to A, the cheapest
+// replacement enters the same component from a source that does not hang below b in A; e is the b with the smallest difference. With a
+// single root, a root arc is replaced by a root arc, any other by another: see max_arborescence.hpp. Time O(k n^2), space O(n^2 + k n).
+#include "trees/arborescence/max_arborescence.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <queue>
+#include <utility>
 
 namespace arbora {
 
@@ -34,12 +42,9 @@ struct Subset {
 class CheapestLoss final : public Contraction {
 public:
     CheapestLoss(Arena& arena, Square square, Roots roots)
-        : Contraction(arena, square, roots, true),
-          enter_(arena.take<int>(square.n + 1)),
-          leave_(arena.take<int>(square.n + 1)),
-          first_child_(arena.take<int>(square.n + 1)),
-          next_child_(arena.take<int>(square.n + 1)),
-          required_(arena.take<char>(square.n + 1)) {}
+        : Contraction(arena, square, roots, true), required_(arena.take<char>(square.n + 1)) {
+        for (int** list : {&enter_, &leave_, &first_child_, &next_child_}) *list = arena.take<int>(square.n + 1);
+    }
 
     struct Result {
         double loss;
@@ -55,9 +60,8 @@ public:
         result_ = {-kMinusInfinity, 0};
         if (!run(entering, scratch.data())) return {-kMinusInfinity, 0};
         // Another tree as good as this one (a tie, up to rounding): it is the next, and lacks one of these arcs.
-        for (int d = 1; d <= square_.n; ++d) {
+        for (int d = 1; d <= square_.n; ++d)
             if (scratch[d] != tree_[d]) return {0.0, d};
-        }
         return result_;
     }
 
@@ -112,13 +116,8 @@ private:
 class Search {
 public:
     Search(const double* scores, Square square, Roots roots, Arena& arena)
-        : scores_(scores),
-          square_(square),
-          transposed_(arena.take<double>(square.size())),
-          entering_(arena.take<double>(square.size())),
-          loss_(arena, square, roots),
-          decoder_(arena, square, roots, false),
-          scratch_(square.n + 1, -1) {
+        : scores_(scores), square_(square), transposed_(arena.take<double>(square.size())), entering_(arena.take<double>(square.size())),
+          loss_(arena, square, roots), decoder_(arena, square, roots, false), scratch_(square.n + 1, -1) {
         kernels().transpose(scores, square, transposed_);
     }
 
@@ -147,13 +146,10 @@ private:
         std::memset(loss_.required(), 0, square_.n + 1);
         for (; constraint != nullptr; constraint = constraint->before.get()) {
             double* line = entering_ + square_.line(constraint->dep);
-            if (!constraint->required) {
-                line[constraint->head] = kMinusInfinity;
-                continue;
-            }
-            const double kept = line[constraint->head];
+            const double score = std::exchange(line[constraint->head], kMinusInfinity);
+            if (!constraint->required) continue;
             std::fill_n(line, square_.n + 1, kMinusInfinity);
-            line[constraint->head] = kept;
+            line[constraint->head] = score;
             loss_.required()[constraint->dep] = 1;
         }
     }

@@ -78,24 +78,18 @@ void MatrixTree::marginals(double* out) {
     const int nodes = q.n + 1;
     std::fill_n(out, static_cast<std::size_t>(nodes) * nodes, 0.0);
     if (q.n == 0) return;
-    const auto put = [&](int h, int d, double value) {
-        out[h * static_cast<std::ptrdiff_t>(nodes) + d] = value > 1.0 ? 1.0 : value;
-    };
+    const auto put = [&](int h, int d, double value) { out[h * static_cast<std::ptrdiff_t>(nodes) + d] = std::min(value, 1.0); };
     if (extended_) {
         const LogPlane gradients = take_plane<LogPlane>(arena_, q.size());
         kernels().backpropagate_extended(wide_, gradients);
-        for (int h = 0; h <= q.n; ++h) {
-            for (int d = 1; d <= q.n; ++d) {
-                if (h == d || gradients.at(q.cell(h, d)).is_zero()) continue;
-                put(h, d, ratio(gradients.at(q.cell(h, d)) * extended_exp(scores_[q.cell(h, d)]), kOne));
-            }
-        }
+        each_arc(q.n, [&](int h, int d) {
+            const Extended gradient = gradients.at(q.cell(h, d));
+            if (!gradient.is_zero()) put(h, d, ratio(gradient * extended_exp(scores_[q.cell(h, d)]), kOne));
+        });
     } else {
         auto* gradients = arena_.take<double>(q.size());
         kernels().backpropagate(plain_, gradients);
-        for (int h = 0; h <= q.n; ++h) {
-            for (int d = 1; d <= q.n; ++d) put(h, d, gradients[q.cell(h, d)] * original_[q.cell(h, d)]);
-        }
+        each_arc(q.n, [&](int h, int d) { put(h, d, gradients[q.cell(h, d)] * original_[q.cell(h, d)]); });
     }
     normalize_columns(out, nodes);
 }
@@ -105,22 +99,17 @@ void MatrixTree::marginals_along(const double* direction, double* out) {
     const std::ptrdiff_t nodes = q.n + 1;
     std::fill_n(out, nodes * nodes, 0.0);
     if (q.n == 0) return;
-    if (extended_) {
-        ExtendedSlopes(scores_, direction, q, roots_).marginals_along(out);
-        return;
-    }
+    if (extended_) return ExtendedSlopes(scores_, direction, q, roots_).marginals_along(out);
     auto *gradients = arena_.take<double>(q.size()), *changes = arena_.take<double>(q.size());
-    EliminationSlopes slopes = EliminationSlopes::take(arena_, q);
+    Elimination slopes = Elimination::take(arena_, q, roots_);
     for (std::size_t i = 0; i < q.size(); ++i) slopes.weights[i] = original_[i] * direction[i];
     kernels().eliminate_slopes(plain_, slopes);
     kernels().backpropagate(plain_, gradients);
     kernels().backpropagate_slopes(plain_, slopes, gradients, changes);
-    for (int h = 0; h <= q.n; ++h) {
-        for (int d = 1; d <= q.n; ++d) {
-            const std::ptrdiff_t at = q.cell(h, d);
-            out[h * nodes + d] = h == d ? 0.0 : (changes[at] + gradients[at] * direction[at]) * original_[at];
-        }
-    }
+    each_arc(q.n, [&](int h, int d) {
+        const std::ptrdiff_t at = q.cell(h, d);
+        out[h * nodes + d] = (changes[at] + gradients[at] * direction[at]) * original_[at];
+    });
 }
 
 }  // namespace arbora

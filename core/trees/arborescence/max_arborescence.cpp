@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 namespace arbora {
 
@@ -38,9 +37,8 @@ Contraction::Contraction(Arena& arena, Square square, Roots roots, bool runners_
     seconds_ = arena.take<double*>(nodes);
     identity_words_ = arena.take<double>(square.size());
     second_memory_ = runners_up ? arena.take<double>(square.size()) : nullptr;
-    for (int** list : {&union_parent_, &tree_parent_, &first_word_, &last_word_, &next_word_, &source_, &word_, &state_, &path_}) {
+    for (int** list : {&union_parent_, &tree_parent_, &first_word_, &last_word_, &next_word_, &source_, &word_, &state_, &path_})
         *list = arena.take<int>(nodes);
-    }
     value_ = arena.take<double>(nodes);
 }
 
@@ -164,23 +162,20 @@ bool Contraction::run(double* entering, int* heads) {
 const double* without_soft_masks(const double* scores, Square square, Arena& arena) {
     constexpr double kSoftMask = 1e15;
     if (kernels().largest_magnitude(scores, square) <= kSoftMask) return scores;
-    double ordinary = 0.0;
-    for (std::size_t i = 0; i < square.size(); ++i) {
-        const double size = std::abs(scores[i]);
-        if (size <= kSoftMask && size > ordinary) ordinary = size;
-    }
-    const double outweighs = 4.0 * (square.n + 1) * (ordinary + 1.0);
-    auto* copy = arena.take<double>(square.size());
-    std::copy_n(scores, square.size(), copy);
     // Magnitudes far apart are masks of different strength; each level outweighs all below it.
+    double ordinary = 0.0;
     std::vector<double> levels;
     for (std::size_t i = 0; i < square.size(); ++i) {
-        const double size = std::abs(copy[i]);
-        if (size > kSoftMask && size <= kLargestScore) levels.push_back(size);
+        const double size = std::abs(scores[i]);
+        if (size <= kSoftMask) ordinary = std::max(ordinary, size);
+        else if (size <= kLargestScore) levels.push_back(size);
     }
+    const double outweighs = 4.0 * (square.n + 1) * (ordinary + 1.0);
     std::sort(levels.begin(), levels.end());
     levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
     if (levels.size() > 3) return scores;  // not masks, but scores of that size
+    auto* copy = arena.take<double>(square.size());
+    std::copy_n(scores, square.size(), copy);
     for (std::size_t i = 0; i < square.size(); ++i) {
         const double size = std::abs(copy[i]);
         if (!(size > kSoftMask && size <= kLargestScore)) continue;

@@ -1,20 +1,21 @@
 // The best non-projective tree: maximum spanning arborescence of a dense graph, with one root arc where one is asked for.
 //
-// Idea [tarjan-1977, gabow-1986]: grow a path backwards along best entering arcs. Where it reaches the root, or a component
-// that is already attached, the path is done; where it meets itself, the cycle is contracted and its entering arcs are re-scored by
-// what they would replace. A component's entering arcs are one line (best arc per source), so a contraction is a few
-// vector maxima. Greedy heads that form a tree are returned without any of this.
+// Grow a path backwards along best entering arcs [tarjan-1977, gabow-1986]. Where it reaches the root, or a component that is already
+// attached, the path is done; where it meets itself, the cycle is contracted and its entering arcs are re-scored by what they would
+// replace. A component's entering arcs are one line (best arc per source), so a contraction is a few vector maxima. Greedy heads that
+// form a tree are returned without any of this.
 //
-// Single root: scores are compared as pairs (uses no root arc, score), in that order. Best trees under that order have the
-// fewest root arcs, hence one where that is possible, and among those the best score [stanojevic-2021 reach the same by a large
-// constant, which loses precision]. Cycles never contain a root arc, so re-scoring never mixes the two components of a pair, and the rule
-// becomes: take a root arc only where no other arc is left. No constant, no loop over roots.
+// Single root: scores are compared as pairs (uses no root arc, score). Best trees under that order have the fewest root arcs, hence one
+// where that is possible, and among those the best score [stanojevic-2021 use a large constant, which loses precision]. Cycles never
+// contain a root arc, so re-scoring never mixes the two, and the rule becomes: take a root arc only where no other arc is left.
 //
-// Soft masks: scores of +-1e32 or the like beside ordinary ones would swallow these when arcs are re-scored. They are replaced by the
-// smallest values that still outweigh any sum of ordinary ones, which leaves the order of trees as it is.
+// Soft masks: scores of +-1e32 or the like would swallow ordinary ones when arcs are re-scored. They are replaced by the smallest values
+// that still outweigh any sum of ordinary ones, which leaves the order of trees as it is.
 //
 // Time O(n^2), space O(n^2). Ties go to the lowest head.
 #pragma once
+
+#include <vector>
 
 #include "trees/chart/layout.hpp"
 #include "numeric/kernels/kernels.hpp"
@@ -34,7 +35,6 @@ public:
 protected:
     // Called when a component's best entering arc is found, before it may be contracted into a larger one.
     virtual void entered(int /*node*/, int /*source*/, int /*word*/) {}
-
     double* line(int node) const { return lines_[node]; }
     double* runner_up_line(int node) const { return seconds_[node]; }
 
@@ -57,23 +57,18 @@ private:
     double* second_memory_;
     int* union_parent_;  // sets of nodes now contracted together; the newest node is the representative
     int* tree_parent_;   // contraction a node went into
-    int* first_word_;    // words of a component, as a list
-    int* last_word_;
-    int* next_word_;
-    int* source_;  // chosen entering arc
-    int* word_;
+    int *first_word_, *last_word_, *next_word_;  // words of a component, as a list
+    int *source_, *word_;                        // chosen entering arc
     double* value_;
-    int* state_;
-    int* path_;
-    int path_length_ = 0;
-    int nodes_ = 0;
-    int root_arcs_ = 0;
+    int *state_, *path_;
+    int path_length_ = 0, nodes_ = 0, root_arcs_ = 0;
 };
 
 // The scores for contractions: as they are, or a copy in which soft masks are moved next to the ordinary scores.
 const double* without_soft_masks(const double* scores, Square square, Arena& arena);
-
 // heads[0..n], heads[0] = -1. `scores` is a Square copy (column 0, diagonal: -inf). False where no tree is allowed.
 bool max_arborescence(const double* scores, Square square, Roots roots, Arena& arena, int* heads);
+// Up to k trees, best first: heads[0..n] each. Empty where no tree is allowed. See kbest_arborescence.cpp.
+std::vector<std::vector<int>> kbest_arborescences(const double* scores, Square square, Roots roots, int k, Arena& arena);
 
 }  // namespace arbora

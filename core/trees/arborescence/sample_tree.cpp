@@ -1,14 +1,12 @@
 // Exact random trees from the elimination of matrix_tree.hpp, by putting the words back one at a time.
 //
-// Let T be a random tree on the root and words 1..k-1 under the weights that remain after eliminating n..k. Each of its arcs
-// h -> d is a sum of ways: direct, or through k with weight(h, k) weight(k, d) / D_k. Choose for each arc how it came about, cut those
-// that went through k, and hang their dependents S under k. The head of k is then drawn from the piece that still
-// holds the root, in proportion to weight(h, k). This is exact: for a given forest and S, the trees T that lead to it are the
-// ways to join |S| + 1 pieces to a tree, where each join costs the joined piece's share x of D_k; they sum to x_root * D_k^(|S| - 1)
-// (Cayley's formula with weights), and D_k^|S| in the denominators and the pivot D_k leave exactly x_root, the sum over k's possible heads.
-// In the single-root case the root counts only where it is all that its piece holds.
-//
-// Time O(n^2) expected a tree, no rejection, no walk whose length depends on the scores.
+// Let T be a random tree on the root and words 1..k-1 under the weights that remain after eliminating n..k. Each of its arcs h -> d is a
+// sum of ways: direct, or through k with weight(h, k) weight(k, d) / D_k. Draw the way of each arc, cut those that went through k, and hang
+// their dependents S under k. The head of k is then drawn from the piece that still holds the root, in proportion to weight(h, k). This is
+// exact: for a given forest and S, the trees T that lead to it are the ways to join |S| + 1 pieces to a tree, where each join costs the
+// joined piece's share x of D_k; they sum to x_root * D_k^(|S| - 1) (Cayley's formula with weights), and D_k^|S| in the denominators and
+// the pivot D_k leave exactly x_root, the sum over k's possible heads. With a single root, the root counts only where it is all that its
+// piece holds. Time O(n^2) expected a tree, no rejection, no walk whose length depends on the scores.
 #include <algorithm>
 
 #include "trees/arborescence/matrix_tree.hpp"
@@ -91,9 +89,8 @@ int draw_head(const Numbers& numbers, int k, int first, typename Numbers::Number
 template <class Numbers, class Allowed>
 typename Numbers::Number allowed_weight(const Numbers& numbers, int k, int first, Allowed allowed) {
     typename Numbers::Number total{};
-    for (int h = first; h < k; ++h) {
+    for (int h = first; h < k; ++h)
         if (allowed(h)) total = total + numbers.column(k, h);
-    }
     return total;
 }
 

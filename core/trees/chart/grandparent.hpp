@@ -19,12 +19,18 @@
 
 namespace arbora {
 
-// One Square per grandparent (or per head, for between).
+// One Square per grandparent (or per head, for between), filled with zeros.
 template <class P>
 struct Cube {
     P plane;
     Square square;
 
+    void take(Arena& arena, Square shape, typename P::Value zero) {
+        const std::size_t size = shape.size() * (shape.n + 1) + 8;
+        square = shape;
+        plane = take_plane<P>(arena, size);
+        for (std::size_t i = 0; i < size; ++i) plane.set(static_cast<std::ptrdiff_t>(i), zero);
+    }
     ARBORA_INLINE P line(int outer, int i) const { return plane + (offset(outer) + square.line(i)); }
     ARBORA_INLINE std::ptrdiff_t offset(int outer) const { return static_cast<std::ptrdiff_t>(outer) * square.size(); }
     ARBORA_INLINE typename P::Value at(int outer, int i, int j) const { return plane.at(offset(outer) + square.cell(i, j)); }
@@ -53,19 +59,12 @@ struct GrandparentCharts {
         charts.square = square;
         charts.scores = scores;
         charts.summed = arena.take<double>(square.stride);
-        auto* zeros = arena.take<double>(square.stride);
-        for (int i = 0; i < square.stride; ++i) zeros[i] = 0.0;
-        charts.zeros = zeros;
-        const std::size_t size = square.size() * (problem.n + 1) + 8;
-        for (Cube<P>* cube : {&charts.complete, &charts.complete_by_end, &charts.open, &charts.between}) {
-            cube->plane = take_plane<P>(arena, size);
-            cube->square = square;
-            fill_zero(cube->plane, size);
-        }
+        charts.zeros = std::fill_n(arena.take<double>(square.stride), square.stride, 0.0) - square.stride;
+        for (Cube<P>* cube : {&charts.complete, &charts.complete_by_end, &charts.open, &charts.between}) cube->take(arena, square, P::kZero);
         return charts;
     }
 
-    // The search space for chart/viterbi.hpp: left is the head (for between: the left dependent), right the end or dependent, outer the
+    // The search space for descend.hpp: left is the head (for between: the left dependent), right the end or dependent, outer the
     // grandparent (for between: the head).
     enum Kind : std::int16_t { kComplete, kOpen, kBetween, kGoal };
 
@@ -141,12 +140,7 @@ struct GrandparentMemory {
 
     static GrandparentMemory take(Arena& arena, Square square) {
         GrandparentMemory memory;
-        const std::size_t size = square.size() * (square.n + 1) + 8;
-        for (Cube<MaxPlane>* cube : {&memory.complete, &memory.complete_by_end, &memory.open, &memory.between}) {
-            cube->plane.value = arena.take<double>(size);
-            cube->square = square;
-            for (std::size_t i = 0; i < size; ++i) cube->plane.value[i] = 0.0;
-        }
+        for (Cube<MaxPlane>* cube : {&memory.complete, &memory.complete_by_end, &memory.open, &memory.between}) cube->take(arena, square, 0.0);
         memory.scratch = arena.take<double>(square.stride);
         return memory;
     }

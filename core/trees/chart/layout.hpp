@@ -1,16 +1,25 @@
 // What every chart shares: the root convention, how spans lie in memory, and the item type.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-#include "base/arena.hpp"
+#include "base/memory.hpp"
 #include "numeric/planes.hpp"
 
 namespace arbora {
 
 enum class Roots { single, multi };
+
+// visit(head, dep) for all arcs of n words.
+template <class Visit>
+void each_arc(int n, Visit visit) {
+    for (int h = 0; h <= n; ++h)
+        for (int d = 1; d <= n; ++d)
+            if (h != d) visit(h, d);
+}
 
 // One line per node, padded so that a vector may be read past its end.
 struct Square {

@@ -1,18 +1,18 @@
 // Second-order projective trees: arcs, and pairs of adjacent dependents on one side of a head [mcdonald-2006].
 //
 // sibling(h, d, r): d is a dependent of h and r the next dependent of h between them; r = h where d is the nearest one.
-// Items of factorization/arc.hpp, and between(r, t): two neighbouring dependents r < t of one head outside the span, with
+// Items of arc.hpp, and between(r, t): two neighbouring dependents r < t of one head outside the span, with
 // what lies between them. For words s <= t (vector form: kernels/inside_sibling.hpp):
 //   between(s, t)    = SUM_{s <= r < t}  right(s, r) * left(r+1, t)
 //   open_right(s, t) = arc(s, t) * [ left(s+1, t) * sibling(s, t, s)
 //                                    + SUM_{s < r < t} open_right(s, r) * between(r, t) * sibling(s, t, r) ]
 //   open_left(s, t)  = arc(t, s) * [ right(s, t-1) * sibling(t, s, t)
 //                                    + SUM_{s < r < t} between(s, r) * open_left(r, t) * sibling(t, s, r) ]
-//   right, left, and the root as in factorization/arc.hpp.
+//   right, left, and the root as in arc.hpp.
 // Each tree has exactly one derivation. Time O(n^3), space O(n^2) beside the scores.
 #pragma once
 
-#include "trees/chart/span_charts.hpp"
+#include "trees/chart/arc.hpp"
 
 namespace arbora {
 
@@ -24,8 +24,7 @@ struct SiblingCharts : SpanCharts<P> {
     P between;
     double* scratch = nullptr;      // weights of the siblings of one vector of arcs
     const double* zeros = nullptr;  // scores for lanes without an arc
-    // Where marginals will be asked for, the way up leaves each sibling's share of its arc's item here (in plain doubles the term itself),
-    // in the order in which the way down will want it, so that nothing is weighed twice.
+    // For marginals: each sibling's share of its arc's item (in plain doubles the term itself), in the order of the way down.
     double* shares = nullptr;
 
     static SiblingCharts take(Arena& arena, Diagonals layout, Roots roots, const double* siblings) {
@@ -34,9 +33,7 @@ struct SiblingCharts : SpanCharts<P> {
         charts.siblings = siblings;
         charts.between = take_plane<P>(arena, layout.size());
         charts.scratch = arena.take<double>(static_cast<std::size_t>(layout.n + 2) * 16);
-        auto* zeros = arena.take<double>(layout.n + 10);
-        for (int i = 0; i < layout.n + 10; ++i) zeros[i] = 0.0;
-        charts.zeros = zeros;
+        charts.zeros = std::fill_n(arena.take<double>(layout.n + 10), layout.n + 10, 0.0) - (layout.n + 10);
         return charts;
     }
 
@@ -51,7 +48,6 @@ struct SiblingCharts : SpanCharts<P> {
 
     // Shares of a vector of spans from s: by width, one vector for each way to the arc, to the right and to the left.
     ARBORA_INLINE double* shares_at(int width, int s, int lanes) const { return shares + share_offset(s) + width_offset(width) * lanes; }
-
     // sum over w < width of 2 w
     ARBORA_INLINE static std::size_t width_offset(int width) { return static_cast<std::size_t>(width) * (width - 1); }
     // sum over w <= longest of w (w + 1), where each left end s has spans of 1 .. longest: room for all vectors of larger s, whatever the

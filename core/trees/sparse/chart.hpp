@@ -17,8 +17,10 @@
 // With k arcs per word: O(n^2 k) time and O(n^2) space, plus O(n) for each pair of siblings; with grandparents O(n^2 k^2) and O(n^2 k).
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "parser/arc_set.hpp"
@@ -48,16 +50,100 @@ public:
     using Value = typename Semiring::Value;
 
     // The total over all trees; zero (minus infinity) where there is none.
-    Value inside(const SparseProblem<Value>& problem);
+    Value inside(const SparseProblem<Value>& problem) {
+        p_ = problem;
+        n_ = p_.arcs->n;
+        total_ = 0;
+        prepare();
+        if (n_ == 0) return total_;
+        for (int i = n_; i >= 1; --i) {
+            right_of(i);
+            each_meeting(i, [&](const Meeting& m, std::size_t number) { meetings_[number] = join(m); });
+            left_to(i);
+        }
+        if (p_.roots == Roots::multi) {
+            right_of(0);
+            return total_ = right(root_key_)[n_];
+        }
+        total_ = Semiring::kZero;
+        const Side& side = p_.sides->right(0);
+        for (int k = 0; k < side.count; ++k) total_ = Semiring::add(total_, root_term(side, k));
+        return total_;
+    }
 
     // After inside(), whose result must not have been zero: the flow of each item for a flow of one from the total.
-    void flow_from_total();
+    void flow_from_total() {
+        begin_flow();
+        if (n_ == 0) return;
+        if (p_.roots == Roots::multi) {
+            right_flow_[row(root_key_) + static_cast<std::size_t>(n_)] = 1.0;
+        } else {
+            const Side& side = p_.sides->right(0);
+            const auto give = [&](int k, double flow) {
+                arc_flow_[static_cast<std::size_t>(p_.sides->arc(side, k))] += flow;
+                if constexpr (kByArc) meeting_flow_[p_.sides->part(side, k, -1)] += flow;
+                left_flow(key(side, k))[1] += flow;
+                right_flow(key(side, k))[n_] += flow;
+            };
+            Semiring::split(1.0, total_, 0, side.count, [&](int k) { return root_term(side, k); }, give);
+        }
+        flow_back();
+    }
+
     // The same from any start: add to the flows after begin_flow(), then call flow_back().
-    void begin_flow();
-    void flow_back();
-    // heads[0..n] of the best tree, instead of all flows.
+    void begin_flow() {
+        right_flow_.assign(right_.size(), 0.0);
+        left_flow_.assign(left_.size(), 0.0);
+        item_flow_.assign(items_.size(), 0.0);
+        meeting_flow_.assign(meetings_.size(), 0.0);
+        arc_flow_.assign(p_.arcs->heads.size(), 0.0);
+        for (int j = 0; j <= n_; ++j) {
+            within_[static_cast<std::size_t>(j)] = p_.sides->left(j).count;
+            met_[static_cast<std::size_t>(j)] = 0;
+        }
+    }
+
+    void flow_back() {
+        if (p_.roots == Roots::multi) right_back(0);
+        for (int i = 1; i <= n_; ++i) {
+            left_back(i);
+            each_meeting(i, [&](const Meeting& m, std::size_t number) { meet_back(meeting_flow_[number], meetings_[number], m); });
+            right_back(i);
+        }
+    }
+
+    // The backward pass for a flow of one: only the items of the best tree are visited.
     void read_best_tree(int* heads)
-        requires std::same_as<Semiring, MaxSemiring>;
+        requires std::same_as<Semiring, MaxSemiring>
+    {
+        heads[0] = -1;
+        if (n_ == 0) return;
+        open_.clear();
+        if (p_.roots == Roots::multi) {
+            open_.push_back({root_key_, 0, n_});
+        } else {
+            const Side& side = p_.sides->right(0);
+            Semiring::split(1.0, total_, 0, side.count, [&](int k) { return root_term(side, k); }, [&](int k, double) {
+                const int d = p_.sides->dep(side, k);
+                heads[d] = 0;
+                open_.push_back({key(side, k), d, 1});
+                open_.push_back({key(side, k), d, n_});
+            });
+        }
+        while (!open_.empty()) {
+            const Half half = open_.back();
+            open_.pop_back();
+            if (half.head == half.end) continue;
+            const Side& side = p_.sides->of(half.head, half.end);
+            const auto outside = [&](int d) { return half.end > half.head ? d > half.end : d < half.end; };
+            int count = side.count;
+            while (outside(p_.sides->dep(side, count - 1))) --count;
+            split_half(1.0, side, half.end, count, half.key, [&](int k, double) {
+                open_.push_back({key(side, k), p_.sides->dep(side, k), half.end});
+                read_dependents(side, k, half.key, heads);
+            });
+        }
+    }
 
     // Halves by word; the root has some only where it may have several dependents.
     const Value* right_half(int h) const { return right_.data() + row(h); }
@@ -90,39 +176,245 @@ private:
     int keys_end(int head) const { return !kByArc || head == 0 ? keys_begin(head) + 1 : p_.arcs->first[head + 1]; }
     int key(const Side& side, int k) const { return kByArc ? p_.sides->arc(side, k) : p_.sides->dep(side, k); }
     // Halves of a head do not reach its own head.
-    int last_of(int head, int key) const;
-    bool reaches(int head, int key, int dep) const;
+    int last_of(int head, int key) const {
+        if (!kByArc || key == root_key_) return n_;
+        const int g = p_.arcs->heads[key];
+        return g > head ? g - 1 : n_;
+    }
 
-    std::size_t item(int arc, int key, int head) const;
-    std::size_t meeting(const Side& side, int k, int a) const;
-    Value grand_score(std::size_t item, int head) const;
-    Meeting meeting_of(const Side& side, int k, int a) const;
+    bool reaches(int head, int key, int dep) const {
+        if (!kByArc) return true;
+        const int g = p_.arcs->heads[key];
+        return g > head || g < dep;
+    }
+
+    std::size_t item(int arc, int key, int head) const {
+        if constexpr (!kByArc) return static_cast<std::size_t>(arc);
+        return head == 0 ? p_.grand_parts->size() + static_cast<std::size_t>(arc) : p_.grand_parts->part(arc, key, p_.arcs->first[head]);
+    }
+
+    // Of dependent k and the nearer one a; -1 stands for the head itself, whose own halves meet those of k where there are no siblings.
+    Meeting meeting_of(const Side& side, int k, int a) const {
+        const int d = p_.sides->dep(side, k), s = a < 0 ? side.head : p_.sides->dep(side, a);
+        const int outer = key(side, k), inner = a < 0 ? side.head : key(side, a);
+        return s < d ? Meeting{inner, s, outer, d} : Meeting{outer, d, inner, s};
+    }
+
+    // The number of a meeting.
+    std::size_t meeting(const Side& side, int k, int a) const {
+        if constexpr (kByArc) return p_.sides->part(side, k, a);
+        const int d = p_.sides->dep(side, k), s = p_.sides->dep(side, a);
+        return row(std::min(s, d)) + static_cast<std::size_t>(std::max(s, d));
+    }
+
+    Value grand_score(std::size_t item, int head) const {
+        return !kByArc || head == 0 || p_.grand_scores == nullptr ? Value{0} : Value{p_.grand_scores[item]};
+    }
+
     Value join(const Meeting& m) { return Semiring::join(right(m.left_key) + m.i, left(m.right_key) + m.i + 1, m.j - m.i); }
-    Value nearest(const Side& side, int k);
-    Value inner_term(const Side& side, int k, int key, int a);
-    Value root_term(const Side& side, int k);
 
-    void prepare();
-    void right_of(int i);
-    void left_to(int i);
-    void make_item(const Side& side, int k, int key);
-    // visit(meeting, number) for each pair of siblings with i on the left.
+    // What lies between a head and its nearest dependent on a side.
+    Value nearest(const Side& side, int k) {
+        return p_.sides->dep(side, k) > side.head ? left(key(side, k))[side.head + 1] : right(key(side, k))[side.head - 1];
+    }
+
+    // A term of I[key](k) before its own arc: a is the next dependent towards the head, -1 for none.
+    Value inner_term(const Side& side, int k, int key, int a) {
+        const auto sibling = Value{p_.siblings[p_.sides->part(side, k, a)]};
+        if (a < 0) return nearest(side, k) + sibling;
+        return items_[item(p_.sides->arc(side, a), key, side.head)] + meetings_[meeting(side, k, a)] + sibling;
+    }
+
+    Value root_term(const Side& side, int k) {
+        const Value halves = p_.arc_scores[p_.sides->arc(side, k)] + left(key(side, k))[1] + right(key(side, k))[n_];
+        return order == Order::arcs ? halves : halves + Value{p_.siblings[p_.sides->part(side, k, -1)]};
+    }
+
+    void prepare() {
+        width_ = static_cast<std::size_t>(n_) + 1;
+        const std::size_t arcs = p_.arcs->heads.size(), rows = kByArc ? arcs + 1 : width_;
+        root_key_ = kByArc ? static_cast<int>(arcs) : 0;
+        right_.resize(rows * width_);
+        left_.resize(rows * width_);
+        items_.resize(kByArc ? p_.grand_parts->size() + arcs : arcs);
+        if constexpr (order != Order::arcs) meetings_.resize(kByArc ? p_.sides->parts() : width_ * width_);
+        within_.assign(width_, 0);
+        met_.assign(width_, 0);
+    }
+
+    void make_item(const Side& side, int k, int key) {
+        const int h = side.head, arc = p_.sides->arc(side, k);
+        Value inner;
+        if constexpr (order == Order::arcs) {
+            inner = join(meeting_of(side, k, -1));
+        } else {
+            inner = inner_term(side, k, key, -1);
+            for (int a = 0; a < k; ++a) inner = Semiring::add(inner, inner_term(side, k, key, a));
+        }
+        const std::size_t own = item(arc, key, h);
+        items_[own] = Semiring::with_parts(inner, p_.arc_scores[arc], grand_score(own, h));
+    }
+
+    void right_of(int i) {
+        const Side& side = p_.sides->right(i);
+        for (int b = keys_begin(i); b < keys_end(i); ++b) {
+            const int last = last_of(i, b);
+            Value* half = right(b);
+            std::fill(half + i, half + n_ + 1, Semiring::kZero);
+            half[i] = 0;
+            for (int k = 0; k < side.count; ++k) {
+                const int d = p_.sides->dep(side, k);
+                const std::size_t own = item(p_.sides->arc(side, k), b, i);
+                items_[own] = Semiring::kZero;
+                if (d > last) continue;
+                make_item(side, k, b);
+                Semiring::extend(half + d, right(key(side, k)) + d, items_[own], last - d + 1);
+            }
+        }
+    }
+
+    void left_to(int i) {
+        for (int b = keys_begin(i); b < keys_end(i); ++b) left(b)[i] = 0;
+        for (int j = i + 1; j <= n_; ++j) {
+            const Side& side = p_.sides->left(j);
+            int& count = within_[static_cast<std::size_t>(j)];
+            const bool is_dependent = count < side.count && p_.sides->dep(side, count) == i;
+            count += is_dependent ? 1 : 0;
+            for (int b = keys_begin(j); b < keys_end(j); ++b) {
+                const bool inside = reaches(j, b, i);
+                if (is_dependent && inside) make_item(side, count - 1, b);
+                if (is_dependent && !inside) items_[item(p_.sides->arc(side, count - 1), b, j)] = Semiring::kZero;
+                Value sum = Semiring::kZero;
+                for (int k = 0; inside && k < count; ++k)
+                    sum = Semiring::add(sum, items_[item(p_.sides->arc(side, k), b, j)] + left(key(side, k))[i]);
+                left(b)[i] = sum;
+            }
+        }
+    }
+
+    // The backward pass of sums adds in this order.
     template <class Visit>
-    void each_meeting(int i, Visit visit);
+    void each_meeting(int i, Visit visit) {
+        if constexpr (order == Order::arcs) return;
+        for (int arc = p_.arcs->first[i]; arc < p_.arcs->first[i + 1]; ++arc) {
+            const int h = p_.arcs->heads[arc];
+            if (h == 0 && p_.roots == Roots::single) continue;
+            const Side& side = p_.sides->of(h, i);
+            const int own = p_.sides->position(side, i);
+            const auto meet = [&](int k, int outer, int inner) {
+                const int d = p_.sides->dep(side, k);
+                if (!kByArc && std::exchange(met_[static_cast<std::size_t>(d)], i) == i) return;  // under another head
+                visit(Meeting{kByArc ? arc : i, i, key(side, k), d}, meeting(side, outer, inner));
+            };
+            if (h < i)
+                for (int k = side.count - 1; k > own; --k) meet(k, k, own);
+            else
+                for (int k = 0; k < own; ++k) meet(k, own, k);
+        }
+    }
 
-    void right_back(int i);
-    void left_back(int i);
+    // give(r, part) for each place at which the halves of two keys may meet.
     template <class Give>
-    void split_meeting(double flow, Value total, const Meeting& m, Give give);
+    void split_meeting(double flow, Value total, const Meeting& m, Give give) {
+        const Value *rights = right(m.left_key), *lefts = left(m.right_key) + 1;
+        Semiring::split(flow, total, m.i, m.j, [&](int r) { return rights[r] + lefts[r]; }, give);
+    }
+
+    // give(a, part) for each dependent a that k may have as the next one towards the head, -1 for none.
     template <class Give>
-    void split_item(double flow, Value total, const Side& side, int k, int key, Give give);
+    void split_item(double flow, Value total, const Side& side, int k, int key, Give give) {
+        Semiring::split(flow, total, -1, k, [&](int a) { return inner_term(side, k, key, a); }, give);
+    }
+
+    // give(k, part) for each of the first `count` dependents, which may be the outermost one of a half.
     template <class Give>
-    void split_half(double flow, const Side& side, int end, int count, int key, Give give);
-    void half_back(const Side& side, int end, int count, int key);
-    void item_back(const Side& side, int k, int key);
-    void meet_back(double flow, Value total, const Meeting& m);
-    void read_dependents(const Side& side, int k, int key, int* heads)
-        requires std::same_as<Semiring, MaxSemiring>;
+    void split_half(double flow, const Side& side, int end, int count, int b, Give give) {
+        const std::vector<Value>& halves = end > side.head ? right_ : left_;
+        const auto e = static_cast<std::size_t>(end);
+        const auto term = [&](int k) { return items_[item(p_.sides->arc(side, k), b, side.head)] + halves[row(key(side, k)) + e]; };
+        Semiring::split(flow, halves[row(b) + e], 0, count, term, give);
+    }
+
+    void meet_back(double flow, Value total, const Meeting& m) {
+        if (flow == 0.0) return;
+        double *to_right = right_flow(m.left_key), *to_left = left_flow(m.right_key) + 1;
+        split_meeting(flow, total, m, [&](int r, double part) {
+            to_right[r] += part;
+            to_left[r] += part;
+        });
+    }
+
+    void item_back(const Side& side, int k, int b) {
+        const int arc = p_.sides->arc(side, k);
+        const std::size_t own = item(arc, b, side.head);
+        const double flow = item_flow_[own];
+        if (flow == 0.0) return;
+        arc_flow_[static_cast<std::size_t>(arc)] += flow;
+        const Value total = Semiring::without_parts(items_[own], p_.arc_scores[arc], grand_score(own, side.head));
+        if constexpr (order == Order::arcs) return meet_back(flow, total, meeting_of(side, k, -1));
+        split_item(flow, total, side, k, b, [&](int a, double part) {
+            if (kByArc || a >= 0) meeting_flow_[meeting(side, k, a)] += part;
+            if (a >= 0)
+                item_flow_[item(p_.sides->arc(side, a), b, side.head)] += part;
+            else if (p_.sides->dep(side, k) > side.head)
+                left_flow(key(side, k))[side.head + 1] += part;
+            else
+                right_flow(key(side, k))[side.head - 1] += part;
+        });
+    }
+
+    void half_back(const Side& side, int end, int count, int b) {
+        std::vector<double>& flows = end > side.head ? right_flow_ : left_flow_;
+        const auto e = static_cast<std::size_t>(end);
+        const double flow = flows[row(b) + e];
+        if (flow == 0.0) return;
+        split_half(flow, side, end, count, b, [&](int k, double part) {
+            item_flow_[item(p_.sides->arc(side, k), b, side.head)] += part;
+            flows[row(key(side, k)) + e] += part;
+        });
+    }
+
+    void right_back(int i) {
+        const Side& side = p_.sides->right(i);
+        for (int b = keys_begin(i); b < keys_end(i); ++b) {
+            for (int end = n_, count = side.count; end > i; --end) {
+                while (count > 0 && p_.sides->dep(side, count - 1) > end) --count;
+                half_back(side, end, count, b);
+                // Without siblings, an arc passes its flow on to shorter halves of the same head.
+                if (order == Order::arcs && count > 0 && p_.sides->dep(side, count - 1) == end) item_back(side, count - 1, b);
+            }
+            for (int k = side.count - 1; order != Order::arcs && k >= 0; --k) item_back(side, k, b);
+        }
+    }
+
+    void left_back(int i) {
+        for (int j = n_; j > i; --j) {
+            const Side& side = p_.sides->left(j);
+            int& count = within_[static_cast<std::size_t>(j)];
+            for (int b = keys_begin(j); b < keys_end(j); ++b) half_back(side, i, count, b);
+            if (count == 0 || p_.sides->dep(side, count - 1) != i) continue;
+            --count;
+            for (int b = keys_begin(j); b < keys_end(j); ++b) item_back(side, count, b);
+        }
+    }
+
+    // Dependent k of a side and those nearer to the head.
+    void read_dependents(const Side& side, int k, int b, int* heads)
+        requires std::same_as<Semiring, MaxSemiring>
+    {
+        for (int next = 0; k >= 0; k = next) {
+            const int d = p_.sides->dep(side, k);
+            heads[d] = side.head;
+            next = -1;
+            if constexpr (order != Order::arcs) split_item(1.0, total_, side, k, b, [&](int a, double) { next = a; });
+            if (order != Order::arcs && next < 0) return open_.push_back({key(side, k), d, d > side.head ? side.head + 1 : side.head - 1});
+            const Meeting m = meeting_of(side, k, next);
+            split_meeting(1.0, total_, m, [&](int r, double) {
+                open_.push_back({m.left_key, m.i, r});
+                open_.push_back({m.right_key, m.j, r + 1});
+            });
+        }
+    }
 
     SparseProblem<Value> p_{};
     int n_ = 0;
@@ -138,6 +430,10 @@ private:
     std::vector<int> met_;     // of each word, the last left end that it met
 };
 
+extern template class Chart<MaxSemiring, Order::arcs>;
+extern template class Chart<MaxSemiring, Order::siblings>;
+extern template class Chart<MaxSemiring, Order::grandparents>;
+extern template class Chart<SumSemiring, Order::grandparents>;
 using SumChart = Chart<SumSemiring, Order::grandparents>;
 using MaxArcChart = Chart<MaxSemiring, Order::arcs>;
 
@@ -145,7 +441,15 @@ using MaxArcChart = Chart<MaxSemiring, Order::arcs>;
 class BestTree {
 public:
     // heads[1..n] of the best tree, heads[0] = -1; false where the arcs hold no projective tree with these roots.
-    bool find(const SparseProblem<float>& problem, int* heads);
+    bool find(const SparseProblem<float>& problem, int* heads) {
+        const auto read = [&](auto& chart) {
+            if (chart.inside(problem) == kNever) return false;
+            chart.read_best_tree(heads);
+            return true;
+        };
+        if (problem.grand_scores != nullptr) return read(grandparents_);
+        return problem.siblings != nullptr ? read(siblings_) : read(arcs_);
+    }
 
 private:
     MaxArcChart arcs_;
