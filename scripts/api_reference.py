@@ -154,7 +154,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
             ("arbora.scorers.torch", ("TorchScorer",)),
             ("arbora.search.base", ("Search",)),
             ("arbora.search.parts", ("PartSearch",)),
-            ("arbora.data.batch", ("Batch",)),
+            ("arbora.data.encode", ("Batch",)),
         ],
     ),
     (
