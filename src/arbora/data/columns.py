@@ -66,10 +66,17 @@ class Columns:
         words = max(0, int(starts[-1])) if starts.size else 0
         given: list[list[str] | tuple[Ints, list[str]] | None] = [None] * len(TEXT_COLUMNS)
         for column, content in texts.items():
-            given[_index(column)] = _native_texts(content)
+            if isinstance(content, tuple) and len(content) == 2 and isinstance(content[0], np.ndarray):
+                given[_index(column)] = np.ascontiguousarray(content[0], dtype=np.int32), list(content[1])
+            else:
+                given[_index(column)] = list(cast("Sequence[str]", content))
+        numbers = np.full(words, NO_HEAD) if heads is None else np.asarray(heads)
+        if numbers.dtype.kind not in "iu" and numbers.size:
+            raise DataError("heads: expected integers, -1 for unknown", source=source)
+        numbers = np.clip(numbers, -2, np.iinfo(np.int32).max).astype(np.int32)
         lines = [()] * (starts.size - 1) if other_lines is None else list(other_lines)
         reader = native_reader("conllu", "multi", lenient=False)
-        reader.read_arrays(given, _native_heads(heads, words, source), starts, lines)
+        reader.read_arrays(given, numbers, starts, lines)
         return _taken(reader, source)
 
     @classmethod
@@ -228,21 +235,6 @@ def parse_sentence(text: str, format: Format = "conllu", roots: Roots = "multi")
     if len(columns) != 1:
         raise DataError(f"number of sentences: expected 1, got {len(columns)}")
     return next(columns.sentences())
-
-
-def _native_texts(texts: Texts) -> list[str] | tuple[Ints, list[str]]:
-    if isinstance(texts, tuple) and len(texts) == 2 and isinstance(texts[0], np.ndarray):
-        return np.ascontiguousarray(texts[0], dtype=np.int32), list(texts[1])
-    return cast("list[str]", texts if isinstance(texts, list) else list(texts))
-
-
-def _native_heads(heads: ArrayLike | None, words: int, source: str) -> Ints:
-    if heads is None:
-        return np.full(words, NO_HEAD, dtype=np.int32)
-    numbers = np.asarray(heads)
-    if numbers.dtype.kind not in "iu" and numbers.size:
-        raise DataError("heads: expected integers, -1 for unknown", source=source)
-    return np.clip(numbers, -2, np.iinfo(np.int32).max).astype(np.int32)
 
 
 def columns_of(sentences: Iterable[Sentence], source: str = "<sentences>") -> Columns:

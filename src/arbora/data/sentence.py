@@ -9,15 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from arbora.data import interchange
 from arbora.data.tree import Tree
 from arbora.errors import DataError, InputError
-
-if TYPE_CHECKING:
-    import conllu
-    from pyconll.unit.sentence import Sentence as PyconllSentence
 
 NO_HEAD = -1
 Span: TypeAlias = tuple[int, int]
@@ -185,32 +181,11 @@ class Sentence:
         """Return the columns as plain lists under the names `from_lists` takes."""
         return {name: list(getattr(self, name)) for name in (*_COLUMNS, "comments")}
 
-    @classmethod
-    def from_token_list(cls, tokens: conllu.TokenList) -> Sentence:
-        """Convert a `TokenList` of the `conllu` package."""
-        return interchange.from_token_list(tokens)
-
-    def to_token_list(self) -> conllu.TokenList:
-        """Convert to a `TokenList` of the `conllu` package."""
-        return interchange.to_token_list(self)
-
-    @classmethod
-    def from_pyconll(cls, sentence: PyconllSentence) -> Sentence:
-        """Convert a sentence of the `pyconll` package."""
-        return interchange.from_pyconll(sentence)
-
-    def to_pyconll(self) -> PyconllSentence:
-        """Convert to a sentence of the `pyconll` package."""
-        return interchange.to_pyconll(self)
-
-    def to_displacy(
-        self, *, lemmas: bool = False, head_probabilities: Sequence[float] | None = None
-    ) -> dict[str, list[dict[str, Any]]]:
-        """Convert for `spacy.displacy.render(..., manual=True)`; DataError if a head is unknown. O(n).
-
-        `head_probabilities` are appended to the labels.
-        """
-        return interchange.to_displacy(self, lemmas=lemmas, head_probabilities=head_probabilities)
+    from_token_list = staticmethod(interchange.from_token_list)
+    to_token_list = interchange.to_token_list
+    from_pyconll = staticmethod(interchange.from_pyconll)
+    to_pyconll = interchange.to_pyconll
+    to_displacy = interchange.to_displacy
 
     def to_json(
         self, *, words: Iterable[Any] | None = None, about: Mapping[str, Any] | None = None
