@@ -294,7 +294,8 @@ def borrowed(assignment: ast.Assign, package: str) -> Function | None:
     """The function behind `method = module.function` or `method = staticmethod(module.function)`."""
     value, decorators = assignment.value, []
     if isinstance(value, ast.Call) and ast.unparse(value.func) == "staticmethod":
-        value, decorators = value.args[0], [value.func]
+        decorators = [value.func]
+        value = value.args[0]
     if not (isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name)):
         return None
     found = definition(f"{package}.{value.value.id}", value.attr)

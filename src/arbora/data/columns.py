@@ -16,7 +16,7 @@ import numpy as np
 
 from arbora import _core
 from arbora.data.sentence import NO_HEAD, EmptyNode, MultiwordToken, Origin, Sentence
-from arbora.errors import DataError, InputError
+from arbora.errors import DataError, InputError, require_known
 from arbora.interfaces import Roots
 
 if TYPE_CHECKING:
@@ -193,16 +193,14 @@ def _extra(kind: int, line: str) -> Any:
 
 
 def _index(column: TextColumn) -> int:
-    if column not in TEXT_COLUMNS:
-        raise InputError(f"column: expected one of {', '.join(TEXT_COLUMNS)}, got {column!r}")
+    require_known("column", column, TEXT_COLUMNS)
     return TEXT_COLUMNS.index(column)
 
 
 def native_reader(format: Format, roots: Roots, *, lenient: bool) -> _core.ConllReader:
     """Make a native reader; InputError for unknown options."""
-    for name, value, kind in (("format", format, Format), ("roots", roots, Roots)):
-        if value not in get_args(kind):
-            raise InputError(f"{name}: expected {' or '.join(get_args(kind))}, got {value!r}")
+    require_known("format", format, get_args(Format))
+    require_known("roots", roots, get_args(Roots))
     return _core.ConllReader(conllx=format == "conllx", single_root=roots == "single", lenient=lenient)
 
 

@@ -39,7 +39,7 @@ import numpy as np
 from arbora._core import measure_trees
 from arbora.data.columns import Columns
 from arbora.data.tree import subtree_masks, top_down, words_between
-from arbora.errors import InputError, UnknownNameError
+from arbora.errors import InputError, require_known
 from arbora.types import Doubles, Ints, Longs
 
 Encoding: TypeAlias = Literal["head", "path", "head+path"]
@@ -70,8 +70,7 @@ class PseudoProjective:
     on_path: str = ON_PATH[0]
 
     def __post_init__(self) -> None:
-        if self.encoding not in get_args(Encoding):
-            raise UnknownNameError("encoding", self.encoding, list(get_args(Encoding)))
+        require_known("encoding", self.encoding, get_args(Encoding))
         if not self.lifted or not self.on_path or self.lifted in self.on_path or self.on_path in self.lifted:
             got = f"{self.lifted!r} for lifted words and {self.on_path!r} for those on their path"
             raise InputError(f"marks: expected two that differ, got {got}")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.data.columns import Columns
-from arbora.errors import InputError
+from arbora.errors import InputError, require_known
 from arbora.types import Bools, Longs
 
 Spaces = Literal["auto", "given", "guessed"]
@@ -64,8 +64,7 @@ def tokens_of(columns: Columns, *, spaces: Spaces = "auto") -> Tokens:
 
     `spaces`: "given" in MISC; "guessed"; or "auto": guessed if there is no `SpaceAfter=No` and no `# text`.
     """
-    if spaces not in get_args(Spaces):
-        raise InputError(f"spaces: expected {' or '.join(get_args(Spaces))}, got {spaces!r}")
+    require_known("spaces", spaces, get_args(Spaces))
     forms = columns.texts("form")
     space_after = [_NO_SPACE not in misc.split("|") for misc in columns.strings("misc")]
     word_spaced = [space_after[number] for number in columns.ids("misc").tolist()]

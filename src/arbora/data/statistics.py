@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,11 +93,10 @@ class Statistics:
 
     def as_dict(self) -> dict[str, object]:
         """Return plain values for JSON; shares are fractions of 1, counters start with the most common."""
-        names = ("sentences", "words", "multiword_tokens", "empty_nodes", "missing_heads", "trees", "arcs")
-        shapes = ("nonprojective_arcs", "nonprojective_trees", "multiroot_trees")
+        counts = [field.name for field in fields(self) if field.default == 0]
         shares = ("nonprojective_arc_share", "nonprojective_tree_share", "multiroot_share")
-        means = ("mean_length", "mean_depth")
-        plain: dict[str, object] = {name: getattr(self, name) for name in (*names, *shapes, *shares, *means)}
+        names = (*counts, *shares, "mean_length", "mean_depth")
+        plain: dict[str, object] = {name: getattr(self, name) for name in names}
         plain["max_length"] = max(self.lengths, default=0)
         plain["max_depth"] = max(self.depths, default=0)
         for name in ("labels", "upos", "xpos"):

@@ -18,7 +18,7 @@ from arbora.data import conllx
 from arbora.data.columns import Columns, Format, columns_of, data_error, native_reader
 from arbora.data.files import Source, name_of, open_input, open_output, read_bytes
 from arbora.data.sentence import Origin, Sentence
-from arbora.errors import DataError, InputError
+from arbora.errors import DataError, InputError, require_known
 from arbora.interfaces import Roots
 from arbora.storage.atomic import naming_errors
 
@@ -231,8 +231,7 @@ def write(
     they were read in, byte for byte. `standard`: LF, one blank line after each, no byte order mark. `.gz`
     compresses. A path is replaced only when all is written.
     """
-    if layout not in ("same", "standard"):
-        raise InputError(f"layout: expected same or standard, got {layout!r}")
+    require_known("layout", layout, ("same", "standard"))
     count = 0
     with open_output(target) as stream:
         for sentence, following in pairwise(chain(sentences, [None])):
@@ -279,8 +278,7 @@ def convert(
     Strict: DataError at the first fault. Lenient: malformed sentences are skipped; DataError if no others are
     left. On errors, no target is written or replaced.
     """
-    if to not in ("auto", "same", "conllu", "conllx"):
-        raise InputError(f"to: expected auto, same, conllu or conllx, got {to!r}")
+    require_known("to", to, ("auto", "same", "conllu", "conllx"))
     reader = ColumnReader(source, format=format, lenient=lenient, roots=roots)
     if to == "auto":
         to = format_by_name(reader.source, reader.format, target)
