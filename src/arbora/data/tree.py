@@ -98,11 +98,17 @@ class Tree:
         return type(self), (self.heads.tolist(), self.labels)
 
 
-def top_down(heads: Sequence[int]) -> list[int]:
-    """List all nodes breadth first, left to right, from node 0; O(n)."""
+def children_of(heads: Sequence[int]) -> list[list[int]]:
+    """List the dependents of every node, left to right; O(n)."""
     children: list[list[int]] = [[] for _ in heads]
     for dep in range(1, len(heads)):
         children[heads[dep]].append(dep)
+    return children
+
+
+def top_down(heads: Sequence[int]) -> list[int]:
+    """List all nodes breadth first, left to right, from node 0; O(n)."""
+    children = children_of(heads)
     order = [0]
     for node in order:
         order.extend(children[node])
@@ -154,14 +160,13 @@ def _as_heads(heads: ArrayLike, roots: Roots) -> Ints:
 
 def _find_cycle(heads: Sequence[int]) -> list[int]:
     """Return the words of one cycle, each followed by its head, or an empty list; O(n)."""
-    # 0 = not seen; a word carries the number of the walk that first reached it.
-    walk_of = [0] * len(heads)
+    walk_of = [-1] + [0] * (len(heads) - 1)  # the number of the walk that first reached a word
     for start in range(1, len(heads)):
         node = start
-        while node > 0 and walk_of[node] == 0:
+        while walk_of[node] == 0:
             walk_of[node] = start
             node = heads[node]
-        if node > 0 and walk_of[node] == start:
+        if walk_of[node] == start:
             cycle = [node]
             while heads[cycle[-1]] != node:
                 cycle.append(heads[cycle[-1]])

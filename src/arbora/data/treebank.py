@@ -107,29 +107,21 @@ class Reader(Iterator[Item], ABC):
             text = pending + data if pending else data
             last = not data
             used = self._native.parse(text, last=last)
-            self._log_problems()
+            for problem in [] if self._native.failed else self._native.take_problems():
+                warning = data_error(problem, self.source)
+                logger.warning("%s (sentence skipped)", warning)
+                if len(self.warnings) < MOST_WARNINGS:
+                    self.warnings.append(warning)
             yield
             if last or self._native.failed:
                 break
             pending = text[used:]
             if len(pending) > LONGEST_SENTENCE:
-                raise DataError(
-                    f"sentence too long: expected a blank line within {LONGEST_SENTENCE} bytes, "
-                    "got none; is this a treebank?",
-                    source=self.source,
-                )
+                expected = f"expected a blank line within {LONGEST_SENTENCE} bytes, got none"
+                raise DataError(f"sentence too long: {expected}; is this a treebank?", source=self.source)
             # After a sentence longer than the piece, read twice as much: time stays linear.
             data = read_bytes(self._stream, max(PIECE, len(pending)), self.source)
         self._stream.close()
-
-    def _log_problems(self) -> None:
-        if self._native.failed:
-            return
-        for problem in self._native.take_problems():
-            warning = data_error(problem, self.source)
-            logger.warning("%s (sentence skipped)", warning)
-            if len(self.warnings) < MOST_WARNINGS:
-                self.warnings.append(warning)
 
     def _raise_fault(self) -> None:
         if not self._native.failed:
@@ -287,9 +279,7 @@ def convert(
             for columns in unless_all_bad(reader):
                 stream.write(columns.to_bytes())
         return reader
-    sentences: Iterator[Sentence] = chain.from_iterable(
-        columns.sentences() for columns in unless_all_bad(reader)
-    )
+    sentences: Iterator[Sentence] = chain.from_iterable(map(Columns.sentences, unless_all_bad(reader)))
     if to != reader.format:
         sentences = map(conllx.to_conllu if to == "conllu" else conllx.from_conllu, sentences)
     write(sentences, target, layout="standard")

@@ -30,10 +30,6 @@ class Origin:
     licence: str | None = None
     attribution: str | None = None
 
-    def to_json(self) -> dict[str, str | None]:
-        """The form stored in models."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
@@ -125,13 +121,17 @@ def digest(path: Path) -> tuple[str, str]:
         return git.hexdigest(), hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def readme_metadata(path: Path) -> dict[str, str]:
-    """Read the metadata at the end of a treebank's README, such as `License: CC BY-SA 4.0`."""
-    with path.open("rb") as stream:
-        text = stream.read(MAX_README_BYTES).decode(errors="replace")
-    block = text.rpartition(METADATA)[2]
-    matches = (ENTRY.fullmatch(line.strip()) for line in block.splitlines())
-    return {match[1]: clean(match[2]) for match in matches if match}
+def readme_metadata(folder: Path) -> dict[str, str]:
+    """Read the metadata at the end of a treebank's READMEs, such as `License: CC BY-SA 4.0`."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.iterdir()):
+        if path.name.upper().startswith("README") and path.is_file():
+            with path.open("rb") as stream:
+                text = stream.read(MAX_README_BYTES).decode(errors="replace")
+            lines = text.rpartition(METADATA)[2].splitlines()
+            matches = (ENTRY.fullmatch(line.strip()) for line in lines)
+            found |= {match[1]: clean(match[2]) for match in matches if match}
+    return found
 
 
 def attribution(name: str, contributors: str | None, source: str | None) -> str:
