@@ -7,6 +7,7 @@ column is an int32 array of ids into its own list of distinct strings, in which 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -127,6 +128,12 @@ class Columns:
     def texts(self, column: TextColumn) -> list[str]:
         """Return the text of every word in a column."""
         return list(map(self.strings(column).__getitem__, self.ids(column).tolist()))
+
+    def counts(self, column: TextColumn) -> Counter[str]:
+        """Count the words with each text of a column."""
+        strings = self.strings(column)
+        counts = np.bincount(self.ids(column), minlength=len(strings)).tolist()
+        return Counter({text: count for text, count in zip(strings, counts, strict=True) if count})
 
     def with_column(self, column: TextColumn, ids: Ints, names: Sequence[str]) -> Columns:
         """Return a copy with other texts in a column: `ids`, shape (W,), are places in `names`. O(W)."""

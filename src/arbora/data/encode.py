@@ -15,6 +15,7 @@ import numpy as np
 
 from arbora._core import Encoded
 from arbora.data.columns import Columns, TextColumn
+from arbora.data.statistics import by_count
 from arbora.errors import InputError
 from arbora.interfaces import GoldTree
 from arbora.types import Ints, Longs
@@ -168,7 +169,4 @@ def numbers_of(strings: Sequence[str], names: Sequence[str]) -> Ints:
 
 def used(columns: Columns, column: TextColumn) -> tuple[str, ...]:
     """Return the distinct texts of a column, the most common first."""
-    strings = columns.strings(column)
-    ids, counts = np.unique(columns.ids(column), return_counts=True)
-    by_count = sorted((-count, strings[number]) for number, count in zip(ids, counts.tolist(), strict=True))
-    return tuple(name for _, name in by_count)
+    return tuple(name for name, _ in by_count(columns.counts(column)))

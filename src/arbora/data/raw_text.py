@@ -101,7 +101,13 @@ def tokens_of(columns: Columns, *, spaces: Spaces = "auto") -> Tokens:
 
 def join_tokens(tokens: Tokens, *, after: list[str] | None = None) -> RawText:
     """Join tokens to text; `after` is the text after each: "", " " or line breaks. O(length)."""
-    after = _gaps(tokens) if after is None else after
+    if after is None:
+        after = [" " if space else "" for space in tokens.spaces.tolist()]
+        for end, starts in zip(tokens.offsets[1:-1].tolist(), tokens.paragraphs[1:].tolist(), strict=True):
+            if end and starts:
+                after[end - 1] = "\n\n"
+        if after:
+            after[-1] = ""
     if len(after) != len(tokens.forms):
         raise InputError(f"after: expected {len(tokens.forms)} texts, got {len(after)}")
     last = np.zeros(len(tokens.forms), np.uint8)
@@ -111,16 +117,6 @@ def join_tokens(tokens: Tokens, *, after: list[str] | None = None) -> RawText:
     ends = np.cumsum(forms + gaps) - gaps
     text = "".join([part for pair in zip(tokens.forms, after, strict=True) for part in pair])
     return RawText(text, ends - forms, ends, last, tokens)
-
-
-def _gaps(tokens: Tokens) -> list[str]:
-    after = [" " if space else "" for space in tokens.spaces.tolist()]
-    for end, starts in zip(tokens.offsets[1:-1].tolist(), tokens.paragraphs[1:].tolist(), strict=True):
-        if end and starts:
-            after[end - 1] = "\n\n"
-    if after:
-        after[-1] = ""
-    return after
 
 
 def raw_text(columns: Columns, *, spaces: Spaces = "auto") -> RawText:

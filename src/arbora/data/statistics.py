@@ -16,7 +16,7 @@ import numpy as np
 from arbora import _core
 
 if TYPE_CHECKING:
-    from arbora.data.columns import Columns, TextColumn
+    from arbora.data.columns import Columns
 
 LENGTH_BIN = 10
 
@@ -75,9 +75,9 @@ class Statistics:
             nonprojective_arcs=int(crossed.sum()),
             nonprojective_trees=len(np.unique(sentence_of_word[crossed > 0])),
             multiroot_trees=int((roots > 1).sum()),
-            labels=_counts(columns, "deprel"),
-            upos=_counts(columns, "upos"),
-            xpos=_counts(columns, "xpos"),
+            labels=columns.counts("deprel"),
+            upos=columns.counts("upos"),
+            xpos=columns.counts("xpos"),
             lengths=Counter(lengths.tolist()),
             depths=Counter(depths[known].tolist()),
         )
@@ -114,9 +114,3 @@ def by_count(counter: Counter[str]) -> list[tuple[str, int]]:
 def statistics(pieces: Iterable[Columns]) -> Statistics:
     """Count a treebank given as `Columns`: `[read_columns(path)]`, or a stream of pieces."""
     return sum(map(Statistics.of, pieces), Statistics())
-
-
-def _counts(columns: Columns, column: TextColumn) -> Counter[str]:
-    strings = columns.strings(column)
-    counts = np.bincount(columns.ids(column), minlength=len(strings)).tolist()
-    return Counter({text: count for text, count in zip(strings, counts, strict=True) if count})

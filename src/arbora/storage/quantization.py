@@ -77,7 +77,6 @@ def dequantize(
     parts = {part: tensors[f"{name}.{part}"] for part in PARTS if f"{name}.{part}" in tensors}
     try:
         shape = _checked_shape(parts)
-        _check_values(parts)
         values = _decode(parts["codes"], parts["scales"], parts["levels"])
         if "nonzero" not in parts:
             _expect(len(values) == math.prod(shape), "codes", math.prod(shape), len(values))
@@ -120,7 +119,7 @@ def _expect(good: bool, part: str, expected: object, got: object) -> None:
 
 
 def _checked_shape(parts: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
-    """Return the shape of the weights; check the dtypes, axes and lengths of all parts."""
+    """Return the shape of the weights; check the dtypes, lengths and values of all parts."""
     for part, dtype in PARTS.items():
         tensor = parts.get(part)
         if tensor is None:
@@ -134,11 +133,6 @@ def _checked_shape(parts: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
     _expect(math.prod(shape) <= bound, "shape", f"one of at most {bound} weights", shape)
     size = math.prod(max(length, 1) for length in shape)
     _expect(size < 2**60, "shape", "one that fits into memory", shape)
-    return shape
-
-
-def _check_values(parts: Mapping[str, NDArray[Any]]) -> None:
-    """Check the number and range of scales, levels and codes."""
     blocks = math.ceil(len(parts["codes"]) / BLOCK)
     for part, count in (("scales", blocks), ("levels", TOP + 1)):
         _expect(len(parts[part]) == count, part, f"{count} numbers", len(parts[part]))
@@ -147,6 +141,7 @@ def _check_values(parts: Mapping[str, NDArray[Any]]) -> None:
         _expect(good, part, f"numbers up to {top:g}", "others")
     lowest = int(parts["codes"].min(initial=0))
     _expect(lowest >= -TOP, "codes", f"numbers from {-TOP}", lowest)
+    return shape
 
 
 def _places(parts: Mapping[str, NDArray[Any]], size: int) -> Longs:

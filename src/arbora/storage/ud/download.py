@@ -52,7 +52,12 @@ def download(
     if target.exists():
         _require_replaceable(target, replace=replace)
     release = catalogue.release(name)
-    files = _select(catalogue.files(release), release)
+    present = catalogue.files(release)
+    parts = [file for file in present if RELEASED_FILE.fullmatch(file.name)]
+    if not parts:
+        raise DownloadError(f"{release.repository} {release.release} has no treebank files (*.conllu)")
+    files = [file for file in present if DOCUMENTS.fullmatch(file.name) and file.size <= MAX_DOCUMENT_BYTES]
+    files += parts
     staging = data / f".{name.folder}.partial"
     with naming_errors(str(data)):
         staging.mkdir(parents=True, exist_ok=True)
@@ -69,15 +74,6 @@ def download(
     _make_manifest(name, release, stored, staging).save(staging)
     _move(staging, target)
     return Folder(target)
-
-
-def _select(files: Sequence[RemoteFile], release: Release) -> list[RemoteFile]:
-    """Choose the treebank, its README and its licence."""
-    parts = [file for file in files if RELEASED_FILE.fullmatch(file.name)]
-    if not parts:
-        raise DownloadError(f"{release.repository} {release.release} has no treebank files (*.conllu)")
-    documents = [file for file in files if DOCUMENTS.fullmatch(file.name) and file.size <= MAX_DOCUMENT_BYTES]
-    return [*documents, *parts]
 
 
 def _require_replaceable(target: Path, *, replace: bool) -> None:

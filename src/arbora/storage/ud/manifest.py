@@ -79,24 +79,21 @@ class Manifest:
         try:
             if len(text) > MAX_MANIFEST_BYTES:
                 raise ValueError("too long")
-            return cls._from_json(json.loads(text))
+            found = json.loads(text)
+            if found.pop("format") != FORMAT:
+                raise ValueError(f"expected format {FORMAT}")
+            files = tuple(StoredFile(**file) for file in found.pop("files"))
+            texts = [value for name, value in found.items() if name not in ("includes_text", "licence")]
+            texts += [found["licence"] or "", *(x for f in files for x in (f.name, f.git_sha1, f.sha256))]
+            if any(clean(text) != text for text in texts):
+                raise ValueError("expected text without control characters")
+            if any(not isinstance(file.size, int) or Path(file.name).name != file.name for file in files):
+                raise ValueError("bad name or size of a file")
+            return cls(**found, files=files)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             repair = f"`arbora data get {folder.name} --replace` downloads it again"
             what = f"damaged ({type(error).__name__}: {error}); {repair}"
             raise DataError(what, source=str(path)) from None
-
-    @classmethod
-    def _from_json(cls, found: dict[str, Any]) -> Manifest:
-        if found.pop("format") != FORMAT:
-            raise ValueError(f"expected format {FORMAT}")
-        files = tuple(StoredFile(**file) for file in found.pop("files"))
-        texts = [value for name, value in found.items() if name not in ("includes_text", "licence")]
-        texts += [found["licence"] or "", *(x for f in files for x in (f.name, f.git_sha1, f.sha256))]
-        if any(clean(text) != text for text in texts):
-            raise ValueError("expected text without control characters")
-        if any(not isinstance(file.size, int) or Path(file.name).name != file.name for file in files):
-            raise ValueError("bad name or size of a file")
-        return cls(**found, files=files)
 
     def faults(self, folder: Path) -> Iterator[str]:
         """Yield a line for each file that is missing or has changed since the download."""
