@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Collection
 
 # A message starts with its source and field: `k must be ...`, `run.toml: order: expected ...`. The core's
 # errors are text only, so the field is read from there.
@@ -113,6 +114,12 @@ def unknown(kind: str, name: object, known: list[str]) -> str:
     near = nearest(name, known)
     guess = f"did you mean {near!r}? " if near else ""
     return f"unknown {kind} {name!r}; {guess}known: {', '.join(known)}"
+
+
+def require_known(kind: str, name: object, known: Collection[str]) -> None:
+    """UnknownNameError unless the name is known."""
+    if name not in known:
+        raise UnknownNameError(kind, name, list(known))
 
 
 def require_threads(threads: object) -> None:

@@ -20,9 +20,8 @@ from arbora.settings import Parameter as Parameter
 from arbora.types import Doubles, Floats, Ints, Longs
 
 if TYPE_CHECKING:
-    from arbora.data.batch import Batch
     from arbora.data.columns import Columns
-    from arbora.data.encode import Names
+    from arbora.data.encode import Batch, Names
 
 Trees: TypeAlias = Literal["projective", "nonprojective"]
 Roots: TypeAlias = Literal["single", "multi"]

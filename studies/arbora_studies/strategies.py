@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from arbora.data.batch import Batch
 from arbora.data.columns import Columns
+from arbora.data.encode import Batch
 from arbora.interfaces import Trees
 from arbora.parsing.parser import Parser
 from arbora.problems.cube import NON_VIOLATIONS

@@ -281,7 +281,7 @@ def test_saving_to_a_folder_or_into_a_missing_one_is_rejected(tmp_path):
 
 def test_a_file_that_cannot_be_read_back_does_not_replace_the_old_one(model, monkeypatch):
     before = model.read_bytes()
-    monkeypatch.setattr("arbora.storage.model_file.header_of", lambda *_: b"\x02" + bytes(7) + b"{}")
+    monkeypatch.setattr("arbora.storage._safetensors.header_of", lambda *_: b"\x02" + bytes(7) + b"{}")
     with rejects(ModelError, source=str(model)):
         write_model(model, some_tensors(), {})
     assert model.read_bytes() == before

@@ -16,7 +16,7 @@ from arbora.cli.files import not_an_input
 from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.treebanks import choose_treebanks, read_treebanks
 from arbora.data.columns import Columns, columns_of
-from arbora.data.plain_text import split_plainly
+from arbora.data.raw_text import split_plainly
 from arbora.errors import DataError
 from arbora.induction.induce import NO_RULES, InduceConfig, InducedModel, induce
 from arbora.induction.rules import RULES

@@ -16,7 +16,7 @@ from arbora.cli.inputs import TextReader
 from arbora.cli.request import Request
 from arbora.data import conllx
 from arbora.data.columns import Columns, Format
-from arbora.data.encode import NOTHING
+from arbora.data.encode import EMPTY_FIELD
 from arbora.data.files import open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
@@ -153,7 +153,7 @@ def _parsed(parser: Parser, columns: Columns, request: Request) -> Iterator[Sent
     at = 0
     for sentence in columns.sentences():
         end = at + len(sentence)
-        deprels = [names[label] if label >= 0 else NOTHING for label in labels[at:end].tolist()]
+        deprels = [names[label] if label >= 0 else EMPTY_FIELD for label in labels[at:end].tolist()]
         yield sentence.with_tree(Tree.from_heads(heads[at:end].tolist(), labels=deprels))
         at = end
 

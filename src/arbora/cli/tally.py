@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from arbora.cli.console import counted, show_seconds
-from arbora.data.batch import Batch
 from arbora.data.columns import Columns
-from arbora.data.encode import INPUT_COLUMNS, NOTHING, InputColumn, Names, filled, numbers_of
+from arbora.data.encode import EMPTY_FIELD, INPUT_COLUMNS, Batch, InputColumn, Names, filled, numbers_of
 from arbora.parsing.ensemble import Combined
 
 
@@ -43,7 +42,7 @@ class Tally:
 
     def misfits(self, names: Names, model: str) -> Iterator[str]:
         """Warn about what the model was trained with and the input lacks."""
-        tagged: tuple[InputColumn, ...] = ("upos",) if names.tags != (NOTHING,) else ()
+        tagged: tuple[InputColumn, ...] = ("upos",) if names.tags != (EMPTY_FIELD,) else ()
         trained = tagged if names.columns is None else names.columns  # older versions did not store them
         for column in trained:
             if self.words and not self.filled[column]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +36,7 @@ class Chosen:
         changes = {name: text for name, text in given.items() if text is not None}
         origins = [replace(origin, **changes) for origin in self.origins]
         is_known = any(origin.licence or origin.attribution for origin in origins)
-        return [origin.to_json() for origin in origins] if is_known else []
+        return [asdict(origin) for origin in origins] if is_known else []
 
     def model_name(self, output: str | None) -> str:
         """Return the model to write: as given, or named after the treebank."""

@@ -7,6 +7,7 @@ column is an int32 array of ids into its own list of distinct strings, in which 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,7 +17,7 @@ import numpy as np
 
 from arbora import _core
 from arbora.data.sentence import NO_HEAD, EmptyNode, MultiwordToken, Origin, Sentence
-from arbora.errors import DataError, InputError
+from arbora.errors import DataError, InputError, require_known
 from arbora.interfaces import Roots
 
 if TYPE_CHECKING:
@@ -66,10 +67,17 @@ class Columns:
         words = max(0, int(starts[-1])) if starts.size else 0
         given: list[list[str] | tuple[Ints, list[str]] | None] = [None] * len(TEXT_COLUMNS)
         for column, content in texts.items():
-            given[_index(column)] = _native_texts(content)
+            if isinstance(content, tuple) and len(content) == 2 and isinstance(content[0], np.ndarray):
+                given[_index(column)] = np.ascontiguousarray(content[0], dtype=np.int32), list(content[1])
+            else:
+                given[_index(column)] = list(cast("Sequence[str]", content))
+        numbers = np.full(words, NO_HEAD) if heads is None else np.asarray(heads)
+        if numbers.dtype.kind not in "iu" and numbers.size:
+            raise DataError("heads: expected integers, -1 for unknown", source=source)
+        numbers = np.clip(numbers, -2, np.iinfo(np.int32).max).astype(np.int32)
         lines = [()] * (starts.size - 1) if other_lines is None else list(other_lines)
         reader = native_reader("conllu", "multi", lenient=False)
-        reader.read_arrays(given, _native_heads(heads, words, source), starts, lines)
+        reader.read_arrays(given, numbers, starts, lines)
         return _taken(reader, source)
 
     @classmethod
@@ -120,6 +128,12 @@ class Columns:
     def texts(self, column: TextColumn) -> list[str]:
         """Return the text of every word in a column."""
         return list(map(self.strings(column).__getitem__, self.ids(column).tolist()))
+
+    def counts(self, column: TextColumn) -> Counter[str]:
+        """Count the words with each text of a column."""
+        strings = self.strings(column)
+        counts = np.bincount(self.ids(column), minlength=len(strings)).tolist()
+        return Counter({text: count for text, count in zip(strings, counts, strict=True) if count})
 
     def with_column(self, column: TextColumn, ids: Ints, names: Sequence[str]) -> Columns:
         """Return a copy with other texts in a column: `ids`, shape (W,), are places in `names`. O(W)."""
@@ -186,16 +200,14 @@ def _extra(kind: int, line: str) -> Any:
 
 
 def _index(column: TextColumn) -> int:
-    if column not in TEXT_COLUMNS:
-        raise InputError(f"column: expected one of {', '.join(TEXT_COLUMNS)}, got {column!r}")
+    require_known("column", column, TEXT_COLUMNS)
     return TEXT_COLUMNS.index(column)
 
 
 def native_reader(format: Format, roots: Roots, *, lenient: bool) -> _core.ConllReader:
     """Make a native reader; InputError for unknown options."""
-    for name, value, kind in (("format", format, Format), ("roots", roots, Roots)):
-        if value not in get_args(kind):
-            raise InputError(f"{name}: expected {' or '.join(get_args(kind))}, got {value!r}")
+    require_known("format", format, get_args(Format))
+    require_known("roots", roots, get_args(Roots))
     return _core.ConllReader(conllx=format == "conllx", single_root=roots == "single", lenient=lenient)
 
 
@@ -228,21 +240,6 @@ def parse_sentence(text: str, format: Format = "conllu", roots: Roots = "multi")
     if len(columns) != 1:
         raise DataError(f"number of sentences: expected 1, got {len(columns)}")
     return next(columns.sentences())
-
-
-def _native_texts(texts: Texts) -> list[str] | tuple[Ints, list[str]]:
-    if isinstance(texts, tuple) and len(texts) == 2 and isinstance(texts[0], np.ndarray):
-        return np.ascontiguousarray(texts[0], dtype=np.int32), list(texts[1])
-    return cast("list[str]", texts if isinstance(texts, list) else list(texts))
-
-
-def _native_heads(heads: ArrayLike | None, words: int, source: str) -> Ints:
-    if heads is None:
-        return np.full(words, NO_HEAD, dtype=np.int32)
-    numbers = np.asarray(heads)
-    if numbers.dtype.kind not in "iu" and numbers.size:
-        raise DataError("heads: expected integers, -1 for unknown", source=source)
-    return np.clip(numbers, -2, np.iinfo(np.int32).max).astype(np.int32)
 
 
 def columns_of(sentences: Iterable[Sentence], source: str = "<sentences>") -> Columns:

@@ -1,4 +1,4 @@
-"""Conversion to and from the objects of other packages.
+"""Conversion to and from the objects of other packages, as methods of `Sentence`.
 
 `conllu` and `pyconll` are reached through CoNLL-U text, the only input and output that both document.
 """
@@ -74,9 +74,12 @@ def _parse(text: str) -> Sentence:
 
 
 def to_displacy(
-    sentence: Sentence, *, lemmas: bool, head_probabilities: Sequence[float] | None
+    sentence: Sentence, *, lemmas: bool = False, head_probabilities: Sequence[float] | None = None
 ) -> dict[str, list[dict[str, Any]]]:
-    """Convert to what displaCy draws: words with tags, arcs with labels; words are counted from 0."""
+    """Convert for `spacy.displacy.render(..., manual=True)`; DataError if a head is unknown. O(n).
+
+    `head_probabilities` are appended to the labels. Words are counted from 0.
+    """
     words: list[dict[str, Any]] = []
     arcs: list[dict[str, Any]] = []
     for word, head in zip(sentence, sentence.tree.heads[1:].tolist(), strict=True):

@@ -8,11 +8,8 @@ minimum-loss       The projective tree with the fewest changed heads: the best t
 pseudo-projective  Lifts as flatten does and marks in the labels what is needed to find the old
                    head again; `deprojectivize` restores it (nivre-2005). See pseudo_projective.py.
 
-A projective tree comes back unchanged after O(n). The marks `^` and `~` are ASCII, so that any tool can carry
-such labels; a label that contains one is rejected.
-
-The number of roots of a single-root tree never changes: an arc out of node 0, or out of the only root, is
-never non-projective, and minimum loss asks the decoder for a single root if the tree has one.
+A projective tree comes back unchanged after O(n). A single root stays single: an arc out of node 0 or the
+only root is never non-projective, and minimum loss asks the decoder for a single root if the tree has one.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ import numpy as np
 
 from arbora.data.pseudo_projective import Encoding, PseudoProjective, lifts
 from arbora.data.tree import Tree
-from arbora.errors import InputError, nearest
+from arbora.errors import InputError, require_known
 
 MARKS = PseudoProjective()
 
@@ -34,10 +31,7 @@ def projectivize(tree: Tree, how: str = "flatten", *, encoding: Encoding | None 
     `how` is a name in `WAYS`. `encoding` ("head", the default, "path" or "head+path") is for
     "pseudo-projective" only. A re-attached word keeps its own label.
     """
-    if how not in WAYS:
-        near = nearest(how, list(WAYS))
-        hint = f"; did you mean {near!r}?" if near else ""
-        raise InputError(f"how: expected one of {', '.join(map(repr, WAYS))}, got {how!r}{hint}")
+    require_known("how", how, WAYS)
     if not isinstance(tree, Tree):
         raise InputError(f"tree: expected a Tree, as Tree.from_heads makes, got {type(tree).__name__}")
     if encoding is None:

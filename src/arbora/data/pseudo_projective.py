@@ -20,10 +20,8 @@ this without excluding a correct head.) Candidates are ranked:
 The paper searches breadth first, left to right, without the test for non-projectivity; docs/projectivity.md
 compares the accuracies. If all labels differ, `head` and `head+path` lose nothing.
 
-Lifting a word from h only changes the subtree of h, so only arcs out of h are tested again. With a bit set of
-descendants per node, a lift costs O(c n/w) for c dependents of h and machine words of w bits. Restoring one
-costs O(n d) for trees of depth d. Trees stay trees, and single roots stay: a word never moves into its own
-subtree, and there is nothing above a single root to be lifted to.
+Lifting a word from h costs O(c n/w) for c dependents of h and machine words of w bits, restoring one O(n d)
+for trees of depth d. Trees stay trees, and a single root stays single.
 """
 
 from __future__ import annotations
@@ -31,15 +29,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
 from arbora._core import measure_trees
 from arbora.data.columns import Columns
-from arbora.data.tree import subtree_masks, top_down, words_between
-from arbora.errors import InputError, UnknownNameError
+from arbora.data.tree import children_of, subtree_masks, top_down, words_between
+from arbora.errors import InputError, require_known
 from arbora.types import Doubles, Ints, Longs
 
 Encoding: TypeAlias = Literal["head", "path", "head+path"]
@@ -70,8 +67,7 @@ class PseudoProjective:
     on_path: str = ON_PATH[0]
 
     def __post_init__(self) -> None:
-        if self.encoding not in get_args(Encoding):
-            raise UnknownNameError("encoding", self.encoding, list(get_args(Encoding)))
+        require_known("encoding", self.encoding, get_args(Encoding))
         if not self.lifted or not self.on_path or self.lifted in self.on_path or self.on_path in self.lifted:
             got = f"{self.lifted!r} for lifted words and {self.on_path!r} for those on their path"
             raise InputError(f"marks: expected two that differ, got {got}")
@@ -155,6 +151,7 @@ class Restorer:
         self._is_lifted = np.array([mark.target is not None for mark in marks], dtype=np.bool_)
         self.plain = np.array([numbers[mark.own] for mark in marks], dtype=np.int32)
         """The id of each label without its marks, shape (labels,)."""
+        self._order = np.argsort(self.plain, kind="stable")
 
     def restore(
         self, heads: Ints, labels: Ints, lengths: Longs, fixed: Ints | None = None
@@ -187,15 +184,11 @@ class Restorer:
 
     def merged(self, table: Doubles) -> Doubles:
         """Add P(marked label) to P(plain label) in a table of shape (W, labels)."""
-        order = self._order
-        starts = np.flatnonzero(np.diff(self.plain[order], prepend=-1))
+        plain = self.plain[self._order]
+        starts = np.flatnonzero(np.diff(plain, prepend=-1))
         result = np.zeros_like(table)
-        result[:, self.plain[order][starts]] = np.add.reduceat(table[:, order], starts, axis=1)
+        result[:, plain[starts]] = np.add.reduceat(table[:, self._order], starts, axis=1)
         return result
-
-    @cached_property
-    def _order(self) -> Longs:
-        return np.argsort(self.plain, kind="stable")
 
 
 class _Undo:
@@ -223,10 +216,8 @@ class _Undo:
             pending = missed
 
     def _old_head(self, dep: int) -> int | None:
-        children: list[list[int]] = [[] for _ in self.heads]
-        for word in range(1, len(self.heads)):
-            if word != dep:
-                children[self.heads[word]].append(word)
+        children = children_of(self.heads)
+        children[self.heads[dep]].remove(dep)
         target = self.marks[dep].target
 
         def fits(word: int) -> bool:
@@ -273,9 +264,7 @@ def _is_crossed(masks: Sequence[int], head: int, dep: int) -> bool:
 def lifts(heads: list[int]) -> Iterator[tuple[int, int]]:
     """Lift in place until the tree is projective; yield each (word, head that it leaves)."""
     masks = subtree_masks(heads)
-    children: list[set[int]] = [set() for _ in heads]
-    for dep in range(1, len(heads)):
-        children[heads[dep]].add(dep)
+    children = children_of(heads)
     # Subtrees only lose words, so a crossed arc stays crossed, and in here, until it is lifted.
     crossed: set[int] = set()
     waiting: list[tuple[int, int]] = []
@@ -292,7 +281,7 @@ def lifts(heads: list[int]) -> Iterator[tuple[int, int]]:
         old_head, new_head = heads[dep], heads[heads[dep]]
         yield dep, old_head
         children[old_head].remove(dep)
-        children[new_head].add(dep)
+        children[new_head].append(dep)
         heads[dep] = new_head
         masks[old_head] &= ~masks[dep]
         crossed.remove(dep)

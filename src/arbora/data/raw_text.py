@@ -1,14 +1,17 @@
-"""The running text of a treebank, with the position of every token in it.
+"""The running text of a treebank, with the position of every token; and plain text as sentences.
 
 A space follows each token unless MISC says `SpaceAfter=No`. A blank line precedes `# newdoc` and `# newpar`.
 The raw texts of the Universal Dependencies shared tasks are built the same way.
 
 For old treebanks, which do not record spaces, they are guessed: none before closing punctuation, none after
 opening punctuation, quotes in pairs, and none between letters of scripts that are written without spaces.
+`split_plainly` goes the other way by rules, for languages without a trained segmenter.
 """
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, get_args
@@ -17,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.data.columns import Columns
-from arbora.errors import InputError
+from arbora.data.sentence import Sentence
+from arbora.errors import InputError, require_known
 from arbora.types import Bools, Longs
 
 Spaces = Literal["auto", "given", "guessed"]
@@ -25,6 +29,7 @@ Spaces = Literal["auto", "given", "guessed"]
 _NO_SPACE = "SpaceAfter=No"
 _NO_SPACE_BEFORE = frozenset(".,;:!?…)]}»”’%،؛؟。、，．：；！？）］｝」』】〉》")
 _NO_SPACE_AFTER = frozenset("([{«“‘¿¡（［｛「『【〈《")
+_SENTENCE_ENDS = frozenset(".!?…。！？؟।")
 _STRAIGHT_QUOTES = frozenset("\"'`")
 _UNSPACED_SCRIPTS = (
     *((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3000, 0x30FF), (0x31F0, 0x31FF)),
@@ -64,8 +69,7 @@ def tokens_of(columns: Columns, *, spaces: Spaces = "auto") -> Tokens:
 
     `spaces`: "given" in MISC; "guessed"; or "auto": guessed if there is no `SpaceAfter=No` and no `# text`.
     """
-    if spaces not in get_args(Spaces):
-        raise InputError(f"spaces: expected {' or '.join(get_args(Spaces))}, got {spaces!r}")
+    require_known("spaces", spaces, get_args(Spaces))
     forms = columns.texts("form")
     space_after = [_NO_SPACE not in misc.split("|") for misc in columns.strings("misc")]
     word_spaced = [space_after[number] for number in columns.ids("misc").tolist()]
@@ -97,7 +101,13 @@ def tokens_of(columns: Columns, *, spaces: Spaces = "auto") -> Tokens:
 
 def join_tokens(tokens: Tokens, *, after: list[str] | None = None) -> RawText:
     """Join tokens to text; `after` is the text after each: "", " " or line breaks. O(length)."""
-    after = _gaps(tokens) if after is None else after
+    if after is None:
+        after = [" " if space else "" for space in tokens.spaces.tolist()]
+        for end, starts in zip(tokens.offsets[1:-1].tolist(), tokens.paragraphs[1:].tolist(), strict=True):
+            if end and starts:
+                after[end - 1] = "\n\n"
+        if after:
+            after[-1] = ""
     if len(after) != len(tokens.forms):
         raise InputError(f"after: expected {len(tokens.forms)} texts, got {len(after)}")
     last = np.zeros(len(tokens.forms), np.uint8)
@@ -107,16 +117,6 @@ def join_tokens(tokens: Tokens, *, after: list[str] | None = None) -> RawText:
     ends = np.cumsum(forms + gaps) - gaps
     text = "".join([part for pair in zip(tokens.forms, after, strict=True) for part in pair])
     return RawText(text, ends - forms, ends, last, tokens)
-
-
-def _gaps(tokens: Tokens) -> list[str]:
-    after = [" " if space else "" for space in tokens.spaces.tolist()]
-    for end, starts in zip(tokens.offsets[1:-1].tolist(), tokens.paragraphs[1:].tolist(), strict=True):
-        if end and starts:
-            after[end - 1] = "\n\n"
-    if after:
-        after[-1] = ""
-    return after
 
 
 def raw_text(columns: Columns, *, spaces: Spaces = "auto") -> RawText:
@@ -146,3 +146,35 @@ def _are_unspaced(form: str, after: str) -> bool:
     return len(codes) == 2 and all(
         any(first <= code <= last for first, last in _UNSPACED_SCRIPTS) for code in codes
     )
+
+
+def split_plainly(text: str) -> Iterator[Sentence]:
+    """Split at spaces and around punctuation; sentences end at line breaks and sentence-final marks."""
+    for line in text.splitlines():
+        forms: list[str] = []
+        spaces: list[bool] = []
+        for chunk in line.split():
+            pieces = _pieces(chunk)
+            forms += pieces
+            spaces += [*[False] * (len(pieces) - 1), True]
+            if pieces[-1] in _SENTENCE_ENDS:
+                yield _sentence(forms, spaces)
+                forms, spaces = [], []
+        if forms:
+            yield _sentence(forms, spaces)
+
+
+def _pieces(chunk: str) -> list[str]:
+    start, end = 0, len(chunk)
+    while start < end and unicodedata.category(chunk[start]).startswith("P"):
+        start += 1
+    while end > start and unicodedata.category(chunk[end - 1]).startswith("P"):
+        end -= 1
+    word = [chunk[start:end]] if start < end else []
+    return [*chunk[:start], *word, *chunk[end:]]
+
+
+def _sentence(forms: Sequence[str], spaces: Sequence[bool]) -> Sentence:
+    misc = [None if space else "SpaceAfter=No" for space in spaces]
+    text = "".join(form + " " * space for form, space in zip(forms, spaces, strict=True)).rstrip(" ")
+    return Sentence.from_lists(forms, misc=misc, comments=[f"text = {text}"])

@@ -9,15 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeAlias
 
 from arbora.data import interchange
 from arbora.data.tree import Tree
 from arbora.errors import DataError, InputError
-
-if TYPE_CHECKING:
-    import conllu
-    from pyconll.unit.sentence import Sentence as PyconllSentence
 
 NO_HEAD = -1
 Span: TypeAlias = tuple[int, int]
@@ -25,6 +22,7 @@ Span: TypeAlias = tuple[int, int]
 _TOKEN_RANGE = re.compile(r"(?:^|\|)TokenRange=([0-9]{1,18}):([0-9]{1,18})(?=\||$)")
 """The span of a word, in MISC."""
 _COLUMNS = ("forms", "lemmas", "upos", "xpos", "feats", "heads", "deprels", "deps", "misc")
+_columns_of = attrgetter(*_COLUMNS)
 _ALWAYS_IN_JSON = ("id", "first", "last", "form", "head", "deprel")
 
 
@@ -149,8 +147,7 @@ class Sentence:
 
     def columns(self) -> tuple[tuple[Any, ...], ...]:
         """Return the nine columns after ID, in the order of a file."""
-        texts = (self.forms, self.lemmas, self.upos, self.xpos, self.feats)
-        return (*texts, self.heads, self.deprels, self.deps, self.misc)
+        return _columns_of(self)
 
     @classmethod
     def from_lists(
@@ -185,32 +182,11 @@ class Sentence:
         """Return the columns as plain lists under the names `from_lists` takes."""
         return {name: list(getattr(self, name)) for name in (*_COLUMNS, "comments")}
 
-    @classmethod
-    def from_token_list(cls, tokens: conllu.TokenList) -> Sentence:
-        """Convert a `TokenList` of the `conllu` package."""
-        return interchange.from_token_list(tokens)
-
-    def to_token_list(self) -> conllu.TokenList:
-        """Convert to a `TokenList` of the `conllu` package."""
-        return interchange.to_token_list(self)
-
-    @classmethod
-    def from_pyconll(cls, sentence: PyconllSentence) -> Sentence:
-        """Convert a sentence of the `pyconll` package."""
-        return interchange.from_pyconll(sentence)
-
-    def to_pyconll(self) -> PyconllSentence:
-        """Convert to a sentence of the `pyconll` package."""
-        return interchange.to_pyconll(self)
-
-    def to_displacy(
-        self, *, lemmas: bool = False, head_probabilities: Sequence[float] | None = None
-    ) -> dict[str, list[dict[str, Any]]]:
-        """Convert for `spacy.displacy.render(..., manual=True)`; DataError if a head is unknown. O(n).
-
-        `head_probabilities` are appended to the labels.
-        """
-        return interchange.to_displacy(self, lemmas=lemmas, head_probabilities=head_probabilities)
+    from_token_list = staticmethod(interchange.from_token_list)
+    to_token_list = interchange.to_token_list
+    from_pyconll = staticmethod(interchange.from_pyconll)
+    to_pyconll = interchange.to_pyconll
+    to_displacy = interchange.to_displacy
 
     def to_json(
         self, *, words: Iterable[Any] | None = None, about: Mapping[str, Any] | None = None
@@ -245,11 +221,8 @@ class Sentence:
         if self._tree is None:
             if NO_HEAD in self.heads:
                 word = self.heads.index(NO_HEAD) + 1
-                raise DataError(
-                    f"word {word} has no head: expected a head for each word, got _",
-                    source=self.origin.source,
-                    line=self.origin.line,
-                )
+                what = f"word {word} has no head: expected a head for each word, got _"
+                raise DataError(what, source=self.origin.source, line=self.origin.line)
             object.__setattr__(self, "_tree", Tree.from_heads(self.heads, labels=self.deprels))
         assert self._tree is not None
         return self._tree
@@ -274,14 +247,13 @@ class Sentence:
         if given is not None:
             return given
         covered = {token.first: token for token in self.multiword_tokens}
-        parts, skip_to = [], 0
+        parts, shown_to = [], 0
         for word in self:
-            if word.id <= skip_to:
+            if word.id <= shown_to:
                 continue
-            token = covered.get(word.id)
-            skip_to = token.last if token else word.id
-            form, misc = (token.form, token.misc) if token else (word.form, word.misc)
-            parts.append(form if "SpaceAfter=No" in misc.split("|") else form + " ")
+            token = covered.get(word.id, word)
+            shown_to = token.last if isinstance(token, MultiwordToken) else word.id
+            parts.append(token.form if "SpaceAfter=No" in token.misc.split("|") else token.form + " ")
         return "".join(parts).rstrip(" ")
 
     def other_lines(self) -> list[str]:
@@ -344,9 +316,8 @@ def _checked_texts(name: str, values: Sequence[str | None] | None, n: int) -> tu
         raise InputError(f"{name}: expected text that UTF-8 can encode, got {error}") from None
     for text in texts:
         if not text or "\t" in text or "\n" in text or "\r" in text:
-            raise InputError(
-                f"{name}: expected texts that are not empty, without tab or line break; got {text!r}"
-            )
+            expected = "texts that are not empty, without tab or line break"
+            raise InputError(f"{name}: expected {expected}; got {text!r}")
     return texts
 
 

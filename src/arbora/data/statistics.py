@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from arbora import _core
 
 if TYPE_CHECKING:
-    from arbora.data.columns import Columns, TextColumn
+    from arbora.data.columns import Columns
 
 LENGTH_BIN = 10
 
@@ -75,9 +75,9 @@ class Statistics:
             nonprojective_arcs=int(crossed.sum()),
             nonprojective_trees=len(np.unique(sentence_of_word[crossed > 0])),
             multiroot_trees=int((roots > 1).sum()),
-            labels=_counts(columns, "deprel"),
-            upos=_counts(columns, "upos"),
-            xpos=_counts(columns, "xpos"),
+            labels=columns.counts("deprel"),
+            upos=columns.counts("upos"),
+            xpos=columns.counts("xpos"),
             lengths=Counter(lengths.tolist()),
             depths=Counter(depths[known].tolist()),
         )
@@ -93,11 +93,10 @@ class Statistics:
 
     def as_dict(self) -> dict[str, object]:
         """Return plain values for JSON; shares are fractions of 1, counters start with the most common."""
-        names = ("sentences", "words", "multiword_tokens", "empty_nodes", "missing_heads", "trees", "arcs")
-        shapes = ("nonprojective_arcs", "nonprojective_trees", "multiroot_trees")
+        counts = [field.name for field in fields(self) if field.default == 0]
         shares = ("nonprojective_arc_share", "nonprojective_tree_share", "multiroot_share")
-        means = ("mean_length", "mean_depth")
-        plain: dict[str, object] = {name: getattr(self, name) for name in (*names, *shapes, *shares, *means)}
+        names = (*counts, *shares, "mean_length", "mean_depth")
+        plain: dict[str, object] = {name: getattr(self, name) for name in names}
         plain["max_length"] = max(self.lengths, default=0)
         plain["max_depth"] = max(self.depths, default=0)
         for name in ("labels", "upos", "xpos"):
@@ -115,9 +114,3 @@ def by_count(counter: Counter[str]) -> list[tuple[str, int]]:
 def statistics(pieces: Iterable[Columns]) -> Statistics:
     """Count a treebank given as `Columns`: `[read_columns(path)]`, or a stream of pieces."""
     return sum(map(Statistics.of, pieces), Statistics())
-
-
-def _counts(columns: Columns, column: TextColumn) -> Counter[str]:
-    strings = columns.strings(column)
-    counts = np.bincount(columns.ids(column), minlength=len(strings)).tolist()
-    return Counter({text: count for text, count in zip(strings, counts, strict=True) if count})

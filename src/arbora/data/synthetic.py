@@ -12,42 +12,26 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TypeAlias
 
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError
 
-
-class Slot(NamedTuple):
-    """A possible dependent of a word."""
-
-    label: str
-    tag: str
-    chance: float
-
+Slots: TypeAlias = dict[str, tuple[tuple[str, str, float], ...]]
+"""The label, tag and probability of the possible dependents of each tag."""
 
 # From the outermost dependent to the innermost on the left, from the innermost on the right.
-LEFT: dict[str, tuple[Slot, ...]] = {
-    "VERB": (
-        Slot("advmod", "ADV", 0.15),
-        Slot("nsubj", "NOUN", 0.5),
-        Slot("nsubj", "PRON", 0.3),
-        Slot("aux", "AUX", 0.25),
-    ),
-    "NOUN": (Slot("det", "DET", 0.6), Slot("nummod", "NUM", 0.1), Slot("amod", "ADJ", 0.35)),
-    "ADJ": (Slot("advmod", "ADV", 0.15),),
+LEFT: Slots = {
+    "VERB": (("advmod", "ADV", 0.15), ("nsubj", "NOUN", 0.5), ("nsubj", "PRON", 0.3), ("aux", "AUX", 0.25)),
+    "NOUN": (("det", "DET", 0.6), ("nummod", "NUM", 0.1), ("amod", "ADJ", 0.35)),
+    "ADJ": (("advmod", "ADV", 0.15),),
 }
-RIGHT: dict[str, tuple[Slot, ...]] = {
-    "VERB": (
-        Slot("obj", "NOUN", 0.5),
-        Slot("obl", "CASE", 0.4),
-        Slot("advmod", "ADV", 0.2),
-        Slot("advcl", "CLAUSE", 0.12),
-    ),
-    "NOUN": (Slot("nmod", "CASE", 0.25), Slot("acl", "CLAUSE", 0.1)),
+RIGHT: Slots = {
+    "VERB": (("obj", "NOUN", 0.5), ("obl", "CASE", 0.4), ("advmod", "ADV", 0.2), ("advcl", "CLAUSE", 0.12)),
+    "NOUN": (("nmod", "CASE", 0.25), ("acl", "CLAUSE", 0.1)),
 }
-# Tags that expand to another one with an obligatory first word.
-MARKED = {"CASE": ("NOUN", Slot("case", "ADP", 1)), "CLAUSE": ("VERB", Slot("mark", "SCONJ", 1))}
+# Tags that expand to another one, with the label and tag of an obligatory first word.
+MARKED = {"CASE": ("NOUN", "case", "ADP"), "CLAUSE": ("VERB", "mark", "SCONJ")}
 LEXICON_SIZE = {"NOUN": 400, "VERB": 200, "ADJ": 120, "ADV": 60, "DET": 6, "PRON": 8, "AUX": 6, "NUM": 20}
 LEXICON_SIZE |= {"ADP": 15, "SCONJ": 8}
 MAX_DEPTH = 6
@@ -72,10 +56,8 @@ def generate(
     give the same sentences on every machine.
     """
     if sentences < 0 or longest < 8 or not 0 <= nonprojective <= 1:
-        raise InputError(
-            "generate: expected sentences >= 0, longest >= 8 and nonprojective within [0, 1], got "
-            f"{sentences}, {longest} and {nonprojective}"
-        )
+        expected = "sentences >= 0, longest >= 8 and nonprojective within [0, 1]"
+        raise InputError(f"generate: expected {expected}, got {sentences}, {longest} and {nonprojective}")
     rng = random.Random(seed)
     lexicon = _lexicon()
     for number in range(1, sentences + 1):
@@ -91,19 +73,19 @@ def generate(
 
 
 def _expand(tag: str, label: str, rng: random.Random, lexicon: dict[str, list[str]], depth: int) -> _Node:
-    tag, marker = MARKED.get(tag, (tag, None))
+    tag, first_label, first_tag = MARKED.get(tag, (tag, "", ""))
     words = lexicon[tag]
     node = _Node(tag, label, words[int(len(words) * rng.random() ** 3)])  # the first words far more often
-    if marker is not None:
-        node.left.append(_expand(marker.tag, marker.label, rng, lexicon, 0))
+    if first_tag:
+        node.left.append(_expand(first_tag, first_label, rng, lexicon, 0))
     for side, slots in ((node.left, LEFT), (node.right, RIGHT)):
         filled: set[str] = set()
-        for slot in slots.get(tag, ()):
+        for dep_label, dep_tag, chance in slots.get(tag, ()):
             # Drawn for every slot, also at the bottom: the random stream stays in step.
-            wanted = rng.random() < slot.chance
-            if wanted and depth > 0 and slot.label not in filled:
-                side.append(_expand(slot.tag, slot.label, rng, lexicon, depth - 1))
-                filled.add(slot.label)
+            wanted = rng.random() < chance
+            if wanted and depth > 0 and dep_label not in filled:
+                side.append(_expand(dep_tag, dep_label, rng, lexicon, depth - 1))
+                filled.add(dep_label)
     return node
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from arbora._core import measure_trees
-from arbora.errors import InputError
+from arbora.errors import InputError, require_known
 from arbora.interfaces import Roots
 from arbora.types import Bools, Ints
 
@@ -98,11 +98,17 @@ class Tree:
         return type(self), (self.heads.tolist(), self.labels)
 
 
-def top_down(heads: Sequence[int]) -> list[int]:
-    """List all nodes breadth first, left to right, from node 0; O(n)."""
+def children_of(heads: Sequence[int]) -> list[list[int]]:
+    """List the dependents of every node, left to right; O(n)."""
     children: list[list[int]] = [[] for _ in heads]
     for dep in range(1, len(heads)):
         children[heads[dep]].append(dep)
+    return children
+
+
+def top_down(heads: Sequence[int]) -> list[int]:
+    """List all nodes breadth first, left to right, from node 0; O(n)."""
+    children = children_of(heads)
     order = [0]
     for node in order:
         order.extend(children[node])
@@ -124,53 +130,43 @@ def words_between(one: int, other: int) -> int:
 
 
 def _as_heads(heads: ArrayLike, roots: Roots) -> Ints:
-    if roots not in get_args(Roots):
-        raise InputError(f"roots: expected 'single' or 'multi', got {roots!r}")
+    require_known("roots", roots, get_args(Roots))
     try:
         given = np.asarray(heads)
     except ValueError as error:
         raise InputError(f"heads: expected a flat list of integers ({error})") from None
     if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
-        raise InputError(
-            f"heads: expected integers of shape (n+1,), got shape {given.shape} of type {given.dtype}"
-        )
+        got = f"shape {given.shape} of type {given.dtype}"
+        raise InputError(f"heads: expected integers of shape (n+1,), got {got}")
     if len(given) == 0 or given[0] != -1:
-        raise InputError(
-            f"heads: expected -1 at node 0, got {given[:1].tolist()}; "
-            "for a list with one head per word, use Tree.from_heads"
-        )
+        got = f"{given[:1].tolist()}; for a list with one head per word, use Tree.from_heads"
+        raise InputError(f"heads: expected -1 at node 0, got {got}")
     # Checked before the conversion, in which large numbers would wrap around.
-    _check_heads(given.tolist(), roots)
+    numbers, n = given.tolist(), len(given) - 1
+    for word, head in enumerate(numbers[1:], start=1):
+        if not 0 <= head <= n:
+            raise InputError(f"word {word}: expected a head from 0 to {n}, got {head}")
+        if head == word:
+            raise InputError(f"word {word}: expected another word or 0 as head, got the word itself")
+    if cycle := _find_cycle(numbers):
+        raise InputError(f"heads: these heads form a cycle: {' -> '.join(map(str, [*cycle, cycle[0]]))}")
+    if roots == "single" and numbers.count(0) != 1:
+        words = ", ".join(str(word) for word, head in enumerate(numbers) if head == 0) or "none"
+        raise InputError(f"heads: expected exactly one word with head 0, got {numbers.count(0)} ({words})")
     array = np.array(given, dtype=np.int32)
     array.flags.writeable = False
     return array
 
 
-def _check_heads(heads: Sequence[int], roots: Roots) -> None:
-    n = len(heads) - 1
-    for word, head in enumerate(heads[1:], start=1):
-        if not 0 <= head <= n:
-            raise InputError(f"word {word}: expected a head from 0 to {n}, got {head}")
-        if head == word:
-            raise InputError(f"word {word}: expected another word or 0 as head, got the word itself")
-    if cycle := _find_cycle(heads):
-        raise InputError(f"heads: these heads form a cycle: {' -> '.join(map(str, [*cycle, cycle[0]]))}")
-    words = [word for word, head in enumerate(heads) if head == 0]
-    if roots == "single" and len(words) != 1:
-        shown = ", ".join(map(str, words)) or "none"
-        raise InputError(f"heads: expected exactly one word with head 0, got {len(words)} ({shown})")
-
-
 def _find_cycle(heads: Sequence[int]) -> list[int]:
     """Return the words of one cycle, each followed by its head, or an empty list; O(n)."""
-    # 0 = not seen; a word carries the number of the walk that first reached it.
-    walk_of = [0] * len(heads)
+    walk_of = [-1] + [0] * (len(heads) - 1)  # the number of the walk that first reached a word
     for start in range(1, len(heads)):
         node = start
-        while node > 0 and walk_of[node] == 0:
+        while walk_of[node] == 0:
             walk_of[node] = start
             node = heads[node]
-        if node > 0 and walk_of[node] == start:
+        if walk_of[node] == start:
             cycle = [node]
             while heads[cycle[-1]] != node:
                 cycle.append(heads[cycle[-1]])

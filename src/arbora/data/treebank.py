@@ -18,7 +18,7 @@ from arbora.data import conllx
 from arbora.data.columns import Columns, Format, columns_of, data_error, native_reader
 from arbora.data.files import Source, name_of, open_input, open_output, read_bytes
 from arbora.data.sentence import Origin, Sentence
-from arbora.errors import DataError, InputError
+from arbora.errors import DataError, InputError, require_known
 from arbora.interfaces import Roots
 from arbora.storage.atomic import naming_errors
 
@@ -107,29 +107,21 @@ class Reader(Iterator[Item], ABC):
             text = pending + data if pending else data
             last = not data
             used = self._native.parse(text, last=last)
-            self._log_problems()
+            for problem in [] if self._native.failed else self._native.take_problems():
+                warning = data_error(problem, self.source)
+                logger.warning("%s (sentence skipped)", warning)
+                if len(self.warnings) < MOST_WARNINGS:
+                    self.warnings.append(warning)
             yield
             if last or self._native.failed:
                 break
             pending = text[used:]
             if len(pending) > LONGEST_SENTENCE:
-                raise DataError(
-                    f"sentence too long: expected a blank line within {LONGEST_SENTENCE} bytes, "
-                    "got none; is this a treebank?",
-                    source=self.source,
-                )
+                expected = f"expected a blank line within {LONGEST_SENTENCE} bytes, got none"
+                raise DataError(f"sentence too long: {expected}; is this a treebank?", source=self.source)
             # After a sentence longer than the piece, read twice as much: time stays linear.
             data = read_bytes(self._stream, max(PIECE, len(pending)), self.source)
         self._stream.close()
-
-    def _log_problems(self) -> None:
-        if self._native.failed:
-            return
-        for problem in self._native.take_problems():
-            warning = data_error(problem, self.source)
-            logger.warning("%s (sentence skipped)", warning)
-            if len(self.warnings) < MOST_WARNINGS:
-                self.warnings.append(warning)
 
     def _raise_fault(self) -> None:
         if not self._native.failed:
@@ -231,8 +223,7 @@ def write(
     they were read in, byte for byte. `standard`: LF, one blank line after each, no byte order mark. `.gz`
     compresses. A path is replaced only when all is written.
     """
-    if layout not in ("same", "standard"):
-        raise InputError(f"layout: expected same or standard, got {layout!r}")
+    require_known("layout", layout, ("same", "standard"))
     count = 0
     with open_output(target) as stream:
         for sentence, following in pairwise(chain(sentences, [None])):
@@ -279,8 +270,7 @@ def convert(
     Strict: DataError at the first fault. Lenient: malformed sentences are skipped; DataError if no others are
     left. On errors, no target is written or replaced.
     """
-    if to not in ("auto", "same", "conllu", "conllx"):
-        raise InputError(f"to: expected auto, same, conllu or conllx, got {to!r}")
+    require_known("to", to, ("auto", "same", "conllu", "conllx"))
     reader = ColumnReader(source, format=format, lenient=lenient, roots=roots)
     if to == "auto":
         to = format_by_name(reader.source, reader.format, target)
@@ -289,9 +279,7 @@ def convert(
             for columns in unless_all_bad(reader):
                 stream.write(columns.to_bytes())
         return reader
-    sentences: Iterator[Sentence] = chain.from_iterable(
-        columns.sentences() for columns in unless_all_bad(reader)
-    )
+    sentences: Iterator[Sentence] = chain.from_iterable(map(Columns.sentences, unless_all_bad(reader)))
     if to != reader.format:
         sentences = map(conllx.to_conllu if to == "conllu" else conllx.from_conllu, sentences)
     write(sentences, target, layout="standard")

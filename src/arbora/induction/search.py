@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Self, get_args
 import numpy as np
 
 from arbora import inference
-from arbora.data.batch import Batch
-from arbora.data.encode import Names
+from arbora.data.encode import Batch, Names
 from arbora.errors import InputError, ModelError, NoTreeError
 from arbora.formatting import counted
 from arbora.induction.arc_model import ArcModel

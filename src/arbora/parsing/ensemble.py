@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from arbora import inference
-from arbora.data.batch import Batch
-from arbora.data.encode import INPUT_COLUMNS, Names
+from arbora.data.encode import INPUT_COLUMNS, Batch, Names
 from arbora.errors import InputError
 from arbora.interfaces import Query, Roots, Trees
 from arbora.parsing.model_file import parser_parts

@@ -10,9 +10,8 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args, overloa
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.data.batch import Batch
 from arbora.data.columns import Columns
-from arbora.data.encode import Names
+from arbora.data.encode import Batch, Names
 from arbora.data.files import Source, open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree

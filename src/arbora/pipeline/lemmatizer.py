@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from arbora._core import TagLexicon, apply_scripts, check_script, edit_script
 from arbora.data.columns import Columns
-from arbora.data.encode import NOTHING, filled, used
+from arbora.data.encode import EMPTY_FIELD, filled, used
 from arbora.errors import InputError, ModelError
 from arbora.pipeline.words import (
     Groups,
@@ -121,7 +121,7 @@ def _scripts(columns: Columns) -> list[str | None]:
 
     @cache
     def script(form: str, lemma: str) -> str | None:
-        return edit_script(form, lemma) if lemma != NOTHING or form == NOTHING else None
+        return edit_script(form, lemma) if lemma != EMPTY_FIELD or form == EMPTY_FIELD else None
 
     return list(map(script, _texts(columns, "form"), _texts(columns, "lemma")))
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from arbora._core import TagLexicon
 from arbora.data.columns import Columns, TextColumn
-from arbora.data.encode import NOTHING, used
+from arbora.data.encode import EMPTY_FIELD, used
 from arbora.errors import InputError, ModelError
 from arbora.pipeline.words import (
     Groups,
@@ -124,7 +124,7 @@ def train_tagger(
 ) -> tuple[Tagger, list[dict[str, Any]]]:
     """Train a tagger on a treebank, keep the best epochs by accuracy on dev, and report each epoch."""
     settings = settings or TaggerSettings()
-    tags = tuple(tag for tag in used(columns, "upos") if tag != NOTHING)
+    tags = tuple(tag for tag in used(columns, "upos") if tag != EMPTY_FIELD)
     if not tags:
         raise InputError(f"{columns.source}: expected UPOS to train a tagger, got `_` everywhere")
     lexicon, gold = TagLexicon(columns.native, list(tags)), numbers(columns, "upos", tags)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from arbora._core import SparseVector, Weights
-from arbora.data.batch import Batch
+from arbora.data.encode import Batch
 from arbora.errors import InputError
 from arbora.inference.tree_parts import restricted, tree_parts
 from arbora.interfaces import Answer, Cost, GoldTree, Loss, PartScores, Query, Scorer

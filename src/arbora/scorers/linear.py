@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import Encoded, GraphModel, SparseVector, Weights
-from arbora.data.batch import Batch
 from arbora.data.columns import Columns
-from arbora.data.encode import Names
+from arbora.data.encode import Batch, Names
 from arbora.errors import InputError
 from arbora.features import TemplateSet
 from arbora.interfaces import PartKind, PartScores, Roots, Trees

@@ -13,9 +13,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from arbora.data.batch import Batch
 from arbora.data.columns import Columns
-from arbora.data.encode import Names
+from arbora.data.encode import Batch, Names
 from arbora.errors import InputError
 from arbora.interfaces import PartKind, PartScores
 from arbora.types import Doubles, Floats

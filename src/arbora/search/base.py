@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.data.batch import Batch
-from arbora.data.encode import Names
+from arbora.data.encode import Batch, Names
 from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import PartKind, PartScores, Query, Roots, Trees

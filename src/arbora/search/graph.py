@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from arbora._core import GraphJudge
-from arbora.data.batch import Batch
+from arbora.data.encode import Batch
 from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import Query, Trees

@@ -12,8 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from arbora.data.batch import Batch
-from arbora.data.encode import Names
+from arbora.data.encode import Batch, Names
 from arbora.data.pseudo_projective import PseudoProjective, Restorer
 from arbora.search.base import Parts, Search
 from arbora.search.confidence import Confidence, ConfidenceAt

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import GraphModel, Pruning, in_memory
-from arbora.data.batch import Batch
-from arbora.data.encode import Names
+from arbora.data.encode import Batch, Names
 from arbora.errors import ModelError
 from arbora.interfaces import Roots, Trees
 from arbora.registry import Registry, features

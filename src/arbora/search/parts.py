@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from arbora.data.batch import Batch
-from arbora.data.encode import Names
+from arbora.data.encode import Batch, Names
 from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
 from arbora.inference.tree_parts import labelled_arcs, restricted

@@ -45,6 +45,16 @@ CUT_OFF = "the file is cut off; copy it again, or train the model again"
 OTHER_FILE = "name a model that `arbora train` wrote"
 
 
+OTHER_KINDS = (
+    (rb"\Z", "an empty file", CUT_OFF),
+    (rb"\x1f\x8b", "a gzip file", "unzip it first"),
+    (rb"PK\x03\x04", "a zip archive (such as .npz and .pt files)", OTHER_FILE),
+    (rb"\x80[\x02-\x05]", "a pickle, which is never opened since it can run code", OTHER_FILE),
+    (rb"[\t\n\r\x20-\xff]*\Z", "a text file (a treebank?)", OTHER_FILE),
+    (rb"", "a file of another kind", OTHER_FILE),
+)
+
+
 class FaultError(Exception):
     """What is wrong with a model file, and what to do about it; becomes a ModelError with the file's name."""
 
@@ -127,28 +137,15 @@ def header_of(ordered: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) 
 def split_header(data: memoryview) -> tuple[bytes, memoryview]:
     """Return the header and the rest; FaultError if the file ends early or is of another kind."""
     if len(data) < 9 or data[8] != ord("{"):
-        raise _kind_of_file(bytes(data[:512]))
+        start = bytes(data[:512])
+        kind, advice = next(other for pattern, *other in OTHER_KINDS if re.match(pattern, start))
+        raise FaultError(f"expected a model, got {kind}", advice)
     length = int.from_bytes(data[:8], "little")
     if length > MAX_HEADER:
         raise FaultError(f"header: expected a length of at most {MAX_HEADER} bytes, got {length}")
     if 8 + length > len(data):
         raise FaultError(f"header: expected {length} bytes, got {len(data) - 8}", CUT_OFF)
     return bytes(data[8 : 8 + length]), data[8 + length :]
-
-
-def _kind_of_file(start: bytes) -> FaultError:
-    kind, advice = "a file of another kind", OTHER_FILE
-    if not start:
-        kind, advice = "an empty file", CUT_OFF
-    elif start.startswith(b"\x1f\x8b"):
-        kind, advice = "a gzip file", "unzip it first"
-    elif start.startswith(b"PK\x03\x04"):
-        kind = "a zip archive (such as .npz and .pt files)"
-    elif start[:1] == b"\x80" and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-        kind = "a pickle, which is never opened since it can run code"
-    elif all(byte >= 32 or byte in b"\t\n\r" for byte in start):
-        kind = "a text file (a treebank?)"
-    return FaultError(f"expected a model, got {kind}", advice)
 
 
 def parse_object(text: str | bytes, part: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import mmap
 import os
 import stat
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -26,20 +26,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from arbora import __version__
 from arbora.errors import InputError, ModelError
-from arbora.storage._safetensors import (
-    DAMAGED,
-    METADATA,
-    OTHER_FILE,
-    PADDING,
-    FaultError,
-    arranged,
-    as_stored,
-    check_header,
-    header_of,
-    locate_tensors,
-    parse_object,
-    split_header,
-)
+from arbora.storage import _safetensors as container
+from arbora.storage._safetensors import DAMAGED, METADATA, OTHER_FILE, PADDING, FaultError
 from arbora.storage.atomic import replacing
 
 FORMAT = 1
@@ -128,24 +116,28 @@ def write_model(
     if the file cannot be written; an existing one is then unchanged.
     """
     # Sorted, so that insertion order leaves no trace in the file.
-    stored = arranged({name: as_stored(name, array) for name, array in tensors.items()})
+    stored = container.arranged({name: container.as_stored(name, array) for name, array in tensors.items()})
+    contents = [array.reshape(-1).view(np.uint8).data for array in stored.values()]
+    checksum = 0
+    for content in contents:
+        checksum = zlib.crc32(content, checksum)
     document = {
         "arbora_version": __version__,
-        "data_crc32": _checksum(stored.values()),
+        "data_crc32": checksum,
         "format": FORMAT,
         "metadata": _json_value(metadata, "metadata"),
     }
     text = json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    header = header_of(stored, {DOCUMENT: text})
+    header = container.header_of(stored, {DOCUMENT: text})
     try:
         with replacing(Path(path), durable=True) as stream:
             stream.write(header)
-            for array in stored.values():
-                stream.write(_bytes_of(array))
+            for content in contents:
+                stream.write(content)
             stream.flush()
             _check_written(stream, stored)
     except (OSError, ValueError) as error:  # ValueError: a name that no system allows
-        size = len(header) + sum(array.nbytes for array in stored.values())
+        size = len(header) + sum(map(len, contents))
         is_full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         advice = f"make room for {size:,} bytes, or save it elsewhere" if is_full else "save it elsewhere"
         why = getattr(error, "strerror", None) or error
@@ -164,14 +156,14 @@ def read_model(path: str | os.PathLike[str], *, verify: bool = False) -> ModelFi
     """
     source = os.fspath(path)
     try:
-        header, data = split_header(memoryview(_map(path)))
-        entries = parse_object(header, "header")
+        header, data = container.split_header(memoryview(_map(path)))
+        entries = container.parse_object(header, "header")
         document = _document(entries)
-        checksum = check_header(header)
-        places = locate_tensors(entries, len(data))
-        if verify and zlib.crc32(data) != document["data_crc32"]:
-            stated = document["data_crc32"]
-            raise FaultError(f"data: expected the checksum {stated}, got {zlib.crc32(data)}")
+        checksum = container.check_header(header)
+        places = container.locate_tensors(entries, len(data))
+        stated = document["data_crc32"]
+        if verify and (actual := zlib.crc32(data)) != stated:
+            raise FaultError(f"data: expected the checksum {stated}, got {actual}")
     except FaultError as error:
         raise ModelError(str(error), source=source) from error.__cause__
     flat = np.frombuffer(data, np.uint8)
@@ -180,23 +172,11 @@ def read_model(path: str | os.PathLike[str], *, verify: bool = False) -> ModelFi
         for name, place in places.items()
         if not name.startswith(PADDING)
     }
-    return ModelFile(
-        source, document["format"], document["arbora_version"], document["metadata"], tensors, checksum
-    )
+    version, metadata = document["arbora_version"], document["metadata"]
+    return ModelFile(source, document["format"], version, metadata, tensors, checksum)
 
 
 # ---------------------------------------------------------------- writing
-
-
-def _bytes_of(array: NDArray[Any]) -> memoryview:
-    return array.reshape(-1).view(np.uint8).data
-
-
-def _checksum(arrays: Iterable[NDArray[Any]]) -> int:
-    checksum = 0
-    for array in arrays:
-        checksum = zlib.crc32(_bytes_of(array), checksum)
-    return checksum
 
 
 def _check_written(stream: IO[bytes], stored: Mapping[str, NDArray[Any]]) -> None:
@@ -232,11 +212,10 @@ def _json_value(value: Any, place: str, depth: int = 0) -> Any:
         return {_text(name, place): _json_value(item, f"{place}.{name}", depth + 1) for name, item in items}
     if isinstance(value, list | tuple):
         return [_json_value(item, f"{place}[{i}]", depth + 1) for i, item in enumerate(value)]
+    expected = "text, a finite number, true, false, null, a list or a mapping"
     got = repr(value) if isinstance(value, float) else type(value).__name__
-    raise InputError(
-        f"{place}: expected text, a finite number, true, false, null, a list or a mapping, got {got}; "
-        "convert it first (arrays belong among the tensors)"
-    )
+    advice = "convert it first (arrays belong among the tensors)"
+    raise InputError(f"{place}: expected {expected}, got {got}; {advice}")
 
 
 def _text(value: str, place: str) -> str:
@@ -276,7 +255,7 @@ def _document(entries: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(text, str):
         got = f"a safetensors file without {DOCUMENT!r} in its metadata"
         raise FaultError(f"expected a model of Arbora, got {got}", OTHER_FILE)
-    document = parse_object(text, DOCUMENT)
+    document = container.parse_object(text, DOCUMENT)
     number = document.get("format")
     if type(number) is int and number > FORMAT:
         version = f"{str(document.get('arbora_version'))[:40]}, format {str(number)[:40]}"

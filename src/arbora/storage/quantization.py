@@ -1,22 +1,15 @@
 """Quantized weights: one byte per weight, and an eighth of one for zeros.
 
 Values are split into blocks of BLOCK. A block stores its largest magnitude s, and a value w in it becomes a
-sign and the nearest of 128 levels of |w| / s (mu-law companding),
+sign and the nearest of 128 levels of |w| / s (mu-law companding; ties go to the lower level):
 
-    level(q) = ((1 + MU)^(q / 127) - 1) / MU,    q = 0 .. 127,
-
-which are dense around zero and in constant ratio far from it, so that large weights keep their first digits
-and small ones survive beside them:
-
+    level(q) = ((1 + MU)^(q / 127) - 1) / MU,    q = 0 .. 127
     |w - restored| <= ln(1 + MU) / 254 * (1 + ln(1 + MU) / 127) * (|w| + s / MU)
 
-that is 1.9% of the weight plus 0.019% of the block's largest. Zero stays zero, and no sign changes.
+that is 1.9% of the weight plus 0.019% of the block's largest. Zero stays zero, and no sign changes. The
+levels are stored, too, so that the restored weights are the same on every machine.
 
-If enough weights are zero, only the others are stored, with a bitmap of their places; blocks are then blocks
-of these. Hashing scatters weights, so blocks are alike wherever they are cut.
-
-O(size) time and space, vectorized. Ties go to the lower level. The levels are stored, too, so that the
-restored weights are the same on every machine.
+If enough weights are zero, only the others are stored, in blocks, with a bitmap of their places.
 """
 
 from __future__ import annotations
@@ -55,10 +48,9 @@ def quantize(weights: ArrayLike, name: str = "weights") -> dict[str, NDArray[Any
     with np.errstate(over="ignore"):  # reported below
         flat = array.astype(np.float32, copy=False).ravel()
     if not np.isfinite(flat).all():
-        raise InputError(
-            "weights: expected finite numbers, got NaN, infinity, or too large a number for float32"
-        )
-    levels = _levels()
+        got = "NaN, infinity, or too large a number for float32"
+        raise InputError(f"weights: expected finite numbers, got {got}")
+    levels = np.array([math.expm1(q * math.log1p(MU) / TOP) / MU for q in range(TOP + 1)], np.float32)
     tensors: dict[str, NDArray[Any]] = {"shape": np.array(array.shape, np.int64), "levels": levels}
     nonzero = flat != 0
     count = int(np.count_nonzero(nonzero))
@@ -85,7 +77,6 @@ def dequantize(
     parts = {part: tensors[f"{name}.{part}"] for part in PARTS if f"{name}.{part}" in tensors}
     try:
         shape = _checked_shape(parts)
-        _check_values(parts)
         values = _decode(parts["codes"], parts["scales"], parts["levels"])
         if "nonzero" not in parts:
             _expect(len(values) == math.prod(shape), "codes", math.prod(shape), len(values))
@@ -95,11 +86,6 @@ def dequantize(
         return weights.reshape(shape)
     except FaultError as error:
         raise ModelError(f"tensor '{name}.{error}", source=source) from None
-
-
-def _levels() -> Floats:
-    exact = [math.expm1(q * math.log1p(MU) / TOP) / MU for q in range(TOP + 1)]
-    return np.array(exact, np.float32)
 
 
 def _encode(values: Floats, levels: Floats) -> tuple[NDArray[np.int8], Floats]:
@@ -133,7 +119,7 @@ def _expect(good: bool, part: str, expected: object, got: object) -> None:
 
 
 def _checked_shape(parts: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
-    """Return the shape of the weights; check the dtypes, axes and lengths of all parts."""
+    """Return the shape of the weights; check the dtypes, lengths and values of all parts."""
     for part, dtype in PARTS.items():
         tensor = parts.get(part)
         if tensor is None:
@@ -147,11 +133,6 @@ def _checked_shape(parts: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
     _expect(math.prod(shape) <= bound, "shape", f"one of at most {bound} weights", shape)
     size = math.prod(max(length, 1) for length in shape)
     _expect(size < 2**60, "shape", "one that fits into memory", shape)
-    return shape
-
-
-def _check_values(parts: Mapping[str, NDArray[Any]]) -> None:
-    """Check the number and range of scales, levels and codes."""
     blocks = math.ceil(len(parts["codes"]) / BLOCK)
     for part, count in (("scales", blocks), ("levels", TOP + 1)):
         _expect(len(parts[part]) == count, part, f"{count} numbers", len(parts[part]))
@@ -160,6 +141,7 @@ def _check_values(parts: Mapping[str, NDArray[Any]]) -> None:
         _expect(good, part, f"numbers up to {top:g}", "others")
     lowest = int(parts["codes"].min(initial=0))
     _expect(lowest >= -TOP, "codes", f"numbers from {-TOP}", lowest)
+    return shape
 
 
 def _places(parts: Mapping[str, NDArray[Any]], size: int) -> Longs:

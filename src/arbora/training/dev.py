@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arbora.data.batch import Batch
+from arbora.data.encode import Batch
 from arbora.parsing.parser import Parser
 from arbora.progress import Scores
 

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from arbora._core import Encoded, KeptArcs
-from arbora.data.batch import Batch
 from arbora.data.columns import Columns
-from arbora.data.encode import Names
+from arbora.data.encode import Batch, Names
 from arbora.interfaces import Learner, Problem, Query, Scorer
 from arbora.learners import Adagrad, PassiveAggressive, Perceptron
 from arbora.learners.stage import Stage

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.data.columns import columns_of
-from arbora.data.plain_text import split_plainly
+from arbora.data.raw_text import split_plainly
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.interfaces import Query
 from arbora.parsing.parsed import Parsed, keep_labels, make_parsed

@@ -138,7 +138,7 @@ def test_readme_metadata(tmp_path):
     path.write_bytes(
         b"License: no\n=== Machine-readable metadata ===\nLicense: \xff\x1b]0;x\x07 " + b"x" * 5000
     )
-    found = readme_metadata(path)
+    found = readme_metadata(tmp_path)
     assert found["License"].startswith("\ufffd ]0;x x")
     assert len(found["License"]) == 2000
     assert clean("a\tb\u202e\nc ") == "a b c"

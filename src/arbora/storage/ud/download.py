@@ -52,7 +52,12 @@ def download(
     if target.exists():
         _require_replaceable(target, replace=replace)
     release = catalogue.release(name)
-    files = _select(catalogue.files(release), release)
+    present = catalogue.files(release)
+    parts = [file for file in present if RELEASED_FILE.fullmatch(file.name)]
+    if not parts:
+        raise DownloadError(f"{release.repository} {release.release} has no treebank files (*.conllu)")
+    files = [file for file in present if DOCUMENTS.fullmatch(file.name) and file.size <= MAX_DOCUMENT_BYTES]
+    files += parts
     staging = data / f".{name.folder}.partial"
     with naming_errors(str(data)):
         staging.mkdir(parents=True, exist_ok=True)
@@ -71,32 +76,18 @@ def download(
     return Folder(target)
 
 
-def _select(files: Sequence[RemoteFile], release: Release) -> list[RemoteFile]:
-    """Choose the treebank, its README and its licence."""
-    parts = [file for file in files if RELEASED_FILE.fullmatch(file.name)]
-    if not parts:
-        raise DownloadError(f"{release.repository} {release.release} has no treebank files (*.conllu)")
-    documents = [file for file in files if DOCUMENTS.fullmatch(file.name) and file.size <= MAX_DOCUMENT_BYTES]
-    return [*documents, *parts]
-
-
 def _require_replaceable(target: Path, *, replace: bool) -> None:
     if not replace:
         raise InputError(f"{target} exists already; use --replace to download it again")
-    foreign = sorted(p.name for p in target.iterdir() if not _is_ours(p)) if target.is_dir() else ["a file"]
-    if foreign:
-        names = ", ".join(foreign[:3])
-        raise InputError(f"{target}: cannot replace {names}, not from a download; move it elsewhere first")
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether a file belongs to a download; with a damaged manifest, whether it looks like it."""
-    name = path.name
+    names = {path.name for path in target.iterdir()} if target.is_dir() else {"a file"}
     try:
-        manifest = Manifest.load(path.parent)
-    except DataError:
-        return bool(name == MANIFEST or RELEASED_FILE.fullmatch(name) or DOCUMENTS.fullmatch(name))
-    return manifest is not None and name in {MANIFEST, *(file.name for file in manifest.files)}
+        manifest = Manifest.load(target) if target.is_dir() else None
+        ours = {MANIFEST, *(file.name for file in manifest.files)} if manifest else set()
+    except DataError:  # a damaged manifest: go by the names
+        ours = {name for name in names if RELEASED_FILE.fullmatch(name) or DOCUMENTS.fullmatch(name)}
+        ours.add(MANIFEST)
+    if foreign := ", ".join(sorted(names - ours)[:3]):
+        raise InputError(f"{target}: cannot replace {foreign}, not from a download; move it elsewhere first")
 
 
 def _require_space(staging: Path, files: Sequence[RemoteFile]) -> None:
@@ -108,8 +99,7 @@ def _require_space(staging: Path, files: Sequence[RemoteFile]) -> None:
 
 
 def _make_manifest(name: TreebankName, release: Release, stored: list[StoredFile], folder: Path) -> Manifest:
-    readmes = [folder / file.name for file in stored if file.name.upper().startswith("README")]
-    metadata = {key: value for path in readmes for key, value in readme_metadata(path).items()}
+    metadata = readme_metadata(folder)
     source = f"{HOME}/{release.repository}"
     title = f"{release.repository} {release.release}"
     return Manifest(

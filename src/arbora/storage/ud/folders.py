@@ -74,9 +74,7 @@ class Folder:
         """Name, licence and attribution, from the download or from a README."""
         if self.manifest is not None:
             return self.manifest.origin
-        found: dict[str, str] = {}
-        for path in sorted(self.path.glob("README*")):
-            found |= readme_metadata(path) if path.is_file() else {}
+        found = readme_metadata(self.path)
         licence = found.get("License") or found.get("Licence")
         return Origin(self.name, licence, attribution(self.name, found.get("Contributors"), None))
 

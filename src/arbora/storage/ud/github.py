@@ -115,11 +115,10 @@ class Catalogue:
 
     def _suggestion(self, name: str) -> str:
         try:
-            near = nearest(name, list(self.repositories()))
+            near = " or ".join(nearest(name, list(self.repositories())))
         except DownloadError:
             return f"no treebank {name}"
-        guess = f"did you mean {' or '.join(near)}?" if near else "see `arbora data list`"
-        return f"no treebank {name}; {guess}"
+        return f"no treebank {name}; " + (f"did you mean {near}?" if near else "see `arbora data list`")
 
 
 def nearest(name: str, known: list[str]) -> list[str]:

@@ -126,10 +126,7 @@ class Client:
         """Send a GET request; errors of httpx within the `with` block become DownloadError."""
         require_safe(url)
         try:
-            with (
-                _make_client(self.timeout) as client,
-                client.stream("GET", url, headers=headers) as response,
-            ):
+            with _make_client(self.timeout) as client, client.stream("GET", url, headers=headers) as response:
                 if response.status_code not in (200, 206, 416):  # 416: no such range
                     raise _status_error(response, url)
                 yield response

@@ -30,10 +30,6 @@ class Origin:
     licence: str | None = None
     attribution: str | None = None
 
-    def to_json(self) -> dict[str, str | None]:
-        """The form stored in models."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
@@ -83,24 +79,21 @@ class Manifest:
         try:
             if len(text) > MAX_MANIFEST_BYTES:
                 raise ValueError("too long")
-            return cls._from_json(json.loads(text))
+            found = json.loads(text)
+            if found.pop("format") != FORMAT:
+                raise ValueError(f"expected format {FORMAT}")
+            files = tuple(StoredFile(**file) for file in found.pop("files"))
+            texts = [value for name, value in found.items() if name not in ("includes_text", "licence")]
+            texts += [found["licence"] or "", *(x for f in files for x in (f.name, f.git_sha1, f.sha256))]
+            if any(clean(text) != text for text in texts):
+                raise ValueError("expected text without control characters")
+            if any(not isinstance(file.size, int) or Path(file.name).name != file.name for file in files):
+                raise ValueError("bad name or size of a file")
+            return cls(**found, files=files)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             repair = f"`arbora data get {folder.name} --replace` downloads it again"
             what = f"damaged ({type(error).__name__}: {error}); {repair}"
             raise DataError(what, source=str(path)) from None
-
-    @classmethod
-    def _from_json(cls, found: dict[str, Any]) -> Manifest:
-        if found.pop("format") != FORMAT:
-            raise ValueError(f"expected format {FORMAT}")
-        files = tuple(StoredFile(**file) for file in found.pop("files"))
-        texts = [value for name, value in found.items() if name not in ("includes_text", "licence")]
-        texts += [found["licence"] or "", *(x for f in files for x in (f.name, f.git_sha1, f.sha256))]
-        if any(clean(text) != text for text in texts):
-            raise ValueError("expected text without control characters")
-        if any(not isinstance(file.size, int) or Path(file.name).name != file.name for file in files):
-            raise ValueError("bad name or size of a file")
-        return cls(**found, files=files)
 
     def faults(self, folder: Path) -> Iterator[str]:
         """Yield a line for each file that is missing or has changed since the download."""
@@ -125,13 +118,17 @@ def digest(path: Path) -> tuple[str, str]:
         return git.hexdigest(), hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def readme_metadata(path: Path) -> dict[str, str]:
-    """Read the metadata at the end of a treebank's README, such as `License: CC BY-SA 4.0`."""
-    with path.open("rb") as stream:
-        text = stream.read(MAX_README_BYTES).decode(errors="replace")
-    block = text.rpartition(METADATA)[2]
-    matches = (ENTRY.fullmatch(line.strip()) for line in block.splitlines())
-    return {match[1]: clean(match[2]) for match in matches if match}
+def readme_metadata(folder: Path) -> dict[str, str]:
+    """Read the metadata at the end of a treebank's READMEs, such as `License: CC BY-SA 4.0`."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.iterdir()):
+        if path.name.upper().startswith("README") and path.is_file():
+            with path.open("rb") as stream:
+                text = stream.read(MAX_README_BYTES).decode(errors="replace")
+            lines = text.rpartition(METADATA)[2].splitlines()
+            matches = (ENTRY.fullmatch(line.strip()) for line in lines)
+            found |= {match[1]: clean(match[2]) for match in matches if match}
+    return found
 
 
 def attribution(name: str, contributors: str | None, source: str | None) -> str:

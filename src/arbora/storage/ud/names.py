@@ -36,8 +36,8 @@ class TreebankName:
     @classmethod
     def parse(cls, text: str) -> TreebankName:
         """Read `UD_Danish-DDT` or `UD_Danish-DDT_r2.14`; InputError for other names."""
-        repository, underscore, release = text.rpartition("_")
-        if not (underscore and RELEASE.fullmatch(release)):
+        repository, _, release = text.rpartition("_")
+        if not RELEASE.fullmatch(release):
             repository, release = text, ""
         if not TREEBANK.fullmatch(repository):
             examples = f"{EXAMPLE} or {EXAMPLE}_r2.14"
