@@ -10,11 +10,15 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from arbora.data import treebank
 from arbora.data.sentence import Sentence
 
 ROOT = Path(__file__).resolve().parent.parent
+# How long an example takes depends on what else the machine does.
+settings.register_profile("arbora", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("arbora")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, so PyTorch must not use all cores
 
 
