@@ -1,4 +1,4 @@
-"""How each kind of parser is trained: its stages, the problem of each, and the search made from the weights.
+"""How each kind of parser is trained: its settings, stages and problems, and the search from the weights.
 
 graph        labels on gold trees, a pruner, then trees, or trees and labels together
 cube         a filter of labels, a pruner, then labelled trees of higher order
@@ -9,9 +9,10 @@ any other    a scorer and a search over part scores, by a loss; also for searche
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -19,22 +20,28 @@ from arbora._core import Encoded, KeptArcs
 from arbora.data.batch import Batch
 from arbora.data.columns import Columns
 from arbora.data.encode import Names
+from arbora.errors import InputError
 from arbora.interfaces import Learner, Problem, Query, Scorer
 from arbora.learners import Adagrad, PassiveAggressive, Perceptron
 from arbora.learners.stage import Stage
 from arbora.problems import CubeProblem, FilterProblem, GraphProblem, ScorerProblem, TransitionProblem
 from arbora.progress import Observer
-from arbora.registry import features, losses, scorers, searches, transition_features
+from arbora.registry import Registry, features, losses, scorers, searches, transition_features
 from arbora.scorers import CubeScorer, GraphSettings, LinearScorer, TransitionScorer
 from arbora.scorers.linear import Task
 from arbora.search.base import Search
 from arbora.search.cube import CubeSearch
 from arbora.search.graph import GraphSearch
-from arbora.search.pruner import Pruner, pruner_scorer, require_rule
+from arbora.search.pruner import Pruner, PrunerSettings, pruner_scorer, require_rule
 from arbora.search.transition import TransitionSearch
-from arbora.training.config import TrainConfig
 from arbora.training.dev import Dev
 from arbora.types import Floats
+
+if TYPE_CHECKING:
+    from arbora.training.config import TrainConfig
+
+Value: TypeAlias = int | float | str
+Dependent: TypeAlias = dict[str, tuple[str, Callable[["TrainConfig"], bool]]]
 
 LABEL_LEARNER = PassiveAggressive(C=0.01, epochs=5)
 PRUNER_LEARNER = PassiveAggressive(C=0.01, epochs=3)
@@ -87,8 +94,70 @@ class Material:
         return Stage(name=name, learner=learner, problem=problem, judge=None, patience=0)
 
 
+DEFAULTS = ("order", "labels", "features", "tree_bits", "pruner", "learner", "update")
+PRUNER_SETTINGS = tuple(f"pruner_settings.{setting.name}" for setting in fields(PrunerSettings))
+
+
+def named(*values: Any) -> dict[str, Any]:
+    """Values of the settings in `DEFAULTS`, by name."""
+    return dict(zip(DEFAULTS, values, strict=False))
+
+
 class Recipe(ABC):
-    """The stages of a training; the last is always `tree`."""
+    """The settings of a kind of parser, and the stages of its training; the last is always `tree`."""
+
+    settings: ClassVar[tuple[str, ...]]
+    """Those settings of this kind that other kinds do not have."""
+    defaults: ClassVar[dict[str, Any]]
+    """What `auto` stands for, unless the treebank decides."""
+    parameters: ClassVar[dict[str, dict[str, Value]]] = {}
+    """Defaults of parameters, by learner."""
+    laplace: ClassVar[dict[str, dict[str, Value]]] = {}
+    """The same with a Laplacian prior: |α| instead of α², so what is long for one is short for the other."""
+    template_sets: ClassVar[Registry[Any]] = features
+    dependent: ClassVar[Dependent] = {
+        "encoding": (
+            'projectivize = "pseudo-projective", whose marks it is about',
+            lambda c: c.projectivize == "pseudo-projective",
+        ),
+        "projectivize": (
+            "projective trees, and labels if it puts marks in them",
+            lambda c: (
+                c.recipe.trees(c) != "nonprojective"
+                and (c.labels != "none" or c.projectivize != "pseudo-projective")
+            ),
+        ),
+    }
+    """Settings that depend on others: what each needs, and whether that is met."""
+
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        """InputError for settings that this kind of parser does not have, or that do not go together."""
+        for name in (name for recipe in RECIPES.values() for name in recipe.settings):
+            is_own = name in cls.settings or getattr(config, name, None) == cls.defaults.get(name, ...)
+            if not is_own and config.is_changed(name):
+                owners = " or ".join(f'"{each}"' for each in RECIPES if name in RECIPES[each].settings)
+                raise InputError(f'{name}: only for parser = {owners}, got parser = "{config.parser}"')
+        if config.labels == "staged" and cls.defaults["labels"] != "staged":
+            raise InputError(
+                f'labels: expected joint or none with parser = "{config.parser}", got staged; it chooses '
+                "heads and labels together"
+            )
+        for name, (needs, is_met) in cls.dependent.items():
+            if not is_met(config) and config.is_changed(name):
+                raise InputError(f"{name}: does nothing here; it needs {needs}")
+
+    @staticmethod
+    def trees(config: TrainConfig) -> str:
+        """The family of trees, or `auto`: the treebank decides."""
+        return config.trees
+
+    @classmethod
+    def resolve(cls, config: TrainConfig) -> dict[str, Any]:
+        """Settings that depend on what the treebank decided."""
+        assert config.trees != "auto"
+        assert config.order != "auto"
+        return {"pruner_settings": config.pruner_settings.resolved(config.trees, config.order)}
 
     def __init__(self, material: Material) -> None:
         self.material = material
@@ -127,11 +196,56 @@ class Recipe(ABC):
 class GraphRecipe(Recipe):
     """Labels on gold trees, a pruner, then trees."""
 
+    settings = ("order", "pruner", "grandparents", *PRUNER_SETTINGS, "decode")
+    defaults = named(2, "staged", "graph-v1", 22, True, "passive_aggressive")
+    parameters: ClassVar = {
+        # Chosen on UD_English-EWT dev.
+        "passive_aggressive": {"C": 0.01},
+        "mira": {"C": 0.01},
+        "adagrad": {"C": 0.1, "rate": 1.0, "floor": 30.0},
+        # On a part of it, and first-order, where k-best trees are found.
+        "spv": {"gamma": 1e5},
+        "mec": {"gamma": 1e5},
+        # Best on dev of most treebanks of `arbora reproduce matrix-tree`.
+        "log_linear": {"C": 0.1},
+        "exponentiated_gradient": {"C": 0.01},
+    }
+    laplace: ClassVar = {"spv": {"gamma": 100.0}, "mec": {"gamma": 10.0}}
+    dependent: ClassVar = {**Recipe.dependent, "grandparents": ("order 2 or 3", lambda c: c.order != 1)}
+    has_contexts: ClassVar[bool] = False
+    """Whether features look at contexts of higher order."""
+
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        super().check(config)
+        if config.order == 3 and not cls.has_contexts:
+            raise InputError('order: expected 1 or 2 with parser = "graph", got 3; choose parser = "cube"')
+        if config.decode != "same" and config.order != 1:
+            raise InputError(
+                f"decode: expected same with order = {config.order}, got {config.decode!r}; only scores of "
+                "arcs can be used with other trees than in training"
+            )
+
+    @classmethod
+    def resolve(cls, config: TrainConfig) -> dict[str, Any]:
+        """With a check that the template set has contexts of higher order if and only if they are scored."""
+        wanted, given = cls.has_contexts, bool(features.create(config.features).contexts)
+        if given != wanted and not (wanted and config.order == 1):
+            sets, guided = map(features.create, features), config.stack is not None
+            fits = " or ".join(s.name for s in sets if bool(s.contexts) == wanted and s.needs_guide == guided)
+            other = "with" if wanted else "without"
+            choice = "order = 1, which has none" if wanted else 'parser = "cube"'
+            raise InputError(
+                f'features: with parser = "{config.parser}", expected a set {other} contexts of higher '
+                f"order: {fits}, got {config.features}; or choose {choice}"
+            )
+        return super().resolve(config)
+
     @cached_property
     def scorer(self) -> LinearScorer:
         """Without weights."""
         m = self.material
-        templates, labels = features.create(m.settings.features), len(m.names.labels)
+        templates, labels = self.template_sets.create(m.settings.features), len(m.names.labels)
         return LinearScorer(m.settings, templates, labels=labels, seen=m.seen)
 
     @property
@@ -213,13 +327,31 @@ class GraphRecipe(Recipe):
         return GraphSearch(self.scorer.replaced(**weights), self.pruner(done))
 
 
+HAS_LABELS: tuple[str, Callable[[TrainConfig], bool]] = ("labels = joint", lambda c: c.labels != "none")
+
+
 class CubeRecipe(GraphRecipe):
     """A filter of labels, a pruner, then labelled trees of higher order."""
+
+    settings = ("order", "pruner", "grandparents", *PRUNER_SETTINGS, "cube", "update")
+    defaults = named(3, "joint", "cube-v1", 24, True, "passive_aggressive", "p-max")
+    # Chosen on UD_English-EWT dev, too.
+    parameters: ClassVar = {
+        **GraphRecipe.parameters,
+        "passive_aggressive": {"C": 0.005},
+        "mira": {"C": 0.005},
+    }
+    dependent: ClassVar = {
+        **GraphRecipe.dependent,
+        "cube.most_labels": HAS_LABELS,
+        "cube.labels_within": HAS_LABELS,
+    }
+    has_contexts = True
 
     @cached_property
     def scorer(self) -> CubeScorer:
         m = self.material
-        templates, labels = features.create(m.settings.features), len(m.names.labels)
+        templates, labels = self.template_sets.create(m.settings.features), len(m.names.labels)
         return CubeScorer(m.settings, m.config.cube, templates, labels=labels, seen=m.seen)
 
     @property
@@ -242,11 +374,55 @@ class CubeRecipe(GraphRecipe):
 class TransitionRecipe(Recipe):
     """Moves and labels, by one learner."""
 
+    settings = ("transition",)
+    defaults = named(1, "joint", "zhang-nivre-v1", 24, False, "perceptron")
+    parameters: ClassVar = {
+        # With a beam, on a tenth of the Danish training data; a larger C changes nothing: no step is longer.
+        "passive_aggressive": {"C": 0.1},
+        "mira": {"C": 0.01},
+        # Powers of ten, evaluated on every tenth of 1,500 sentences of UD_English-EWT train after two epochs
+        # on the others, with a beam of 8 and greedily. Sequences of moves have more features than trees.
+        "spv": {"gamma": 1e8},
+        "mec": {"gamma": 1e6},
+    }
+    laplace: ClassVar = {"spv": {"gamma": 1e4}, "mec": {"gamma": 100.0}}
+    template_sets = transition_features
+    dependent: ClassVar = {
+        **Recipe.dependent,
+        "transition.update": (
+            "a beam, transition.beam above 1; without one every move is learned",
+            lambda c: c.transition.beam > 1,
+        ),
+        "transition.oracle": (
+            "a parser without a beam, transition.beam = 1; with one, whole sequences of moves are learned",
+            lambda c: c.transition.beam == 1,
+        ),
+        "transition.most_labels": HAS_LABELS,
+    }
+
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        super().check(config)
+        made = config.transition.trees
+        if config.trees not in ("auto", made):
+            raise InputError(
+                f"trees: expected {made} with the system {config.transition.system}, got {config.trees}; "
+                "arc-eager and arc-standard build projective trees, swap non-projective ones"
+            )
+
+    @staticmethod
+    def trees(config: TrainConfig) -> str:
+        return config.transition.trees
+
+    @classmethod
+    def resolve(cls, config: TrainConfig) -> dict[str, Any]:
+        return {"transition": config.transition.resolved()}
+
     @cached_property
     def scorer(self) -> TransitionScorer:
         """Without weights."""
         m = self.material
-        templates, labels = transition_features.create(m.settings.features), len(m.names.labels)
+        templates, labels = self.template_sets.create(m.settings.features), len(m.names.labels)
         return TransitionScorer(m.settings, m.config.transition, templates, labels=labels, seen=m.seen)
 
     def problem(self, done: Done) -> Problem:
@@ -262,6 +438,24 @@ class TransitionRecipe(Recipe):
 
 class ScorerRecipe(Recipe):
     """Any scorer with any search over part scores, by a loss."""
+
+    settings = PRUNER_SETTINGS  # those of the pruner have no effect, but models store them
+    defaults = named(1, "joint", "graph-v1", 22, False, "adamw")
+
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        super().check(config)
+        if config.parser in ("cube", "transition"):
+            raise InputError(
+                f"scorer: expected linear with parser = {config.parser}, got {config.scorer}; other scorers "
+                'need parser = "exact", or another package\'s search'
+            )
+
+    @classmethod
+    def resolve(cls, config: TrainConfig) -> dict[str, Any]:
+        parser = "exact" if config.parser == "graph" else config.parser
+        loss = ("crf" if parser == "exact" else "hinge") if config.loss == "auto" else config.loss
+        return {"parser": parser, "loss": loss, **super().resolve(config)}
 
     @cached_property
     def scorer(self) -> Scorer:
