@@ -1,4 +1,4 @@
-"""The settings of a training, and those that the treebank decides."""
+"""The settings of a training, those that the treebank decides, and changes given as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from arbora.costs import COST, TreeCost
 from arbora.data.columns import Columns
 from arbora.data.pseudo_projective import Encoding
-from arbora.errors import InputError
+from arbora.errors import InputError, UnknownNameError
 from arbora.features.guide_v1 import SUFFIX as GUIDE_SUFFIX
 from arbora.interfaces import Learner, Query, Roots, Trees
 from arbora.learners.stage import Which
@@ -27,7 +27,16 @@ from arbora.scorers.cube import CubeSettings, Update
 from arbora.scorers.linear import Labels, table_bits
 from arbora.scorers.transition import TransitionSettings
 from arbora.search.pruner import PrunerSettings
-from arbora.settings import Settings, from_dict, load_config, parameter, parameters_of, to_dict
+from arbora.settings import (
+    Settings,
+    flat_parameters,
+    from_dict,
+    load_config,
+    merge,
+    parameter,
+    parameters_of,
+    to_dict,
+)
 from arbora.training.annotation import Projectivize, crossing_arcs
 from arbora.training.recipes import RECIPES, Recipe, ScorerRecipe, Value
 
@@ -55,8 +64,7 @@ class TrainConfig(Settings):
     scorer: str = parameter("linear", "linear, or the name of another package's scorer")
     scorer_settings: dict[str, Any] = parameter(factory=dict, help="settings of that scorer, by name")
     loss: str = parameter(
-        "auto",
-        "crf, hinge, risk, local or another package's; auto: the learner's own, crf with exact search",
+        "auto", "crf, hinge, risk, local or another package's; auto: the learner's own, crf with exact search"
     )
     cost: TreeCost = parameter(COST, "what wrong heads and labels cost")
     trees: Trees | Literal["auto"] = parameter("auto", "whether arcs may cross; auto: as in the treebank")
@@ -88,8 +96,7 @@ class TrainConfig(Settings):
     pruner_settings: PrunerSettings = parameter(factory=lambda: PRUNER_SETTINGS, help="of the pruner")
     cube: CubeSettings = parameter(factory=CubeSettings, help="of cube pruning")
     update: Update | Literal["auto"] = parameter(
-        "auto",
-        "of cube pruning: where in a tree weights are updated if search went wrong; auto: p-max",
+        "auto", "of cube pruning: where in a tree weights are updated if search went wrong; auto: p-max"
     )
     transition: TransitionSettings = parameter(factory=TransitionSettings, help="of transition parsers")
     learner: str = parameter("auto", "auto: passive_aggressive, or perceptron for transition parsers")
@@ -185,11 +192,6 @@ class TrainConfig(Settings):
         factories: list[Any] = [learners.factory(learner) for learner in learners]
         known = {declared.name for factory in factories for declared in factory.parameters()}
         return f"parameters.{name}" if name in known else None
-
-
-def trained_searches() -> list[str]:
-    """The names that `parser` may have."""
-    return [name for name in searches if name not in UNTRAINED]
 
 
 def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] | None) -> TrainConfig:
@@ -304,3 +306,54 @@ def storable(config: TrainConfig) -> dict[str, Any]:
         for name, value in config.parameters.items()
     }
     return values
+
+
+def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p") -> TrainConfig:
+    """A copy with other values, e.g. `{"C": "0.1", "order": "1", "pruner_settings.keep": "4"}`.
+
+    A name is a parameter of the learner, or a field of TrainConfig; `seed` is the latter. InputError for
+    unknown names and invalid values; `option` is what messages put before NAME=VALUE.
+    """
+    named = {name.removeprefix("parameters."): text for name, text in given.items()}
+    if "learner" in named:
+        config = with_learner(config, named["learner"])
+    factory: Any = learners.factory(config.learner_name)
+    parameters = [declared.name for declared in factory.parameters() if declared.name != "seed"]
+    fields = {name: text for name, text in named.items() if name not in parameters}
+    settings = [name for name in flat_parameters(TrainConfig) if not name.endswith("parameters")]
+    known = [*parameters, *settings]
+    lasts = {name.rpartition(".")[2] for name in known}
+    for name, text in fields.items():
+        if name not in known and name not in lasts and not name.startswith("scorer_settings."):
+            where = f"{option} {name}={text}: with the learner {config.learner_name}"
+            raise UnknownNameError("setting", name, known, where=where)
+    config = merge(config, fields, option=option)
+    try:
+        values = factory.parse({name: text for name, text in named.items() if name in parameters})
+    except InputError as error:
+        raise InputError(str(error), where=option) from None
+    kept = {n: value for n, value in config.parameters.items() if n != "seed" or "seed" not in fields}
+    return replace(config, parameters={**kept, **values})
+
+
+def with_learner(config: TrainConfig, name: str) -> TrainConfig:
+    """A copy with this learner; it keeps the parameters that both have, such as the number of epochs."""
+    lost = lost_parameters(config, name)
+    kept = {each: value for each, value in config.parameters.items() if each not in lost}
+    return config if name == config.learner else replace(config, learner=name, parameters=kept)
+
+
+def lost_parameters(config: TrainConfig, name: str) -> list[str]:
+    """Parameters of a configuration that another learner does not have."""
+    if name in (config.learner, config.learner_name):
+        return []
+    factory: Any = learners.factory(name)
+    known = {declared.name for declared in factory.parameters()}
+    return [each for each in config.parameters if each not in known]
+
+
+def say_lost(config: TrainConfig, name: str) -> str:
+    """A message about lost parameters, empty if there are none. The seed is also a setting of its own."""
+    lost = [each for each in lost_parameters(config, name) if each != "seed"]
+    ignored = f"{name} has no parameter {', '.join(lost)}: the values for {config.learner_name} are ignored"
+    return ignored if lost else ""
