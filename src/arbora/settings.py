@@ -217,22 +217,18 @@ def load_config(path: str | os.PathLike[str], cls: type[T]) -> T:
     return from_dict(cls, values, source=source)
 
 
-def from_dict(cls: type[T], values: Mapping[str, Any], *, source: str = "config") -> T:
-    """The inverse of `to_dict`: checks names and types; `source` begins the messages."""
-    result: T = _build(cls, values, source, "")
-    return result
+def from_dict(
+    cls: type[T], values: Mapping[str, Any], *, source: str = "config", prefix: str = "", base: Any = None
+) -> T:
+    """The inverse of `to_dict`: checks names and types; `source` begins the messages.
 
-
-def _build(cls: type[Any], values: Mapping[str, Any], source: str, prefix: str, base: Any = None) -> Any:
-    """An instance of a dataclass from a table; `prefix` is the table's name with a dot.
-
-    Fields that the table does not name are as in `base`, the default of the table's own field, if any.
+    `prefix`: the name of a table, with a dot. `base`: where fields that are not named come from.
     """
     known = {declared.name: declared for declared in parameters_of(cls)}
     arguments = {}
     for name, value in values.items():
         if name not in known:
-            elsewhere = cls.elsewhere(name) if hasattr(cls, "elsewhere") else None
+            elsewhere = getattr(cls, "elsewhere", lambda _: None)(name)
             if elsewhere is not None:
                 raise InputError(f"{source}: unknown setting {prefix + name!r}; did you mean {elsewhere}?")
             raise UnknownNameError("setting", prefix + name, [prefix + n for n in known], where=source)
@@ -252,7 +248,8 @@ def _converted(value: Any, declared: Parameter, source: str, prefix: str) -> Any
     name, default = prefix + declared.name, declared.default
     for member in _members(declared.kind):
         if dataclasses.is_dataclass(member) and isinstance(member, type) and isinstance(value, Mapping):
-            return _build(member, value, source, f"{name}.", default if type(default) is member else None)
+            base = default if type(default) is member else None
+            return from_dict(member, value, source=source, prefix=f"{name}.", base=base)
     try:
         return _as(value, declared.kind)
     except _MismatchError as error:
@@ -298,11 +295,11 @@ def _is_one_of(value: Any, known: tuple[Any, ...]) -> bool:
     return any(value == each and type(value) is type(each) for each in known)
 
 
-def _as(value: Any, kind: Any) -> Any:
+def _as(value: Any, kind: Any, *, is_text: bool = False) -> Any:
     """The value as the first member of a union that takes it; _MismatchError if none does."""
     for member in _members(kind):
-        with suppress(_MismatchError):
-            return _as_member(value, member)
+        with suppress(ValueError):
+            return _as_member(_from_text(value.strip(), member) if is_text else value, member)
     raise _MismatchError(_described(kind))
 
 
@@ -353,7 +350,7 @@ def merge(config: T, overrides: Mapping[str, str], *, option: str = "-p") -> T:
         where = f"{option} {name}={text}".strip()
         path, kind, full_name = _find(config, name, where)
         try:
-            value = _parsed(text, kind)
+            value = _as(text, kind, is_text=True)
         except _MismatchError as error:
             raise InputError(f"{where}: expected {error}, got {text!r}{full_name}") from None
         table = values
@@ -400,14 +397,6 @@ def _find(config: Any, name: str, where: str) -> tuple[list[str], Any, str]:
     return found[0].split("."), known[found[0]].kind, f"; {name} is {found[0]}"
 
 
-def _parsed(text: str, kind: Any) -> Any:
-    """Text as a value of a type: the first member of a union that takes it."""
-    for member in _members(kind):
-        with suppress(ValueError):
-            return _as_member(_from_text(text.strip(), member), member)
-    raise _MismatchError(_described(kind))
-
-
 def _from_text(text: str, kind: Any) -> Any:
     """What a TOML file would have; ValueError if it cannot have it."""
     origin, arguments = get_origin(kind), get_args(kind)
@@ -426,7 +415,7 @@ def _from_text(text: str, kind: Any) -> Any:
     if origin in (list, tuple):
         items = [item for item in text.strip("[]()").split(",") if item.strip()]
         kinds = _item_kinds(arguments, len(items))
-        return [_parsed(item, item_kind) for item, item_kind in zip(items, kinds, strict=True)]
+        return [_as(item, item_kind, is_text=True) for item, item_kind in zip(items, kinds, strict=True)]
     return text
 
 

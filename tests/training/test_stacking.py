@@ -24,6 +24,8 @@ from arbora.search.graph import GraphSearch
 from arbora.storage.model_file import read_model, write_model
 from arbora.training import train
 from arbora.training.annotation import jackknife
+from arbora.training.config import make_config
+from arbora.training.parser import ParserTraining
 from arbora.training.recipes import Dev
 from arbora.training.stacking import Guide
 
@@ -66,18 +68,24 @@ class Fold:
         return columns.heads, self.names.label_numbers(columns)
 
 
-def test_every_sentence_gets_the_trees_of_a_parser_that_has_not_seen_it(guide):
+def test_every_sentence_gets_the_trees_of_a_parser_that_has_not_seen_it(guide, monkeypatch):
     loaded = Guide.load(guide)
     learned = []
 
-    def learn(rest, how, observer):
-        observer.note("learning")
-        learned.append((rest.to_bytes(), how))
-        return Fold()
+    class Training:
+        def __init__(self, rest, dev, how, threads, observer):
+            observer.note("learning")
+            learned.append((rest.to_bytes(), how))
+
+        def run(self, *, calibrate):
+            return Fold(), False
 
     names = loaded.names(TRAIN)
     watcher = Recorder()
-    found = loaded.jackknifed(TRAIN, names, learn, folds=4, threads=1, observer=watcher)
+    training = ParserTraining(TRAIN, None, make_config(plan(guide, folds=4)), 1, watcher)
+    watcher.notes.clear()
+    monkeypatch.setattr("arbora.training.parser.ParserTraining", Training)
+    found = training._guide_trees(loaded, names)
     heads, labels = found.trees
     assert np.array_equal(heads, TRAIN.heads)
     assert [names[label] for label in labels] == [

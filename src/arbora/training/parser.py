@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import zlib
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,8 +31,15 @@ from arbora.progress import Observer, Scores
 from arbora.search.graph import GraphSearch
 from arbora.search.lifted import LiftedSearch
 from arbora.search.pruner import require_rule
-from arbora.training.annotation import check_dev, check_treebank, filled_heads, lift, training_heads
-from arbora.training.checkpoint import Checkpoint, Saved
+from arbora.training.annotation import (
+    check_dev,
+    check_treebank,
+    filled_heads,
+    jackknife,
+    lift,
+    training_heads,
+)
+from arbora.training.checkpoint import Checkpoint
 from arbora.training.config import (
     TrainConfig,
     TreebankShape,
@@ -130,14 +136,15 @@ class ParserTraining:
         """
         same = {"config": storable(self.config), "data": self.fingerprint}
         checkpoint = Checkpoint(path, same if self.guide is None else {**same, "guide": self.guide.checksum})
-        saved = checkpoint.load() if resume and path is not None and Path(path).exists() else None
+        if resume:
+            checkpoint.load()
         if self.guide is not None:
-            self._put_guide(self.guide, checkpoint, saved)
+            self._put_guide(self.guide, checkpoint)
         reports: list[dict[str, Any]] = []
         done: dict[str, Floats] = {}
         interrupted = False
         for name in self.recipe.stages:
-            best, interrupted = self._stage(name, done, checkpoint, saved)
+            best, interrupted = self._stage(name, done, checkpoint)
             reports += best.reports
             if best.weights is None:
                 raise KeyboardInterrupt
@@ -153,15 +160,14 @@ class ParserTraining:
                 interrupted = True
         return parser, interrupted
 
-    def _put_guide(self, guide: Guide, checkpoint: Checkpoint, saved: Saved | None) -> None:
+    def _put_guide(self, guide: Guide, checkpoint: Checkpoint) -> None:
         """Add trees to the sentences: the guide's own for dev, those of parsers like it for training."""
         names = guide.names(self.columns)
-        if saved is not None and "guide" in saved.finished:
-            found = GuideTrees(np.ascontiguousarray(saved.finished["guide"][0], np.int32), names)
+        if "guide" in checkpoint.finished:
+            found = GuideTrees(np.ascontiguousarray(checkpoint.finished["guide"][0], np.int32), names)
         else:
-            options: Any = {"folds": self.config.folds, "threads": self.threads, "observer": self.observer}
-            found = guide.jackknifed(self.columns, names, self._like_guide, **options)
-        checkpoint.finish("guide", found.trees, [])
+            found = self._guide_trees(guide, names)
+        checkpoint.finished["guide"] = (found.trees, [])
         found.put_into(self.recipe.train)
         self.guide_scores["train"] = found.scores(self.columns)
         if self.recipe.dev is not None:
@@ -171,22 +177,25 @@ class ParserTraining:
         shown = (f"{show_scores(scores)} on {part}" for part, scores in self.guide_scores.items())
         self.observer.note(f"guide: {'; '.join(shown)}")
 
-    def _like_guide(self, columns: Columns, config: TrainConfig, observer: Observer) -> Parser:
-        """Train a parser with the guide's configuration on a part of the treebank."""
-        training = ParserTraining(columns, None, config, self.threads, observer)
-        parser, interrupted = training.run(calibrate=False)
-        if interrupted:
-            raise KeyboardInterrupt
-        return parser
+    def _guide_trees(self, guide: Guide, names: tuple[str, ...]) -> GuideTrees:
+        """Trees of the treebank, each fold's by a parser like the guide that was trained on the others."""
+        if guide.config is None:
+            return GuideTrees.of(guide.parser, self.columns, names, self.threads)
+        trees = np.zeros((2, self.columns.words), np.int32)
+        for fold in jackknife(self.columns, min(self.config.folds, len(self.columns))):
+            observer = self.observer.child(f"guide, {fold.name}")
+            training = ParserTraining(fold.rest, None, guide.config, self.threads, observer)
+            parser, interrupted = training.run(calibrate=False)
+            if interrupted:
+                raise KeyboardInterrupt
+            trees[:, fold.words] = GuideTrees.of(parser, fold.held, names, self.threads).trees
+        return GuideTrees(trees, names)
 
-    def _stage(
-        self, name: str, done: dict[str, Floats], checkpoint: Checkpoint, saved: Saved | None
-    ) -> tuple[Best, bool]:
-        if saved is not None and name in saved.finished:
-            weights, reports = saved.finished[name]
+    def _stage(self, name: str, done: dict[str, Floats], checkpoint: Checkpoint) -> tuple[Best, bool]:
+        if name in checkpoint.finished:
+            weights, reports = checkpoint.finished[name]
             return Best(weights, reports=reports), False
         stage = self.recipe.stage(name, done)
-        going_on = (saved.state, saved.best) if saved is not None and saved.stage == name else None
 
         def keep(progress: Progress, best: Best) -> None:
             try:
@@ -194,9 +203,10 @@ class ParserTraining:
             except ModelError as error:  # go on if the disk is full
                 self.observer.note(f"no checkpoint after epoch {progress.epoch.number}: {error}")
 
+        going_on = checkpoint.going_on if checkpoint.stage == name else None
         best, interrupted = stage.run(self.observer, keep, going_on)
         if best.weights is not None:
-            checkpoint.finish(name, best.weights, best.reports)
+            checkpoint.finished[name] = (best.weights, best.reports)
         return best, interrupted
 
     def _parser(self, done: dict[str, Floats], reports: list[dict[str, Any]] | None = None) -> Parser:

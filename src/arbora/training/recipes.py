@@ -33,7 +33,7 @@ from arbora.scorers.linear import Task
 from arbora.search.base import Search
 from arbora.search.cube import CubeSearch
 from arbora.search.graph import GraphSearch
-from arbora.search.pruner import Pruner, PrunerSettings, pruner_scorer, require_rule
+from arbora.search.pruner import Pruner, PrunerSettings, pruner_scorer
 from arbora.search.transition import TransitionSearch
 from arbora.types import Floats
 
@@ -284,7 +284,6 @@ class GraphRecipe(Recipe):
 
     def _pruner_stage(self) -> Stage:
         settings = self.config.pruner_settings
-        require_rule(settings, self.shape.trees)
         scorer = pruner_scorer(settings, self.shape.roots)
         learner: Adagrad | PassiveAggressive | Perceptron = PRUNER_LEARNER
         problem: Problem = GraphProblem(scorer, self.train, threads=self.threads)

@@ -7,9 +7,8 @@ parses dev and new text. A guide that was induced without a treebank parses ever
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +17,12 @@ from arbora.data.columns import Columns
 from arbora.data.encode import Names, numbers_of
 from arbora.errors import InputError
 from arbora.parsing.parser import Parser
-from arbora.progress import Observer, Scores
+from arbora.progress import Scores
 from arbora.settings import from_dict
 from arbora.storage.bundled import find_model
 from arbora.storage.model_file import read_model
-from arbora.training.annotation import jackknife
 from arbora.training.config import TrainConfig, learns_from_parts
 from arbora.types import Ints
-
-Learn: TypeAlias = Callable[[Columns, TrainConfig, Observer], Parser]
-"""Trains a parser on a part of a treebank."""
 
 
 @dataclass(frozen=True)
@@ -72,25 +67,6 @@ class Guide:
     def names(self, columns: Columns) -> tuple[str, ...]:
         """The labels that it, or parsers like it, may give."""
         return tuple(dict.fromkeys((*self.parser.names.labels, *Names.of(columns).labels)))
-
-    def jackknifed(
-        self,
-        columns: Columns,
-        names: tuple[str, ...],
-        learn: Learn,
-        *,
-        folds: int,
-        threads: int,
-        observer: Observer,
-    ) -> GuideTrees:
-        """Trees of a treebank, each fold's by a parser that was trained on the others."""
-        if self.config is None:
-            return GuideTrees.of(self.parser, columns, names, threads)
-        trees = np.zeros((2, columns.words), np.int32)
-        for fold in jackknife(columns, min(folds, len(columns))):
-            parser = learn(fold.rest, self.config, observer.child(f"guide, {fold.name}"))
-            trees[:, fold.words] = GuideTrees.of(parser, fold.held, names, threads).trees
-        return GuideTrees(trees, names)
 
 
 def _config_of(parser: Parser, path: str) -> TrainConfig:
