@@ -89,7 +89,7 @@ class Recipe(ABC):
     """The settings of a kind of parser, and the stages of its training; the last is always `tree`."""
 
     own_settings: ClassVar[tuple[str, ...]]
-    """Those settings of this kind that other kinds do not have."""
+    """Settings of this kind that not every kind has."""
     defaults: ClassVar[dict[str, Any]]
     """What `auto` stands for, unless the treebank decides."""
     parameters: ClassVar[dict[str, dict[str, Value]]] = {}
@@ -128,6 +128,7 @@ class Recipe(ABC):
     def check(cls, config: TrainConfig) -> None:
         """InputError for settings that this kind of parser does not have, or that do not go together."""
         for name in (name for recipe in RECIPES.values() for name in recipe.own_settings):
+            # A kind's own default may be given, such as order = 1 for transition parsers.
             is_own = name in cls.own_settings or getattr(config, name, None) == cls.defaults.get(name, ...)
             if not is_own and config.is_changed(name):
                 owners = " or ".join(f'"{each}"' for each in RECIPES if name in RECIPES[each].own_settings)
