@@ -31,7 +31,7 @@ from arbora.data.columns import Columns
 from arbora.data.treebank import read_columns
 from arbora.progress import Silent
 from arbora.training import TrainConfig, Trained, Training
-from arbora.training.overrides import override
+from arbora.training.config import override
 
 ROOT = Path(__file__).resolve().parents[1]
 TREEBANK = ("UD_English-EWT", "en_ewt-ud-train.conllu", "en_ewt-ud-dev.conllu")

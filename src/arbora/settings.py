@@ -25,11 +25,12 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import MISSING, Field, dataclass
+from dataclasses import MISSING, dataclass
 from enum import Enum
 from functools import cache
+from operator import ge, gt, le, lt
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -73,14 +74,16 @@ class Parameter:
     below: float | None = None
     """The value must be less than this."""
     choices: tuple[str, ...] = ()
+    attribute: str = ""
+    """Its name in Python, which may end in `_`."""
+    required: bool = False
 
     @property
     def range(self) -> str:
         """The allowed values, in words."""
         if self.choices:
             return " | ".join(self.choices)
-        signs = {">": self.above, ">=": self.least, "<=": self.most, "<": self.below}
-        bounds = " and ".join(f"{sign} {bound:.10g}" for sign, bound in signs.items() if bound is not None)
+        bounds = " and ".join(f"{sign} {bound:.10g}" for sign, _, bound in self._bounds())
         words = {int: "whole number", float: "number"}
         members = sorted(_members(self.kind), key=lambda member: member is NoneType)
         return " or ".join(
@@ -88,27 +91,25 @@ class Parameter:
             for member in members
         )
 
+    def _bounds(self) -> list[tuple[str, Callable[[Any, Any], bool], float]]:
+        limits = ((">", gt, self.above), (">=", ge, self.least), ("<=", le, self.most), ("<", lt, self.below))
+        return [(sign, holds, bound) for sign, holds, bound in limits if bound is not None]
+
     def accepts(self, value: object) -> bool:
         """Whether a value has the right type and lies in the range."""
         return any(self._accepts(value, member) for member in _members(self.kind))
 
     def _accepts(self, value: Any, kind: Any) -> bool:
         if get_origin(kind) is Literal:
-            return any(value == known and type(value) is type(known) for known in get_args(kind))
+            return _is_one_of(value, get_args(kind))
         if kind is str:
             return isinstance(value, str) and (not self.choices or value in self.choices)
         if kind in (int, float):
             # A bool is an int to Python, but `epochs=True` is a mistake.
-            types = int if kind is int else (int, float)
-            return (
-                isinstance(value, types)
-                and not isinstance(value, bool)
-                and not (isinstance(value, float) and math.isnan(value))
-                and (self.above is None or value > self.above)
-                and (self.least is None or value >= self.least)
-                and (self.most is None or value <= self.most)
-                and (self.below is None or value < self.below)
-            )
+            if isinstance(value, bool) or not isinstance(value, int if kind is int else (int, float)):
+                return False
+            is_nan = isinstance(value, float) and math.isnan(value)
+            return not is_nan and all(holds(value, bound) for _, holds, bound in self._bounds())
         if isinstance(kind, type):
             return isinstance(value, kind)
         return True  # collections are checked when they are read from text
@@ -137,19 +138,24 @@ def parameters_of(cls: type[Any]) -> tuple[Parameter, ...]:
 
 @cache
 def _declared(cls: type[Any]) -> tuple[Parameter, ...]:
+    if not dataclasses.is_dataclass(cls):
+        raise InputError(f"config: expected a dataclass, got {cls.__name__}")
     hints = get_type_hints(cls)
-    return tuple(
-        Parameter(name, hints[field.name], _default(field), **field.metadata)
-        for name, field in _fields(cls).items()
-    )
+    found = []
+    for field in (field for field in dataclasses.fields(cls) if field.init):
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        known = {"attribute": field.name, "required": default is MISSING, **field.metadata}
+        value = None if default is MISSING else default
+        found.append(Parameter(field.name.rstrip("_"), hints[field.name], value, **known))
+    return tuple(found)
 
 
 class Settings:
     """Base class of settings dataclasses: InputError for values of the wrong type or out of range."""
 
     def __post_init__(self) -> None:
-        for declared, field in zip(parameters_of(type(self)), _fields(type(self)).values(), strict=True):
-            value = getattr(self, field.name)
+        for declared in parameters_of(type(self)):
+            value = getattr(self, declared.attribute)
             if not declared.accepts(value):
                 raise declared.error(value, self.name if isinstance(self, Configured) else None)
 
@@ -211,38 +217,25 @@ def load_config(path: str | os.PathLike[str], cls: type[T]) -> T:
     return from_dict(cls, values, source=source)
 
 
-def from_dict(cls: type[T], values: Mapping[str, Any], *, source: str = "config") -> T:
-    """The inverse of `to_dict`: checks names and types; `source` begins the messages."""
-    result: T = _build(cls, values, source, "")
-    return result
+def from_dict(
+    cls: type[T], values: Mapping[str, Any], *, source: str = "config", prefix: str = "", base: Any = None
+) -> T:
+    """The inverse of `to_dict`: checks names and types; `source` begins the messages.
 
-
-def _fields(cls: type[Any]) -> dict[str, Field[Any]]:
-    """Fields by their names outside Python."""
-    if not dataclasses.is_dataclass(cls):
-        raise InputError(f"config: expected a dataclass, got {cls.__name__}")
-    return {field.name.rstrip("_"): field for field in dataclasses.fields(cls) if field.init}
-
-
-def _build(cls: type[Any], values: Mapping[str, Any], source: str, prefix: str, base: Any = None) -> Any:
-    """An instance of a dataclass from a table; `prefix` is the table's name with a dot.
-
-    Fields that the table does not name are as in `base`, the default of the table's own field, if any.
+    `prefix`: the name of a table, with a dot. `base`: where fields that are not named come from.
     """
-    fields, declared = _fields(cls), {each.name: each for each in parameters_of(cls)}
+    known = {declared.name: declared for declared in parameters_of(cls)}
     arguments = {}
     for name, value in values.items():
-        if name not in fields:
-            elsewhere = cls.elsewhere(name) if hasattr(cls, "elsewhere") else None
+        if name not in known:
+            elsewhere = getattr(cls, "elsewhere", lambda _: None)(name)
             if elsewhere is not None:
                 raise InputError(f"{source}: unknown setting {prefix + name!r}; did you mean {elsewhere}?")
-            raise UnknownNameError("setting", prefix + name, [prefix + n for n in fields], where=source)
-        known = declared[name]
-        arguments[fields[name].name] = _converted(value, known.kind, source, prefix + name, known.default)
-    if base is not None:
-        fields = {}
-    for name, field in fields.items():
-        if field.name not in arguments and field.default is MISSING and field.default_factory is MISSING:
+            raise UnknownNameError("setting", prefix + name, [prefix + n for n in known], where=source)
+        declared = known[name]
+        arguments[declared.attribute] = _converted(value, declared, source, prefix)
+    for name, declared in known.items():
+        if base is None and declared.required and declared.attribute not in arguments:
             raise InputError(f"{source}: expected a value for {prefix}{name}, got none; add it")
     try:
         return cls(**arguments) if base is None else dataclasses.replace(base, **arguments)
@@ -250,21 +243,15 @@ def _build(cls: type[Any], values: Mapping[str, Any], source: str, prefix: str, 
         raise InputError(str(error), field=prefix[:-1] or None, where=source) from None
 
 
-def _default(field: Field[Any]) -> Any:
-    """The default of a field; None if it is required."""
-    if field.default_factory is not MISSING:
-        return field.default_factory()
-    return None if field.default is MISSING else field.default
-
-
-def _converted(value: Any, kind: Any, source: str, name: str, default: Any = None) -> Any:
+def _converted(value: Any, declared: Parameter, source: str, prefix: str) -> Any:
     """A TOML or JSON value as its field's type."""
-    for member in _members(kind):
+    name, default = prefix + declared.name, declared.default
+    for member in _members(declared.kind):
         if dataclasses.is_dataclass(member) and isinstance(member, type) and isinstance(value, Mapping):
             base = default if type(default) is member else None
-            return _build(member, value, source, f"{name}.", base)
+            return from_dict(member, value, source=source, prefix=f"{name}.", base=base)
     try:
-        return _as(value, kind)
+        return _as(value, declared.kind)
     except _MismatchError as error:
         raise InputError(f"expected {error}, got {_shown(value)}", field=name, where=source) from None
 
@@ -304,11 +291,15 @@ def _described(kind: Any) -> str:
     return _WORDS.get(kind, str(kind))
 
 
-def _as(value: Any, kind: Any) -> Any:
+def _is_one_of(value: Any, known: tuple[Any, ...]) -> bool:
+    return any(value == each and type(value) is type(each) for each in known)
+
+
+def _as(value: Any, kind: Any, *, is_text: bool = False) -> Any:
     """The value as the first member of a union that takes it; _MismatchError if none does."""
     for member in _members(kind):
-        with suppress(_MismatchError):
-            return _as_member(value, member)
+        with suppress(ValueError):
+            return _as_member(_from_text(value.strip(), member) if is_text else value, member)
     raise _MismatchError(_described(kind))
 
 
@@ -322,7 +313,7 @@ def _as_member(value: Any, kind: Any) -> Any:
         return float(value)
     if kind in (bool, int, str) and type(value) is kind:
         return value
-    if origin is Literal and any(value == known and type(value) is type(known) for known in arguments):
+    if origin is Literal and _is_one_of(value, arguments):
         return value
     if isinstance(kind, type) and issubclass(kind, Enum):
         with suppress(ValueError):
@@ -359,7 +350,7 @@ def merge(config: T, overrides: Mapping[str, str], *, option: str = "-p") -> T:
         where = f"{option} {name}={text}".strip()
         path, kind, full_name = _find(config, name, where)
         try:
-            value = _parsed(text, kind)
+            value = _as(text, kind, is_text=True)
         except _MismatchError as error:
             raise InputError(f"{where}: expected {error}, got {text!r}{full_name}") from None
         table = values
@@ -375,8 +366,8 @@ def merge(config: T, overrides: Mapping[str, str], *, option: str = "-p") -> T:
 def flat_parameters(cls: type[Any], default: Any = None) -> dict[str, Parameter]:
     """All settings that are not tables, by their names with dots; `default` holds the defaults of a table."""
     found: dict[str, Parameter] = {}
-    for declared, field in zip(parameters_of(cls), _fields(cls).values(), strict=True):
-        value = declared.default if default is None else getattr(default, field.name)
+    for declared in parameters_of(cls):
+        value = declared.default if default is None else getattr(default, declared.attribute)
         tables: list[Any] = [member for member in _members(declared.kind) if dataclasses.is_dataclass(member)]
         if not tables:
             found[declared.name] = dataclasses.replace(declared, default=value)
@@ -406,14 +397,6 @@ def _find(config: Any, name: str, where: str) -> tuple[list[str], Any, str]:
     return found[0].split("."), known[found[0]].kind, f"; {name} is {found[0]}"
 
 
-def _parsed(text: str, kind: Any) -> Any:
-    """Text as a value of a type: the first member of a union that takes it."""
-    for member in _members(kind):
-        with suppress(ValueError):
-            return _as_member(_from_text(text.strip(), member), member)
-    raise _MismatchError(_described(kind))
-
-
 def _from_text(text: str, kind: Any) -> Any:
     """What a TOML file would have; ValueError if it cannot have it."""
     origin, arguments = get_origin(kind), get_args(kind)
@@ -432,7 +415,7 @@ def _from_text(text: str, kind: Any) -> Any:
     if origin in (list, tuple):
         items = [item for item in text.strip("[]()").split(",") if item.strip()]
         kinds = _item_kinds(arguments, len(items))
-        return [_parsed(item, item_kind) for item, item_kind in zip(items, kinds, strict=True)]
+        return [_as(item, item_kind, is_text=True) for item, item_kind in zip(items, kinds, strict=True)]
     return text
 
 
@@ -441,7 +424,7 @@ def _from_text(text: str, kind: Any) -> Any:
 
 def to_dict(config: Any) -> dict[str, Any]:
     """All fields, defaults included, as JSON types: dicts, lists, text, numbers, booleans, None."""
-    return {name: _plain(getattr(config, field.name)) for name, field in _fields(type(config)).items()}
+    return {each.name: _plain(getattr(config, each.attribute)) for each in parameters_of(type(config))}
 
 
 def _plain(value: Any) -> Any:
@@ -466,11 +449,11 @@ def _toml_table(config: Any, path: tuple[str, ...]) -> Iterator[str]:
     if path:
         yield f"\n[{'.'.join(map(_toml_key, path))}]\n"
     tables: list[tuple[str, Any]] = []
-    for name, field in _fields(type(config)).items():
-        value = getattr(config, field.name)
+    for declared in parameters_of(type(config)):
+        name, value = declared.name, getattr(config, declared.attribute)
         if dataclasses.is_dataclass(value):
             tables.append((name, value))
-        elif value is not None or field.default is not None:
+        elif value is not None or declared.required or declared.default is not None:
             yield f"{_toml_key(name)} = {_toml_value(_plain(value), name)}\n"
     for name, value in tables:
         yield from _toml_table(value, (*path, name))

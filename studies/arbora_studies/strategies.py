@@ -21,8 +21,8 @@ from arbora.scorers.cube import Update
 from arbora.search.cube import CubeSearch
 from arbora.settings import to_dict
 from arbora.training.config import TrainConfig
-from arbora.training.dev import Dev
-from arbora.training.parser import ParserTraining, TrainedParser
+from arbora.training.parser import ParserTraining
+from arbora.training.recipes import Dev
 from arbora_studies.runner import Result, Runner, Steps
 from arbora_studies.treebanks import Limits, Material, Tested, checksum, punctuation
 
@@ -119,18 +119,18 @@ class Strategies:
 
         def compute(training: ParserTraining) -> Result:
             began = time.process_time()
-            trained = _fit(training)
+            parser = _fit(training)
             learned = time.process_time()
-            heads, labels = trained.parser.trees(test, threads=self.options.threads)
+            heads, labels = parser.trees(test, threads=self.options.threads)
             parsed = time.process_time()
-            names = [trained.parser.names.labels[label] for label in labels.tolist()]
+            names = [parser.names.labels[label] for label in labels.tolist()]
             return {
                 **self.material.score(key, heads, names),
                 "words": test.words,
                 "training_seconds": learned - began,
                 "parsing_seconds": parsed - learned,
-                "non_violations": [epoch["measures"][NON_VIOLATIONS] for epoch in _epochs(trained)],
-                **self._pruning(trained.parser, test),
+                "non_violations": [epoch["measures"][NON_VIOLATIONS] for epoch in _epochs(parser)],
+                **self._pruning(parser, test),
             }
 
         summary = "UAS {uas:.2f}, LAS {las:.2f}".format_map
@@ -143,7 +143,7 @@ class Strategies:
         train, dev = self.material.columns(*self.material.with_dev(self.rules.held_out))
 
         def compute(training: ParserTraining) -> Result:
-            training.dev = training.material.dev = Unpunctuated(training.material.names.batch(dev))
+            training.recipe.dev = Unpunctuated(training.recipe.names.batch(dev))
             return {"uas": [epoch["dev"]["uas"] for epoch in _epochs(_fit(training))]}
 
         def summary(result: Result) -> str:
@@ -191,13 +191,13 @@ class Strategies:
         return {"pruned": share, "best_uas_left": 100 * (1 - lost / max(1, test.words))}
 
 
-def _fit(training: ParserTraining) -> TrainedParser:
+def _fit(training: ParserTraining) -> Parser:
     """Train; without dev, the weights are those of the last epoch."""
-    trained = training.run(calibrate=False)
-    if trained.interrupted:
+    parser, interrupted = training.run(calibrate=False)
+    if interrupted:
         raise KeyboardInterrupt
-    return trained
+    return parser
 
 
-def _epochs(trained: TrainedParser) -> list[dict[str, Any]]:
-    return [report for report in trained.reports if report["stage"] == "tree"]
+def _epochs(parser: Parser) -> list[dict[str, Any]]:
+    return [report for report in parser.about["epochs"] if report["stage"] == "tree"]

@@ -76,11 +76,12 @@ class TreeTask:
         def score(learner: Learner, observer: Observer) -> float:
             """Train with averaged weights after the last epoch, and score."""
             own = replace(config, learner=learner.name, parameters=dict(learner.settings()))
-            trained = ParserTraining(train, None, own, 1, Steps(observer, "tree")).run(calibrate=False)
-            if trained.interrupted:
+            training = ParserTraining(train, None, own, 1, Steps(observer, "tree"))
+            parser, interrupted = training.run(calibrate=False)
+            if interrupted:
                 raise KeyboardInterrupt
-            heads, labels = trained.parser.trees(test)
-            right = (heads == test.heads) & (labels == trained.parser.names.label_numbers(test))
+            heads, labels = parser.trees(test)
+            right = (heads == test.heads) & (labels == parser.names.label_numbers(test))
             scored = ~punctuation(test)
             return 100 * float(np.mean(right[scored])) if scored.any() else 0.0
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, rosen, rosen_der
 
-from arbora.learners._conjugate import conjugate_gradients
+from arbora.learners.log_linear import conjugate_gradients
 
 RANDOM = np.random.default_rng(0)
 ROOT = RANDOM.normal(size=(30, 30))

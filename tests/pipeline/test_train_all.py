@@ -17,7 +17,7 @@ from arbora.pipeline.words import WordSettings
 from arbora.progress import Silent
 from arbora.registry import learners
 from arbora.training import pipeline as training
-from arbora.training.jackknife import BLOCK, fold_sentences
+from arbora.training.annotation import BLOCK, jackknife
 from arbora.training.pipeline import jackknifed, train
 
 
@@ -255,10 +255,12 @@ def test_jackknifed_tags_are_in_order():
 
 @pytest.mark.parametrize(("sentences", "folds"), [(3, 3), (10, 4), (BLOCK * 5, 5), (BLOCK * 5 + 3, 5)])
 def test_folds_share_all_sentences(sentences, folds):
-    found = list(fold_sentences(columns(sentences), folds))
+    bank = columns(sentences)
+    found = [fold.held for fold in jackknife(bank, folds)]
     assert len(found) == folds
     assert all(len(each) for each in found)
-    assert sorted(np.concatenate(found).tolist()) == list(range(sentences))
+    words = np.concatenate([fold.words for fold in jackknife(bank, folds)])
+    assert sorted(words.tolist()) == list(range(bank.words))
     assert max(map(len, found)) - min(map(len, found)) <= BLOCK
 
 

@@ -23,9 +23,11 @@ from arbora.scorers import CubeSettings, GraphSettings, LinearScorer, Transition
 from arbora.search.graph import GraphSearch
 from arbora.storage.model_file import read_model, write_model
 from arbora.training import train
-from arbora.training.dev import Dev
-from arbora.training.jackknife import jackknife
-from arbora.training.stacking import Guide, GuideTrees
+from arbora.training.annotation import jackknife
+from arbora.training.config import make_config
+from arbora.training.parser import ParserTraining
+from arbora.training.recipes import Dev
+from arbora.training.stacking import Guide
 
 TRAIN, DEV = treebank(60, seed=1, nonprojective=0.2), treebank(16, seed=2, nonprojective=0.2)
 GUIDE_PLAN = config(order=1, epochs=5, trees="nonprojective", patience=1)
@@ -66,20 +68,27 @@ class Fold:
         return columns.heads, self.names.label_numbers(columns)
 
 
-def test_every_sentence_gets_the_trees_of_a_parser_that_has_not_seen_it(guide):
+def test_every_sentence_gets_the_trees_of_a_parser_that_has_not_seen_it(guide, monkeypatch):
     loaded = Guide.load(guide)
     learned = []
 
-    def learn(rest, how, observer):
-        observer.note("learning")
-        learned.append((rest.to_bytes(), how))
-        return Fold()
+    class Training:
+        def __init__(self, rest, dev, how, threads, observer):
+            observer.note("learning")
+            learned.append((rest.to_bytes(), how))
+
+        def run(self, *, calibrate):
+            return Fold(), False
 
     names = loaded.names(TRAIN)
     watcher = Recorder()
-    found = loaded.jackknifed(TRAIN, names, learn, folds=4, threads=1, observer=watcher)
-    assert np.array_equal(found.heads, TRAIN.heads)
-    assert [names[label] for label in found.labels] == [
+    training = ParserTraining(TRAIN, None, make_config(plan(guide, folds=4)), 1, watcher)
+    watcher.notes.clear()
+    monkeypatch.setattr("arbora.training.parser.ParserTraining", Training)
+    found = training._guide_trees(loaded, names)
+    heads, labels = found.trees
+    assert np.array_equal(heads, TRAIN.heads)
+    assert [names[label] for label in labels] == [
         TRAIN.strings("deprel")[number] for number in TRAIN.ids("deprel")
     ]
     assert found.scores(TRAIN) == {"las": 100.0, "uas": 100.0}
@@ -515,10 +524,3 @@ def test_faults_of_the_command_line(guide, treebanks, tmp_path):
     assert same.exit_code == 2
     # Lines may break anywhere.
     assert "choose another name" in " ".join(same.stderr.replace("│", " ").split())
-
-
-def test_trees_as_arrays():
-    trees = GuideTrees(np.array([2, 0], np.int32), np.array([1, -1], np.int32), ("a", "b"))
-    again = GuideTrees.from_array(trees.to_array(), trees.names)
-    assert np.array_equal(again.heads, trees.heads)
-    assert np.array_equal(again.labels, trees.labels)

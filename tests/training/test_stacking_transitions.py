@@ -25,7 +25,7 @@ from arbora.scorers import GraphSettings, TransitionScorer, TransitionSettings
 from arbora.search.transition import TransitionSearch
 from arbora.storage.model_file import read_model, write_model
 from arbora.training import train
-from arbora.training.dev import Dev
+from arbora.training.recipes import Dev
 from arbora.training.stacking import GuideTrees
 
 TRAIN, DEV = treebank(60, seed=1, nonprojective=0.2), treebank(16, seed=2, nonprojective=0.2)
@@ -76,7 +76,7 @@ def wrong_in_part(columns, names):
     tags = [columns.strings("upos")[number] for number in columns.ids("upos")]
     before = np.arange(columns.words) - np.repeat(columns.offsets[:-1], np.diff(columns.offsets))
     heads = np.where(np.array(tags) == "DET", before, columns.heads).astype(np.int32)
-    return GuideTrees(heads, names.label_numbers(columns), names.labels)
+    return GuideTrees(np.stack([heads, names.label_numbers(columns)]), names.labels)
 
 
 def encoded(columns, guide):
@@ -127,7 +127,7 @@ def test_a_guide_that_errs_misleads():
     """Where words tell nothing, trees are hardly better than a guide's that is nearly always wrong."""
     parser = learned("zhang-nivre-v1+guide-v1", system="arc-eager", beam=1)
     flat = np.arange(BLANK_DEV.words) - np.repeat(BLANK_DEV.offsets[:-1], np.diff(BLANK_DEV.offsets))
-    before = GuideTrees(flat.astype(np.int32), np.full(BLANK_DEV.words, -1, np.int32), ())
+    before = GuideTrees(np.stack([flat.astype(np.int32), np.full(BLANK_DEV.words, -1, np.int32)]), ())
     assert before.scores(BLANK_DEV)["uas"] < 20
     assert scores(parser, before)["uas"] < 45
 

@@ -9,6 +9,7 @@ from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
 from arbora.errors import DataError, InputError
 from arbora.progress import Silent
+from arbora.settings import to_dict
 from arbora.training import TrainConfig
 from arbora.training.tune import combinations, fold_pairs, tune
 
@@ -31,7 +32,7 @@ def test_every_combination_is_tried_and_the_best_is_first(columns):
     assert tuned.best.parameters == {"epochs": 2, "C": 0.1}
     assert not tuned.interrupted
     assert tuned.trials[0].spread == {}
-    assert tuned.trials[0].to_json()["config"]["parameters"]["C"] == 0.1
+    assert to_dict(tuned.trials[0])["config"]["parameters"]["C"] == 0.1
 
 
 def test_ties_stay_in_the_order_of_the_grid(columns):

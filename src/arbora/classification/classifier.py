@@ -6,25 +6,18 @@ found by any learner that needs the best class, the k best, or probabilities of 
 
 from __future__ import annotations
 
-import inspect
 import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import Weights
-from arbora.classification.classes import (
-    as_classes,
-    classes_of,
-    cost_matrix,
-    from_sklearn,
-    numbers_of,
-    shown,
-)
+from arbora.classification.classes import as_classes, classes_of, cost_matrix, from_sklearn, numbers_of, shown
 from arbora.classification.course import OTHER, Course
 from arbora.classification.rows import SparseRows, sparse_rows
 from arbora.errors import InputError, ModelError, UnknownNameError
@@ -43,6 +36,7 @@ KIND = "classifier"
 DEFAULTS: dict[str, dict[str, int | float]] = {n: {"k": 2, "gamma": 0.01} for n in ("spv", "mec")}
 
 
+@dataclass(eq=False, repr=False)
 class OnlineClassifier:
     """A linear classifier of several classes, learned from one example after the other.
 
@@ -59,25 +53,15 @@ class OnlineClassifier:
 
     _estimator_type: ClassVar[str] = "classifier"
 
-    def __init__(
-        self,
-        learner: str = "mira",
-        *,
-        parameters: Mapping[str, int | float | str] | None = None,
-        cost: Any = None,
-        epochs: int = 5,
-        seed: int = 0,
-        weights: Which = "averaged",
-        intercept: float = 1.0,
-    ) -> None:
-        # Stored as given and checked by `fit`, as scikit-learn's `clone` requires.
-        self.learner = learner
-        self.parameters = parameters
-        self.cost = cost
-        self.epochs = epochs
-        self.seed = seed
-        self.weights = weights
-        self.intercept = intercept
+    # Stored as given and checked by `fit`, as scikit-learn's `clone` requires.
+    learner: str = "mira"
+    _: KW_ONLY
+    parameters: Mapping[str, int | float | str] | None = None
+    cost: Any = None
+    epochs: int = 5
+    seed: int = 0
+    weights: Which = "averaged"
+    intercept: float = 1.0
 
     # ------------------------------------------------------------ learning
 
@@ -85,9 +69,8 @@ class OnlineClassifier:
         """Learn from rows `X` (see `sparse_rows`) and their classes `y`, starting anew."""
         rows = sparse_rows(X)
         classes, right = np.unique(classes_of(y, len(rows)), return_inverse=True)
-        self._check()
         costs = cost_matrix(self.cost, classes)
-        problem = MulticlassProblem(rows.examples(float(self.intercept)), right.astype(np.int32), costs)
+        problem = self._problem(rows, right, costs)
         learner = self._make_learner(len(classes))
         learned = learner.fit(problem)
         if len(classes) > 1:
@@ -96,11 +79,19 @@ class OnlineClassifier:
         steps = passes * -(-len(rows) // learner.batch) if isinstance(learner, OnlineTrainer) else 0
         made: dict[Which, Floats] = {"last": learned.last, "averaged": learned.averaged}
         self._course = Course(self.weights, made, None, passes, steps)
-        self.history_ = learned.history
-        return self._learned(classes, costs, rows.width)
+        return self._learned(classes, costs, rows.width, learned.history)
 
-    def _learned(self, classes: NDArray[Any], costs: Doubles, width: int) -> OnlineClassifier:
-        self.classes_, self.costs_, self.n_features_in_ = classes, costs, width
+    def _problem(self, rows: SparseRows, right: NDArray[Any], costs: Doubles) -> MulticlassProblem:
+        if self.weights not in OTHER:
+            raise InputError(f"weights: expected averaged or last, got {self.weights!r}")
+        if not isinstance(self.intercept, int | float) or not math.isfinite(self.intercept):
+            raise InputError(f"intercept: expected a finite number, got {self.intercept!r}")
+        return MulticlassProblem(rows.examples(float(self.intercept)), right, costs)
+
+    def _learned(
+        self, classes: NDArray[Any], costs: Doubles, width: int, history: tuple[Epoch, ...]
+    ) -> OnlineClassifier:
+        self.classes_, self.costs_, self.n_features_in_, self.history_ = classes, costs, width, history
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> OnlineClassifier:
@@ -110,11 +101,11 @@ class OnlineClassifier:
         with the same rows as `fit` makes epochs give the same weights. InputError if the learner needs all
         examples at once, or keeps more than weights.
         """
-        self._check()
         rows = sparse_rows(X)
         given = classes_of(y, len(rows))
         known = self._all_classes(classes)
-        right = numbers_of(given, known)
+        costs = cost_matrix(self.cost, known)
+        problem = self._problem(rows, numbers_of(given, known), costs)
         learner = self._make_learner(len(known))
         if not isinstance(learner, OnlineTrainer) or not learner.incremental:
             able = [name for name in learners if getattr(learners.create(name), "incremental", False)]
@@ -124,8 +115,6 @@ class OnlineClassifier:
             )
         if self.__sklearn_is_fitted__():
             self._require_width(rows)
-        costs = cost_matrix(self.cost, known)
-        problem = MulticlassProblem(rows.examples(float(self.intercept)), right, costs)
         course = getattr(self, "_course", None) or Course(self.weights, w=Weights(problem.size))
         course.require_open()
         if course.size != problem.size:
@@ -133,9 +122,9 @@ class OnlineClassifier:
                 f"intercept: got {self.intercept!r}, but the weights learned so far have "
                 f"{'one' if course.size > problem.size else 'none'}; leave it as it was, or call `fit`"
             )
-        self.history_ = (course.go_on(learner, problem, self.weights),)
+        epoch = course.go_on(learner, problem, self.weights)
         self._course = course
-        return self._learned(known, costs, rows.width)
+        return self._learned(known, costs, rows.width, (epoch,))
 
     def _all_classes(self, given: Any) -> NDArray[Any]:
         """The classes of earlier calls, or those given for the first."""
@@ -155,12 +144,6 @@ class OnlineClassifier:
                 "classifier for others"
             )
         return known
-
-    def _check(self) -> None:
-        if self.weights not in OTHER:
-            raise InputError(f"weights: expected averaged or last, got {self.weights!r}")
-        if not isinstance(self.intercept, int | float) or not math.isfinite(self.intercept):
-            raise InputError(f"intercept: expected a finite number, got {self.intercept!r}")
 
     def _make_learner(self, classes: int) -> Learner:
         factory: Any = learners.factory(self.learner)
@@ -263,14 +246,13 @@ class OnlineClassifier:
         weights = file.tensor("weights", np.float32, (None, len(classes)))
         made._course = Course.from_file(file, made.weights, weights.reshape(-1))
         made.cost = file.tensor("costs", np.float64, (len(classes), len(classes)))
-        made.history_ = ()
-        return made._learned(classes, made.cost, len(weights) - (1 if made.intercept else 0))
+        return made._learned(classes, made.cost, len(weights) - (1 if made.intercept else 0), ())
 
     # ------------------------------------------------------------ scikit-learn's conventions
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+        return [field.name for field in fields(cls)]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._parameter_names()}
@@ -298,10 +280,8 @@ class OnlineClassifier:
         )
 
     def __repr__(self) -> str:
-        default = type(self)().get_params()
-        changed = [
-            f"{name}={value!r}" for name, value in self.get_params().items() if value is not default[name]
-        ]
+        values = [(field, getattr(self, field.name)) for field in fields(self)]
+        changed = [f"{field.name}={value!r}" for field, value in values if value is not field.default]
         return f"{type(self).__name__}({', '.join(changed)})"
 
 

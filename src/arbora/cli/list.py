@@ -101,9 +101,9 @@ def _describe(registry: Registry[Any], *fields: str) -> Callable[[str], Descript
 
 
 def _parser_names() -> list[str]:
-    from arbora.training.config import trained_searches  # takes long to import
+    from arbora.training.config import UNTRAINED  # takes long to import
 
-    return trained_searches()
+    return [name for name in searches if name not in UNTRAINED]
 
 
 def _parser(name: str) -> Description:

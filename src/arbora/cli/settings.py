@@ -15,8 +15,14 @@ from arbora.cli.options import name_option, name_values, usage_errors
 from arbora.registry import learners, losses, scorers, searches
 from arbora.scorers import cube, linear
 from arbora.settings import load_config
-from arbora.training.config import TrainConfig, make_learner
-from arbora.training.overrides import lost_parameters, override, say_lost, with_learner
+from arbora.training.config import (
+    TrainConfig,
+    lost_parameters,
+    make_learner,
+    override,
+    say_lost,
+    with_learner,
+)
 
 Files: TypeAlias = Annotated[
     list[str],

@@ -13,7 +13,8 @@ from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.treebanks import choose_treebanks
 from arbora.data.files import open_output
 from arbora.settings import to_dict, to_toml
-from arbora.training.tune import Tuned, all_learn_from_parts, combinations, tune
+from arbora.training.config import learns_from_parts
+from arbora.training.tune import Tuned, combinations, tune
 
 
 def tune_files(
@@ -81,7 +82,7 @@ def tune_files(
         points = [config for _, config in combinations(values, base)]  # checked before any file is read
     settings.require_in_all(parameters, base, (point.learner_name for point in points))
     with session(lenient=lenient):
-        partial = bool(chosen.dev) and all_learn_from_parts(points)
+        partial = bool(chosen.dev) and all(map(learns_from_parts, points))
         columns, dev_columns = chosen.read(
             format, lenient=lenient, labelled=base.labels != "none", partial=partial
         )
@@ -114,7 +115,7 @@ def _report(tuned: Tuned, output: str | None, *, as_json: bool) -> None:
         with open_output(output) as stream:
             stream.write(to_toml(tuned.best).encode())
     if as_json:
-        print_json({"best": to_dict(tuned.best), "trials": [trial.to_json() for trial in tuned.trials]})
+        print_json({"best": to_dict(tuned.best), "trials": [to_dict(trial) for trial in tuned.trials]})
     elif output != "-":
         first = tuned.trials[0]
         rows = [

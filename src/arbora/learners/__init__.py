@@ -6,37 +6,20 @@ A learner is an immutable set of parameters with `fit(problem)`. Write your own 
 
 from typing import Any
 
-from arbora.learners._online import OnlineTrainer
-from arbora.learners.adagrad import Adagrad
-from arbora.learners.adamw import AdamW
-from arbora.learners.exponentiated_gradient import ExponentiatedGradient
-from arbora.learners.log_linear import LogLinear
-from arbora.learners.minimum_expected_cost import MinimumExpectedCost
-from arbora.learners.mira import Mira
-from arbora.learners.one_slack import OneSlack
-from arbora.learners.passive_aggressive import PassiveAggressive
-from arbora.learners.pegasos import Pegasos
-from arbora.learners.perceptron import Perceptron
-from arbora.learners.scaled_prior_variance import ScaledPriorVariance
-from arbora.learners.ultraconservative import Ultraconservative
-from arbora.settings import parameter
-
-__all__ = [
-    "Adagrad",
-    "AdamW",
-    "ExponentiatedGradient",
-    "LogLinear",
-    "MinimumExpectedCost",
-    "Mira",
-    "OneSlack",
-    "OnlineTrainer",
-    "PassiveAggressive",
-    "Pegasos",
-    "Perceptron",
-    "ScaledPriorVariance",
-    "Ultraconservative",
-    "parameter",
-]
+from arbora.learners._online import OnlineTrainer as OnlineTrainer
+from arbora.learners.adagrad import Adagrad as Adagrad
+from arbora.learners.adamw import AdamW as AdamW
+from arbora.learners.exponentiated_gradient import ExponentiatedGradient as ExponentiatedGradient
+from arbora.learners.log_linear import LogLinear as LogLinear
+from arbora.learners.minimum_expected_cost import MinimumExpectedCost as MinimumExpectedCost
+from arbora.learners.mira import Mira as Mira
+from arbora.learners.one_slack import OneSlack as OneSlack
+from arbora.learners.passive_aggressive import PassiveAggressive as PassiveAggressive
+from arbora.learners.pegasos import Pegasos as Pegasos
+from arbora.learners.perceptron import Perceptron as Perceptron
+from arbora.learners.scaled_prior_variance import ScaledPriorVariance as ScaledPriorVariance
+from arbora.learners.ultraconservative import Ultraconservative as Ultraconservative
+from arbora.settings import parameter as parameter
 
 
 def __getattr__(name: str) -> Any:

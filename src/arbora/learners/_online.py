@@ -72,10 +72,13 @@ class Trainer(Configured, ABC):
         Ctrl-C ends training and returns the weights so far, from the middle of an epoch.
         """
         require_answers(self, problem)
-        loop = Loop(self, problem, self.begin(problem))
+        run = self.begin(problem)
         if resume is not None:
-            loop.restore(resume)
-        return loop.run(callbacks)
+            try:
+                run.restore(resume)
+            except KeyError as error:
+                raise InputError(f"resume: the state has no entry {error}; it is not complete") from error
+        return run.fit(callbacks)
 
 
 @dataclass
@@ -87,14 +90,9 @@ class Tally:
     updates: int = 0
     measures: dict[str, float] = field(default_factory=dict)
 
-    def count(self, answer: Answer, *, changed: bool) -> None:
-        self.loss += answer.loss
-        self.hinge += answer.hinge
-        self.updates += changed
-
 
 class Run(ABC):
-    """The state of a learner in training."""
+    """The state of a learner in training; callbacks see it as `Progress`."""
 
     kept: ClassVar[tuple[str, ...]] = ()
     """The attributes that a checkpoint stores, arrays and numbers."""
@@ -105,10 +103,38 @@ class Run(ABC):
         self.learner = learner
         self.problem = problem
         self.everyone = np.arange(len(problem), dtype=np.int64)
+        self.history: list[Epoch] = []
         self.converged = False
+        self._about = {"learner": learner.name, "examples": len(problem), "size": problem.size}
+
+    @property
+    def epoch(self) -> Epoch:
+        return self.history[-1]
+
+    @property
+    def epochs(self) -> int:
+        return int(self.learner.epochs)
+
+    def fit(self, callbacks: Sequence[Callback]) -> Learned:
+        """Run the epochs that are left."""
+        stopped: Literal["finished", "converged", "callback", "interrupted"] = "finished"
+        try:
+            while len(self.history) < self.epochs and not self.converged:
+                number = len(self.history) + 1
+                self.history.append(timed(self.problem, number, partial(self.pass_over, number)))
+                for callback in callbacks:
+                    callback(self)
+            if self.converged:
+                stopped = "converged"
+        except StopTraining:
+            stopped = "callback"
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+        return Learned(self.last(), self.averaged(), tuple(self.history), stopped)
 
     @abstractmethod
-    def epoch(self, number: int) -> Tally: ...
+    def pass_over(self, number: int) -> Tally:
+        """Make an epoch, numbered from 1."""
 
     @abstractmethod
     def last(self) -> Floats: ...
@@ -117,13 +143,31 @@ class Run(ABC):
         return self.last()
 
     def state(self) -> State:
+        history = [list(astuple(epoch)) for epoch in self.history]
+        about = {**self._about, "settings": self.learner.settings(), "history": history}
         held = attributes_to_arrays(self, self.kept)
         for name, prefix in self.kept_weights.items():
             weights: Weights = getattr(self, name)
             held |= {prefix + entry: np.asarray(value) for entry, value in weights.state().items()}
-        return held
+        return {"about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8).copy(), **held}
 
     def restore(self, state: Stored) -> None:
+        """Go on from what `state` returned; InputError if it is of another training, KeyError if damaged."""
+        try:
+            about = json.loads(np.asarray(state["about"], dtype=np.uint8).tobytes())
+            history = [Epoch(*row) for row in about["history"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"resume: not the state of a training ({error!r}); give what `state()` returned"
+            ) from error
+        there = {**about, **about["settings"]}
+        for name, value in {**self._about, **self.learner.settings()}.items():
+            # Training for more epochs is a reason to resume.
+            if name != "epochs" and there.get(name) != value:
+                raise InputError(
+                    f"resume: the state is of a training with {name} = {there.get(name)!r}, this one has "
+                    f"{value!r}; resume with the same settings and data, or start again"
+                )
         for name, prefix in self.kept_weights.items():
             entries: dict[str, Any] = {
                 entry.removeprefix(prefix): array if array.ndim else float(array)
@@ -134,6 +178,7 @@ class Run(ABC):
             require_size(len(weights), self.problem.size)
             setattr(self, name, weights)
         attributes_from_arrays(self, self.kept, state)
+        self.history = history
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,16 +224,17 @@ class OnlineRun(Run):
         super().__init__(learner, problem)
         self.w = Weights(problem.size) if w is None else w
 
-    def epoch(self, number: int) -> Tally:
+    def pass_over(self, number: int) -> Tally:
         steps = -(-len(self.problem) // self.learner.batch)
         return self.over(shuffled(len(self.problem), self.learner.seed, number), (number - 1) * steps + 1)
 
     def over(self, order: Longs, first: int) -> Tally:
-        tally = Tally()
-        batch = self.learner.batch
+        tally, batch = Tally(), self.learner.batch
         for t, start in enumerate(range(0, len(order), batch), first):
             answer, changed = self.step(order[start : start + batch], t)
-            tally.count(answer, changed=changed)
+            tally.loss += answer.loss
+            tally.hinge += answer.hinge
+            tally.updates += changed
         return tally
 
     def step(self, chosen: Longs, t: int) -> tuple[Answer, bool]:
@@ -200,71 +246,6 @@ class OnlineRun(Run):
 
     def averaged(self) -> Floats:
         return self.w.average()
-
-
-class Loop:
-    """The epochs of one run; callbacks see it as `Progress`."""
-
-    def __init__(self, learner: Trainer, problem: Problem, run: Run) -> None:
-        self.learner = learner
-        self.problem = problem
-        self.history: list[Epoch] = []
-        self._run = run
-        self.last, self.averaged = run.last, run.averaged
-        self._about = {"learner": learner.name, "examples": len(problem), "size": problem.size}
-
-    @property
-    def epoch(self) -> Epoch:
-        return self.history[-1]
-
-    @property
-    def epochs(self) -> int:
-        return self.learner.epochs
-
-    def run(self, callbacks: Sequence[Callback]) -> Learned:
-        stopped: Literal["finished", "converged", "callback", "interrupted"] = "finished"
-        try:
-            while len(self.history) < self.epochs and not self._run.converged:
-                number = len(self.history) + 1
-                self.history.append(timed(self.problem, number, partial(self._run.epoch, number)))
-                for callback in callbacks:
-                    callback(self)
-            if self._run.converged:
-                stopped = "converged"
-        except StopTraining:
-            stopped = "callback"
-        except KeyboardInterrupt:
-            stopped = "interrupted"
-        return Learned(self.last(), self.averaged(), tuple(self.history), stopped)
-
-    def state(self) -> State:
-        """What `fit(resume=...)` needs to go on after the last finished epoch, to the same bytes."""
-        history = [list(astuple(epoch)) for epoch in self.history]
-        about = {**self._about, "settings": self.learner.settings(), "history": history}
-        text = json.dumps(about).encode()
-        return {"about": np.frombuffer(text, dtype=np.uint8).copy(), **self._run.state()}
-
-    def restore(self, state: Stored) -> None:
-        try:
-            about = json.loads(np.asarray(state["about"], dtype=np.uint8).tobytes())
-            history = [Epoch(*row) for row in about["history"]]
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                f"resume: not the state of a training ({error!r}); give what `state()` returned"
-            ) from error
-        there = {**about, **about["settings"]}
-        for name, value in {**self._about, **self.learner.settings()}.items():
-            # Training for more epochs is a reason to resume.
-            if name != "epochs" and there.get(name) != value:
-                raise InputError(
-                    f"resume: the state is of a training with {name} = {there.get(name)!r}, this one has "
-                    f"{value!r}; resume with the same settings and data, or start again"
-                )
-        try:
-            self._run.restore(state)
-        except KeyError as error:
-            raise InputError(f"resume: the state has no entry {error}; it is not complete") from error
-        self.history = history
 
 
 def timed(problem: Problem, number: int, pass_over: Callable[[], Tally]) -> Epoch:

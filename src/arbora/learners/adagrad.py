@@ -70,8 +70,8 @@ class AdagradRun(OnlineRun):
         self.w.tick()
         return answer, len(answer.difference) > 0
 
-    def epoch(self, number: int) -> Tally:
-        tally = super().epoch(number)
+    def pass_over(self, number: int) -> Tally:
+        tally = super().pass_over(number)
         self.steps.settle(self.w)  # All weights pay the penalty they owe.
         return tally
 

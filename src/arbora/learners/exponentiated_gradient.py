@@ -40,14 +40,7 @@ import numpy as np
 from arbora._core import Weights
 from arbora.errors import InputError
 from arbora.interfaces import Problem, Query
-from arbora.learners._online import (
-    Run,
-    State,
-    Stored,
-    Tally,
-    Trainer,
-    shuffled,
-)
+from arbora.learners._online import Run, State, Stored, Tally, Trainer, shuffled
 from arbora.settings import parameter
 from arbora.types import Doubles, Floats
 
@@ -99,7 +92,7 @@ class ExponentiatedGradientRun(Run):
         self.rate = float(learner.eta)
         self.dual = -np.inf
 
-    def epoch(self, number: int) -> Tally:
+    def pass_over(self, number: int) -> Tally:
         learner, tally = self.learner, Tally()
         if not self.theta:
             self._start()

@@ -90,7 +90,7 @@ class OneSlackRun(Run):
         self.best = self.w
         self.primal = np.inf  # the objective at `best`
 
-    def epoch(self, number: int) -> Tally:
+    def pass_over(self, number: int) -> Tally:
         learner, m = self.learner, len(self.everyone)
         worst = self.problem.total(self.everyone, self.w, Query.COST_AUGMENTED)
         primal = 0.5 * self.w.norm2() + learner.C * worst.hinge / m
@@ -98,16 +98,14 @@ class OneSlackRun(Run):
             self.primal, self.best = primal, self.w
         gap = self.primal - self.held.dual
         self.converged = gap <= learner.C * learner.epsilon
-        tally = Tally()
-        tally.count(worst, changed=not self.converged)
         if not self.converged:
             self.held.insert(worst.difference, worst.loss / m)
             self.held.solve(learner.C)
             self.held.clean(learner.patience, learner.planes)
             self.w = self._on_the_way(learner.reach)
         dual, planes = self.primal - gap, len(self.held.differences)
-        tally.measures = {"primal": self.primal, "dual": dual, "gap": gap, "planes": planes}
-        return tally
+        measures = {"primal": self.primal, "dual": dual, "gap": gap, "planes": planes}
+        return Tally(worst.loss, worst.hinge, int(not self.converged), measures)
 
     def _on_the_way(self, reach: float) -> Weights:
         """(1 - reach) · best + reach · w, with the dual's w."""

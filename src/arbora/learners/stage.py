@@ -38,9 +38,9 @@ class Stage:
     name: str
     learner: Learner
     problem: Problem
-    judge: Callable[[Floats], Scores] | None
+    judge: Callable[[Floats], Scores] | None = None
     """Scores of weights on dev, compared by the first; None: the last epoch is the best."""
-    patience: int  # Epochs without a better score after which to stop; 0: never
+    patience: int = 0  # Epochs without a better score after which to stop; 0: never
     which: Which = "averaged"
 
     def run(

@@ -119,7 +119,7 @@ class WordModel:
     ) -> tuple[WordModel, list[dict[str, Any]]]:
         """The model with the weights of the best epoch, and a report of each epoch."""
         problem = SequenceProblem(self.native, batch, threads=threads)
-        run = Stage(name=stage, learner=settings.create(seed), problem=problem, judge=judge, patience=0)
+        run = Stage(name=stage, learner=settings.create(seed), problem=problem, judge=judge)
         best, interrupted = run.run(observer, lambda progress, so_far: None)
         if interrupted or best.weights is None:
             raise KeyboardInterrupt

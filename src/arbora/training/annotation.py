@@ -1,11 +1,12 @@
-"""Checks of treebanks to train on, and the heads that training uses."""
+"""Checks of treebanks to train on, the heads that training uses, and folds for jackknifing."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from arbora.errors import DataError
 from arbora.inference import argmax
 from arbora.interfaces import Roots, Trees
 from arbora.progress import Observer
-from arbora.types import Ints
+from arbora.types import Ints, Longs
 
 Projectivize: TypeAlias = Literal["flatten", "minimum-loss", "pseudo-projective"]
 
@@ -33,6 +34,9 @@ SUSPICIOUS: tuple[tuple[TextColumn, str, float, int], ...] = (
 )
 """For each column: what it holds, the share of unknown values in dev that is suspicious, and the least number
 of words in train. At least half of the words of dev are known in a large treebank of the same language."""
+
+BLOCK = 16
+"""Sentences that stay together in a fold, since neighbours are alike."""
 
 
 def check_treebank(
@@ -195,3 +199,28 @@ def lift(columns: Columns, heads: Ints, encoding: Encoding) -> tuple[Ints, Colum
     names = Names.of(marked)
     # A label that always has a mark in the treebank may be needed without it.
     return heads, marked, replace(names, labels=tuple(dict.fromkeys((*names.labels, *plain.labels)))), how
+
+
+class Fold(NamedTuple):
+    """One fold of a treebank, to be annotated by a model that was trained on the rest."""
+
+    name: str
+    rest: Columns
+    held: Columns
+    words: Longs
+    """The indices of the held words in the whole treebank."""
+
+
+def jackknife(columns: Columns, folds: int) -> Iterator[Fold]:
+    """Every fold with the sentences that are not in it; blocks of sentences are dealt into folds in turn."""
+    numbers = np.arange(len(columns))
+    part = numbers // (BLOCK if len(columns) >= folds * BLOCK else 1) % folds
+    yield from split(columns, part, folds)
+
+
+def split(columns: Columns, part: Longs, folds: int) -> Iterator[Fold]:
+    """The folds that are numbered by `part`, which has shape (S,)."""
+    part_of_word = np.repeat(part, np.diff(columns.offsets))
+    for fold in range(folds):
+        rest, held = (columns.select(np.flatnonzero(chosen)) for chosen in (part != fold, part == fold))
+        yield Fold(f"fold {fold + 1} of {folds}", rest, held, np.flatnonzero(part_of_word == fold))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -26,16 +25,6 @@ Finished: TypeAlias = dict[str, tuple[NDArray[Any], list[dict[str, Any]]]]
 """The results of stages, weights or a guide's trees, and the reports of their epochs."""
 
 
-@dataclass(frozen=True)
-class Saved:
-    """The contents of a checkpoint."""
-
-    stage: str
-    finished: Finished
-    state: Mapping[str, NDArray[Any]]
-    best: Best
-
-
 class Checkpoint:
     """A file that is written after each epoch; nothing is written without a path."""
 
@@ -43,17 +32,17 @@ class Checkpoint:
         """`training`: what must be the same to resume, as JSON can hold it."""
         self.path = None if path is None else Path(path)
         self._training = dict(training)
-        self._finished: Finished = {}
-
-    def finish(self, stage: str, found: NDArray[Any], reports: list[dict[str, Any]]) -> None:
-        """Keep a finished stage for later checkpoints."""
-        self._finished[stage] = (found, reports)
+        self.finished: Finished = {}
+        self.stage = ""
+        """The stage that `load` found unfinished."""
+        self.going_on: tuple[Mapping[str, NDArray[Any]], Best] | None = None
+        """Its learner's state and its best epoch."""
 
     def save(self, stage: str, progress: Progress, best: Best) -> None:
         """Replace the file."""
         if self.path is None or best.weights is None:
             return
-        tensors: dict[str, NDArray[Any]] = {f"finished.{name}": w for name, (w, _) in self._finished.items()}
+        tensors: dict[str, NDArray[Any]] = {f"finished.{name}": w for name, (w, _) in self.finished.items()}
         tensors["best"] = best.weights
         state = progress.state()
         flags = [name for name, array in state.items() if array.dtype == np.bool_]
@@ -62,15 +51,16 @@ class Checkpoint:
             "kind": KIND,
             "training": self._training,
             "stage": stage,
-            "finished": [[name, reports] for name, (_, reports) in self._finished.items()],
+            "finished": [[name, reports] for name, (_, reports) in self.finished.items()],
             "best": {"score": best.score, "epoch": best.epoch, "reports": best.reports},
             "flags": flags,
         }
         write_model(self.path, tensors, metadata)
 
-    def load(self) -> Saved:
-        """Read the file; ModelError if it is of another training."""
-        assert self.path is not None
+    def load(self) -> None:
+        """Read the file, if there is one; ModelError if it is of another training."""
+        if self.path is None or not self.path.exists():
+            return
         file = read_model(self.path, verify=True)
         file.require_kind(KIND, "a checkpoint of a training")
         theirs = file.entry("training", dict)
@@ -83,14 +73,14 @@ class Checkpoint:
             )
         best, flags = file.entry("best", dict), file.entry("flags", list)
         for name, reports in file.entry("finished", list):
-            self._finished[name] = (np.array(file.tensors[f"finished.{name}"]), reports)
+            self.finished[name] = (np.array(file.tensors[f"finished.{name}"]), reports)
         state = {
             name.removeprefix("state."): np.array(array, dtype=np.bool_ if name[6:] in flags else array.dtype)
             for name, array in file.tensors.items()
             if name.startswith("state.")
         }
         kept = Best(np.array(file.tensors["best"]), best["score"], best["epoch"], best["reports"])
-        return Saved(file.entry("stage", str), dict(self._finished), state, kept)
+        self.stage, self.going_on = file.entry("stage", str), (state, kept)
 
 
 def _changes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Iterator[str]:

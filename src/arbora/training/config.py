@@ -1,19 +1,20 @@
-"""The settings of a training, and those that the treebank decides."""
+"""The settings of a training, those that the treebank decides, and changes given as text."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any, Literal
 
 import numpy as np
 
 from arbora.costs import COST, TreeCost
 from arbora.data.columns import Columns
 from arbora.data.pseudo_projective import Encoding
-from arbora.errors import InputError
+from arbora.errors import InputError, UnknownNameError
 from arbora.features.guide_v1 import SUFFIX as GUIDE_SUFFIX
 from arbora.interfaces import Learner, Query, Roots, Trees
 from arbora.learners.stage import Which
@@ -21,20 +22,33 @@ from arbora.pipeline.lemmatizer import SETTINGS as LEMMATIZER_SETTINGS
 from arbora.pipeline.tagger import TaggerSettings
 from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.pipeline.words import WordSettings
-from arbora.registry import features, learners, losses, scorers, searches, seeded_learner, transition_features
+from arbora.registry import learners, losses, scorers, searches, seeded_learner
 from arbora.scorers.cube import CubeSettings, Update
 from arbora.scorers.linear import Labels, table_bits
 from arbora.scorers.transition import TransitionSettings
 from arbora.search.pruner import PrunerSettings
-from arbora.settings import Settings, from_dict, load_config, parameter, parameters_of, to_dict
+from arbora.settings import (
+    Settings,
+    flat_parameters,
+    from_dict,
+    load_config,
+    merge,
+    parameter,
+    parameters_of,
+    to_dict,
+)
 from arbora.training.annotation import Projectivize, crossing_arcs
+from arbora.training.recipes import RECIPES, Recipe, ScorerRecipe, Value
 
 CROSSING_SHARE = 0.005
 """With `trees="auto"`: above this share of crossing arcs, trees are non-projective."""
 ROOTS_SHARE = 0.005
 """With `roots="auto"`: above this share of sentences with several roots, trees may have several."""
 PRUNER_SETTINGS = PrunerSettings(rule="auto")
-Value: TypeAlias = int | float | str
+UNTRAINED = ("induced", "ensemble")
+"""Searches of models that are not trained on a treebank."""
+LOSS_LEARNERS = {"crf": "adagrad", "hinge": "passive_aggressive"}
+"""The learner of each loss that linear parsers have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +64,7 @@ class TrainConfig(Settings):
     scorer: str = parameter("linear", "linear, or the name of another package's scorer")
     scorer_settings: dict[str, Any] = parameter(factory=dict, help="settings of that scorer, by name")
     loss: str = parameter(
-        "auto",
-        "crf, hinge, risk, local or another package's; auto: the learner's own, crf with exact search",
+        "auto", "crf, hinge, risk, local or another package's; auto: the learner's own, crf with exact search"
     )
     cost: TreeCost = parameter(COST, "what wrong heads and labels cost")
     trees: Trees | Literal["auto"] = parameter("auto", "whether arcs may cross; auto: as in the treebank")
@@ -83,8 +96,7 @@ class TrainConfig(Settings):
     pruner_settings: PrunerSettings = parameter(factory=lambda: PRUNER_SETTINGS, help="of the pruner")
     cube: CubeSettings = parameter(factory=CubeSettings, help="of cube pruning")
     update: Update | Literal["auto"] = parameter(
-        "auto",
-        "of cube pruning: where in a tree weights are updated if search went wrong; auto: p-max",
+        "auto", "of cube pruning: where in a tree weights are updated if search went wrong; auto: p-max"
     )
     transition: TransitionSettings = parameter(factory=TransitionSettings, help="of transition parsers")
     learner: str = parameter("auto", "auto: passive_aggressive, or perceptron for transition parsers")
@@ -121,18 +133,10 @@ class TrainConfig(Settings):
     def __post_init__(self) -> None:
         """Check how settings go together."""
         super().__post_init__()
-        if self.decode != "same" and (self.order != 1 or self.parser != "graph"):
-            raise InputError(
-                f"decode: expected same with order = {self.order} and parser = {self.parser}, got "
-                f"{self.decode!r}; only scores of arcs can be used with other trees than in training"
-            )
-        self._check_kinds()
-        self._check_parser()
-        for name, (needs, is_met) in WITHOUT_EFFECT.items():
-            if not is_met(self) and _is_changed(self, name):
-                raise InputError(f"{name}: does nothing here; it needs {needs}")
+        self._check_names()
+        self.recipe.check(self)
 
-    def _check_kinds(self) -> None:
+    def _check_names(self) -> None:
         """InputError for names that are not registered, and for a loss that the parser does not have."""
         if self.parser in UNTRAINED:
             raise InputError(f"parser: {self.parser} models are not trained on a treebank; choose another")
@@ -152,49 +156,21 @@ class TrainConfig(Settings):
                 "leave the loss to the learner"
             )
 
-    def _check_parser(self) -> None:
-        """InputError for settings of another parser."""
-        for name, owners, is_given in (
-            ("update", ("cube",), self.update != "auto"),
-            ("cube", ("cube",), self.cube != CubeSettings()),
-            ("transition", ("transition",), self.transition != TransitionSettings()),
-            ("order", ("graph", "cube"), self.order in (2, 3)),
-            ("pruner", ("graph", "cube"), self.pruner is True),
-        ):
-            if is_given and self.parser not in owners:
-                wanted = " or ".join(f'"{owner}"' for owner in owners)
-                raise InputError(f'{name}: only for parser = {wanted}, got parser = "{self.parser}"')
-        if self.parser == "graph" and self.order == 3:
-            raise InputError('order: expected 1 or 2 with parser = "graph", got 3; choose parser = "cube"')
-        if self.parser == "transition" and self.trees not in ("auto", self.transition.trees):
-            raise InputError(
-                f"trees: expected {self.transition.trees} with the system {self.transition.system}, got "
-                f"{self.trees}; arc-eager and arc-standard build projective trees, swap non-projective ones"
-            )
-        if self.labels == "staged" and (self.parser != "graph" or not self.is_linear):
-            raise InputError(
-                f'labels: expected joint or none with parser = "{self.parser}", got staged; it chooses heads '
-                "and labels together"
-            )
-        if self.projectivize == "pseudo-projective":
-            if self._trees == "nonprojective":
-                given, why = "trees = nonprojective", "it is for projective trees"
-            elif self.labels == "none":
-                given, why = "labels = none", "its marks are in labels"
-            else:
-                return
-            raise InputError(
-                f"projectivize: expected flatten or minimum-loss with {given}, got 'pseudo-projective'; {why}"
-            )
+    def is_changed(self, name: str) -> bool:
+        """Whether a setting, named with a dot if it is in a table, differs from its default."""
+        first, _, last = name.partition(".")
+        default = next(declared.default for declared in parameters_of(TrainConfig) if declared.name == first)
+        return bool(attrgetter(name)(self) != (getattr(default, last) if last else default))
+
+    @property
+    def recipe(self) -> type[Recipe]:
+        """How parsers of this kind are trained, and the settings they have."""
+        return RECIPES.get(self.parser, ScorerRecipe) if self.scorer == "linear" else ScorerRecipe
 
     @property
     def is_linear(self) -> bool:
         """Whether it is one of the built-in parsers with linear scores."""
-        return self.parser in PARSER_DEFAULTS and self.scorer == "linear"
-
-    @property
-    def _trees(self) -> str:
-        return self.transition.trees if self.parser == "transition" else self.trees
+        return self.recipe is not ScorerRecipe
 
     @property
     def learner_name(self) -> str:
@@ -208,7 +184,7 @@ class TrainConfig(Settings):
     @property
     def defaults(self) -> dict[str, Any]:
         """What `auto` stands for with this parser, unless the treebank decides."""
-        return PARSER_DEFAULTS[self.parser] if self.is_linear else SCORER_DEFAULTS
+        return self.recipe.defaults
 
     @staticmethod
     def elsewhere(name: str) -> str | None:
@@ -216,111 +192,6 @@ class TrainConfig(Settings):
         factories: list[Any] = [learners.factory(learner) for learner in learners]
         known = {declared.name for factory in factories for declared in factory.parameters()}
         return f"parameters.{name}" if name in known else None
-
-
-def _is_changed(config: TrainConfig, name: str) -> bool:
-    """Whether a setting, named with a dot if it is in a table, differs from its default."""
-    first, _, last = name.partition(".")
-    default = next(declared.default for declared in parameters_of(TrainConfig) if declared.name == first)
-    value = getattr(config, first)
-    return bool(getattr(value, last) != getattr(default, last) if last else value != default)
-
-
-_HAS_LABELS: tuple[str, Callable[[TrainConfig], bool]] = ("labels = joint", lambda c: c.labels != "none")
-WITHOUT_EFFECT: dict[str, tuple[str, Callable[[TrainConfig], bool]]] = {
-    "encoding": (
-        'projectivize = "pseudo-projective", whose marks it is about',
-        lambda c: c.projectivize == "pseudo-projective",
-    ),
-    "projectivize": (
-        "projective trees; non-projective ones are learned as they are",
-        lambda c: c._trees != "nonprojective",
-    ),
-    "grandparents": (
-        'order 2 or 3, and parser = "graph" or "cube"',
-        lambda c: c.order != 1 and c.parser != "transition",
-    ),
-    "transition.update": (
-        "a beam, transition.beam above 1; without one every move is learned",
-        lambda c: c.transition.beam > 1,
-    ),
-    "transition.oracle": (
-        "a parser without a beam, transition.beam = 1; with one, whole sequences of moves are learned",
-        lambda c: c.transition.beam == 1,
-    ),
-    **{
-        f"pruner_settings.{setting.name}": (
-            'parser = "graph" or "cube"; transition parsers have no pruner',
-            lambda c: c.parser != "transition",
-        )
-        for setting in fields(PrunerSettings)
-    },
-    **dict.fromkeys(("transition.most_labels", "cube.most_labels", "cube.labels_within"), _HAS_LABELS),
-}
-"""Settings that depend on others: what each needs, and whether that is met."""
-
-PARAMETERS: dict[str, dict[str, dict[str, Value]]] = {
-    "graph": {
-        # Chosen on UD_English-EWT dev.
-        "passive_aggressive": {"C": 0.01},
-        "mira": {"C": 0.01},
-        "adagrad": {"C": 0.1, "rate": 1.0, "floor": 30.0},
-        # On a part of it, and first-order, where k-best trees are found.
-        "spv": {"gamma": 1e5},
-        "mec": {"gamma": 1e5},
-        # Best on dev of most treebanks of `arbora reproduce matrix-tree`.
-        "log_linear": {"C": 0.1},
-        "exponentiated_gradient": {"C": 0.01},
-    },
-    "cube": {
-        # Chosen on UD_English-EWT dev, too.
-        "passive_aggressive": {"C": 0.005},
-        "mira": {"C": 0.005},
-        # As for graph parsers.
-        "spv": {"gamma": 1e5},
-        "mec": {"gamma": 1e5},
-    },
-    "transition": {
-        # With a beam, on a tenth of the Danish training data; a larger C changes nothing: no step is longer.
-        "passive_aggressive": {"C": 0.1},
-        "mira": {"C": 0.01},
-        # Powers of ten, evaluated on every tenth of 1,500 sentences of UD_English-EWT train after two epochs
-        # on the others, with a beam of 8 and greedily. Sequences of moves have more features than trees.
-        "spv": {"gamma": 1e8},
-        "mec": {"gamma": 1e6},
-    },
-}
-"""Defaults of learners by parser."""
-
-# |α| instead of α²: what is long for one prior is short for the other.
-_LAPLACE: dict[str, dict[str, Value]] = {"spv": {"gamma": 100.0}, "mec": {"gamma": 10.0}}
-LAPLACE: dict[str, dict[str, dict[str, Value]]] = {
-    "graph": _LAPLACE,
-    "cube": _LAPLACE,
-    "transition": {"spv": {"gamma": 1e4}, "mec": {"gamma": 100.0}},
-}
-"""The same with a Laplacian prior."""
-
-UNTRAINED = ("induced", "ensemble")
-"""Searches of models that are not trained on a treebank."""
-LOSS_LEARNERS = {"crf": "adagrad", "hinge": "passive_aggressive"}
-"""The learner of each loss that linear parsers have."""
-
-_NAMES = ("order", "labels", "features", "tree_bits", "pruner", "learner", "update")
-_DEFAULTS: dict[str, tuple[Any, ...]] = {
-    "graph": (2, "staged", "graph-v1", 22, True, "passive_aggressive"),
-    "cube": (3, "joint", "cube-v1", 24, True, "passive_aggressive", "p-max"),
-    "transition": (1, "joint", "zhang-nivre-v1", 24, False, "perceptron"),
-}
-PARSER_DEFAULTS = {parser: dict(zip(_NAMES, row, strict=False)) for parser, row in _DEFAULTS.items()}
-"""What `auto` stands for with linear parsers, unless the treebank decides."""
-SCORER_DEFAULTS = dict(zip(_NAMES, (1, "joint", "graph-v1", 22, False, "adamw"), strict=False))
-"""What `auto` stands for with a scorer and a search that are named."""
-
-
-def trained_searches() -> list[str]:
-    """The names that `parser` may have."""
-    return [name for name in searches if name not in UNTRAINED]
 
 
 def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] | None) -> TrainConfig:
@@ -342,37 +213,24 @@ def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] 
 def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     """The configuration with everything that is `auto` decided."""
     shape = TreebankShape.of(columns)
-    pick: dict[str, Any] = {
-        name: value for name, value in config.defaults.items() if getattr(config, name) == "auto"
-    }
-    if not config.is_linear and config.loss == "auto":
-        pick["loss"] = "crf" if config.parser in ("graph", "exact") else "hinge"
-    if not config.is_linear and config.parser == "graph":
-        pick["parser"] = "exact"
-    pick["features"] = _features(config)
-    pick["learner"] = config.learner_name
-    if config.parser == "transition":
-        pick["trees"], pick["transition"] = config.transition.trees, config.transition.resolved()
-    elif config.trees == "auto":
+    pick = {name: value for name, value in config.defaults.items() if getattr(config, name) == "auto"}
+    pick["trees"] = config.recipe.trees(config)
+    if pick["trees"] == "auto":
         may_cross = shape.crossing_share > CROSSING_SHARE and config.projectivize != "pseudo-projective"
         pick["trees"] = "nonprojective" if may_cross else "projective"
         if may_cross:
             pick["projectivize"] = TrainConfig.projectivize  # not needed then
     if config.roots == "auto":
         pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
-    trees, order = (pick.get(name, getattr(config, name)) for name in ("trees", "order"))
-    if config.parser != "transition":
-        pick["pruner_settings"] = config.pruner_settings.resolved(trees, order)
-    pick["parameters"] = chosen_learner(config).settings()
-    resolved = replace(config, **pick)
-    _check_contexts(resolved)
-    return resolved
+    pick |= {"features": _features(config), "learner": config.learner_name}
+    decided = replace(config, **pick, parameters=chosen_learner(config).settings())
+    return replace(decided, **config.recipe.resolve(decided))
 
 
 def _features(config: TrainConfig) -> str:
     """The template set; InputError if it needs a guide and there is none, or the reverse."""
     name = str(config.defaults["features"]) if config.features == "auto" else config.features
-    known = transition_features if config.parser == "transition" else features
+    known = config.recipe.template_sets
     needs_guide = known.create(name).needs_guide
     if config.stack is None:
         if needs_guide:
@@ -389,29 +247,11 @@ def _features(config: TrainConfig) -> str:
     return name
 
 
-def _check_contexts(config: TrainConfig) -> None:
-    """InputError if a template set has contexts of higher order that the parser ignores, or lacks them."""
-    if config.parser == "transition" or not config.is_linear:
-        return
-    wanted, given = config.parser == "cube", bool(features.create(config.features).contexts)
-    if given == wanted or (wanted and config.order == 1):
-        return
-    sets = map(features.create, features)
-    guided = config.stack is not None
-    fits = " or ".join(s.name for s in sets if bool(s.contexts) == wanted and s.needs_guide == guided)
-    other = "with" if wanted else "without"
-    choice = "order = 1, which has none" if wanted else 'parser = "cube"'
-    raise InputError(
-        f'features: with parser = "{config.parser}", expected a set {other} contexts of higher order: '
-        f"{fits}, got {config.features}; or choose {choice}"
-    )
-
-
 def chosen_learner(config: TrainConfig) -> Learner:
     """The learner of a configuration, with the parser's defaults for parameters that are not given."""
-    by_parser = LAPLACE if config.parameters.get("prior") == "laplace" else PARAMETERS
-    defaults = by_parser.get(config.parser, {}).get(config.learner_name, {})
-    return make_learner(config, {**defaults, **config.parameters})
+    recipe = RECIPES.get(config.parser, ScorerRecipe)
+    by_learner = recipe.laplace if config.parameters.get("prior") == "laplace" else recipe.parameters
+    return make_learner(config, {**by_learner.get(config.learner_name, {}), **config.parameters})
 
 
 def make_learner(config: TrainConfig, parameters: dict[str, Value]) -> Learner:
@@ -466,3 +306,54 @@ def storable(config: TrainConfig) -> dict[str, Any]:
         for name, value in config.parameters.items()
     }
     return values
+
+
+def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p") -> TrainConfig:
+    """A copy with other values, e.g. `{"C": "0.1", "order": "1", "pruner_settings.keep": "4"}`.
+
+    A name is a parameter of the learner, or a field of TrainConfig; `seed` is the latter. InputError for
+    unknown names and invalid values; `option` is what messages put before NAME=VALUE.
+    """
+    named = {name.removeprefix("parameters."): text for name, text in given.items()}
+    if "learner" in named:
+        config = with_learner(config, named["learner"])
+    factory: Any = learners.factory(config.learner_name)
+    parameters = [declared.name for declared in factory.parameters() if declared.name != "seed"]
+    fields = {name: text for name, text in named.items() if name not in parameters}
+    settings = [name for name in flat_parameters(TrainConfig) if not name.endswith("parameters")]
+    known = [*parameters, *settings]
+    lasts = {name.rpartition(".")[2] for name in known}
+    for name, text in fields.items():
+        if name not in known and name not in lasts and not name.startswith("scorer_settings."):
+            where = f"{option} {name}={text}: with the learner {config.learner_name}"
+            raise UnknownNameError("setting", name, known, where=where)
+    config = merge(config, fields, option=option)
+    try:
+        values = factory.parse({name: text for name, text in named.items() if name in parameters})
+    except InputError as error:
+        raise InputError(str(error), where=option) from None
+    kept = {n: value for n, value in config.parameters.items() if n != "seed" or "seed" not in fields}
+    return replace(config, parameters={**kept, **values})
+
+
+def with_learner(config: TrainConfig, name: str) -> TrainConfig:
+    """A copy with this learner; it keeps the parameters that both have, such as the number of epochs."""
+    lost = lost_parameters(config, name)
+    kept = {each: value for each, value in config.parameters.items() if each not in lost}
+    return config if name == config.learner else replace(config, learner=name, parameters=kept)
+
+
+def lost_parameters(config: TrainConfig, name: str) -> list[str]:
+    """Parameters of a configuration that another learner does not have."""
+    if name in (config.learner, config.learner_name):
+        return []
+    factory: Any = learners.factory(name)
+    known = {declared.name for declared in factory.parameters()}
+    return [each for each in config.parameters if each not in known]
+
+
+def say_lost(config: TrainConfig, name: str) -> str:
+    """A message about lost parameters, empty if there are none. The seed is also a setting of its own."""
+    lost = [each for each in lost_parameters(config, name) if each != "seed"]
+    ignored = f"{name} has no parameter {', '.join(lost)}: the values for {config.learner_name} are ignored"
+    return ignored if lost else ""

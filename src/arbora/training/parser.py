@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,8 +31,15 @@ from arbora.progress import Observer, Scores
 from arbora.search.graph import GraphSearch
 from arbora.search.lifted import LiftedSearch
 from arbora.search.pruner import require_rule
-from arbora.training.annotation import check_dev, check_treebank, filled_heads, lift, training_heads
-from arbora.training.checkpoint import Checkpoint, Saved
+from arbora.training.annotation import (
+    check_dev,
+    check_treebank,
+    filled_heads,
+    jackknife,
+    lift,
+    training_heads,
+)
+from arbora.training.checkpoint import Checkpoint
 from arbora.training.config import (
     TrainConfig,
     TreebankShape,
@@ -42,20 +48,9 @@ from arbora.training.config import (
     resolve,
     storable,
 )
-from arbora.training.dev import Dev
-from arbora.training.recipes import RECIPES, Material, ScorerRecipe
+from arbora.training.recipes import Dev, Recipe
 from arbora.training.stacking import Guide, GuideTrees
 from arbora.types import Floats
-
-
-@dataclass(frozen=True)
-class TrainedParser:
-    """A parser, and how its training went."""
-
-    parser: Parser
-    reports: list[dict[str, Any]]
-    scores: Scores
-    interrupted: bool
 
 
 class ParserTraining:
@@ -78,10 +73,7 @@ class ParserTraining:
             observer.note(decision)
         if self.config.pruner:
             require_rule(self.config.pruner_settings, self._trees)
-        self.material = self._material(dev)
-        self.dev = self.material.dev
-        self.recipe = RECIPES.get(self.config.parser, ScorerRecipe)(self.material)
-        self.recipe.parser = self._parser
+        self.recipe = self._recipe(dev)
         self._require_answers(self.recipe.problem({}))  # before any stage is trained
         self.fingerprint = zlib.crc32(train.to_bytes(), 0 if dev is None else zlib.crc32(dev.to_bytes()))
 
@@ -89,7 +81,7 @@ class ParserTraining:
     def _trees(self) -> Any:
         return self.config.trees
 
-    def _material(self, dev: Columns | None) -> Material:
+    def _recipe(self, dev: Columns | None) -> Recipe:
         c, train, roots = self.config, self.columns, self.config.roots
         assert roots != "auto"
         heads = training_heads(train, self._trees, roots, c.projectivize)
@@ -100,7 +92,7 @@ class ParserTraining:
         encoded, filled = names.encode(marked), names.encode(marked)
         encoded.set_heads(np.where(heads < 0, heads, whole))
         filled.set_heads(whole)
-        return Material(
+        return c.recipe(
             config=c,
             names=names,
             columns=marked,
@@ -110,11 +102,12 @@ class ParserTraining:
             dev=None if dev is None else Dev(names.batch(dev)),
             threads=self.threads,
             observer=self.observer,
+            parser=self._parser,
         )
 
     def _require_answers(self, problem: Problem) -> None:
         """InputError if the problem does not answer the learner's queries, with settings that would help."""
-        c, learner = self.config, self.material.learner
+        c, learner = self.config, self.recipe.learner
         missing = [query.value for query in Query if query in learner.needs - problem.queries]
         if missing:
             changes = ["order 1 (--order 1)"] if c.order != 1 else []
@@ -136,18 +129,22 @@ class ParserTraining:
 
     def run(
         self, path: str | os.PathLike[str] | None = None, *, resume: bool = False, calibrate: bool = True
-    ) -> TrainedParser:
-        """Run all stages; see `train`. `calibrate`: fit the temperatures of probabilities on dev."""
+    ) -> tuple[Parser, bool]:
+        """Run all stages; return the parser, and whether Ctrl-C ended training. See `train`.
+
+        `calibrate`: fit the temperatures of probabilities on dev.
+        """
         same = {"config": storable(self.config), "data": self.fingerprint}
         checkpoint = Checkpoint(path, same if self.guide is None else {**same, "guide": self.guide.checksum})
-        saved = checkpoint.load() if resume and path is not None and Path(path).exists() else None
+        if resume:
+            checkpoint.load()
         if self.guide is not None:
-            self._put_guide(self.guide, checkpoint, saved)
+            self._put_guide(self.guide, checkpoint)
         reports: list[dict[str, Any]] = []
         done: dict[str, Floats] = {}
         interrupted = False
         for name in self.recipe.stages:
-            best, interrupted = self._stage(name, done, checkpoint, saved)
+            best, interrupted = self._stage(name, done, checkpoint)
             reports += best.reports
             if best.weights is None:
                 raise KeyboardInterrupt
@@ -155,47 +152,50 @@ class ParserTraining:
             if interrupted and name != "tree":
                 raise KeyboardInterrupt
         parser = self._decide_trees(self._parser(done, reports))
-        if calibrate and self.dev is not None:
+        if calibrate and self.recipe.dev is not None:
             try:
-                fitted = fit_temperatures(parser, self.dev.columns, threads=self.threads)
+                fitted = fit_temperatures(parser, self.recipe.dev.columns, threads=self.threads)
                 parser = replace(parser, calibration=fitted, is_calibrated=True)
             except KeyboardInterrupt:  # the parser is complete, but not calibrated
                 interrupted = True
-        return TrainedParser(parser, reports, parser.about["dev"], interrupted)
+        return parser, interrupted
 
-    def _put_guide(self, guide: Guide, checkpoint: Checkpoint, saved: Saved | None) -> None:
+    def _put_guide(self, guide: Guide, checkpoint: Checkpoint) -> None:
         """Add trees to the sentences: the guide's own for dev, those of parsers like it for training."""
         names = guide.names(self.columns)
-        if saved is not None and "guide" in saved.finished:
-            found = GuideTrees.from_array(saved.finished["guide"][0], names)
+        if "guide" in checkpoint.finished:
+            found = GuideTrees(np.ascontiguousarray(checkpoint.finished["guide"][0], np.int32), names)
         else:
-            options: Any = {"folds": self.config.folds, "threads": self.threads, "observer": self.observer}
-            found = guide.jackknifed(self.columns, names, self._like_guide, **options)
-        checkpoint.finish("guide", found.to_array(), [])
-        found.put_into(self.material.train)
+            found = self._guide_trees(guide, names)
+        checkpoint.finished["guide"] = (found.trees, [])
+        found.put_into(self.recipe.train)
         self.guide_scores["train"] = found.scores(self.columns)
-        if self.dev is not None:
-            own = GuideTrees.of(guide.parser, self.dev.columns, names, self.threads)
-            own.put_into(self.dev.batch.encoded)
-            self.guide_scores["dev"] = own.scores(self.dev.columns)
+        if self.recipe.dev is not None:
+            own = GuideTrees.of(guide.parser, self.recipe.dev.columns, names, self.threads)
+            own.put_into(self.recipe.dev.batch.encoded)
+            self.guide_scores["dev"] = own.scores(self.recipe.dev.columns)
         shown = (f"{show_scores(scores)} on {part}" for part, scores in self.guide_scores.items())
         self.observer.note(f"guide: {'; '.join(shown)}")
 
-    def _like_guide(self, columns: Columns, config: TrainConfig, observer: Observer) -> Parser:
-        """Train a parser with the guide's configuration on a part of the treebank."""
-        trained = ParserTraining(columns, None, config, self.threads, observer).run(calibrate=False)
-        if trained.interrupted:
-            raise KeyboardInterrupt
-        return trained.parser
+    def _guide_trees(self, guide: Guide, names: tuple[str, ...]) -> GuideTrees:
+        """Trees of the treebank, each fold's by a parser like the guide that was trained on the others."""
+        if guide.config is None:
+            return GuideTrees.of(guide.parser, self.columns, names, self.threads)
+        trees = np.zeros((2, self.columns.words), np.int32)
+        for fold in jackknife(self.columns, min(self.config.folds, len(self.columns))):
+            observer = self.observer.child(f"guide, {fold.name}")
+            training = ParserTraining(fold.rest, None, guide.config, self.threads, observer)
+            parser, interrupted = training.run(calibrate=False)
+            if interrupted:
+                raise KeyboardInterrupt
+            trees[:, fold.words] = GuideTrees.of(parser, fold.held, names, self.threads).trees
+        return GuideTrees(trees, names)
 
-    def _stage(
-        self, name: str, done: dict[str, Floats], checkpoint: Checkpoint, saved: Saved | None
-    ) -> tuple[Best, bool]:
-        if saved is not None and name in saved.finished:
-            weights, reports = saved.finished[name]
+    def _stage(self, name: str, done: dict[str, Floats], checkpoint: Checkpoint) -> tuple[Best, bool]:
+        if name in checkpoint.finished:
+            weights, reports = checkpoint.finished[name]
             return Best(weights, reports=reports), False
         stage = self.recipe.stage(name, done)
-        going_on = (saved.state, saved.best) if saved is not None and saved.stage == name else None
 
         def keep(progress: Progress, best: Best) -> None:
             try:
@@ -203,13 +203,14 @@ class ParserTraining:
             except ModelError as error:  # go on if the disk is full
                 self.observer.note(f"no checkpoint after epoch {progress.epoch.number}: {error}")
 
+        going_on = checkpoint.going_on if checkpoint.stage == name else None
         best, interrupted = stage.run(self.observer, keep, going_on)
         if best.weights is not None:
-            checkpoint.finish(name, best.weights, best.reports)
+            checkpoint.finished[name] = (best.weights, best.reports)
         return best, interrupted
 
     def _parser(self, done: dict[str, Floats], reports: list[dict[str, Any]] | None = None) -> Parser:
-        names, search = self.material.names, self.recipe.search(done)
+        names, search = self.recipe.names, self.recipe.search(done)
         if self.lifts is not None:
             search = LiftedSearch(search, self.lifts, names.labels)
         about: dict[str, Any] = {"config": storable(self.config), "epochs": reports or []}
@@ -233,4 +234,4 @@ class ParserTraining:
         return other if after > before else same
 
     def _dev_scores(self, parser: Parser) -> Scores:
-        return {} if self.dev is None else self.dev.scores(parser, self.threads)
+        return {} if self.recipe.dev is None else self.recipe.dev.scores(parser, self.threads)

@@ -26,11 +26,10 @@ from arbora.pipeline.segmenter import Segmenter
 from arbora.pipeline.tagger import Tagger, train_tagger
 from arbora.pipeline.train_segmenter import SegmenterSettings, train_with_reports
 from arbora.progress import Observer, Scores, Silent
-from arbora.training.annotation import check_dev, check_treebank, warn_of_strange_dev
+from arbora.training.annotation import check_dev, check_treebank, jackknife, warn_of_strange_dev
 from arbora.training.config import TrainConfig, learns_from_parts, make_config
-from arbora.training.dev import Dev
-from arbora.training.jackknife import jackknife
 from arbora.training.parser import ParserTraining
+from arbora.training.recipes import Dev
 from arbora.training.stacking import Guide
 from arbora.types import Longs
 
@@ -129,16 +128,12 @@ def train(
         columns = jackknifed(columns, settings, tools, threads, observer)
         dev_columns = None if dev_columns is None else tools.apply(dev_columns, threads)
     training = ParserTraining(columns, dev_columns, settings, threads, observer)
-    trained = training.run(checkpoint, resume=resume)
-    pipeline = Pipeline(
-        parser=trained.parser,
-        segmenter=tools.segmenter,
-        tagger=tools.tagger,
-        lemmatizer=tools.lemmatizer,
-        about={"dev": {**tools.scores, **trained.scores}},
-    )
-    reports = [*tools.reports, *trained.reports]
-    return Trained(pipeline, reports, trained.scores, trained.interrupted, retagged)
+    parser, interrupted = training.run(checkpoint, resume=resume)
+    scores: Scores = parser.about["dev"]
+    about = {"dev": {**tools.scores, **scores}}
+    parts: Any = {"segmenter": tools.segmenter, "tagger": tools.tagger, "lemmatizer": tools.lemmatizer}
+    reports = [*tools.reports, *parser.about["epochs"]]
+    return Trained(Pipeline(parser=parser, **parts, about=about), reports, scores, interrupted, retagged)
 
 
 @dataclass(frozen=True)

@@ -7,28 +7,22 @@ parses dev and new text. A guide that was induced without a treebank parses ever
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora._core import Encoded
 from arbora.data.columns import Columns
 from arbora.data.encode import Names, numbers_of
 from arbora.errors import InputError
 from arbora.parsing.parser import Parser
-from arbora.progress import Observer, Scores
+from arbora.progress import Scores
 from arbora.settings import from_dict
 from arbora.storage.bundled import find_model
 from arbora.storage.model_file import read_model
 from arbora.training.config import TrainConfig, learns_from_parts
-from arbora.training.jackknife import jackknife
 from arbora.types import Ints
-
-Learn: TypeAlias = Callable[[Columns, TrainConfig, Observer], Parser]
-"""Trains a parser on a part of a treebank."""
 
 
 @dataclass(frozen=True)
@@ -74,27 +68,6 @@ class Guide:
         """The labels that it, or parsers like it, may give."""
         return tuple(dict.fromkeys((*self.parser.names.labels, *Names.of(columns).labels)))
 
-    def jackknifed(
-        self,
-        columns: Columns,
-        names: tuple[str, ...],
-        learn: Learn,
-        *,
-        folds: int,
-        threads: int,
-        observer: Observer,
-    ) -> GuideTrees:
-        """Trees of a treebank, each fold's by a parser that was trained on the others."""
-        if self.config is None:
-            return GuideTrees.of(self.parser, columns, names, threads)
-        heads, labels = np.zeros((2, columns.words), np.int32)
-        folds = min(folds, len(columns))
-        for fold in jackknife(columns, folds):
-            parser = learn(fold.rest, self.config, observer.child(f"guide, {fold.name}"))
-            found = GuideTrees.of(parser, fold.held, names, threads)
-            heads[fold.words], labels[fold.words] = found.heads, found.labels
-        return GuideTrees(heads, labels, names)
-
 
 def _config_of(parser: Parser, path: str) -> TrainConfig:
     """The configuration that a parser was trained with, with its best number of epochs."""
@@ -134,10 +107,10 @@ def _with_effect(given: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class GuideTrees:
-    """A guide's trees for all words of a treebank: heads and labels, shape (W,) each."""
+    """A guide's trees for all words of a treebank."""
 
-    heads: Ints
-    labels: Ints
+    trees: Ints
+    """Heads and labels, shape (2, W)."""
     names: tuple[str, ...]
     """Labels are indices into these; -1: none."""
 
@@ -146,26 +119,20 @@ class GuideTrees:
         """The trees of a parser, with labels as indices into `names`."""
         heads, labels = parser.trees(columns, threads=threads)
         numbers = np.append(numbers_of(parser.names.labels, names), np.int32(-1))
-        return cls(heads, numbers[labels].astype(np.int32), names)
-
-    @classmethod
-    def from_array(cls, array: NDArray[Any], names: tuple[str, ...]) -> GuideTrees:
-        """The inverse of `to_array`."""
-        heads, labels = np.ascontiguousarray(array, np.int32)
-        return cls(heads, labels, names)
-
-    def to_array(self) -> Ints:
-        """Heads and labels, shape (2, W)."""
-        return np.stack([self.heads, self.labels])
+        return cls(np.stack([heads, numbers[labels].astype(np.int32)]), names)
 
     def put_into(self, sentences: Encoded) -> None:
         """Store the trees with the words of the same sentences."""
-        sentences.set_guide(self.heads, self.labels, self.names)
+        heads, labels = self.trees
+        sentences.set_guide(heads, labels, self.names)
 
     def scores(self, columns: Columns) -> Scores:
         """LAS and UAS against the treebank's trees, in percent of words with a head."""
         known = columns.heads >= 0
-        right = (self.heads == columns.heads)[known]
-        label = numbers_of(columns.strings("deprel"), self.names)[columns.ids("deprel")]
-        same = right & (self.labels == label)[known]
+        heads, labels = self.trees
+        right = (heads == columns.heads)[known]
+        same = (
+            right
+            & (labels == numbers_of(columns.strings("deprel"), self.names)[columns.ids("deprel")])[known]
+        )
         return {"las": 100 * float(np.mean(same)), "uas": 100 * float(np.mean(right))}

@@ -10,9 +10,8 @@ import functools
 import itertools
 import statistics
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -21,10 +20,8 @@ from arbora.data.treebank import Treebank, gather
 from arbora.errors import DataError, InputError, require_threads
 from arbora.formatting import show_scores
 from arbora.progress import Observer, Scores, Silent
-from arbora.settings import to_dict
-from arbora.training.annotation import check_treebank
-from arbora.training.config import TrainConfig, learns_from_parts, make_learner
-from arbora.training.overrides import override, say_lost
+from arbora.training.annotation import check_treebank, split
+from arbora.training.config import TrainConfig, learns_from_parts, make_learner, override, say_lost
 from arbora.training.pipeline import train
 
 Pair = tuple[Columns, Columns]
@@ -37,7 +34,6 @@ class Trial:
 
     values: dict[str, str]
     """The settings of the grid, as text."""
-    config: TrainConfig
     scores: Scores
     """On dev, or the means over folds; trials are compared by the first."""
     spread: Scores
@@ -45,16 +41,12 @@ class Trial:
     epochs: list[int]
     """The best epoch, one per fold."""
     seconds: float
+    config: TrainConfig
 
     @property
     def decides(self) -> float:
         """The score by which trials are compared: LAS, or UAS without labels."""
         return next(iter(self.scores.values()))
-
-    def to_json(self) -> dict[str, Any]:
-        """All fields, as JSON can hold them."""
-        names = ("values", "scores", "spread", "epochs", "seconds")
-        return {**{name: getattr(self, name) for name in names}, "config": to_dict(self.config)}
 
 
 @dataclass(frozen=True)
@@ -103,7 +95,7 @@ def tune(
     require_threads(threads)
     config, observer = config or TrainConfig(), observer or Silent()
     points = [*combinations(grid, config)]
-    check = functools.partial(check_treebank, partial=all_learn_from_parts(point for _, point in points))
+    check = functools.partial(check_treebank, partial=all(learns_from_parts(point) for _, point in points))
     columns = gather(treebank, check)
     check(columns, labelled=config.labels != "none")
     if dev is None and np.any(columns.heads < 0):
@@ -152,11 +144,6 @@ def combinations(
         yield values, point
 
 
-def all_learn_from_parts(points: Iterable[TrainConfig]) -> bool:
-    """Whether some heads may be unknown with all of these configurations."""
-    return all(map(learns_from_parts, points))
-
-
 def fold_pairs(columns: Columns, folds: int, seed: int = 0) -> Iterator[Pair]:
     """The treebank without each fold, and that fold."""
     if not 2 <= folds <= len(columns):
@@ -167,12 +154,10 @@ def fold_pairs(columns: Columns, folds: int, seed: int = 0) -> Iterator[Pair]:
     order = np.argsort(np.random.PCG64(seed).random_raw(len(columns)), kind="stable")
     part = np.empty(len(columns), dtype=np.int64)
     part[order] = np.arange(len(columns)) % folds
-    for fold in range(folds):
-        rest = columns.select(np.flatnonzero(part != fold))
-        held = columns.select(np.flatnonzero(part == fold))
-        rest.source = f"{columns.source} without fold {fold + 1}"
-        held.source = f"{columns.source}, fold {fold + 1}"
-        yield rest, held
+    for number, fold in enumerate(split(columns, part, folds), start=1):
+        fold.rest.source = f"{columns.source} without fold {number}"
+        fold.held.source = f"{columns.source}, fold {number}"
+        yield fold.rest, fold.held
 
 
 def _trial(
@@ -194,4 +179,4 @@ def _trial(
         observer.advance()
     means = {name: statistics.fmean(scores[name] for scores in found) for name in found[0]}
     spread = {name: statistics.stdev(s[name] for s in found) for name in found[0]} if len(pairs) > 1 else {}
-    return Trial(values, config, means, spread, epochs, time.monotonic() - begun)
+    return Trial(values, means, spread, epochs, time.monotonic() - begun, config)
