@@ -14,7 +14,7 @@ from arbora.induction.arc_model import ArcModel, CorpusArcs, is_arc
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.crf_autoencoder import CrfAutoencoder, ProximalAdagrad, Run, near_arcs
 from arbora.induction.punctuation import strip
-from arbora.induction.rules import UNIVERSAL, Rules
+from arbora.induction.rules import NO_RULES, UNIVERSAL, Rules
 from arbora.induction.trees import as_arcs, parse
 
 TREES = ["projective", "nonprojective"]
@@ -190,7 +190,7 @@ def test_starts_are_told_apart():
     corpus, _ = sampled_treebank(np.random.default_rng(9), 50)
     runs = {}
     for init in ("decoder", "both", "none"):
-        runs[init] = Run(CrfAutoencoder(init=init, l1=0.01), corpus, None)
+        runs[init] = Run(CrfAutoencoder(init=init, l1=0.01), corpus, NO_RULES)
         runs[init].initialize()
     np.testing.assert_allclose(runs["none"].decoder, 1 / 3)
     np.testing.assert_allclose(runs["both"].decoder, runs["decoder"].decoder)

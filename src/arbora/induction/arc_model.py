@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.errors import ModelError
-from arbora.induction.corpus import TagCorpus, by_length_in_pieces
-from arbora.induction.rules import Rules
+from arbora.induction.corpus import TagCorpus, by_length
 from arbora.interfaces import PartKind, Roots, Trees
 from arbora.storage.model_file import ModelFile
 from arbora.types import Bools, Doubles, Ints, Longs
@@ -154,11 +153,6 @@ def pair_table(known: Doubles) -> Doubles:
     return found
 
 
-def rule_table(rules: Rules | None, tags: tuple[str, ...]) -> Doubles:
-    """What `Rules.table` gives; zeros without rules."""
-    return np.zeros((len(tags) + 1, len(tags))) if rules is None else rules.table(tags)
-
-
 class CorpusArcs:
     """All arcs of a corpus; the features that occur in it are numbered from 0, so vectors stay short."""
 
@@ -168,7 +162,7 @@ class CorpusArcs:
         self.tags = len(corpus.tags)
         self.features = ArcFeatures(self.tags)
         counts = np.zeros(self.features.size, dtype=np.int64)
-        for piece in by_length_in_pieces(corpus.sentences):
+        for piece in by_length(corpus.sentences):
             places = self.features.places(piece.tags)[:, is_arc(piece.length)]
             counts += np.bincount(places.ravel(), minlength=len(counts))
         ranked = np.argsort(-counts, kind="stable")[:most]
@@ -188,7 +182,7 @@ class CorpusArcs:
     def sets(self, chosen: Longs | None = None) -> Iterator[ArcSet]:
         """The chosen sentences (default: all) by length, shortest first; long groups in pieces."""
         sentences = self.corpus.sentences
-        for piece in by_length_in_pieces(sentences if chosen is None else [sentences[i] for i in chosen]):
+        for piece in by_length(sentences if chosen is None else [sentences[i] for i in chosen]):
             numbers = self._numbers[self.features.places(piece.tags)]
             yield ArcSet(numbers, self.features.nodes(piece.tags))
 

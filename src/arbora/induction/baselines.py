@@ -14,10 +14,10 @@ import numpy as np
 
 from arbora import inference
 from arbora.errors import InputError
-from arbora.induction.arc_model import DISTANCES, ArcFeatures, ArcModel, pair_table, rule_table
+from arbora.induction.arc_model import DISTANCES, ArcFeatures, ArcModel, pair_table
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.interfaces import Inducer, Learned
-from arbora.induction.rules import Rules
+from arbora.induction.rules import NO_RULES, Rules
 from arbora.interfaces import Roots, Trees
 from arbora.types import Doubles, Ints
 
@@ -28,7 +28,7 @@ FOLLOWED = 16.0  # What an arc that follows a rule gains in nearest-rule: more t
 class _Baseline(Inducer):
     paper: ClassVar[str] = "klein-2004"
 
-    def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:
+    def learn(self, corpus: TagCorpus, rules: Rules, seed: int, threads: int) -> Iterator[Learned]:
         tags = corpus.tags
         weights = np.zeros(ArcFeatures(len(tags)).size)
         # A view of the first template's weights. The distance from the root means nothing, so it is left out.
@@ -40,8 +40,8 @@ class _Baseline(Inducer):
     def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
         """Set the weights of all features; `heads` is a view, [tag of the head, distance, direction]."""
 
-    def pairs(self, rules: Rules | None, tags: tuple[str, ...]) -> Doubles:
-        return rule_table(None, tags)
+    def pairs(self, rules: Rules, tags: tuple[str, ...]) -> Doubles:
+        return NO_RULES.table(tags)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +73,8 @@ class NearestRule(_Baseline):
     def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
         heads[:] = -np.arange(DISTANCES)[:, None]
 
-    def pairs(self, rules: Rules | None, tags: tuple[str, ...]) -> Doubles:
-        if rules is None:
+    def pairs(self, rules: Rules, tags: tuple[str, ...]) -> Doubles:
+        if not rules.pairs:
             raise InputError("nearest-rule: expected rules, got none; give some, or choose another baseline")
         return FOLLOWED * rules.table(tags)
 

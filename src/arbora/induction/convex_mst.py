@@ -29,7 +29,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from arbora.induction.arc_model import TEMPLATES, ArcModel, CorpusArcs, is_arc, pair_table, rule_table
+from arbora.induction.arc_model import TEMPLATES, ArcModel, CorpusArcs, is_arc, pair_table
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
@@ -58,7 +58,7 @@ class ConvexMst(Inducer):
         "nonprojective", "the trees to choose from", choices=("nonprojective", "projective")
     )
 
-    def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:
+    def learn(self, corpus: TagCorpus, rules: Rules, seed: int, threads: int) -> Iterator[Learned]:
         """Seed 0 starts at the mean of all trees, others half way from there to random trees."""
         clustering = Clustering(corpus, self, rules, threads)
         y = clustering.middle()
@@ -87,11 +87,11 @@ class State:
 class Clustering:
     """The problem: all arcs of a corpus in a row, group by group, sentence by sentence."""
 
-    def __init__(self, corpus: TagCorpus, settings: ConvexMst, rules: Rules | None, threads: int = 1) -> None:
+    def __init__(self, corpus: TagCorpus, settings: ConvexMst, rules: Rules, threads: int = 1) -> None:
         self.trees = TreeSet(cast("Trees", settings.trees), "single", threads)
         self.words = corpus.words
         self.arcs = CorpusArcs(corpus, settings.features)
-        gains = settings.prior * pair_table(rule_table(rules, corpus.tags))
+        gains = settings.prior * pair_table(rules.table(corpus.tags))
         self._pairs = settings.parse_prior * gains
         self._shapes, rows, followed = [], [], []
         for each in self.arcs.sets():

@@ -6,9 +6,8 @@ are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
@@ -23,7 +22,7 @@ MOST_PARTS = 4_000_000  # Parts of the sentences that are scored together: 32 MB
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """All sentences of one length."""
+    """Sentences of one length."""
 
     tags: Ints  # (sentences, n)
     places: Longs  # Their places in the corpus, (sentences,)
@@ -31,12 +30,6 @@ class Group:
     @property
     def length(self) -> int:
         return int(self.tags.shape[1])
-
-    def pieces(self) -> Iterator[Group]:
-        """Split the group so that arrays of (n+1)³ numbers per sentence stay small."""
-        most = max(1, MOST_PARTS // (self.length + 1) ** 3)
-        for at in range(0, len(self.tags), most):
-            yield Group(self.tags[at : at + most], self.places[at : at + most])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,21 +61,14 @@ class TagCorpus:
         return cls(names, tuple(numbers[ids[part]] for part in chosen))
 
 
-def by_length(sentences: Iterable[Ints]) -> list[Group]:
-    """Sentences of equal length together, shortest first."""
-    places: dict[int, list[int]] = {}
-    listed = list(sentences)
-    for place, sentence in enumerate(listed):
-        places.setdefault(len(sentence), []).append(place)
-    return [
-        Group(np.stack([listed[i] for i in found]), np.array(found, dtype=np.int64))
-        for _, found in sorted(places.items())
-    ]
-
-
-def by_length_in_pieces(sentences: Iterable[Ints]) -> Iterator[Group]:
-    """As `by_length`, with large groups in pieces."""
-    return chain.from_iterable(group.pieces() for group in by_length(sentences))
+def by_length(sentences: Sequence[Ints]) -> Iterator[Group]:
+    """Groups of sentences, shortest first, so small that (n+1)³ numbers per sentence fit into memory."""
+    lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+    for length in np.unique(lengths).tolist():
+        places, most = np.flatnonzero(lengths == length), max(1, MOST_PARTS // (length + 1) ** 3)
+        for at in range(0, len(places), most):
+            own = places[at : at + most]
+            yield Group(np.stack([sentences[i] for i in own.tolist()]), own)
 
 
 def is_word(columns: Columns) -> Bools:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from arbora.errors import InputError
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.rules import Rules
+from arbora.induction.rules import NO_RULES, Rules
 from arbora.interfaces import Epoch, PartKind, Roots, StopTraining, Trees
 from arbora.progress import EpochReport, Observer, Silent
 from arbora.settings import Configured
@@ -90,7 +90,7 @@ class Inducer(Configured, ABC):
     paper: ClassVar[str]  # The key of the paper in docs/references.bib
 
     @abstractmethod
-    def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:
+    def learn(self, corpus: TagCorpus, rules: Rules, seed: int, threads: int) -> Iterator[Learned]:
         """Yield the state after each round; the last one is the result."""
 
     def fit(
@@ -115,7 +115,7 @@ class Inducer(Configured, ABC):
         start, seconds, interrupted = time.perf_counter(), 0.0, False
         history: list[Round] = []
         try:
-            for number, state in enumerate(self.learn(corpus, rules, seed, threads), start=1):
+            for number, state in enumerate(self.learn(corpus, rules or NO_RULES, seed, threads), start=1):
                 before, seconds = seconds, time.perf_counter() - start
                 history.append(Round(number, state.objective, seconds, state.measures))
                 last = state

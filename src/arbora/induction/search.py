@@ -20,7 +20,7 @@ from arbora.data.encode import Names
 from arbora.errors import InputError, ModelError, NoTreeError
 from arbora.formatting import counted
 from arbora.induction.arc_model import ArcModel
-from arbora.induction.corpus import PUNCTUATION, by_length_in_pieces
+from arbora.induction.corpus import PUNCTUATION, by_length
 from arbora.induction.interfaces import TagModel
 from arbora.induction.punctuation import Stripped, strip
 from arbora.induction.trees import TreeSet
@@ -85,7 +85,7 @@ class InducedSearch(ExactSearch):
         self, stripped: Sequence[Stripped], request: ParseRequest
     ) -> Iterator[tuple[list[int], dict[PartKind, Doubles]]]:
         """The places of sentences of one length, and their scores; given heads are enforced if requested."""
-        for piece in by_length_in_pieces([each.tags for each in stripped]):
+        for piece in by_length([each.tags for each in stripped]):
             places, scores = piece.places.tolist(), self.model.scores(piece.tags)
             if request.keep_heads:
                 for arcs, place in zip(scores[PartKind.ARC], places, strict=True):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from arbora import inference
-from arbora.induction.corpus import by_length_in_pieces
+from arbora.induction.corpus import by_length
 from arbora.induction.interfaces import TagModel
 from arbora.interfaces import Roots, Trees
 from arbora.types import Doubles, Ints
@@ -51,7 +51,7 @@ def parse(model: TagModel, sentences: Sequence[Ints], *, threads: int = 1) -> li
     """The best tree of each sentence of tags: heads of its words, (n,), 0 for the root."""
     trees = TreeSet(model.trees, model.roots, threads)
     found: list[Ints] = [np.zeros(0, dtype=np.int32)] * len(sentences)
-    for piece in by_length_in_pieces(sentences):
+    for piece in by_length(sentences):
         best = trees.best(*model.scores(piece.tags).values())
         for place, heads in zip(piece.places.tolist(), best, strict=True):
             found[place] = heads[1:]
