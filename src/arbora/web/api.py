@@ -257,11 +257,12 @@ def _pin_heads(sentences: Sequence[Sentence], keep: Sequence[PinnedArc]) -> Sent
 
 
 def _to_json(given: Sentence, result: RankedTrees, kept: list[int]) -> ParsedSentence:
+    trees, arcs = result
     has_tree = NO_HEAD not in given.heads
     return ParsedSentence(
         text=given.text,
         words=[Word(w.form, w.lemma, w.upos, w.xpos, w.feats) for w in given],
-        entropy=_rounded(result.trees[0].entropy),
+        entropy=_rounded(trees[0].entropy),
         trees=[
             RankedTree(
                 probability=_rounded(tree.probability),
@@ -271,11 +272,11 @@ def _to_json(given: Sentence, result: RankedTrees, kept: list[int]) -> ParsedSen
                 label_probabilities=[_rounded(p) for p in tree.label_probabilities],
                 conllu=tree.to_conllu(),
             )
-            for tree in result.trees
+            for tree in trees
         ],
         given=GivenTree(given.heads, given.deprels, given.to_conllu()) if has_tree else None,
         kept=kept,
-        marginals=None if result.arcs is None else np.nan_to_num(np.round(result.arcs, 5)).tolist(),
+        marginals=None if arcs is None else np.nan_to_num(np.round(arcs, 5)).tolist(),
     )
 
 
