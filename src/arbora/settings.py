@@ -137,11 +137,12 @@ def parameters_of(cls: type[Any]) -> tuple[Parameter, ...]:
 
 @cache
 def _declared(cls: type[Any]) -> tuple[Parameter, ...]:
-    hints = get_type_hints(cls)
-    return tuple(
-        Parameter(name, hints[field.name], _default(field), **field.metadata)
-        for name, field in _fields(cls).items()
-    )
+    hints, found = get_type_hints(cls), []
+    for name, field in _fields(cls).items():
+        kind = hints[field.name]
+        choices = tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
+        found.append(Parameter(name, kind, _default(field), **{"choices": choices, **field.metadata}))
+    return tuple(found)
 
 
 class Settings:

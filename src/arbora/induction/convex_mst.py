@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 
@@ -54,9 +54,7 @@ class ConvexMst(Inducer):
     rounds: int = parameter(100, "steps at most", least=1)
     gap: float = parameter(0.001, "stop when the objective is this close to the best", least=0)
     features: int = parameter(2000, "how many features to use, most frequent first", least=1, most=5000)
-    trees: str = parameter(
-        "nonprojective", "the trees to choose from", choices=("nonprojective", "projective")
-    )
+    trees: Trees = parameter("nonprojective", "the trees to choose from")
 
     def learn(self, corpus: TagCorpus, rules: Rules, seed: int, threads: int) -> Iterator[Learned]:
         """Seed 0 starts at the mean of all trees, others half way from there to random trees."""
@@ -88,7 +86,7 @@ class Clustering:
     """The problem: all arcs of a corpus in a row, group by group, sentence by sentence."""
 
     def __init__(self, corpus: TagCorpus, settings: ConvexMst, rules: Rules, threads: int = 1) -> None:
-        self.trees = TreeSet(cast("Trees", settings.trees), "single", threads)
+        self.trees = TreeSet(settings.trees, "single", threads)
         self.words = corpus.words
         self.arcs = CorpusArcs(corpus, settings.features)
         gains = settings.prior * pair_table(rules.table(corpus.tags))

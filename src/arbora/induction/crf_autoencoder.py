@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, TypeAlias, cast
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -64,13 +64,9 @@ class CrfAutoencoder(Inducer):
     rate: float = parameter(0.1, "η, the length of the encoder's steps", above=0.0, most=1e6)
     l1: float = parameter(0.5, "λ, the weight of |w|₁ against a batch's sum of log P", least=0.0, most=1e6)
     prior: float = parameter(9.0, "α, what an arc that follows a rule gains", least=0.0, most=1e6)
-    objective: str = parameter(
-        "viterbi", "of the best tree, or of the sum over all trees", choices=("viterbi", "likelihood")
-    )
-    trees: str = parameter("projective", "whether arcs may cross", choices=("projective", "nonprojective"))
-    init: str = parameter(
-        "decoder", "which parts start with near words as heads", choices=("decoder", "both", "none")
-    )
+    objective: Literal["viterbi", "likelihood"] = parameter("viterbi", "of the best tree, or of all trees")
+    trees: Trees = parameter("projective", "whether arcs may cross")
+    init: Literal["decoder", "both", "none"] = parameter("decoder", "what starts with near words as heads")
     batch: int = parameter(200, "sentences per step", least=1)
     smoothing: float = parameter(1e-8, "s, added to counts of the decoder", above=0.0, most=1e6)
 
@@ -106,7 +102,7 @@ class Run:
         self._is_viterbi = options.objective == "viterbi"
         self._seed = seed
         self._rng = np.random.default_rng(seed)
-        self._trees = TreeSet(cast("Trees", options.trees), "single", threads)
+        self._trees = TreeSet(options.trees, "single", threads)
 
     def model(self) -> ArcModel:
         tags, weights = self.arcs.corpus.tags, self.arcs.full(self.weights)

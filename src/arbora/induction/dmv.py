@@ -20,7 +20,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -39,17 +39,15 @@ SHAPE = 4.0  # Of noisy counts: each is multiplied by a gamma variable of mean 1
 class ValenceInducer(Inducer):
     """EM for models with valence; a subclass says how probabilities are estimated from counts."""
 
-    mode: str = parameter("em", "count all trees, or the best ones", choices=("em", "viterbi"))
+    mode: Literal["em", "viterbi"] = parameter("em", "count all trees, or the best ones")
     rounds: int = parameter(100, "rounds at most", least=1)
     tolerance: float = parameter(1e-4, "stop when the objective changes less", least=0.0)
-    child_valence: str = parameter(
-        "no", "whether a dependent's tag depends on whether its head already has one", choices=("no", "yes")
+    child_valence: Literal["no", "yes"] = parameter(
+        "no", "whether a dependent's tag depends on whether its head already has one"
     )
     constant: float = parameter(0.0, "first arcs are as frequent as 1 / (distance + constant)", least=0.0)
-    first_stops: str = parameter(
-        "even",
-        "how often heads stop at first: every other time, or as in harmonic trees",
-        choices=("even", "harmonic"),
+    first_stops: Literal["even", "harmonic"] = parameter(
+        "even", "how often heads stop at first: every other time, or as in harmonic trees"
     )
     prior: float = parameter(1.0, "weight of each arc that follows a rule, if rules are given", least=0.0)
 

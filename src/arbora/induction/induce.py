@@ -21,7 +21,7 @@ from arbora.data.treebank import Treebank, gather
 from arbora.errors import DataError, InputError, require_threads
 from arbora.formatting import counted
 from arbora.induction.corpus import PUNCTUATION, TagCorpus, is_word
-from arbora.induction.interfaces import Induced, Inducer
+from arbora.induction.interfaces import Induced
 from arbora.induction.rules import NO_RULES, ROOT, RULES, Rules
 from arbora.induction.search import induced_parser
 from arbora.induction.trees import parse
@@ -53,19 +53,9 @@ class InduceConfig(Settings):
     longest: int = parameter(10, "longer sentences, not counting punctuation, are left out", least=1)
     restarts: int = parameter(1, "how many seeds to try", least=1)
     seed: int = parameter(0, "the first restart's seed; the others follow", least=0)
-    only: Literal["all", "parser"] = parameter(
-        "all", "all: also train a segmenter, a tagger and a lemmatizer"
-    )
-    classes: ClassSettings = parameter(
-        factory=ClassSettings, help="word classes, used as tags if words have none"
-    )
+    only: Literal["all", "parser"] = parameter("all", "all: also a segmenter, a tagger and a lemmatizer")
+    classes: ClassSettings = parameter(factory=ClassSettings, help="word classes, if words have no tags")
     segmenter: SegmenterSettings = parameter(factory=SegmenterSettings, help="of the segmenter")
-
-    def make_inducer(self) -> Inducer:
-        return inducers.create(self.model, **self.parameters)
-
-    def read_rules(self) -> Rules:
-        return KNOWN_RULES.get(self.rules) or Rules.read(self.rules)
 
 
 @dataclass(frozen=True)
@@ -73,8 +63,7 @@ class InducedModel:
     """The result of `induce`."""
 
     pipeline: Pipeline
-    starts: tuple[Induced, ...]
-    """The result of each seed."""
+    starts: tuple[Induced, ...]  # The result of each seed
     chosen: int  # The index of the best start
     interrupted: bool = False
 
@@ -101,7 +90,8 @@ def induce(
     require_threads(threads)
     settings = config if isinstance(config, InduceConfig) else from_dict(InduceConfig, dict(config or {}))
     observer = observer or Silent()
-    inducer, rules = settings.make_inducer(), settings.read_rules()
+    inducer = inducers.create(settings.model, **settings.parameters)
+    rules = KNOWN_RULES.get(settings.rules) or Rules.read(settings.rules)
     columns = gather(treebank, check_words)
     check_words(columns)
     tagged = filled(columns, "upos")
