@@ -10,8 +10,8 @@ from arbora.errors import InputError
 from arbora.induction.arc_model import ArcFeatures, pair_table
 from arbora.induction.convex_mst import Clustering, ConvexMst
 from arbora.induction.corpus import TagCorpus
+from arbora.induction.interfaces import parse
 from arbora.induction.rules import NO_RULES, Rules
-from arbora.induction.trees import parse
 from arbora.interfaces import PartKind
 
 RULES = Rules.parse("ROOT -> V\nV -> N\nN -> D")

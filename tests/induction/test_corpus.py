@@ -5,8 +5,7 @@ import pytest
 
 from arbora.data.columns import columns_of
 from arbora.data.sentence import Sentence
-from arbora.induction.corpus import TagCorpus, by_length, is_word
-from arbora.induction.punctuation import Stripped
+from arbora.induction.corpus import Stripped, TagCorpus, by_length, is_word
 
 
 def sentence(text, tags, heads):

@@ -11,11 +11,10 @@ from oracle.enumerate_trees import enumerate_forest
 from arbora.data.columns import columns_of
 from arbora.errors import InputError
 from arbora.induction.arc_model import ArcModel, CorpusArcs, is_arc
-from arbora.induction.corpus import TagCorpus
+from arbora.induction.corpus import TagCorpus, strip
 from arbora.induction.crf_autoencoder import CrfAutoencoder, ProximalAdagrad, Run, near_arcs
-from arbora.induction.punctuation import strip
+from arbora.induction.interfaces import as_arcs, parse
 from arbora.induction.rules import NO_RULES, UNIVERSAL, Rules
-from arbora.induction.trees import as_arcs, parse
 
 TREES = ["projective", "nonprojective"]
 OBJECTIVES = ["viterbi", "likelihood"]

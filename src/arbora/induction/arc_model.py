@@ -166,18 +166,16 @@ class CorpusArcs:
             places = self.features.places(piece.tags)[:, is_arc(piece.length)]
             counts += np.bincount(places.ravel(), minlength=len(counts))
         ranked = np.argsort(-counts, kind="stable")[:most]
-        self.used = np.sort(
-            ranked[counts[ranked] > 0]
-        )  # The features of `ArcFeatures` that are used, in order
+        self.used = np.sort(ranked[counts[ranked] > 0])  # Places of the features that are used
         self.size = len(self.used)
         self._numbers = np.full(self.features.size, self.size, dtype=np.int32)
         self._numbers[self.used] = np.arange(self.size)
 
-    def full(self, weights: Doubles) -> Doubles:
-        """Weights of the features that are used as weights of all features."""
+    def model(self, weights: Doubles, pairs: Doubles, trees: Trees) -> ArcModel:
+        """A model with weights of the features that are used; those of all others are 0."""
         found = np.zeros(self.features.size)
         found[self.used] = weights
-        return found
+        return ArcModel(tags=self.corpus.tags, weights=found, pairs=pairs, trees=trees)
 
     def sets(self, chosen: Longs | None = None) -> Iterator[ArcSet]:
         """The chosen sentences (default: all) by length, shortest first; long groups in pieces."""

@@ -31,9 +31,8 @@ import numpy as np
 
 from arbora.induction.arc_model import TEMPLATES, ArcModel, CorpusArcs, is_arc, pair_table
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.interfaces import Inducer, Learned
+from arbora.induction.interfaces import Inducer, Learned, TreeSet, as_arcs
 from arbora.induction.rules import Rules
-from arbora.induction.trees import TreeSet, as_arcs
 from arbora.interfaces import Trees
 from arbora.settings import parameter
 from arbora.types import Doubles
@@ -125,8 +124,7 @@ class Clustering:
         return State(y, weights, predicted, self._value(y, predicted)), gap, size
 
     def model(self, state: State) -> ArcModel:
-        tags, weights = self.arcs.corpus.tags, self.arcs.full(state.weights)
-        return ArcModel(tags=tags, weights=weights, pairs=self._pairs, trees=self.trees.trees)
+        return self.arcs.model(state.weights, self._pairs, self.trees.trees)
 
     def predict(self, weights: Doubles) -> Doubles:
         """X w"""

@@ -38,9 +38,8 @@ import numpy as np
 
 from arbora.induction.arc_model import ROOT, ArcModel, ArcSet, CorpusArcs, pair_table
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.interfaces import Inducer, Learned
+from arbora.induction.interfaces import Inducer, Learned, TreeSet, as_arcs
 from arbora.induction.rules import Rules
-from arbora.induction.trees import TreeSet, as_arcs
 from arbora.interfaces import Trees
 from arbora.settings import parameter
 from arbora.types import Doubles, Longs
@@ -105,8 +104,7 @@ class Run:
         self._trees = TreeSet(options.trees, "single", threads)
 
     def model(self) -> ArcModel:
-        tags, weights = self.arcs.corpus.tags, self.arcs.full(self.weights)
-        return ArcModel(tags=tags, weights=weights, pairs=self.pairs(), trees=self._trees.trees)
+        return self.arcs.model(self.weights, self.pairs(), self._trees.trees)
 
     def pairs(self) -> Doubles:
         """log θ + α [rule], for `ArcModel`."""

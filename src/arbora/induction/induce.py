@@ -21,10 +21,9 @@ from arbora.data.treebank import Treebank, gather
 from arbora.errors import DataError, InputError, require_threads
 from arbora.formatting import counted
 from arbora.induction.corpus import PUNCTUATION, TagCorpus, is_word
-from arbora.induction.interfaces import Induced
+from arbora.induction.interfaces import Induced, parse
 from arbora.induction.rules import NO_RULES, ROOT, RULES, Rules
 from arbora.induction.search import induced_parser
-from arbora.induction.trees import parse
 from arbora.induction.word_classes import ClassSettings, WordClasses
 from arbora.pipeline.pipeline import Pipeline
 from arbora.pipeline.train_segmenter import SegmenterSettings

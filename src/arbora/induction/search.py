@@ -1,7 +1,7 @@
 """Search with a model that was learned from tags alone.
 
 The model's own search finds and sums trees of words. Punctuation was no part of training, so it is attached
-afterwards, as `arbora.induction.punctuation` says; its probabilities come from the best few trees. Labels
+afterwards, as `arbora.induction.corpus` says; its probabilities come from the best few trees. Labels
 follow from the tree: `root`, `dep` and `punct`.
 """
 
@@ -20,10 +20,8 @@ from arbora.data.encode import Names
 from arbora.errors import InputError, ModelError, NoTreeError
 from arbora.formatting import counted
 from arbora.induction.arc_model import ArcModel
-from arbora.induction.corpus import PUNCTUATION, by_length
-from arbora.induction.interfaces import TagModel
-from arbora.induction.punctuation import Stripped, strip
-from arbora.induction.trees import TreeSet
+from arbora.induction.corpus import PUNCTUATION, Stripped, by_length, strip
+from arbora.induction.interfaces import TagModel, TreeSet
 from arbora.induction.valence_model import ValenceModel
 from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import GoldTree, PartKind, PartScores, Roots, ScoredTree, Trees

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from arbora.errors import InputError, ModelError
 from arbora.induction.corpus import TagCorpus, by_length
-from arbora.induction.trees import TreeSet, as_arcs
+from arbora.induction.interfaces import TreeSet, as_arcs
 from arbora.interfaces import PartKind, Roots, Trees
 from arbora.storage.model_file import ModelFile
 from arbora.types import Doubles, Ints

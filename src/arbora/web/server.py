@@ -35,9 +35,8 @@ from starlette.routing import Route
 
 from arbora import __version__
 from arbora.web import api
-from arbora.web.api import R, Rejected
+from arbora.web.api import ENDPOINTS, JSON, SVG, R, Rejected, describe
 from arbora.web.limits import Limits
-from arbora.web.openapi import ENDPOINTS, JSON, SVG, describe
 from arbora.web.serving import Engine
 from arbora.web.svg import draw_svg
 
