@@ -39,7 +39,7 @@ def slow_scores(run, tags):
     """Encoder's scores, and with decoder and rules, of one sentence: arc by arc."""
     n = len(tags)
     names = run.arcs.corpus.tags
-    weights = run.arcs.full(run.weights)
+    weights = run.model().weights
     places = run.arcs.features.places(np.array([tags], dtype=np.int32))[0]
     encoder, rest = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
     for head in range(n + 1):
@@ -196,7 +196,7 @@ def test_starts_are_told_apart():
     assert not runs["decoder"].weights.any()
     assert runs["both"].weights.any()
     # Weights of "both" make near heads more probable than far ones.
-    weights = runs["both"].arcs.full(runs["both"].weights)
+    weights = runs["both"].model().weights
     scores = weights[runs["both"].arcs.features.places(np.zeros((1, 4), dtype=np.int32))].sum(axis=-1)[0]
     assert scores[2, 1] > scores[4, 1]
 
