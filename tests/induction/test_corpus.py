@@ -42,9 +42,12 @@ def test_a_corpus_has_short_sentences_as_numbers_of_sorted_tags():
 
 def test_groups_are_of_one_length_and_know_their_places(monkeypatch):
     sentences = TagCorpus.of(columns_of(SENTENCES), longest=None).sentences
-    assert [(g.length, g.places.tolist()) for g in by_length(sentences)] == [(1, [1]), (3, [0, 2])]
+    assert [(tags.shape, places.tolist()) for places, tags in by_length(sentences)] == [
+        ((1, 1), [1]),
+        ((2, 3), [0, 2]),
+    ]
     monkeypatch.setattr("arbora.induction.corpus.MOST_PARTS", 1)
-    assert [g.places.tolist() for g in by_length(sentences)] == [[1], [0], [2]]
+    assert [places.tolist() for places, _ in by_length(sentences)] == [[1], [0], [2]]
 
 
 @pytest.mark.parametrize(

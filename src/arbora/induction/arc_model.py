@@ -162,8 +162,8 @@ class CorpusArcs:
         self.tags = len(corpus.tags)
         self.features = ArcFeatures(self.tags)
         counts = np.zeros(self.features.size, dtype=np.int64)
-        for piece in by_length(corpus.sentences):
-            places = self.features.places(piece.tags)[:, is_arc(piece.length)]
+        for _, tags in by_length(corpus.sentences):
+            places = self.features.places(tags)[:, is_arc(tags.shape[1])]
             counts += np.bincount(places.ravel(), minlength=len(counts))
         ranked = np.argsort(-counts, kind="stable")[:most]
         self.used = np.sort(ranked[counts[ranked] > 0])  # Places of the features that are used
@@ -180,9 +180,8 @@ class CorpusArcs:
     def sets(self, chosen: Longs | None = None) -> Iterator[ArcSet]:
         """The chosen sentences (default: all) by length, shortest first; long groups in pieces."""
         sentences = self.corpus.sentences
-        for piece in by_length(sentences if chosen is None else [sentences[i] for i in chosen]):
-            numbers = self._numbers[self.features.places(piece.tags)]
-            yield ArcSet(numbers, self.features.nodes(piece.tags))
+        for _, tags in by_length(sentences if chosen is None else [sentences[i] for i in chosen]):
+            yield ArcSet(self._numbers[self.features.places(tags)], self.features.nodes(tags))
 
 
 @dataclass(frozen=True, eq=False)

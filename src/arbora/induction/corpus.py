@@ -26,18 +26,6 @@ MOST_PARTS = 4_000_000  # Parts of the sentences that are scored together: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
-    """Sentences of one length."""
-
-    tags: Ints  # (sentences, n)
-    places: Longs  # Their places in the corpus, (sentences,)
-
-    @property
-    def length(self) -> int:
-        return int(self.tags.shape[1])
-
-
-@dataclass(frozen=True, eq=False)
 class TagCorpus:
     """Tagged sentences; `tags[number]` is a tag's name."""
 
@@ -66,14 +54,17 @@ class TagCorpus:
         return cls(names, tuple(numbers[ids[part]] for part in chosen))
 
 
-def by_length(sentences: Sequence[Ints]) -> Iterator[Group]:
-    """Groups of sentences, shortest first, so small that (n+1)³ numbers per sentence fit into memory."""
+def by_length(sentences: Sequence[Ints]) -> Iterator[tuple[Longs, Ints]]:
+    """Group sentences of one length: their places, (m,), and tags, (m, n).
+
+    Short ones come first. Groups are so small that (n+1)³ numbers per sentence fit into memory.
+    """
     lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
     for length in np.unique(lengths).tolist():
         places, most = np.flatnonzero(lengths == length), max(1, MOST_PARTS // (length + 1) ** 3)
         for at in range(0, len(places), most):
             own = places[at : at + most]
-            yield Group(np.stack([sentences[i] for i in own.tolist()]), own)
+            yield own, np.stack([sentences[i] for i in own.tolist()])
 
 
 def is_word(columns: Columns) -> Bools:

@@ -28,10 +28,8 @@ from arbora.types import Doubles, Ints
 class TagModel(Protocol):
     """Scores the parts of trees over a sentence's tags; immutable."""
 
-    name: ClassVar[str]
-    """The name in model files."""
-    parts: ClassVar[tuple[PartKind, ...]]
-    """The kinds of parts that it scores, arcs first."""
+    name: ClassVar[str]  # The name in model files
+    parts: ClassVar[tuple[PartKind, ...]]  # The kinds of parts that it scores, arcs first
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -85,9 +83,9 @@ def parse(model: TagModel, sentences: Sequence[Ints], *, threads: int = 1) -> li
     """The best tree of each sentence of tags: heads of its words, (n,), 0 for the root."""
     trees = TreeSet(model.trees, model.roots, threads)
     found: list[Ints] = [np.zeros(0, dtype=np.int32)] * len(sentences)
-    for piece in by_length(sentences):
-        best = trees.best(*model.scores(piece.tags).values())
-        for place, heads in zip(piece.places.tolist(), best, strict=True):
+    for places, tags in by_length(sentences):
+        best = trees.best(*model.scores(tags).values())
+        for place, heads in zip(places.tolist(), best, strict=True):
             found[place] = heads[1:]
     return found
 

@@ -35,8 +35,7 @@ from arbora.storage.model_file import ModelFile
 from arbora.types import Bools, Doubles, Ints
 
 LABELS = ROOT, DEPENDENT, MARK = "root", "dep", "punct"
-LISTED = 8
-"""Trees that the probabilities of punctuation come from."""
+LISTED = 8  # Trees that the probabilities of punctuation come from
 MODELS: dict[str, Any] = {model.name: model for model in (ArcModel, ValenceModel)}
 """What model files may hold."""
 
@@ -83,12 +82,12 @@ class InducedSearch(ExactSearch):
         self, stripped: Sequence[Stripped], request: ParseRequest
     ) -> Iterator[tuple[list[int], dict[PartKind, Doubles]]]:
         """The places of sentences of one length, and their scores; given heads are enforced if requested."""
-        for piece in by_length([each.tags for each in stripped]):
-            places, scores = piece.places.tolist(), self.model.scores(piece.tags)
+        for places, tags in by_length([each.tags for each in stripped]):
+            scores = self.model.scores(tags)
             if request.keep_heads:
-                for arcs, place in zip(scores[PartKind.ARC], places, strict=True):
+                for arcs, place in zip(scores[PartKind.ARC], places.tolist(), strict=True):
                     stripped[place].enforce_heads(arcs)
-            yield places, scores
+            yield places.tolist(), scores
 
     @contextmanager
     def _explained(self, stripped: Iterator[Stripped]) -> Iterator[None]:

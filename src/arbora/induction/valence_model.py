@@ -181,11 +181,11 @@ class Sentences:
         counts = Counter(tuple(sentence.tolist()) for sentence in corpus.sentences)
         distinct = sorted(counts)
         weights = np.array([counts[sentence] for sentence in distinct], dtype=np.float64)
-        for group in by_length([np.array(sentence, dtype=np.int32) for sentence in distinct]):
-            if group.length > LONGEST:
-                what = f"a sentence of {group.length} words, expected at most {LONGEST}"
+        for places, tags in by_length([np.array(sentence, dtype=np.int32) for sentence in distinct]):
+            if tags.shape[1] > LONGEST:
+                what = f"a sentence of {tags.shape[1]} words, expected at most {LONGEST}"
                 raise InputError(f"{owner}: {what}; learn from shorter ones")
-            self.pieces.append((group.tags, weights[group.places]))
+            self.pieces.append((tags, weights[places]))
 
     def counts(
         self, model: ValenceModel, *, best_only: bool, bonus: Doubles | None = None, threads: int = 1
