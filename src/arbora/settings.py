@@ -144,9 +144,10 @@ def _declared(cls: type[Any]) -> tuple[Parameter, ...]:
     found = []
     for field in (field for field in dataclasses.fields(cls) if field.init):
         default = field.default if field.default_factory is MISSING else field.default_factory()
-        known = {"attribute": field.name, "required": default is MISSING, **field.metadata}
-        value = None if default is MISSING else default
-        found.append(Parameter(field.name.rstrip("_"), hints[field.name], value, **known))
+        kind, value = hints[field.name], None if default is MISSING else default
+        choices = tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
+        known = {"attribute": field.name, "required": default is MISSING, "choices": choices, **field.metadata}
+        found.append(Parameter(field.name.rstrip("_"), kind, value, **known))
     return tuple(found)
 
 

@@ -21,10 +21,9 @@ import numpy as np
 from arbora.data.columns import Columns, columns_of
 from arbora.data.sentence import Sentence
 from arbora.induction.baselines import random_heads
-from arbora.induction.corpus import TagCorpus
-from arbora.induction.punctuation import strip
+from arbora.induction.corpus import TagCorpus, strip
+from arbora.induction.interfaces import parse
 from arbora.induction.rules import RULES
-from arbora.induction.trees import parse
 from arbora.registry import inducers
 from arbora.types import Ints
 from arbora_studies.report import Cell, Findings, Table, TableRow, mean, number

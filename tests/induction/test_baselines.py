@@ -9,8 +9,8 @@ from induction_rounds import Rounds
 from arbora.errors import InputError
 from arbora.induction.baselines import LeftBranching, NearestRule, RandomWeights, RightBranching, random_heads
 from arbora.induction.corpus import TagCorpus
+from arbora.induction.interfaces import parse
 from arbora.induction.rules import Rules
-from arbora.induction.trees import parse
 
 TAGS = ("D", "N", "V")
 # The last has a tag that is not known.

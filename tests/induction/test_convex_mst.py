@@ -10,8 +10,8 @@ from arbora.errors import InputError
 from arbora.induction.arc_model import ArcFeatures, pair_table
 from arbora.induction.convex_mst import Clustering, ConvexMst
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.rules import Rules
-from arbora.induction.trees import parse
+from arbora.induction.interfaces import parse
+from arbora.induction.rules import NO_RULES, Rules
 from arbora.interfaces import PartKind
 
 RULES = Rules.parse("ROOT -> V\nV -> N\nN -> D")
@@ -85,7 +85,7 @@ def least_value(corpus, settings, rules, trees):
 
 
 @pytest.mark.parametrize("trees", ["projective", "nonprojective"])
-@pytest.mark.parametrize("rules", [None, RULES])
+@pytest.mark.parametrize("rules", [NO_RULES, RULES])
 def test_the_gap_bounds_the_way_to_the_best_mixture(trees, rules):
     settings = ConvexMst(trees=trees, l2=0.05, prior=0.2, rounds=200, gap=0.0)
     least = least_value(SMALL, settings, rules, trees)
@@ -119,7 +119,7 @@ def test_all_starts_come_to_the_same():
 def test_weights_are_those_of_a_regression():
     corpus = random_corpus(5, sentences=12, longest=4)
     settings = ConvexMst(l2=0.02)
-    clustering = Clustering(corpus, settings, None)
+    clustering = Clustering(corpus, settings, NO_RULES)
     kept = clustering.arcs.used.tolist()
     x = dense(corpus, kept)
     assert np.array_equal(clustering.gram(), x.T @ x)

@@ -5,8 +5,7 @@ import pytest
 
 from arbora.data.columns import columns_of
 from arbora.data.sentence import Sentence
-from arbora.induction.corpus import TagCorpus, by_length, is_word
-from arbora.induction.punctuation import Stripped
+from arbora.induction.corpus import Stripped, TagCorpus, by_length, is_word
 
 
 def sentence(text, tags, heads):
@@ -42,10 +41,13 @@ def test_a_corpus_has_short_sentences_as_numbers_of_sorted_tags():
 
 
 def test_groups_are_of_one_length_and_know_their_places(monkeypatch):
-    groups = by_length(TagCorpus.of(columns_of(SENTENCES), longest=None).sentences)
-    assert [(g.length, g.places.tolist()) for g in groups] == [(1, [1]), (3, [0, 2])]
+    sentences = TagCorpus.of(columns_of(SENTENCES), longest=None).sentences
+    assert [(tags.shape, places.tolist()) for places, tags in by_length(sentences)] == [
+        ((1, 1), [1]),
+        ((2, 3), [0, 2]),
+    ]
     monkeypatch.setattr("arbora.induction.corpus.MOST_PARTS", 1)
-    assert [len(piece.tags) for piece in groups[1].pieces()] == [1, 1]
+    assert [places.tolist() for places, _ in by_length(sentences)] == [[1], [0], [2]]
 
 
 @pytest.mark.parametrize(

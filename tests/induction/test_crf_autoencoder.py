@@ -11,11 +11,10 @@ from oracle.enumerate_trees import enumerate_forest
 from arbora.data.columns import columns_of
 from arbora.errors import InputError
 from arbora.induction.arc_model import ArcModel, CorpusArcs, is_arc
-from arbora.induction.corpus import TagCorpus
+from arbora.induction.corpus import TagCorpus, strip
 from arbora.induction.crf_autoencoder import CrfAutoencoder, ProximalAdagrad, Run, near_arcs
-from arbora.induction.punctuation import strip
-from arbora.induction.rules import UNIVERSAL, Rules
-from arbora.induction.trees import as_arcs, parse
+from arbora.induction.interfaces import as_arcs, parse
+from arbora.induction.rules import NO_RULES, UNIVERSAL, Rules
 
 TREES = ["projective", "nonprojective"]
 OBJECTIVES = ["viterbi", "likelihood"]
@@ -40,7 +39,7 @@ def slow_scores(run, tags):
     """Encoder's scores, and with decoder and rules, of one sentence: arc by arc."""
     n = len(tags)
     names = run.arcs.corpus.tags
-    weights = run.arcs.full(run.weights)
+    weights = run.model().weights
     places = run.arcs.features.places(np.array([tags], dtype=np.int32))[0]
     encoder, rest = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
     for head in range(n + 1):
@@ -190,14 +189,14 @@ def test_starts_are_told_apart():
     corpus, _ = sampled_treebank(np.random.default_rng(9), 50)
     runs = {}
     for init in ("decoder", "both", "none"):
-        runs[init] = Run(CrfAutoencoder(init=init, l1=0.01), corpus, None)
+        runs[init] = Run(CrfAutoencoder(init=init, l1=0.01), corpus, NO_RULES)
         runs[init].initialize()
     np.testing.assert_allclose(runs["none"].decoder, 1 / 3)
     np.testing.assert_allclose(runs["both"].decoder, runs["decoder"].decoder)
     assert not runs["decoder"].weights.any()
     assert runs["both"].weights.any()
     # Weights of "both" make near heads more probable than far ones.
-    weights = runs["both"].arcs.full(runs["both"].weights)
+    weights = runs["both"].model().weights
     scores = weights[runs["both"].arcs.features.places(np.zeros((1, 4), dtype=np.int32))].sum(axis=-1)[0]
     assert scores[2, 1] > scores[4, 1]
 

@@ -12,9 +12,9 @@ from oracle.enumerate_trees import head_matrix, siblings_of
 from arbora.errors import InputError
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.dmv import Dmv, harmonic_arcs, harmonic_counts
+from arbora.induction.interfaces import parse
 from arbora.induction.neural_dmv import Network, NeuralDmv
 from arbora.induction.rules import Rules
-from arbora.induction.trees import parse
 from arbora.induction.valence_model import Counts, Sentences
 
 D, N, V, A = range(4)

@@ -11,7 +11,8 @@ from arbora.data.columns import columns_of
 from arbora.data.sentence import Sentence
 from arbora.data.synthetic import generate
 from arbora.errors import DataError, InputError
-from arbora.induction.induce import ClassSettings, InduceConfig, induce, with_classes
+from arbora.induction.induce import InduceConfig, induce, with_classes
+from arbora.induction.word_classes import ClassSettings
 from arbora.progress import Silent
 from arbora.registry import inducers
 

@@ -13,7 +13,7 @@ from arbora.data.columns import columns_of
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError, ModelError, NoTreeError
 from arbora.induction.arc_model import ArcFeatures, ArcModel, pair_table
-from arbora.induction.punctuation import strip
+from arbora.induction.corpus import strip
 from arbora.induction.search import InducedSearch, induced_parser
 from arbora.interfaces import PartKind
 from arbora.parsing.ensemble import ensemble

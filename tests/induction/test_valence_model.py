@@ -12,7 +12,7 @@ from oracle.enumerate_trees import head_matrix, siblings_of
 from arbora import inference
 from arbora.errors import InputError, ModelError
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.trees import TreeSet, parse
+from arbora.induction.interfaces import TreeSet, parse
 from arbora.induction.valence_model import Counts, Sentences, ValenceModel, tree_parts
 from arbora.interfaces import PartKind
 from arbora.storage.model_file import read_model, write_model

@@ -18,7 +18,7 @@ from arbora.cli.treebanks import choose_treebanks, read_treebanks
 from arbora.data.columns import Columns, columns_of
 from arbora.data.raw_text import split_plainly
 from arbora.errors import DataError
-from arbora.induction.induce import NO_RULES, InduceConfig, InducedModel, induce
+from arbora.induction.induce import KNOWN_RULES, InduceConfig, InducedModel, induce
 from arbora.induction.rules import RULES
 from arbora.registry import inducers
 from arbora.settings import merge
@@ -27,8 +27,8 @@ TEXT = (".txt", ".text")
 
 
 def _rules(name: str) -> str:
-    if name != NO_RULES and name not in RULES and not Path(name).is_file():
-        names = ", ".join([*RULES, NO_RULES])
+    if name not in KNOWN_RULES and not Path(name).is_file():
+        names = ", ".join(KNOWN_RULES)
         what = "a folder" if Path(name).is_dir() else "no such file"
         raise typer.BadParameter(
             f"{name}: {what}; expected one of {names}, or a file of rules (`arbora info rules universal` "
@@ -63,7 +63,7 @@ def induce_files(
             metavar="NAME|FILE",
             callback=_rules,
             help=f"Prior knowledge about trees: {', '.join(RULES)} (`arbora info rules NAME` shows "
-            f"them), a file with lines such as `VERB -> NOUN`, or {NO_RULES}.",
+            f"them), a file with lines such as `VERB -> NOUN`, or none.",
         ),
     ] = "universal",
     longest: Annotated[
@@ -201,7 +201,7 @@ def _table(induced: InducedModel) -> Table:
 def _lines(path: str, induced: InducedModel, config: InduceConfig, seconds: float) -> list[str]:
     parser = induced.pipeline.parser
     sentences = counted(parser.about["sentences"], "sentence")
-    rules = config.rules if parser.about["rules"] else NO_RULES
+    rules = config.rules if parser.about["rules"] else "none"
     lines = [
         f"{path}: {Path(path).stat().st_size:,} bytes, after {show_seconds(seconds)}; "
         f"{', '.join(induced.pipeline.parts)}",

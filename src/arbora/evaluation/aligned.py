@@ -40,8 +40,6 @@ from arbora.types import Bools
 if TYPE_CHECKING:
     from arbora.data.sentence import Sentence, Span
 
-__all__ = ["AlignedAgreement", "evaluate_aligned"]
-
 FUNCTION_RELATIONS = frozenset({"aux", "case", "cc", "clf", "cop", "det", "mark"})
 UNIVERSAL_FEATURES = frozenset({
     "Abbr", "Animacy", "Aspect", "Case", "Definite", "Degree", "Evident", "Foreign", "Gender", "Mood",

@@ -36,8 +36,6 @@ from arbora.types import Bools, Longs
 if TYPE_CHECKING:
     from arbora.data.sentence import Sentence
 
-__all__ = ["Evaluation", "evaluate", "is_punctuation"]
-
 Punctuation = Literal["auto", "upos", "form"]
 
 # CONJ is what UD 1 called CCONJ.
@@ -215,12 +213,8 @@ def _score(words: _Words, scored: Bools, *, subtypes: bool) -> Scores:
     has_words = counts.tokens > 0
     content = np.array([universal_part(name) in CONTENT_RELATIONS for name in names], dtype=np.bool_)
     return Scores(
-        tokens=int(scored.sum()),
-        sentences=int(has_words.sum()),
-        heads=int(head_right.sum()),
+        **counts.totals(has_words),
         labels=int(label_right.sum()),
-        arcs=int(arc_right.sum()),
-        exact=int((has_words & (counts.heads == counts.tokens)).sum()),
         exact_labelled=int((has_words & (counts.arcs == counts.tokens)).sum()),
         roots=int((has_words & (per_sentence(root_wrong) == 0)).sum()),
         content=Agreement(
@@ -266,18 +260,9 @@ def _by_arc_length(words: _Words, scored: Bools, right: Bools) -> Mapping[str, A
 def _by_sentence_length(lengths: Longs, counts: PerSentence) -> Mapping[str, Attachment]:
     """Attachment by number of words in the sentence, including unscored ones."""
     group = np.searchsorted(SENTENCE_LENGTHS, lengths, side="right") - 1
-    result = {}
-    for number, name in enumerate(_group_names(SENTENCE_LENGTHS)):
-        inside = (group == number) & (counts.tokens > 0)
-        if inside.any():
-            result[name] = Attachment(
-                sentences=int(inside.sum()),
-                tokens=int(counts.tokens[inside].sum()),
-                heads=int(counts.heads[inside].sum()),
-                arcs=int(counts.arcs[inside].sum()),
-                exact=int((inside & (counts.heads == counts.tokens)).sum()),
-            )
-    return result
+    insides = [(group == number) & (counts.tokens > 0) for number in range(len(SENTENCE_LENGTHS))]
+    named = zip(_group_names(SENTENCE_LENGTHS), insides, strict=True)
+    return {name: Attachment(**counts.totals(inside)) for name, inside in named if inside.any()}
 
 
 def _group_names(edges: tuple[int, ...]) -> list[str]:

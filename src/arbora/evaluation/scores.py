@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from arbora.errors import InputError
-from arbora.types import Longs
+from arbora.types import Bools, Longs
 
 PunctuationRule = Literal["upos", "form"]
 Breakdown = Literal["label", "arc-length", "sentence-length"]
@@ -90,6 +90,12 @@ class PerSentence:
     def __post_init__(self) -> None:
         for counts in (self.tokens, self.heads, self.arcs):
             counts.flags.writeable = False
+
+    def totals(self, inside: Bools) -> dict[str, int]:
+        """The counts of `Attachment` over a choice of sentences."""
+        found = {name: int(getattr(self, name)[inside].sum()) for name in ("tokens", "heads", "arcs")}
+        exact = inside & (self.heads == self.tokens)
+        return {**found, "sentences": int(inside.sum()), "exact": int(exact.sum())}
 
 
 @dataclass(frozen=True, slots=True)

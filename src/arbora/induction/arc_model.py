@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.errors import ModelError
-from arbora.induction.corpus import TagCorpus, by_length_in_pieces
-from arbora.induction.rules import Rules
+from arbora.induction.corpus import TagCorpus, by_length
 from arbora.interfaces import PartKind, Roots, Trees
 from arbora.storage.model_file import ModelFile
 from arbora.types import Bools, Doubles, Ints, Longs
@@ -154,11 +153,6 @@ def pair_table(known: Doubles) -> Doubles:
     return found
 
 
-def rule_table(rules: Rules | None, tags: tuple[str, ...]) -> Doubles:
-    """What `Rules.table` gives; zeros without rules."""
-    return np.zeros((len(tags) + 1, len(tags))) if rules is None else rules.table(tags)
-
-
 class CorpusArcs:
     """All arcs of a corpus; the features that occur in it are numbered from 0, so vectors stay short."""
 
@@ -168,29 +162,26 @@ class CorpusArcs:
         self.tags = len(corpus.tags)
         self.features = ArcFeatures(self.tags)
         counts = np.zeros(self.features.size, dtype=np.int64)
-        for piece in by_length_in_pieces(corpus.sentences):
-            places = self.features.places(piece.tags)[:, is_arc(piece.length)]
+        for _, tags in by_length(corpus.sentences):
+            places = self.features.places(tags)[:, is_arc(tags.shape[1])]
             counts += np.bincount(places.ravel(), minlength=len(counts))
         ranked = np.argsort(-counts, kind="stable")[:most]
-        self.used = np.sort(
-            ranked[counts[ranked] > 0]
-        )  # The features of `ArcFeatures` that are used, in order
+        self.used = np.sort(ranked[counts[ranked] > 0])  # Places of the features that are used
         self.size = len(self.used)
         self._numbers = np.full(self.features.size, self.size, dtype=np.int32)
         self._numbers[self.used] = np.arange(self.size)
 
-    def full(self, weights: Doubles) -> Doubles:
-        """Weights of the features that are used as weights of all features."""
+    def model(self, weights: Doubles, pairs: Doubles, trees: Trees) -> ArcModel:
+        """A model with weights of the features that are used; those of all others are 0."""
         found = np.zeros(self.features.size)
         found[self.used] = weights
-        return found
+        return ArcModel(tags=self.corpus.tags, weights=found, pairs=pairs, trees=trees)
 
     def sets(self, chosen: Longs | None = None) -> Iterator[ArcSet]:
         """The chosen sentences (default: all) by length, shortest first; long groups in pieces."""
         sentences = self.corpus.sentences
-        for piece in by_length_in_pieces(sentences if chosen is None else [sentences[i] for i in chosen]):
-            numbers = self._numbers[self.features.places(piece.tags)]
-            yield ArcSet(numbers, self.features.nodes(piece.tags))
+        for _, tags in by_length(sentences if chosen is None else [sentences[i] for i in chosen]):
+            yield ArcSet(self._numbers[self.features.places(tags)], self.features.nodes(tags))
 
 
 @dataclass(frozen=True, eq=False)

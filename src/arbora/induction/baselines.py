@@ -14,34 +14,32 @@ import numpy as np
 
 from arbora import inference
 from arbora.errors import InputError
-from arbora.induction.arc_model import DISTANCES, ArcFeatures, ArcModel, pair_table, rule_table
+from arbora.induction.arc_model import DISTANCES, ArcFeatures, ArcModel, pair_table
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
 from arbora.interfaces import Roots, Trees
 from arbora.types import Doubles, Ints
 
-FOLLOWED = 16.0  # What an arc that follows a rule gains in nearest-rule: more than the longest arc loses
-
 
 @dataclass(frozen=True, kw_only=True)
 class _Baseline(Inducer):
     paper: ClassVar[str] = "klein-2004"
+    rule_weight: ClassVar[float] = 0.0  # What an arc that follows a rule gains
 
-    def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:
+    def learn(self, corpus: TagCorpus, rules: Rules, seed: int, threads: int) -> Iterator[Learned]:
+        if self.rule_weight and not rules.pairs:
+            raise InputError(f"{self.name}: expected rules, got none; give some, or choose another baseline")
         tags = corpus.tags
         weights = np.zeros(ArcFeatures(len(tags)).size)
         # A view of the first template's weights. The distance from the root means nothing, so it is left out.
         heads = weights[: (len(tags) + 1) * DISTANCES * 2].reshape(-1, DISTANCES, 2)
         self.set_weights(weights, heads, seed)
-        pairs = pair_table(self.pairs(rules, tags))
+        pairs = pair_table(self.rule_weight * rules.table(tags))
         yield Learned(0.0, lambda: ArcModel(tags=tags, weights=weights, pairs=pairs))
 
     def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
         """Set the weights of all features; `heads` is a view, [tag of the head, distance, direction]."""
-
-    def pairs(self, rules: Rules | None, tags: tuple[str, ...]) -> Doubles:
-        return rule_table(None, tags)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,14 +67,10 @@ class NearestRule(_Baseline):
     """The best tree where arcs that follow a rule come before all others, and short ones before long ones."""
 
     name: ClassVar[str] = "nearest-rule"
+    rule_weight: ClassVar[float] = 16.0  # More than the longest arc loses
 
     def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
         heads[:] = -np.arange(DISTANCES)[:, None]
-
-    def pairs(self, rules: Rules | None, tags: tuple[str, ...]) -> Doubles:
-        if rules is None:
-            raise InputError("nearest-rule: expected rules, got none; give some, or choose another baseline")
-        return FOLLOWED * rules.table(tags)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,15 +25,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 
-from arbora.induction.arc_model import TEMPLATES, ArcModel, CorpusArcs, is_arc, pair_table, rule_table
+from arbora.induction.arc_model import TEMPLATES, ArcModel, CorpusArcs, is_arc, pair_table
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.interfaces import Inducer, Learned
+from arbora.induction.interfaces import Inducer, Learned, TreeSet, as_arcs
 from arbora.induction.rules import Rules
-from arbora.induction.trees import TreeSet, as_arcs
 from arbora.interfaces import Trees
 from arbora.settings import parameter
 from arbora.types import Doubles
@@ -54,11 +53,9 @@ class ConvexMst(Inducer):
     rounds: int = parameter(100, "steps at most", least=1)
     gap: float = parameter(0.001, "stop when the objective is this close to the best", least=0)
     features: int = parameter(2000, "how many features to use, most frequent first", least=1, most=5000)
-    trees: str = parameter(
-        "nonprojective", "the trees to choose from", choices=("nonprojective", "projective")
-    )
+    trees: Trees = parameter("nonprojective", "the trees to choose from")
 
-    def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:
+    def learn(self, corpus: TagCorpus, rules: Rules, seed: int, threads: int) -> Iterator[Learned]:
         """Seed 0 starts at the mean of all trees, others half way from there to random trees."""
         clustering = Clustering(corpus, self, rules, threads)
         y = clustering.middle()
@@ -87,11 +84,11 @@ class State:
 class Clustering:
     """The problem: all arcs of a corpus in a row, group by group, sentence by sentence."""
 
-    def __init__(self, corpus: TagCorpus, settings: ConvexMst, rules: Rules | None, threads: int = 1) -> None:
-        self.trees = TreeSet(cast("Trees", settings.trees), "single", threads)
+    def __init__(self, corpus: TagCorpus, settings: ConvexMst, rules: Rules, threads: int = 1) -> None:
+        self.trees = TreeSet(settings.trees, "single", threads)
         self.words = corpus.words
         self.arcs = CorpusArcs(corpus, settings.features)
-        gains = settings.prior * pair_table(rule_table(rules, corpus.tags))
+        gains = settings.prior * pair_table(rules.table(corpus.tags))
         self._pairs = settings.parse_prior * gains
         self._shapes, rows, followed = [], [], []
         for each in self.arcs.sets():
@@ -127,8 +124,7 @@ class Clustering:
         return State(y, weights, predicted, self._value(y, predicted)), gap, size
 
     def model(self, state: State) -> ArcModel:
-        tags, weights = self.arcs.corpus.tags, self.arcs.full(state.weights)
-        return ArcModel(tags=tags, weights=weights, pairs=self._pairs, trees=self.trees.trees)
+        return self.arcs.model(state.weights, self._pairs, self.trees.trees)
 
     def predict(self, weights: Doubles) -> Doubles:
         """X w"""

@@ -1,42 +1,28 @@
-"""Tagged sentences without punctuation, as numbers of tags: what trees are learned from.
+"""Tagged sentences without punctuation, as numbers of tags: what models learn from and parse.
 
 Punctuation is what is tagged PUNCT, or written with punctuation characters alone. Sentences of nothing else
-are left out.
+are left out of training. It is left out before parsing, too, and put back afterwards: each mark hangs on the
+highest word that it can hang on without crossing an arc, going up from the word before it. Marks whose heads
+or dependents are given are treated as words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import cached_property
+from itertools import product
 
 import numpy as np
 
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
 from arbora.evaluation.attachment import is_punctuation
-from arbora.types import Bools, Ints, Longs
+from arbora.interfaces import Roots, Trees
+from arbora.types import Bools, Doubles, Ints, Longs
 
 PUNCTUATION = "PUNCT"
 MOST_PARTS = 4_000_000  # Parts of the sentences that are scored together: 32 MB of scores
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """All sentences of one length."""
-
-    tags: Ints  # (sentences, n)
-    places: Longs  # Their places in the corpus, (sentences,)
-
-    @property
-    def length(self) -> int:
-        return int(self.tags.shape[1])
-
-    def pieces(self) -> Iterator[Group]:
-        """Split the group so that arrays of (n+1)³ numbers per sentence stay small."""
-        most = max(1, MOST_PARTS // (self.length + 1) ** 3)
-        for at in range(0, len(self.tags), most):
-            yield Group(self.tags[at : at + most], self.places[at : at + most])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,21 +54,17 @@ class TagCorpus:
         return cls(names, tuple(numbers[ids[part]] for part in chosen))
 
 
-def by_length(sentences: Iterable[Ints]) -> list[Group]:
-    """Sentences of equal length together, shortest first."""
-    places: dict[int, list[int]] = {}
-    listed = list(sentences)
-    for place, sentence in enumerate(listed):
-        places.setdefault(len(sentence), []).append(place)
-    return [
-        Group(np.stack([listed[i] for i in found]), np.array(found, dtype=np.int64))
-        for _, found in sorted(places.items())
-    ]
+def by_length(sentences: Sequence[Ints]) -> Iterator[tuple[Longs, Ints]]:
+    """Group sentences of one length: their places, (m,), and tags, (m, n).
 
-
-def by_length_in_pieces(sentences: Iterable[Ints]) -> Iterator[Group]:
-    """As `by_length`, with large groups in pieces."""
-    return chain.from_iterable(group.pieces() for group in by_length(sentences))
+    Short ones come first. Groups are so small that (n+1)³ numbers per sentence fit into memory.
+    """
+    lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+    for length in np.unique(lengths).tolist():
+        places, most = np.flatnonzero(lengths == length), max(1, MOST_PARTS // (length + 1) ** 3)
+        for at in range(0, len(places), most):
+            own = places[at : at + most]
+            yield own, np.stack([sentences[i] for i in own.tolist()])
 
 
 def is_word(columns: Columns) -> Bools:
@@ -90,3 +72,131 @@ def is_word(columns: Columns) -> Bools:
     forms = np.array([is_punctuation(form) for form in columns.strings("form")], dtype=bool)
     tags = np.array([tag == PUNCTUATION for tag in columns.strings("upos")], dtype=bool)
     return ~(forms[columns.ids("form")] | tags[columns.ids("upos")])
+
+
+def strip(columns: Columns, heads: Ints, tags: Sequence[str], *, keep_heads: bool) -> list[Stripped]:
+    """Each sentence without punctuation. `keep_heads`: with the marks that have given heads or dependents.
+
+    `tags`: the names of those that are known; all others have the number after the last. `heads`: of all
+    words, (W,), -1 where there is none.
+    """
+    numbers = numbers_of(columns.strings("upos"), tags)
+    tag_numbers = np.where(numbers < 0, len(tags), numbers)[columns.ids("upos")].astype(np.int32)
+    ends = columns.offsets[1:-1]
+    parts = (np.split(each, ends) for each in (tag_numbers, np.asarray(heads), is_word(columns)))
+    found = []
+    for own_tags, own_heads, words in zip(*parts, strict=True) if len(columns) else ():
+        kept = words if words.any() else ~words
+        if keep_heads:
+            is_head = np.zeros(len(words) + 1, dtype=bool)
+            is_head[own_heads[own_heads >= 0]] = True
+            kept = kept | is_head[1:] | (own_heads >= 0)
+        found.append(Stripped(own_tags, kept, own_heads, ~words))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Stripped:
+    """One sentence of n words, m of which are kept."""
+
+    all_tags: Ints
+    kept: Bools
+    all_heads: Ints  # As given, -1 where there are none, (n,)
+    marks: Bools  # Which words are punctuation, kept or not, (n,)
+
+    @cached_property
+    def tags(self) -> Ints:
+        """Of kept words, (m,)."""
+        return self.all_tags[self.kept]
+
+    @cached_property
+    def nodes(self) -> Ints:
+        """The places of kept nodes among all, the root first, (m+1,)."""
+        return np.concatenate([[0], np.flatnonzero(self.kept) + 1]).astype(np.int32)
+
+    def known_heads(self) -> Ints:
+        """The given heads of kept words, numbered among these; -1 where there are none, (m,).
+
+        Dependents of a mark that is left out move up to its head, and so on.
+        """
+        number = np.full(len(self.kept) + 1, -1)
+        number[self.nodes] = np.arange(len(self.nodes))
+        heads = self.all_heads[self.kept].copy()
+        for _ in range(len(self.kept)):
+            gone = (heads > 0) & (number[heads] < 0)
+            if not gone.any():
+                break
+            heads[gone] = self.all_heads[heads[gone] - 1]
+        return np.where(heads >= 0, number[heads], -1).astype(np.int32)
+
+    def enforce_heads(self, arcs: Doubles) -> None:
+        """Forbid arcs, (m+1, m+1), that contradict known heads; of these, any that is forbidden scores 0."""
+        heads = self.known_heads()
+        words = np.flatnonzero(heads >= 0) + 1
+        given = arcs[heads[words - 1], words]
+        arcs[:, words] = -np.inf
+        arcs[heads[words - 1], words] = np.where(np.isfinite(given), given, 0.0)
+
+    def put_back(self, heads: Ints) -> Ints:
+        """The tree of all words, (n,), from that of kept ones, (m,)."""
+        nodes = self.nodes.tolist()
+        found = {word: nodes[head] for word, head in zip(nodes[1:], heads.tolist(), strict=True)}
+        for mark in (np.flatnonzero(~self.kept) + 1).tolist():
+            found[mark] = self._highest(found, mark)
+        return np.array([found[word] for word in range(1, len(found) + 1)], dtype=np.int32)
+
+    def neighbour(self, mark: int) -> int:
+        """The kept word before a mark, or else the first one after it; words are numbered from 1."""
+        return int(self.nodes[max(1, int(np.searchsorted(self.nodes, mark)) - 1)])
+
+    def _highest(self, heads: dict[int, int], mark: int) -> int:
+        """The word that a mark hangs on; `heads` has those of words, and of marks that are attached."""
+        chain = [self.neighbour(mark)]
+        while heads[chain[-1]] > 0 and len(chain) <= len(heads):
+            chain.append(heads[chain[-1]])
+        arcs = [(min(arc), max(arc)) for arc in heads.items() if arc[1] > 0]
+        for word in reversed(chain):
+            left, right = min(mark, word), max(mark, word)
+            if not any(low < left < high < right or left < low < right < high for low, high in arcs):
+                return word
+        return chain[0]
+
+    def table(self, small: Doubles, listed: Sequence[tuple[Ints, float]]) -> Doubles:
+        """P(arc) among all nodes, (n+1, n+1), from that among kept ones.
+
+        `listed`: trees of all words with weights, from which the heads of marks that were put back come.
+        """
+        found = np.zeros((len(self.kept) + 1,) * 2)
+        found[np.ix_(self.nodes, self.nodes)] = small
+        marks = np.flatnonzero(~self.kept) + 1
+        total = sum(weight for _, weight in listed)
+        for heads, weight in listed:
+            found[heads[marks - 1], marks] += weight / total
+        return found
+
+    def conflict(self, trees: Trees, roots: Roots) -> str:
+        """Why no tree has the given heads, if one or two of them show it; otherwise empty."""
+        given = [0, *self.all_heads.tolist()]
+        words = [word for word in range(1, len(given)) if given[word] >= 0]
+        first, *more = [word for word in words if given[word] == 0] or [0]
+        if more and roots == "single":
+            return (
+                f"words {first} and {more[0]} are both given as roots, but the trees of this parser have "
+                "one; unpin one of them"
+            )
+        for word in words:
+            seen, at = {word}, given[word]
+            while at > 0 and at not in seen:
+                seen.add(at)
+                at = given[at]
+            if at == word:
+                return f"word {word} is below itself by the given heads; unpin one of them"
+        for one, other in product(words, repeat=2) if trees == "projective" else ():
+            (a, b), (c, d) = (sorted((word, given[word])) for word in (one, other))
+            if a < c < b < d:
+                return (
+                    f"the arcs given to words {one} and {other} cross, but the trees of this parser are "
+                    "projective; unpin one of them, or learn with -p trees=nonprojective, where the model "
+                    "has that"
+                )
+        return ""

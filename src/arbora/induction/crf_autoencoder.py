@@ -32,15 +32,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, TypeAlias, cast
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from arbora.induction.arc_model import ROOT, ArcModel, ArcSet, CorpusArcs, pair_table, rule_table
+from arbora.induction.arc_model import ROOT, ArcModel, ArcSet, CorpusArcs, pair_table
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.interfaces import Inducer, Learned
+from arbora.induction.interfaces import Inducer, Learned, TreeSet, as_arcs
 from arbora.induction.rules import Rules
-from arbora.induction.trees import TreeSet, as_arcs
 from arbora.interfaces import Trees
 from arbora.settings import parameter
 from arbora.types import Doubles, Longs
@@ -62,21 +61,15 @@ class CrfAutoencoder(Inducer):
     rounds: int = parameter(2, "rounds of improving the encoder, then the decoder", least=1)
     passes: int = parameter(2, "passes over the corpus per round, for each of the two", least=1)
     rate: float = parameter(0.1, "η, the length of the encoder's steps", above=0.0, most=1e6)
-    l1: float = parameter(
-        0.5, "λ, the weight of |w|₁ against the sum of log P of a batch", least=0.0, most=1e6
-    )
+    l1: float = parameter(0.5, "λ, the weight of |w|₁ against a batch's sum of log P", least=0.0, most=1e6)
     prior: float = parameter(9.0, "α, what an arc that follows a rule gains", least=0.0, most=1e6)
-    objective: str = parameter(
-        "viterbi", "of the best tree, or of the sum over all trees", choices=("viterbi", "likelihood")
-    )
-    trees: str = parameter("projective", "whether arcs may cross", choices=("projective", "nonprojective"))
-    init: str = parameter(
-        "decoder", "which parts start with near words as heads", choices=("decoder", "both", "none")
-    )
+    objective: Literal["viterbi", "likelihood"] = parameter("viterbi", "of the best tree, or of all trees")
+    trees: Trees = parameter("projective", "whether arcs may cross")
+    init: Literal["decoder", "both", "none"] = parameter("decoder", "what starts with near words as heads")
     batch: int = parameter(200, "sentences per step", least=1)
     smoothing: float = parameter(1e-8, "s, added to counts of the decoder", above=0.0, most=1e6)
 
-    def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:
+    def learn(self, corpus: TagCorpus, rules: Rules, seed: int, threads: int) -> Iterator[Learned]:
         """The objective is per word, and comparable only under the same rules with the same weight.
 
         The measure `nonzero` is the share of weights that are not 0.
@@ -96,7 +89,7 @@ class Run:
     """Encoder and decoder while learning."""
 
     def __init__(
-        self, options: CrfAutoencoder, corpus: TagCorpus, rules: Rules | None, seed: int = 0, threads: int = 1
+        self, options: CrfAutoencoder, corpus: TagCorpus, rules: Rules, seed: int = 0, threads: int = 1
     ) -> None:
         self.options = options
         self.arcs = CorpusArcs(corpus)
@@ -104,14 +97,14 @@ class Run:
         """θ, [head, dependent]; the last row is the root's."""
         self.weights: Doubles = np.zeros(self.arcs.size)  # w, of the features of `arcs`
         self._steps = ProximalAdagrad(self.weights, options.rate)
-        self._prior = options.prior * rule_table(rules, corpus.tags)
+        self._prior = options.prior * rules.table(corpus.tags)
+        self._is_viterbi = options.objective == "viterbi"
         self._seed = seed
         self._rng = np.random.default_rng(seed)
-        self._trees = TreeSet(cast("Trees", options.trees), "single", threads)
+        self._trees = TreeSet(options.trees, "single", threads)
 
     def model(self) -> ArcModel:
-        tags, weights = self.arcs.corpus.tags, self.arcs.full(self.weights)
-        return ArcModel(tags=tags, weights=weights, pairs=self.pairs(), trees=self._trees.trees)
+        return self.arcs.model(self.weights, self.pairs(), self._trees.trees)
 
     def pairs(self) -> Doubles:
         """log θ + α [rule], for `ArcModel`."""
@@ -143,18 +136,13 @@ class Run:
         """Σ L(x) of a set of sentences."""
         encoder = each.scores(self.weights)
         joint = encoder + each.pairs(self.pairs())
-        if self.options.objective == "viterbi":
-            top = joint[self._best(joint) > 0].sum()
-        else:
-            top = self._trees.log_sums(joint).sum()
-        return float(top - self._trees.log_sums(encoder).sum())
+        tops = joint[self._wanted(joint) > 0] if self._is_viterbi else self._trees.log_sums(joint)
+        return float(tops.sum() - self._trees.log_sums(encoder).sum())
 
     def _target(self) -> Target:
-        """Arcs of the best trees, or expected arcs, by encoder, decoder and rules together."""
+        """The wanted arcs by encoder, decoder and rules together."""
         pairs = self.pairs()
-        if self.options.objective == "viterbi":
-            return lambda each, encoder: self._best(encoder + each.pairs(pairs))
-        return lambda each, encoder: self._trees.marginals(encoder + each.pairs(pairs))[0]
+        return lambda each, encoder: self._wanted(encoder + each.pairs(pairs))
 
     def _pass(self, target: Target) -> None:
         """Step over all batches, in a new order, towards the arcs that `target` gives."""
@@ -177,8 +165,9 @@ class Run:
             each.add_features(target(each, encoder) - self._trees.marginals(encoder)[0], found)
         return found
 
-    def _best(self, scores: Doubles) -> Doubles:
-        return as_arcs(self._trees.best(scores))
+    def _wanted(self, scores: Doubles) -> Doubles:
+        """Arcs of the best trees, or expected arcs."""
+        return as_arcs(self._trees.best(scores)) if self._is_viterbi else self._trees.marginals(scores)[0]
 
     def _counts(self, arcs: Callable[[ArcSet], Doubles]) -> Doubles:
         """How often each pair of tags is an arc, as in `decoder`; `arcs`: how often each arc is there."""

@@ -20,7 +20,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from arbora import inference
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.interfaces import Inducer, Learned
 from arbora.induction.rules import Rules
-from arbora.induction.valence_model import NONE_YET, Counts, Sentences, ValenceModel
+from arbora.induction.valence_model import NONE_YET, Counts, Sentences, ValenceModel, nearest_entries
 from arbora.settings import parameter
 from arbora.types import Doubles
 
@@ -39,17 +39,15 @@ SHAPE = 4.0  # Of noisy counts: each is multiplied by a gamma variable of mean 1
 class ValenceInducer(Inducer):
     """EM for models with valence; a subclass says how probabilities are estimated from counts."""
 
-    mode: str = parameter("em", "count all trees, or the best ones", choices=("em", "viterbi"))
+    mode: Literal["em", "viterbi"] = parameter("em", "count all trees, or the best ones")
     rounds: int = parameter(100, "rounds at most", least=1)
     tolerance: float = parameter(1e-4, "stop when the objective changes less", least=0.0)
-    child_valence: str = parameter(
-        "no", "whether a dependent's tag depends on whether its head already has one", choices=("no", "yes")
+    child_valence: Literal["no", "yes"] = parameter(
+        "no", "whether a dependent's tag depends on whether its head already has one"
     )
     constant: float = parameter(0.0, "first arcs are as frequent as 1 / (distance + constant)", least=0.0)
-    first_stops: str = parameter(
-        "even",
-        "how often heads stop at first: every other time, or as in harmonic trees",
-        choices=("even", "harmonic"),
+    first_stops: Literal["even", "harmonic"] = parameter(
+        "even", "how often heads stop at first: every other time, or as in harmonic trees"
     )
     prior: float = parameter(1.0, "weight of each arc that follows a rule, if rules are given", least=0.0)
 
@@ -61,17 +59,15 @@ class ValenceInducer(Inducer):
         """Subtracted from log P in the objective."""
         return 0.0
 
-    def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:
+    def learn(self, corpus: TagCorpus, rules: Rules, seed: int, threads: int) -> Iterator[Learned]:
         sentences = Sentences(corpus, self.name)
         estimate = self.estimator(corpus.tags, seed)
-        bonus = None if rules is None else self.prior * rules.table(corpus.tags)
+        bonus = self.prior * rules.table(corpus.tags)
         counts = harmonic_counts(sentences, self.constant, self.first_stops == "even", seed)
-        before = -np.inf
+        before, is_viterbi = -np.inf, self.mode == "viterbi"
         for _ in range(self.rounds):
             model = estimate(counts)
-            total, counts = sentences.counts(
-                model, best_only=self.mode == "viterbi", bonus=bonus, threads=threads
-            )
+            total, counts = sentences.counts(model, best_only=is_viterbi, bonus=bonus, threads=threads)
             objective = (total - self.penalty(model)) / sentences.words
             yield Learned(objective, lambda model=model: model)  # type: ignore[misc]
             if abs(objective - before) < self.tolerance:
@@ -126,7 +122,7 @@ def harmonic_arcs(n: int, constant: float) -> tuple[Doubles, Doubles]:
     scores[0, 1:] = -np.log(inference.marginals([scores], trees="projective")[0][0, 1:])
     siblings = np.zeros((n + 1, n + 1, n + 1))
     found: Any = inference.marginals(scores, siblings=siblings, trees="projective")
-    arcs, nearest = found.arcs, found.siblings[nodes[:, None], nodes[None, :], nodes[:, None]]
+    arcs, nearest = found.arcs, nearest_entries(found.siblings)
     arcs.setflags(write=False)
     nearest.setflags(write=False)
     return arcs, nearest

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -21,11 +21,10 @@ from arbora.data.treebank import Treebank, gather
 from arbora.errors import DataError, InputError, require_threads
 from arbora.formatting import counted
 from arbora.induction.corpus import PUNCTUATION, TagCorpus, is_word
-from arbora.induction.interfaces import Induced, Inducer
-from arbora.induction.rules import ROOT, RULES, Rules
+from arbora.induction.interfaces import Induced, parse
+from arbora.induction.rules import NO_RULES, ROOT, RULES, Rules
 from arbora.induction.search import induced_parser
-from arbora.induction.trees import parse
-from arbora.induction.word_classes import WordClasses
+from arbora.induction.word_classes import ClassSettings, WordClasses
 from arbora.pipeline.pipeline import Pipeline
 from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.progress import Observer, Silent
@@ -36,19 +35,9 @@ from arbora.training.pipeline import Tools
 
 logger = logging.getLogger("arbora")
 
-NO_RULES = "none"
+KNOWN_RULES = {**RULES, "none": NO_RULES}
 COMPARED = 2000  # Sentences on which restarts are compared
 SINGLE_SHARE = 0.75  # Above this share of one-word sentences, something is wrong with the text
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClassSettings(Settings):
-    """Word classes, used as tags if there are none; see `arbora.induction.word_classes`."""
-
-    count: int = parameter(30, "the number of classes")
-    rounds: int = parameter(30, "rounds at most")
-    least_count: int = parameter(10, "rarer words are pooled by their endings")
-    starts: int = parameter(5, "how many random starts to try")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,21 +52,9 @@ class InduceConfig(Settings):
     longest: int = parameter(10, "longer sentences, not counting punctuation, are left out", least=1)
     restarts: int = parameter(1, "how many seeds to try", least=1)
     seed: int = parameter(0, "the first restart's seed; the others follow", least=0)
-    only: Literal["all", "parser"] = parameter(
-        "all", "all: also train a segmenter, a tagger and a lemmatizer"
-    )
-    classes: ClassSettings = parameter(
-        factory=ClassSettings, help="word classes, used as tags if words have none"
-    )
+    only: Literal["all", "parser"] = parameter("all", "all: also a segmenter, a tagger and a lemmatizer")
+    classes: ClassSettings = parameter(factory=ClassSettings, help="word classes, if words have no tags")
     segmenter: SegmenterSettings = parameter(factory=SegmenterSettings, help="of the segmenter")
-
-    def make_inducer(self) -> Inducer:
-        return inducers.create(self.model, **self.parameters)
-
-    def read_rules(self) -> Rules | None:
-        if self.rules == NO_RULES:
-            return None
-        return RULES[self.rules] if self.rules in RULES else Rules.read(self.rules)
 
 
 @dataclass(frozen=True)
@@ -85,8 +62,7 @@ class InducedModel:
     """The result of `induce`."""
 
     pipeline: Pipeline
-    starts: tuple[Induced, ...]
-    """The result of each seed."""
+    starts: tuple[Induced, ...]  # The result of each seed
     chosen: int  # The index of the best start
     interrupted: bool = False
 
@@ -113,20 +89,21 @@ def induce(
     require_threads(threads)
     settings = config if isinstance(config, InduceConfig) else from_dict(InduceConfig, dict(config or {}))
     observer = observer or Silent()
-    inducer, rules = settings.make_inducer(), settings.read_rules()
+    inducer = inducers.create(settings.model, **settings.parameters)
+    rules = KNOWN_RULES.get(settings.rules) or Rules.read(settings.rules)
     columns = gather(treebank, check_words)
     check_words(columns)
     tagged = filled(columns, "upos")
     if not tagged:
         columns = with_classes(columns, settings.classes, settings.seed, observer)
-        if rules is not None:
+        if rules.pairs:
             observer.note("rules about tags are not used, since classes stand for tags")
-            rules = None
+            rules = NO_RULES
     else:
         _check_tags(columns, tagged, settings.classes, observer)
     corpus = TagCorpus.of(columns, longest=settings.longest)
     _check_corpus(corpus, settings, columns, observer)
-    if rules is not None:
+    if rules.pairs:
         _check_rules(rules, corpus, observer)
     starts: list[Induced] = []
     interrupted = False
@@ -144,7 +121,7 @@ def induce(
     about = {
         "model": settings.model,
         "config": {**to_dict(settings), "parameters": inducer.settings()},
-        "rules": [] if rules is None else rules.to_list(),
+        "rules": rules.to_list(),
         "sentences": len(corpus),
         "words": corpus.words,
         "starts": [
@@ -183,8 +160,7 @@ def with_classes(columns: Columns, settings: ClassSettings, seed: int, observer:
     sentences = [[forms[i] for i in part[kept].tolist()] for part, kept in parts]
     if filled(columns, "xpos"):
         observer.note("XPOS is ignored: copy it to UPOS to learn from it")
-    limits = asdict(settings)
-    classes = WordClasses.learn(sentences, classes=limits.pop("count"), seed=seed, **limits)
+    classes = WordClasses.learn(sentences, settings, seed=seed)
     used = counted(len(classes.names), "class of words stands for tags", "classes of words stand for tags")
     observer.note(f"no word has a tag: {used}")
     tags = (PUNCTUATION, *classes.names)

@@ -1,22 +1,24 @@
 """What inducers and their models have in common.
 
 An inducer is an immutable set of parameters with one method, `fit`, from a corpus to a model. A model scores
-the parts of the trees of a sentence's tags; `arbora.inference` finds and sums trees.
+the parts of the trees of a sentence's tags; `TreeSet` finds and sums trees of many sentences at once.
 """
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
+from arbora import inference
 from arbora.errors import InputError
-from arbora.induction.corpus import TagCorpus
-from arbora.induction.rules import Rules
+from arbora.induction.corpus import TagCorpus, by_length
+from arbora.induction.rules import NO_RULES, Rules
 from arbora.interfaces import Epoch, PartKind, Roots, StopTraining, Trees
 from arbora.progress import EpochReport, Observer, Silent
 from arbora.settings import Configured
@@ -26,10 +28,8 @@ from arbora.types import Doubles, Ints
 class TagModel(Protocol):
     """Scores the parts of trees over a sentence's tags; immutable."""
 
-    name: ClassVar[str]
-    """The name in model files."""
-    parts: ClassVar[tuple[PartKind, ...]]
-    """The kinds of parts that it scores, arcs first."""
+    name: ClassVar[str]  # The name in model files
+    parts: ClassVar[tuple[PartKind, ...]]  # The kinds of parts that it scores, arcs first
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -45,6 +45,55 @@ class TagModel(Protocol):
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """The arrays that a model file holds."""
+
+
+@dataclass(frozen=True)
+class TreeSet:
+    """The trees of each of m sentences of n words: finds the best ones, and sums over all.
+
+    Scores are arrays of m sentences: `arcs` (m, n+1, n+1), and `siblings` (m, n+1, n+1, n+1), if any.
+    """
+
+    trees: Trees
+    roots: Roots = "single"
+    threads: int = 1
+
+    def best(self, arcs: Doubles, siblings: Doubles | None = None) -> Ints:
+        """Heads of the best trees, (m, n+1), -1 for the root."""
+        return np.stack([best.heads for best in inference.argmax(**self._given(arcs, siblings))])
+
+    def log_sums(self, arcs: Doubles, siblings: Doubles | None = None) -> Doubles:
+        """log Z, (m,)."""
+        found: Doubles = inference.log_partition(**self._given(arcs, siblings))
+        return found
+
+    def marginals(self, arcs: Doubles, siblings: Doubles | None = None) -> list[Doubles]:
+        """P(part), each array shaped as its scores."""
+        found = inference.marginals(**self._given(arcs, siblings))
+        if siblings is None:
+            return [np.stack(found)]
+        return [np.stack([each.arcs for each in found]), np.stack([each.siblings for each in found])]
+
+    def _given(self, arcs: Doubles, siblings: Doubles | None) -> dict[str, Any]:
+        lists = {"scores": list(arcs), "siblings": None if siblings is None else list(siblings)}
+        return {**lists, "trees": self.trees, "roots": self.roots, "threads": self.threads}
+
+
+def parse(model: TagModel, sentences: Sequence[Ints], *, threads: int = 1) -> list[Ints]:
+    """The best tree of each sentence of tags: heads of its words, (n,), 0 for the root."""
+    trees = TreeSet(model.trees, model.roots, threads)
+    found: list[Ints] = [np.zeros(0, dtype=np.int32)] * len(sentences)
+    for places, tags in by_length(sentences):
+        best = trees.best(*model.scores(tags).values())
+        for place, heads in zip(places.tolist(), best, strict=True):
+            found[place] = heads[1:]
+    return found
+
+
+def as_arcs(heads: Ints) -> Doubles:
+    """Trees as arrays of arcs: 1 for each arc, (m, n+1, n+1); heads (m, n+1)."""
+    arcs = heads[:, None, :] == np.arange(heads.shape[1])[:, None]
+    return arcs.astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +139,7 @@ class Inducer(Configured, ABC):
     paper: ClassVar[str]  # The key of the paper in docs/references.bib
 
     @abstractmethod
-    def learn(self, corpus: TagCorpus, rules: Rules | None, seed: int, threads: int) -> Iterator[Learned]:
+    def learn(self, corpus: TagCorpus, rules: Rules, seed: int, threads: int) -> Iterator[Learned]:
         """Yield the state after each round; the last one is the result."""
 
     def fit(
@@ -115,7 +164,7 @@ class Inducer(Configured, ABC):
         start, seconds, interrupted = time.perf_counter(), 0.0, False
         history: list[Round] = []
         try:
-            for number, state in enumerate(self.learn(corpus, rules, seed, threads), start=1):
+            for number, state in enumerate(self.learn(corpus, rules or NO_RULES, seed, threads), start=1):
                 before, seconds = seconds, time.perf_counter() - start
                 history.append(Round(number, state.objective, seconds, state.measures))
                 last = state

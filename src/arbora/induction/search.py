@@ -1,7 +1,7 @@
 """Search with a model that was learned from tags alone.
 
 The model's own search finds and sums trees of words. Punctuation was no part of training, so it is attached
-afterwards, as `arbora.induction.punctuation` says; its probabilities come from the best few trees. Labels
+afterwards, as `arbora.induction.corpus` says; its probabilities come from the best few trees. Labels
 follow from the tree: `root`, `dep` and `punct`.
 """
 
@@ -19,10 +19,8 @@ from arbora.data.encode import Batch, Names
 from arbora.errors import InputError, ModelError, NoTreeError
 from arbora.formatting import counted
 from arbora.induction.arc_model import ArcModel
-from arbora.induction.corpus import PUNCTUATION, by_length_in_pieces
-from arbora.induction.interfaces import TagModel
-from arbora.induction.punctuation import Stripped, strip
-from arbora.induction.trees import TreeSet
+from arbora.induction.corpus import PUNCTUATION, Stripped, by_length, strip
+from arbora.induction.interfaces import TagModel, TreeSet
 from arbora.induction.valence_model import ValenceModel
 from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import GoldTree, PartKind, PartScores, Roots, ScoredTree, Trees
@@ -36,8 +34,7 @@ from arbora.storage.model_file import ModelFile
 from arbora.types import Bools, Doubles, Ints
 
 LABELS = ROOT, DEPENDENT, MARK = "root", "dep", "punct"
-LISTED = 8
-"""Trees that the probabilities of punctuation come from."""
+LISTED = 8  # Trees that the probabilities of punctuation come from
 MODELS: dict[str, Any] = {model.name: model for model in (ArcModel, ValenceModel)}
 """What model files may hold."""
 
@@ -84,12 +81,12 @@ class InducedSearch(ExactSearch):
         self, stripped: Sequence[Stripped], request: ParseRequest
     ) -> Iterator[tuple[list[int], dict[PartKind, Doubles]]]:
         """The places of sentences of one length, and their scores; given heads are enforced if requested."""
-        for piece in by_length_in_pieces([each.tags for each in stripped]):
-            places, scores = piece.places.tolist(), self.model.scores(piece.tags)
+        for places, tags in by_length([each.tags for each in stripped]):
+            scores = self.model.scores(tags)
             if request.keep_heads:
-                for arcs, place in zip(scores[PartKind.ARC], places, strict=True):
+                for arcs, place in zip(scores[PartKind.ARC], places.tolist(), strict=True):
                     stripped[place].enforce_heads(arcs)
-            yield places, scores
+            yield places.tolist(), scores
 
     @contextmanager
     def _explained(self, stripped: Iterator[Stripped]) -> Iterator[None]:

@@ -19,6 +19,7 @@ how often there is an arc, and how often the dependent is the nearest on its sid
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -27,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.errors import InputError, ModelError
-from arbora.induction.corpus import Group, TagCorpus, by_length
-from arbora.induction.trees import TreeSet, as_arcs
+from arbora.induction.corpus import TagCorpus, by_length
+from arbora.induction.interfaces import TreeSet, as_arcs
 from arbora.interfaces import PartKind, Roots, Trees
 from arbora.storage.model_file import ModelFile
 from arbora.types import Doubles, Ints
@@ -177,15 +178,14 @@ class Sentences:
         self.words = corpus.words
         self.pieces: list[tuple[Ints, Doubles]] = []
         """Different sentences of one length, (m, n), and how often each occurs, (m,)."""
-        for group in by_length(corpus.sentences):
-            if group.length > LONGEST:
-                raise InputError(
-                    f"{owner}: a sentence of {group.length} words, expected at most {LONGEST}; "
-                    "learn from shorter ones"
-                )
-            rows, counts = np.unique(group.tags, axis=0, return_counts=True)
-            for piece in Group(rows, np.arange(len(rows))).pieces():
-                self.pieces.append((piece.tags, counts[piece.places].astype(np.float64)))
+        counts = Counter(tuple(sentence.tolist()) for sentence in corpus.sentences)
+        distinct = sorted(counts)
+        weights = np.array([counts[sentence] for sentence in distinct], dtype=np.float64)
+        for places, tags in by_length([np.array(sentence, dtype=np.int32) for sentence in distinct]):
+            if tags.shape[1] > LONGEST:
+                what = f"a sentence of {tags.shape[1]} words, expected at most {LONGEST}"
+                raise InputError(f"{owner}: {what}; learn from shorter ones")
+            self.pieces.append((tags, weights[places]))
 
     def counts(
         self, model: ValenceModel, *, best_only: bool, bonus: Doubles | None = None, threads: int = 1
@@ -204,18 +204,18 @@ class Sentences:
             if best_only:
                 arcs, nearest = tree_parts(trees.best(*scores.values()))
                 parts = np.where(arcs > 0, scores[PartKind.ARC], 0.0)
-                parts += np.where(nearest > 0, _firsts(scores[PartKind.SIBLING]), 0.0)
+                parts += np.where(nearest > 0, nearest_entries(scores[PartKind.SIBLING]), 0.0)
                 logs = parts.sum(axis=(1, 2))
             else:
                 logs = trees.log_sums(*scores.values())
                 arcs, siblings = trees.marginals(*scores.values())
-                nearest = _firsts(siblings)
+                nearest = nearest_entries(siblings)
             total += float(weights @ (logs + model.constants(tags)))
             counts.add(tags, arcs, nearest, weights)
         return total, counts
 
 
-def _firsts(siblings: Doubles) -> Doubles:
+def nearest_entries(siblings: Doubles) -> Doubles:
     """The entries of nearest dependents: (..., n+1, n+1), [head, dependent]."""
     nodes = np.arange(siblings.shape[-1])
     return siblings[..., nodes[:, None], nodes[None, :], nodes[:, None]]

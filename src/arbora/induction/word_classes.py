@@ -20,6 +20,7 @@ import numpy as np
 
 from arbora import _core
 from arbora.errors import InputError
+from arbora.settings import Settings, parameter
 from arbora.types import Ints
 
 LONGEST_ENDING = 3
@@ -27,6 +28,16 @@ BOUNDARY = -1
 
 Item: TypeAlias = tuple[bool, str]
 """What is put into classes: whether it is a pool of rare words, and its name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassSettings(Settings):
+    """Settings for learning word classes, which stand for tags if there are none."""
+
+    count: int = parameter(30, "the number of classes", least=2)
+    rounds: int = parameter(30, "rounds at most; fewer if no word moves any more", least=1)
+    least_count: int = parameter(10, "rarer words are pooled by their endings", least=1)
+    starts: int = parameter(5, "how many starts to try; all but the first are random", least=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,30 +53,22 @@ class WordClasses:
 
     @classmethod
     def learn(
-        cls,
-        sentences: Iterable[Sequence[str]],
-        *,
-        classes: int = 30,
-        rounds: int = 30,
-        least_count: int = 10,
-        starts: int = 5,
-        seed: int = 0,
+        cls, sentences: Iterable[Sequence[str]], settings: ClassSettings | None = None, *, seed: int = 0
     ) -> WordClasses:
         """Learn classes from sentences.
 
-        `rounds`: at most; fewer if no word moves any more. `starts`: how many to try; the first has the most
-        frequent words in classes of their own and all others together, as [martin-1998], the others are
-        random.
+        The first start has the most frequent words in classes of their own and all others together, as
+        [martin-1998].
         """
-        given = {"classes": (classes, 2), "rounds": (rounds, 1), "least_count": (least_count, 1)}
-        for name, (value, least) in (given | {"starts": (starts, 1), "seed": (seed, 0)}).items():
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError(f"{name}: expected a whole number of at least {least}, got {value!r}")
+        if seed < 0:
+            raise InputError(f"seed: expected a whole number of at least 0, got {seed!r}")
+        settings = settings or ClassSettings()
+        classes = settings.count
         read = [list(sentence) for sentence in sentences]
         forms = Counter(form for sentence in read for form in sentence)
         if not forms:
             raise InputError("word classes: expected sentences of words, got no word")
-        item_of = _items(forms, least_count)
+        item_of = _items(forms, settings.least_count)
         counts: Counter[Item] = Counter()
         for form, count in forms.items():
             counts[item_of[form]] += count
@@ -74,8 +77,8 @@ class WordClasses:
         text = [n for sentence in read for n in [*(numbers[item_of[form]] for form in sentence), BOUNDARY]]
         tokens = np.array(text, dtype=np.int32)
         ends = [
-            _core.exchange_classes(tokens, _start(len(items), classes, seed, start), classes, rounds)
-            for start in range(starts)
+            _core.exchange_classes(tokens, _start(len(items), classes, seed, start), classes, settings.rounds)
+            for start in range(settings.starts)
         ]
         found, values, _ = max(ends, key=lambda end: end[1][-1])
         sizes = np.bincount(found, weights=[counts[item] for item in items], minlength=classes)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import eq
 from typing import Any
 
 import numpy as np
@@ -19,20 +20,8 @@ from arbora._core import TagLexicon, apply_scripts, check_script, edit_script
 from arbora.data.columns import Columns
 from arbora.data.encode import EMPTY_FIELD, filled, used
 from arbora.errors import InputError, ModelError
-from arbora.pipeline.words import (
-    Groups,
-    WordModel,
-    WordSettings,
-    flat_labels,
-    group_labels,
-    known_tags,
-    label_places,
-    lexicon_tensors,
-    read_bits,
-    read_groups,
-    read_lexicon,
-    read_tags,
-)
+from arbora.pipeline import words
+from arbora.pipeline.words import Groups, WordModel, WordSettings
 from arbora.progress import Observer, Scores, Silent
 from arbora.storage.model_file import ModelFile
 from arbora.types import Floats
@@ -53,14 +42,13 @@ class Lemmatizer:
 
     def lemmatize(self, columns: Columns, *, threads: int = 1) -> Columns:
         """The sentences with predicted lemmas that fit their tags."""
-        tags = known_tags(columns, self.tags)
+        tags = words.known_tags(columns, self.tags)
         chosen = self.model.predict(columns, self.lexicon, tags, threads)
-        return Columns(
-            apply_scripts(columns.native, *flat_labels(self.scripts, tags, chosen)), columns.source
-        )
+        scripts, ids = words.flat_labels(self.scripts, tags, chosen)
+        return Columns(apply_scripts(columns.native, scripts, ids), columns.source)
 
     def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        tensors = {**lexicon_tensors(self.lexicon), **self.model.to_tensors("scripts", quantized=quantized)}
+        tensors = words.lexicon_tensors(self.lexicon) | self.model.to_tensors("scripts", quantized=quantized)
         metadata = {
             "tags": list(self.tags),
             "scripts": list(map(list, self.scripts)),
@@ -71,12 +59,12 @@ class Lemmatizer:
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Lemmatizer:
-        tags = read_tags(file)
-        scripts = tuple(map(tuple, read_groups(file, "scripts", len(tags), _is_script)))
+        tags = words.read_tags(file)
+        scripts = tuple(map(tuple, words.read_groups(file, "scripts", len(tags), _is_script)))
         if file.metadata.get("features") != FEATURES:
             raise ModelError("lemmatizer: features of another version, or a damaged file", source=file.source)
-        model = WordModel.of(FEATURES, read_bits(file.metadata.get("bits"), file.source), scripts)
-        return cls(tags, scripts, read_lexicon(file), model.with_weights(file, "scripts"))
+        model = WordModel.of(FEATURES, words.read_bits(file.metadata.get("bits"), file.source), scripts)
+        return cls(tags, scripts, words.read_lexicon(file), model.with_weights(file, "scripts"))
 
 
 def train_lemmatizer(
@@ -92,20 +80,20 @@ def train_lemmatizer(
     if not filled(columns, "lemma"):
         raise InputError(f"{columns.source}: expected LEMMA to train a lemmatizer, got `_` everywhere")
     tags = used(columns, "upos")
-    numbers, labels = known_tags(columns, tags), _scripts(columns)
-    groups = group_labels(numbers, labels, len(tags), LEAST)
+    numbers, labels = words.known_tags(columns, tags), _scripts(columns)
+    groups = words.group_labels(numbers, labels, len(tags), LEAST)
     scripts = tuple(group or (edit_script("x", "x"),) for group in groups)
     lexicon = TagLexicon(columns.native, list(tags))
     model = WordModel.of(FEATURES, settings.bits_for(columns), scripts)
-    batch = model.encode(columns, lexicon, numbers, label_places(scripts, numbers, labels), numbers)
+    batch = model.encode(columns, lexicon, numbers, words.label_places(scripts, numbers, labels), numbers)
     judge = None
     if dev is not None:
-        right = np.array(_texts(dev, "lemma"), dtype=object)
+        right = _texts(dev, "lemma")
 
         def judge(weights: Floats) -> Scores:
             lemmatizer = Lemmatizer(tags, scripts, lexicon, replace(model, weights=weights))
-            found = np.array(_texts(lemmatizer.lemmatize(dev, threads=threads), "lemma"), dtype=object)
-            return {"lemmas": 100 * float(np.mean(found == right))}
+            found = _texts(lemmatizer.lemmatize(dev, threads=threads), "lemma")
+            return {"lemmas": 100 * float(np.mean(list(map(eq, found, right))))}
 
     common: dict[str, Any] = {"seed": seed, "threads": threads, "observer": observer or Silent()}
     trained, reports = model.train(batch, settings, stage="lemmas", judge=judge, **common)

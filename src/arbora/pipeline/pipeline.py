@@ -8,10 +8,10 @@ All parts but the parser are optional; the input must have what a model cannot p
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
 from arbora.parsing.inputs import as_sentence, several
 from arbora.parsing.parsed import Parsed, make_parsed
-from arbora.parsing.parser import Parser
+from arbora.parsing.parser import ParseOptions, Parser, Words
 from arbora.pipeline.lemmatizer import Lemmatizer
 from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.pipeline.tagger import Tagger
@@ -113,26 +113,18 @@ class Pipeline(Reloaded):
     @overload
     def parse(
         self,
-        sentences: Iterable[Sentence | Sequence[str]],
+        sentences: Iterable[Words],
         *,
-        decode: Decode = "argmax",
         probabilities: Literal[False] = False,
-        keep_heads: bool = False,
-        threads: int = 1,
+        **options: Unpack[ParseOptions],
     ) -> list[Sentence]: ...
     @overload
     def parse(
-        self,
-        sentences: Iterable[Sentence | Sequence[str]],
-        *,
-        decode: Decode = "argmax",
-        probabilities: Literal[True],
-        keep_heads: bool = False,
-        threads: int = 1,
+        self, sentences: Iterable[Words], *, probabilities: Literal[True], **options: Unpack[ParseOptions]
     ) -> list[Parsed]: ...
     def parse(
         self,
-        sentences: Iterable[Sentence | Sequence[str]],
+        sentences: Iterable[Words],
         *,
         decode: Decode = "argmax",
         probabilities: bool = False,
@@ -145,12 +137,10 @@ class Pipeline(Reloaded):
         `decode` chooses between the tree with the best score and the one with the most expected correct
         heads. With `keep_heads`, heads that a sentence has are kept, and the parser finds the others.
         """
+        options: Any = {"decode": decode, "probabilities": probabilities, "keep_heads": keep_heads}
         tagged = self._tagged(several(sentences), threads)
-        if probabilities:
-            return self.parser.parse(
-                tagged, decode=decode, probabilities=True, keep_heads=keep_heads, threads=threads
-            )
-        return self.parser.parse(tagged, decode=decode, keep_heads=keep_heads, threads=threads)
+        trees: list[Sentence] | list[Parsed] = self.parser.parse(tagged, threads=threads, **options)
+        return trees
 
     def _tagged(self, given: Iterable[Any], threads: int = 1) -> list[Sentence]:
         """Convert the input to sentences, and tag those without tags."""
@@ -165,11 +155,11 @@ class Pipeline(Reloaded):
             )
         return sentences
 
-    def kbest(self, sentence: Sentence | Sequence[str], k: int, *, keep_heads: bool = False) -> list[Parsed]:
+    def kbest(self, sentence: Words, k: int, *, keep_heads: bool = False) -> list[Parsed]:
         """The k most probable trees (1 <= k <= 1000), best first; see `Parser.kbest`."""
         return self.parser.kbest(self._tagged([sentence])[0], k, keep_heads=keep_heads)
 
-    def distribution(self, sentence: Sentence | Sequence[str]) -> TreeDistribution:
+    def distribution(self, sentence: Words) -> TreeDistribution:
         """The distribution over a sentence's trees, summed over labels; first-order parsers only."""
         return self.parser.distribution(self._tagged([sentence])[0])
 

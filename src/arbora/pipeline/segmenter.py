@@ -25,7 +25,7 @@ from arbora.data.columns import Columns
 from arbora.errors import InputError, ModelError
 from arbora.pipeline.words import read_bits
 from arbora.storage.model_file import ModelFile
-from arbora.storage.quantization import dequantize, is_quantized, quantize
+from arbora.storage.quantization import flat_weights, quantize
 from arbora.types import Longs
 
 if TYPE_CHECKING:
@@ -84,13 +84,31 @@ class Segmenter:
         lines: bool = False,
         longest_sentence: int = LONGEST_SENTENCE,
         first_number: int = 1,
+        continues: bool = False,
+        offset: int = 0,
     ) -> Segmented:
         """Segment a text; O(length).
 
         With `lines`, every line end ends a sentence. Longer sentences than `longest_sentence` words are cut.
-        `first_number` is the `# sent_id` of the first sentence.
+        `first_number` is the `# sent_id` of the first sentence. If the text is part of a longer one,
+        `continues` says that it does not begin a paragraph, and `offset` is where it begins.
         """
-        return self._segment(text, lines, longest_sentence, first_number)
+        if not isinstance(text, str):
+            raise InputError(f"text: expected a str, got {type(text).__name__}; decode bytes first")
+        if longest_sentence < 1:
+            raise InputError(f"longest_sentence: expected a number from 1, got {longest_sentence}")
+        try:
+            data = text.encode()
+        except UnicodeEncodeError as error:
+            got = f"lone surrogate U+{ord(text[error.start]):04X} at character {offset + error.start}"
+            raise InputError(f"text: expected valid Unicode, got a {got}; decode the text again") from None
+        options: dict[str, Any] = {"lines": lines, "first_number": first_number, "continues": continues}
+        found = self.native.segment(data, longest_sentence=longest_sentence, **options)
+        sentences = np.stack([found.take_sentence_starts(), found.take_sentence_ends()], axis=1)
+        starts, ends = found.take_starts(), found.take_ends()
+        if offset:
+            starts, ends, sentences = starts + offset, ends + offset, sentences + offset
+        return Segmented(Columns(found.take_columns()), starts, ends, sentences)
 
     def segment_stream(
         self, pieces: Iterable[str], *, lines: bool = False, longest_sentence: int = LONGEST_SENTENCE
@@ -102,7 +120,14 @@ class Segmenter:
         """
         number, offset, continues = 1, 0, False
         for text, goes_on in self._cut(pieces, lines):
-            found = self._segment(text, lines, longest_sentence, number, continues, offset)
+            found = self.segment(
+                text,
+                lines=lines,
+                longest_sentence=longest_sentence,
+                first_number=number,
+                continues=continues,
+                offset=offset,
+            )
             continues = goes_on
             offset += len(text)
             number += len(found.columns)
@@ -136,19 +161,16 @@ class Segmenter:
                 raise error(what, "upgrade Arbora, or train the model again")
             if got != version:
                 raise error(f"metadata {name!r}: expected {version}, got {got}")
-        arrays: dict[str, NDArray[Any]] = {}
-        for name in WEIGHTS:
-            key = f"segmenter.{name}"
-            if is_quantized(file.tensors, key):
-                arrays[name] = dequantize(file.tensors, key, source=file.source).reshape(-1)
-            else:
-                arrays[name] = file.tensor(key, np.float32, (None,))
+        arrays: dict[str, NDArray[Any]] = {name: flat_weights(file, f"segmenter.{name}") for name in WEIGHTS}
         for name, kind in ARRAYS.items():
             arrays[name] = file.tensor(f"segmenter.{name}", kind, (None,))
-        try:
-            rules = [_read_rule(rule) for rule in _list(file.metadata.get("rules"))]
-        except (TypeError, ValueError):
-            raise error("metadata 'rules': expected [from_end, cuts, [[off, on], ...]] each") from None
+        stored = file.metadata.get("rules")
+        if not isinstance(stored, list) or not all(map(_is_rule, stored)):
+            raise error("metadata 'rules': expected [from_end, cuts, [[off, on], ...]] each")
+        rules = [
+            (from_end, cuts, [(off, list(map(ord, on))) for off, on in pieces])
+            for from_end, cuts, pieces in stored
+        ]
         scores = file.metadata.get("scores", {})
         if not isinstance(scores, dict) or not all(isinstance(v, int | float) for v in scores.values()):
             raise error("metadata 'scores': expected numbers by name")
@@ -159,32 +181,6 @@ class Segmenter:
         except InputError as problem:
             raise error(str(problem)) from None
         return cls(native, {name: float(value) for name, value in scores.items()})
-
-    def _segment(
-        self,
-        text: str,
-        lines: bool,
-        longest_sentence: int,
-        first_number: int = 1,
-        continues: bool = False,
-        offset: int = 0,
-    ) -> Segmented:
-        if not isinstance(text, str):
-            raise InputError(f"text: expected a str, got {type(text).__name__}; decode bytes first")
-        if longest_sentence < 1:
-            raise InputError(f"longest_sentence: expected a number from 1, got {longest_sentence}")
-        try:
-            data = text.encode()
-        except UnicodeEncodeError as error:
-            got = f"lone surrogate U+{ord(text[error.start]):04X} at character {offset + error.start}"
-            raise InputError(f"text: expected valid Unicode, got a {got}; decode the text again") from None
-        options: dict[str, Any] = {"lines": lines, "first_number": first_number, "continues": continues}
-        found = self.native.segment(data, longest_sentence=longest_sentence, **options)
-        sentences = np.stack([found.take_sentence_starts(), found.take_sentence_ends()], axis=1)
-        starts, ends = found.take_starts(), found.take_ends()
-        if offset:
-            starts, ends, sentences = starts + offset, ends + offset, sentences + offset
-        return Segmented(Columns(found.take_columns()), starts, ends, sentences)
 
     def _cut(self, pieces: Iterable[str], lines: bool) -> Iterator[tuple[str, bool]]:
         """Texts of about PIECE characters, and whether the next one continues the same paragraph."""
@@ -208,26 +204,17 @@ class Segmenter:
         breaks = [match.end() for match in _BLANK_LINE.finditer(text, len(text) // 2)]
         if breaks:
             return breaks[-1], False
-        sentences = self._segment(text, lines, LONGEST_SENTENCE).sentences
+        sentences = self.segment(text, lines=lines).sentences
         return (int(sentences[-1, 0]), True) if len(sentences) > 1 else (len(text), True)
 
 
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError
-    return value
+def _is_rule(rule: Any) -> bool:
+    match rule:
+        case [bool(), [*cuts], [*pieces]] if all(map(_is_piece, pieces)):
+            counts = [*cuts, *(off for off, _ in pieces)]
+            return all(type(count) is int and 0 <= count < 2**16 for count in counts)
+    return False
 
 
-def _count(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 2**16:
-        raise ValueError
-    return value
-
-
-def _read_rule(rule: Any) -> tuple[bool, list[int], list[tuple[int, list[int]]]]:
-    from_end, cuts, pieces = _list(rule)
-    pairs = [_list(piece) for piece in _list(pieces)]
-    if type(from_end) is not bool or not all(isinstance(on, str) for _, on in pairs):
-        raise TypeError
-    made = [(_count(off), [ord(character) for character in on]) for off, on in pairs]
-    return from_end, [_count(cut) for cut in _list(cuts)], made
+def _is_piece(piece: Any) -> bool:
+    return isinstance(piece, list) and len(piece) == 2 and isinstance(piece[1], str)

@@ -22,22 +22,8 @@ from arbora._core import TagLexicon
 from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import EMPTY_FIELD, used
 from arbora.errors import InputError, ModelError
-from arbora.pipeline.words import (
-    Groups,
-    WordModel,
-    WordSettings,
-    flat_labels,
-    group_labels,
-    is_text,
-    known_tags,
-    label_places,
-    lexicon_tensors,
-    numbers,
-    read_bits,
-    read_groups,
-    read_lexicon,
-    read_tags,
-)
+from arbora.pipeline import words
+from arbora.pipeline.words import Groups, WordModel, WordSettings
 from arbora.progress import Observer, Scores, Silent
 from arbora.settings import Settings, parameter
 from arbora.storage.model_file import ModelFile
@@ -70,22 +56,21 @@ class Tagger:
 
     def tag(self, columns: Columns, *, threads: int = 1) -> Columns:
         """The sentences with predicted UPOS, XPOS and FEATS. O(W · tags²)."""
-        everything = np.zeros(columns.words, np.int32)
-        found = self.upos.predict(columns, self.lexicon, everything, threads)
+        found = self.upos.predict(columns, self.lexicon, _one_group(columns), threads)
         return self.analyse(columns.with_column("upos", found, self.tags), threads=threads)
 
     def analyse(self, columns: Columns, *, threads: int = 1) -> Columns:
         """The sentences with predicted XPOS and FEATS that fit their UPOS."""
-        tags = known_tags(columns, self.tags)
+        tags = words.known_tags(columns, self.tags)
         chosen = self.morphology.predict(columns, self.lexicon, tags, threads)
-        analyses, ids = flat_labels(self.analyses, tags, chosen)
+        analyses, ids = words.flat_labels(self.analyses, tags, chosen)
         for column, texts in zip(ANALYSED, zip(*analyses, strict=True), strict=True):
             columns = columns.with_column(column, ids, list(texts))
         return columns
 
     def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         tensors = {
-            **lexicon_tensors(self.lexicon),
+            **words.lexicon_tensors(self.lexicon),
             **self.upos.to_tensors("upos", quantized=quantized),
             **self.morphology.to_tensors("morphology", quantized=quantized),
         }
@@ -99,18 +84,18 @@ class Tagger:
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Tagger:
-        tags = read_tags(file)
-        groups = read_groups(file, "analyses", len(tags), _is_analysis)
+        tags = words.read_tags(file)
+        groups = words.read_groups(file, "analyses", len(tags), _is_analysis)
         analyses = tuple(tuple((xpos, feats) for xpos, feats in group) for group in groups)
         features, bits = file.metadata.get("features"), file.entry("bits", list)
         if features != [UPOS_FEATURES, MORPH_FEATURES]:
             raise ModelError(f"tagger: features of another version: {str(features)[:80]}", source=file.source)
         if len(bits) != 2:
             raise ModelError(f"tagger: expected two sizes of tables, got {len(bits)}", source=file.source)
-        upos_bits, morphology_bits = (read_bits(each, file.source) for each in bits)
+        upos_bits, morphology_bits = (words.read_bits(each, file.source) for each in bits)
         upos = _upos_model(len(tags), upos_bits).with_weights(file, "upos")
         morphology = WordModel.of(MORPH_FEATURES, morphology_bits, analyses).with_weights(file, "morphology")
-        return cls(tags, analyses, read_lexicon(file), upos, morphology)
+        return cls(tags, analyses, words.read_lexicon(file), upos, morphology)
 
 
 def train_tagger(
@@ -127,51 +112,49 @@ def train_tagger(
     tags = tuple(tag for tag in used(columns, "upos") if tag != EMPTY_FIELD)
     if not tags:
         raise InputError(f"{columns.source}: expected UPOS to train a tagger, got `_` everywhere")
-    lexicon, gold = TagLexicon(columns.native, list(tags)), numbers(columns, "upos", tags)
-    analyses = group_labels(gold, _analyses(columns), len(tags))
+    lexicon, gold = TagLexicon(columns.native, list(tags)), words.numbers(columns, "upos", tags)
+    analyses = words.group_labels(gold, _analyses(columns), len(tags))
+
+    def tags_of(treebank: Columns) -> Ints:
+        return words.numbers(treebank, "upos", tags)
+
+    def analyses_of(treebank: Columns) -> Ints:
+        return words.label_places(analyses, tags_of(treebank), _analyses(treebank))
 
     def train(
         stage: str,
-        name: str,
+        measure: str,
         model: WordModel,
         settings: WordSettings,
-        group_of: Callable[[Columns], Ints],
-        label_of: Callable[[Columns], Ints],
+        groups_of: Callable[[Columns], Ints],
+        labels_of: Callable[[Columns], Ints],
     ) -> tuple[WordModel, list[dict[str, Any]]]:
-        """Train on `columns`; `name` is the measure on dev, the share of words with the right label."""
-        batch = model.encode(columns, lexicon, group_of(columns), label_of(columns), gold)
+        """Train on `columns`; `measure` names the share of words with the right label on dev."""
+        batch = model.encode(columns, lexicon, groups_of(columns), labels_of(columns), gold)
         judge = None
         if dev is not None:
-            right, dev_batch = label_of(dev), model.encode(dev, lexicon, group_of(dev))
+            right, dev_batch = labels_of(dev), model.encode(dev, lexicon, groups_of(dev))
 
             def judge(weights: Floats) -> Scores:
                 found = model.native.predict(dev_batch, weights, threads)
-                return {name: 100 * float(np.mean(found == right))}
+                return {measure: 100 * float(np.mean(found == right))}
 
         common: dict[str, Any] = {"seed": seed, "threads": threads, "observer": observer or Silent()}
         return model.train(batch, settings, stage=stage, judge=judge, **common)
 
-    upos, reports = train(
-        "tags",
-        "upos",
-        _upos_model(len(tags), settings.upos.bits_for(columns)),
-        settings.upos,
-        lambda words: np.zeros(words.words, np.int32),
-        lambda words: numbers(words, "upos", tags),
-    )
+    upos = _upos_model(len(tags), settings.upos.bits_for(columns))
+    upos, reports = train("tags", "upos", upos, settings.upos, _one_group, tags_of)
     morphology = WordModel.of(MORPH_FEATURES, settings.morphology.bits_for(columns), analyses)
     if morphology.groups.max() == 1:  # UPOS determines XPOS and FEATS
         morphology = replace(morphology, weights=np.zeros(morphology.native.weight_count, np.float32))
         return Tagger(tags, analyses, lexicon, upos, morphology), reports
-    morphology, more = train(
-        "morphology",
-        "morphology",
-        morphology,
-        settings.morphology,
-        lambda words: known_tags(words, tags),
-        lambda words: label_places(analyses, numbers(words, "upos", tags), _analyses(words)),
-    )
+    plan = ("morphology", "morphology", morphology, settings.morphology)
+    morphology, more = train(*plan, lambda treebank: words.known_tags(treebank, tags), analyses_of)
     return Tagger(tags, analyses, lexicon, upos, morphology), reports + more
+
+
+def _one_group(columns: Columns) -> Ints:
+    return np.zeros(columns.words, np.int32)
 
 
 def _upos_model(tags: int, bits: int) -> WordModel:
@@ -185,4 +168,4 @@ def _analyses(columns: Columns) -> list[Analysis]:
 
 
 def _is_analysis(pair: Any) -> bool:
-    return isinstance(pair, list) and len(pair) == 2 and all(map(is_text, pair))
+    return isinstance(pair, list) and len(pair) == 2 and all(map(words.is_text, pair))

@@ -81,7 +81,7 @@ def train_with_reports(
         seed=settings.seed,
     )
     gold = None if dev is None else raw_text(dev, spaces=settings.spaces)
-    best: Segmenter | None = None
+    best, quality = None, -1.0
     reports: list[dict[str, Any]] = []
     observer.begin("segmenter", settings.epochs, unit="epoch")
     for epoch in range(1, settings.epochs + 1):
@@ -89,11 +89,11 @@ def train_with_reports(
         loss = trainer.epoch()
         now = Segmenter(_core.SegmenterModel(**trainer.parts()))
         scores = {} if gold is None else score(now, gold)
-        better = best is None or not scores or _quality(scores) > _quality(best.scores)
-        if better:
-            best = Segmenter(now.native, scores)
-        logger.info("segmenter: epoch %d, loss %.4f %s", epoch, loss, scores)
         shown: Scores = {name: scores[name] for name in ("words", "sentences") if name in scores}
+        better = not shown or sum(shown.values()) > quality
+        if better:
+            best, quality = Segmenter(now.native, scores), sum(shown.values())
+        logger.info("segmenter: epoch %d, loss %.4f %s", epoch, loss, scores)
         seconds = time.perf_counter() - begun
         report = EpochReport("segmenter", Epoch(epoch, loss, loss, 1, seconds), shown, better)
         reports.append(report.to_json())
@@ -199,7 +199,3 @@ def _same_words(ours: list[str] | None, theirs: list[str] | None) -> int:
 
 def _f1(same: int, predicted: int, right: int) -> float:
     return round(200.0 * same / (predicted + right), 3) if predicted + right else 100.0
-
-
-def _quality(scores: Any) -> float:
-    return float(scores.get("words", 0.0)) + float(scores.get("sentences", 0.0))

@@ -25,8 +25,8 @@ from arbora.problems import SequenceProblem
 from arbora.progress import Observer, Scores
 from arbora.registry import seeded_learner
 from arbora.settings import Settings, parameter
-from arbora.storage import quantization as compact
 from arbora.storage.model_file import ModelFile
+from arbora.storage.quantization import flat_weights, quantize
 from arbora.types import Floats, Ints
 
 SMALLEST_TABLE, LARGEST_TABLE = 8, 26  # bits
@@ -126,7 +126,7 @@ class WordModel:
         return replace(self, weights=best.weights), best.reports
 
     def to_tensors(self, name: str, *, quantized: bool) -> dict[str, NDArray[Any]]:
-        return compact.quantize(self.weights, name) if quantized else {name: self.weights}
+        return quantize(self.weights, name) if quantized else {name: self.weights}
 
     def with_weights(self, file: ModelFile, name: str) -> WordModel:
         """The model with the weights from `to_tensors`; ModelError if they do not fit."""
@@ -134,10 +134,7 @@ class WordModel:
             count = self.native.weight_count
         except InputError as error:
             raise ModelError(f"{error}; {DAMAGED}", source=file.source) from None
-        if compact.is_quantized(file.tensors, name):
-            weights = compact.dequantize(file.tensors, name, source=file.source).reshape(-1)
-        else:
-            weights = file.tensor(name, np.float32, (None,))
+        weights = flat_weights(file, name)
         if weights.size != count:
             what = f"tensor {name!r}: expected {count} weights, got {weights.size}"
             raise ModelError(what, source=file.source)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 from arbora.errors import InputError, ModelError
 from arbora.storage._safetensors import FaultError
 from arbora.types import Floats, Longs
+
+if TYPE_CHECKING:
+    from arbora.storage.model_file import ModelFile
 
 BLOCK = 256
 MU = 100.0
@@ -86,6 +89,13 @@ def dequantize(
         return weights.reshape(shape)
     except FaultError as error:
         raise ModelError(f"tensor '{name}.{error}", source=source) from None
+
+
+def flat_weights(file: ModelFile, name: str) -> Floats:
+    """The weights in a file, quantized or not, in one row."""
+    if not is_quantized(file.tensors, name):
+        return file.tensor(name, np.float32, [None])
+    return dequantize(file.tensors, name, source=file.source).reshape(-1)
 
 
 def _encode(values: Floats, levels: Floats) -> tuple[NDArray[np.int8], Floats]:

@@ -3,5 +3,4 @@
 Drawings are pure functions of a tree; the server needs the extra `serve`.
 """
 
-THRESHOLD = 0.8
-"""An arc whose head is less probable than this is marked as uncertain."""
+THRESHOLD = 0.8  # An arc whose head is less probable than this is marked as uncertain

@@ -1,7 +1,7 @@
 """The JSON API without the network: the types of requests and responses, and the functions between them.
 
-The OpenAPI document is generated from these types. A bad request raises `Rejected`, with an HTTP status, a
-code for programs and a message for people.
+The OpenAPI document is generated from these types and `ENDPOINTS`. A bad request raises `Rejected`, with an
+HTTP status, a code for programs and a message for people.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 
+from arbora import __version__
 from arbora.data.columns import parse_text
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.errors import ArboraError, DataError, NoTreeError
@@ -24,6 +25,9 @@ from arbora.parsing.parsed import HEAD
 from arbora.web.limits import Limits
 from arbora.web.serving import NO_RANKING, Engine, RankedTrees, without_tree
 
+JSON = "application/json"
+SVG = "image/svg+xml"
+REF = "#/components/schemas/{name}"
 HEAD_PROBABILITY = re.compile(rf"(?:^|\|){HEAD}=(0\.\d{{1,9}}|1\.0{{1,9}})(?:\||$)")
 
 Node = Annotated[int, Meta(ge=0, lt=10**6, description="The number of a word; 0 is the root.")]
@@ -133,6 +137,76 @@ class ErrorResponse(_Object):
     """The body of every response with a status of 400 or more."""
 
     error: ErrorDetail
+
+
+class Endpoint(NamedTuple):
+    """A path of the API with its types; `response` is None for JSON of any form and for other media types."""
+
+    path: str
+    name: str
+    summary: str
+    request: type | None = None
+    response: type | None = None
+    media_type: str = JSON
+
+    @property
+    def method(self) -> str:
+        """POST if the endpoint has a request body."""
+        return "GET" if self.request is None else "POST"
+
+
+ENDPOINTS = (
+    Endpoint("/api/info", "info", "Describe the model and the limits.", None, Info),
+    Endpoint("/api/parse", "parse", "Parse a text, or sentences in CoNLL-U.", ParseRequest, ParseResponse),
+    Endpoint("/api/svg", "svg", "Draw one tree.", SvgRequest, media_type=SVG),
+    Endpoint("/openapi.json", "openapi", "Return this document."),
+)
+
+
+def describe(limits: Limits) -> dict[str, Any]:
+    """Return the document at /openapi.json."""
+    types = [kind for each in ENDPOINTS for kind in (each.request, each.response) if kind is not None]
+    _, schemas = msgspec.json.schema_components([*types, ErrorResponse], ref_template=REF)
+    schemas["ParseRequest"]["properties"]["k"]["maximum"] = limits.trees
+    for schema in schemas.values():
+        schema["additionalProperties"] = False
+    paths = {each.path: {each.method.lower(): _operation(each)} for each in ENDPOINTS}
+    paths["/api/parse"]["post"]["description"] = (
+        f"At most {limits.sentences} sentences of {limits.words} words; with k > 1 or marginals, at most "
+        f"{limits.ranked_sentences} of {limits.ranked_words} words."
+    )
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Arbora",
+            "version": __version__,
+            "description": "Dependency trees and their probabilities. Errors are JSON: a code and a message.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+
+
+def _operation(endpoint: Endpoint) -> dict[str, Any]:
+    failure = "A rejected request, or a busy server (503)."
+    operation: dict[str, Any] = {
+        "operationId": endpoint.name,
+        "summary": endpoint.summary,
+        "responses": {
+            "200": {"description": "Success.", **_content(endpoint.response, endpoint.media_type)},
+            "default": {"description": failure, **_content(ErrorResponse)},
+        },
+    }
+    if endpoint.request is not None:
+        operation["requestBody"] = {"required": True, **_content(endpoint.request)}
+    return operation
+
+
+def _content(kind: type | None, media_type: str = JSON) -> dict[str, Any]:
+    plain = {"type": "object" if media_type == JSON else "string"}
+    schema = plain if kind is None else {"$ref": REF.format(name=kind.__name__)}
+    return {"content": {media_type: {"schema": schema}}}
 
 
 class Rejected(Exception):  # noqa: N818
@@ -257,11 +331,12 @@ def _pin_heads(sentences: Sequence[Sentence], keep: Sequence[PinnedArc]) -> Sent
 
 
 def _to_json(given: Sentence, result: RankedTrees, kept: list[int]) -> ParsedSentence:
+    trees, arcs = result
     has_tree = NO_HEAD not in given.heads
     return ParsedSentence(
         text=given.text,
         words=[Word(w.form, w.lemma, w.upos, w.xpos, w.feats) for w in given],
-        entropy=_rounded(result.trees[0].entropy),
+        entropy=_rounded(trees[0].entropy),
         trees=[
             RankedTree(
                 probability=_rounded(tree.probability),
@@ -271,11 +346,11 @@ def _to_json(given: Sentence, result: RankedTrees, kept: list[int]) -> ParsedSen
                 label_probabilities=[_rounded(p) for p in tree.label_probabilities],
                 conllu=tree.to_conllu(),
             )
-            for tree in result.trees
+            for tree in trees
         ],
         given=GivenTree(given.heads, given.deprels, given.to_conllu()) if has_tree else None,
         kept=kept,
-        marginals=None if result.arcs is None else np.nan_to_num(np.round(result.arcs, 5)).tolist(),
+        marginals=None if arcs is None else np.nan_to_num(np.round(arcs, 5)).tolist(),
     )
 
 

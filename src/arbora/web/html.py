@@ -14,8 +14,7 @@ from arbora.data.sentence import Sentence
 from arbora.web.svg import Drawable, Look, draw_picture, join_pictures
 from arbora.web.writing import safe_in_xml
 
-WIDTH = 1000.0
-"""The largest width of pictures, unless a single word is wider."""
+WIDTH = 1000.0  # The largest width of pictures, unless a single word is wider
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 TITLE = "Dependency trees"
 STYLE = (files("arbora.web") / "static" / "trees.css").read_text(encoding="utf-8")

@@ -18,6 +18,7 @@ the left edge. A row takes O(m log m) calls into NumPy for projective trees, O(m
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -26,17 +27,15 @@ from numpy.typing import NDArray
 
 WORD_GAP = 13.0
 EDGE = 10.0
-FAN, NARROW_FAN = 7.0, 4.5
-"""The space between arcs at a word, and the least if there are many."""
-SHOULDER = 5.0
-"""The least visible part of an arc on each side of its label."""
-CLEARANCE = 4.0
-"""The space between a label and a line of another arc."""
-MOST_BALANCED, UNEVENNESS = 8, 8.0
-"""The most rows for which breaks are optimized, and the cost of a row twice its share, in cut arcs."""
+FAN, NARROW_FAN = 7.0, 4.5  # The space between arcs at a word, and the least if there are many
+SHOULDER = 5.0  # The least visible part of an arc on each side of its label
+CLEARANCE = 4.0  # The space between a label and a line of another arc
+MOST_BALANCED = 8  # The most rows for which breaks are optimized
+UNEVENNESS = 8.0  # The cost of a row twice its share, in cut arcs
 
 
-class Arc(NamedTuple):
+@dataclass(frozen=True)
+class Arc:
     """An arc to a word from its head (0: the root), with the width of its label (0: none)."""
 
     head: int
@@ -49,12 +48,9 @@ class Span(NamedTuple):
 
     left: int
     right: int
-    arc: int
-    """Its place among all arcs."""
-    label: float
-    """The width of its label; 0 if there is none in this row."""
-    length: int
-    """In words, other rows included: the shorter of two spans with the same ends is the lower."""
+    arc: int  # Its place among all arcs
+    label: float  # The width of its label; 0 if there is none in this row
+    length: int  # In words, other rows included; of two spans with the same ends, the shorter is the lower
 
     @property
     def is_root(self) -> bool:

@@ -60,12 +60,9 @@ class Panel:
     y_label: str
     lines: Sequence[Line]
     log_x: bool = False
-    whole_x: bool = False
-    """Only whole numbers on the x axis."""
-    y_from: float | None = None
-    """The lowest y shown."""
-    marked: tuple[float, str] | None = None
-    """A place on the x axis for a dotted line, and its name in the legend."""
+    whole_x: bool = False  # Only whole numbers on the x axis
+    y_from: float | None = None  # The lowest y shown
+    marked: tuple[float, str] | None = None  # A dotted line at this x, and its name in the legend
 
 
 def require_matplotlib() -> None:
@@ -130,10 +127,8 @@ def draw_curve(reports: Sequence[Mapping[str, Any]], path: str | os.PathLike[str
     epochs = [report for report in reports if report["stage"] == "tree"]
     unit, values = "wrong heads while learning", {"loss": [epoch["loss"] for epoch in epochs]}
     if epochs and (names := list(epochs[0]["dev"])):
-        unit, values = (
-            "percent on dev",
-            {name.upper(): [each["dev"][name] for each in epochs] for name in names},
-        )
+        unit = "percent on dev"
+        values = {name.upper(): [each["dev"][name] for each in epochs] for name in names}
     numbers = [epoch["epoch"] for epoch in epochs]
     lines = [Line(name, numbers, each, style=style) for style, (name, each) in enumerate(values.items())]
     kept = max((epoch["epoch"] for epoch in epochs if epoch["best"]), default=None)

@@ -17,7 +17,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -35,9 +35,8 @@ from starlette.routing import Route
 
 from arbora import __version__
 from arbora.web import api
-from arbora.web.api import R, Rejected
+from arbora.web.api import ENDPOINTS, JSON, SVG, R, Rejected, describe
 from arbora.web.limits import Limits
-from arbora.web.openapi import ENDPOINTS, JSON, SVG, describe
 from arbora.web.serving import Engine
 from arbora.web.svg import draw_svg
 
@@ -63,8 +62,8 @@ PAGES = {
     "/arbora.js": ("arbora.js", "text/javascript"),
     "/tree.js": ("tree.js", "text/javascript"),
 }
+# A body that is too large is read up to this many times the limit, so that clients see the response.
 DRAIN = 16
-"""A body that is too large is read up to this many times the limit, so that clients see the response."""
 
 
 def make_application(
@@ -72,23 +71,27 @@ def make_application(
 ) -> Starlette:
     """Build the ASGI application; `hosts` are allowed host names besides localhost and IP addresses."""
     limits = limits or Limits()
-    endpoints = _Endpoints(engine, limits)
-    info = api.Info(**engine.about(), version=__version__, limits=limits)
+    workers = Workers(limits)
+
+    def draw(wanted: api.SvgRequest) -> Response:
+        sentence, probabilities = api.read_picture(wanted, limits)
+        picture = draw_svg(sentence, probabilities=probabilities)
+        headers = {"content-security-policy": PICTURE_POLICY}
+        return Response(picture, media_type=f"{SVG}; charset=utf-8", headers=headers)
+
     handlers: dict[str, Any] = {
-        "/api/info": _json(info),
-        "/api/parse": endpoints.parse,
-        "/api/svg": endpoints.draw,
+        "/api/info": _json(api.Info(**engine.about(), version=__version__, limits=limits)),
+        "/api/parse": workers.endpoint(api.ParseRequest, lambda w: _json(api.parse(w, engine, limits))),
+        "/api/svg": workers.endpoint(api.SvgRequest, draw),
         "/openapi.json": _json(describe(limits)),
     }
     pages = [Route(path, _page(*file), methods=["GET"]) for path, file in PAGES.items()]
+    computed = [Route(each.path, handlers[each.path], methods=[each.method]) for each in ENDPOINTS]
     application = Starlette(
-        routes=[
-            *pages,
-            *(Route(each.path, handlers[each.path], methods=[each.method]) for each in ENDPOINTS),
-        ],
+        routes=[*pages, *computed],
         middleware=[Middleware(Guard, hosts=hosts, quiet=quiet)],
         exception_handlers={HTTPException: _routing_error},
-        lifespan=endpoints.workers.lifespan,
+        lifespan=workers.lifespan,
     )
     application.router.redirect_slashes = False
     return application
@@ -180,39 +183,6 @@ def _is_address(name: str) -> bool:
     return True
 
 
-class _Endpoints:
-    """The endpoints that compute."""
-
-    def __init__(self, engine: Engine, limits: Limits) -> None:
-        self.engine = engine
-        self.limits = limits
-        self.workers = Workers(limits)
-
-    async def parse(self, request: Request) -> Response:
-        return await self._compute(
-            request, api.ParseRequest, lambda wanted: _json(api.parse(wanted, self.engine, self.limits))
-        )
-
-    async def draw(self, request: Request) -> Response:
-        def work(wanted: api.SvgRequest) -> Response:
-            sentence, probabilities = api.read_picture(wanted, self.limits)
-            picture = draw_svg(sentence, probabilities=probabilities)
-            headers = {"content-security-policy": PICTURE_POLICY}
-            return Response(picture, media_type=f"{SVG}; charset=utf-8", headers=headers)
-
-        return await self._compute(request, api.SvgRequest, work)
-
-    async def _compute(self, request: Request, kind: type[R], work: Callable[[R], Response]) -> Response:
-        deadline = asyncio.get_running_loop().time() + self.limits.seconds
-        check_caller(request.headers)
-        try:
-            async with asyncio.timeout_at(deadline):
-                body = await _read_body(request, self.limits.body)
-        except TimeoutError:
-            raise Rejected(408, "slow_request", "the body did not arrive in time") from None
-        return await self.workers.run(lambda: work(api.read_request(body, kind)), deadline)
-
-
 async def _read_body(request: Request, limit: int) -> bytes:
     too_large = Rejected(413, "too_large", f"body: expected at most {limit:,} bytes; split the request")
     announced = request.headers.get("content-length", "0")
@@ -249,9 +219,26 @@ class Workers:
     """A few threads with a bounded queue and deadlines."""
 
     def __init__(self, limits: Limits) -> None:
-        self._seconds = limits.seconds
+        self._limits = limits
         self._places = threading.Semaphore(limits.running + limits.waiting)
         self._pool = ThreadPoolExecutor(limits.running, thread_name_prefix="arbora-serve")
+
+    def endpoint(
+        self, kind: type[R], work: Callable[[R], Response]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """A handler of requests with a JSON body of this kind."""
+
+        async def respond(request: Request) -> Response:
+            deadline = asyncio.get_running_loop().time() + self._limits.seconds
+            check_caller(request.headers)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    body = await _read_body(request, self._limits.body)
+            except TimeoutError:
+                raise Rejected(408, "slow_request", "the body did not arrive in time") from None
+            return await self.run(lambda: work(api.read_request(body, kind)), deadline)
+
+        return respond
 
     async def run(self, work: Callable[[], Response], deadline: float) -> Response:
         """Run `work` on a thread; Rejected if the queue is full or the deadline of the loop passes."""
@@ -263,7 +250,7 @@ class Workers:
             async with asyncio.timeout_at(deadline):  # late work leaves the queue, but not its thread
                 return await asyncio.wrap_future(running)
         except TimeoutError:
-            message = f"not finished within {self._seconds:g} seconds; split the request"
+            message = f"not finished within {self._limits.seconds:g} seconds; split the request"
             raise Rejected(503, "timeout", message) from None
 
     @asynccontextmanager

@@ -7,12 +7,11 @@ tell the user which parts a model lacks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arbora.data.columns import columns_of
 from arbora.data.raw_text import split_plainly
@@ -21,18 +20,15 @@ from arbora.interfaces import Query
 from arbora.parsing.parsed import Parsed, keep_labels, make_parsed
 from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import Pipeline
+from arbora.types import Doubles
 
 NO_SEGMENTER = "this model has no segmenter: words were split at spaces and punctuation"
 NO_TAGGER = "this model has no tagger: trees are better for CoNLL-U with tags"
 NO_RANKING = "this parser does not rank trees: only the best one is shown"
 
 
-@dataclass(frozen=True)
-class RankedTrees:
-    """The most probable trees of a sentence, and P(arc) with shape (n+1, n+1) if requested."""
-
-    trees: list[Parsed]
-    arcs: NDArray[np.float64] | None
+RankedTrees: TypeAlias = tuple[list[Parsed], Doubles | None]
+"""The most probable trees of a sentence, and P(arc) with shape (n+1, n+1) if requested."""
 
 
 class Engine:
@@ -75,10 +71,7 @@ class Engine:
         ends = np.cumsum(np.square(sizes))[:-1]
         tables = np.split(found.arc_table, ends) if marginals else [None] * len(sizes)
         return [
-            RankedTrees(
-                [keep_labels(tree, sentence) for tree in trees],
-                None if table is None else table.reshape(n, n),
-            )
+            ([keep_labels(tree, sentence) for tree in trees], None if table is None else table.reshape(n, n))
             for sentence, trees, table, n in zip(sentences, ranked, tables, sizes, strict=True)
         ]
 

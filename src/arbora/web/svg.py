@@ -120,23 +120,13 @@ def join_pictures(pictures: Sequence[Picture], *, standalone: bool = True) -> st
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Arc:
-    """An arc to a word from its head (0: the root), and the text on it."""
-
-    head: int
-    dep: int
+@dataclass(frozen=True)
+class _Arc(Arc):
     label: str
     number: str
     title: str
     crossing: bool
     uncertain: bool
-
-    @property
-    def width(self) -> float:
-        """The width of the label."""
-        text = f"{self.label} {self.number}".strip()
-        return ems(text) * LABEL_SIZE + 4.0 if text else 0.0
 
 
 def draw_picture(
@@ -163,7 +153,7 @@ def draw_picture(
     if tags is not None:
         widths = [max(w, ems(tag) * TAG_SIZE - 4) for w, tag in zip(widths, tags, strict=True)]
     room = float("inf") if look.max_width is None else look.max_width - 2 * MARGIN
-    rows = break_rows(widths, [Arc(arc.head, arc.dep, arc.width) for arc in arcs], room)
+    rows = break_rows(widths, arcs, room)
     width = max(ems(caption) * CAPTION_SIZE + 2 * EDGE, *(row.width for row in rows))
     painter = _Painter(arcs, forms, tags, direction == "rtl", width)
     if caption:
@@ -190,7 +180,9 @@ def _arcs(
         title = f"{forms[head - 1] if head else 'root'} → {forms[dep - 1]}" + (f": {shown}" if shown else "")
         title += "" if p is None else f", P(head) = {p:.4f}"
         crossing = head > 0 and bool(words_between(head, dep) & ~masks[head])
-        arcs.append(_Arc(head, dep, shown, number, title, crossing, uncertain))
+        text = f"{shown} {number}".strip()
+        width = ems(text) * LABEL_SIZE + 4.0 if text else 0.0
+        arcs.append(_Arc(head, dep, width, shown, number, title, crossing, uncertain))
     return arcs
 
 

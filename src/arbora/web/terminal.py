@@ -32,8 +32,7 @@ GAP = "  "
 ASCII = str.maketrans("─│╭├╰┼┬┴╌", "-|,|'+,'~")
 DASHED = str.maketrans("─", "╌")
 LEFT_TO_RIGHT = "\u200e"  # an invisible mark
-LEAST_CELLS = 7
-"""Texts are never clipped below this width."""
+LEAST_CELLS = 7  # Texts are never clipped below this width
 INDENT = "  "
 END = "\x1b[0m"
 LINE, DOUBT, CROSSING, FORM = "\x1b[36m", "\x1b[33m", "\x1b[35m", "\x1b[1m"
