@@ -146,8 +146,9 @@ def _declared(cls: type[Any]) -> tuple[Parameter, ...]:
         default = field.default if field.default_factory is MISSING else field.default_factory()
         kind, value = hints[field.name], None if default is MISSING else default
         choices = tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
-        known = {"attribute": field.name, "required": default is MISSING, "choices": choices, **field.metadata}
-        found.append(Parameter(field.name.rstrip("_"), kind, value, **known))
+        known = {"attribute": field.name, "choices": choices, **field.metadata}
+        required = default is MISSING
+        found.append(Parameter(field.name.rstrip("_"), kind, value, required=required, **known))
     return tuple(found)
 
 
