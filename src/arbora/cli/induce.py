@@ -37,6 +37,7 @@ def _rules(name: str) -> str:
     return name
 
 
+@options.setting_options(InduceConfig, "model rules longest restarts seed only", rules=_rules)
 def induce_files(
     files: Annotated[
         list[str],
@@ -47,7 +48,6 @@ def induce_files(
         ),
     ],
     output: options.ModelOutput = None,
-    model: Annotated[str, options.name_option(inducers, "One of `arbora list inducers`.")] = "crfae",
     parameters: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,28 +57,6 @@ def induce_files(
             "(classes.count=40). Repeatable.",
         ),
     ] = None,
-    rules: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME|FILE",
-            callback=_rules,
-            help=f"Prior knowledge about trees: {', '.join(RULES)} (`arbora info rules NAME` shows "
-            f"them), a file with lines such as `VERB -> NOUN`, or {NO_RULES}.",
-        ),
-    ] = "universal",
-    longest: Annotated[
-        int, typer.Option(min=1, help="Words of the longest sentences to learn from, without punctuation.")
-    ] = 10,
-    restarts: Annotated[
-        int, typer.Option(min=1, help="Number of random starts; the one with the best objective is kept.")
-    ] = 1,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Random seed of the first start. The same seed gives the same model.")
-    ] = 0,
-    only: Annotated[
-        options.Only,
-        typer.Option(help="parser: only the parser, for input that is tagged; all: also what precedes it."),
-    ] = "all",
     threads: options.Threads = 1,
     licence: options.Licence = None,
     attribution: options.Attribution = None,
@@ -88,6 +66,7 @@ def induce_files(
     format: Annotated[  # noqa: A002
         options.InputFormat, typer.Option(help="Format of the files; auto: by their names and first lines.")
     ] = "auto",
+    **given: Any,
 ) -> None:
     """Trees are learned from which tags tend to occur together and from a few rules. If no word has a tag,
     word classes are learned first. The model parses like any other (`arbora parse -m MODEL`), with the
@@ -103,10 +82,15 @@ def induce_files(
     """
     chosen = choose_treebanks(files, None, quiet=True)
     path = chosen.model_name(output)
-    not_an_input(path, [*chosen.train, rules])
-    config = InduceConfig(model=model, rules=rules, longest=longest, restarts=restarts, seed=seed, only=only)
+    not_an_input(path, [*chosen.train, given["rules"]])
+    values = options.name_values(parameters, "-p")
     with options.usage_errors():
-        config = _with_parameters(config, options.name_values(parameters, "-p"))
+        config = InduceConfig(**{name: value for name, value in given.items() if value is not None})
+        # Names without a dot are parameters of the model.
+        factory: Any = inducers.factory(config.model)
+        own = factory.parse({name: text for name, text in values.items() if "." not in name})
+        others = {name: text for name, text in values.items() if "." in name}
+        config = merge(replace(config, parameters=own), others)
     with session(lenient=lenient):
         begun = time.monotonic()
         columns = _read(chosen.train, format, lenient=lenient)
@@ -129,14 +113,6 @@ def induce_files(
     if induced.interrupted:
         complain(f"stopped by Ctrl-C; {path} holds the best so far")
         raise typer.Exit(STOPPED)
-
-
-def _with_parameters(config: InduceConfig, given: dict[str, str]) -> InduceConfig:
-    """Return the settings with those of -p; names without a dot are parameters of the model."""
-    own = {name: value for name, value in given.items() if "." not in name}
-    factory: Any = inducers.factory(config.model)
-    config = replace(config, parameters=factory.parse(own))
-    return merge(config, {name: value for name, value in given.items() if "." in name})
 
 
 def _read(names: list[str], form: options.InputFormat, *, lenient: bool) -> Columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -22,21 +22,21 @@ from arbora.cli.console import (
     show_scores,
     show_seconds,
 )
-from arbora.cli.files import not_an_input
+from arbora.cli.files import existing_model, not_an_input
 from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.treebanks import choose_treebanks
 from arbora.data.columns import Columns
 from arbora.progress import Scores
 from arbora.storage.atomic import is_special
-from arbora.training.config import learns_from_parts
+from arbora.training.config import TrainConfig, learns_from_parts
 from arbora.training.pipeline import Trained, train
 from arbora.web.plots import draw_curve
 
 CHECKPOINT = ".checkpoint"
 
 
+@options.setting_options(TrainConfig, f"{settings.SHARED} stack only tags", stack=existing_model)
 def train_files(
-    context: typer.Context,
     files: settings.Files,
     output: options.ModelOutput = None,
     dev: Annotated[
@@ -48,34 +48,8 @@ def train_files(
         ),
     ] = None,
     config: options.Config = None,
-    learner: settings.Learner = None,
-    loss: settings.Loss = None,
-    scorer: settings.Scorer = None,
     parameters: settings.Parameters = None,
-    parser: settings.Parser = None,
-    order: settings.Order = None,
-    update: settings.Update = None,
-    stack: settings.Stack = None,
-    trees: settings.Trees = None,
-    roots: settings.Roots = None,
-    labels: settings.Labels = None,
-    only: Annotated[
-        options.Only | None,
-        typer.Option(
-            help="parser: train only the parser, for input that is tagged; all, the default: also segmenter, "
-            "tagger and lemmatizer."
-        ),
-    ] = None,
-    tags: Annotated[
-        Literal["jackknife", "gold"] | None,
-        typer.Option(
-            help="Tags to train the parser on, if a tagger is trained: predicted by taggers trained on other "
-            "folds (jackknife, the default), or those of TRAIN (gold)."
-        ),
-    ] = None,
     epochs: settings.Epochs = None,
-    patience: settings.Patience = None,
-    seed: settings.Seed = None,
     threads: options.Threads = 1,
     compact: Annotated[
         bool, typer.Option("--compact", help="Store each weight in one byte, and report the cost on DEV.")
@@ -90,6 +64,7 @@ def train_files(
     as_json: Annotated[bool, options.json_option("scores, epochs and the whole configuration")] = False,
     lenient: options.Lenient = False,
     format: options.Format = "auto",  # noqa: A002
+    **given: Any,
 ) -> None:
     """Each part of the model is trained if the treebank has what it learns from. By default, the parser is
     trained on predicted tags: each fold of TRAIN is tagged by a model trained on the others. After each epoch
@@ -109,10 +84,10 @@ def train_files(
     """
     chosen = choose_treebanks(files, dev, quiet=quiet)
     model = chosen.model_name(output)
-    inputs = [*chosen.train, *chosen.dev, config, stack]
+    inputs = [*chosen.train, *chosen.dev, config, given["stack"]]
     not_an_input(model, inputs)
     not_an_input(plot, [*inputs, model])
-    chosen_config = settings.chosen_config(context)
+    chosen_config = settings.chosen_config(config, parameters, epochs, given)
     with session(lenient=lenient):
         with options.usage_errors():
             partial = learns_from_parts(chosen_config)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,11 @@ from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.treebanks import choose_treebanks
 from arbora.data.files import open_output
 from arbora.settings import to_dict, to_toml
+from arbora.training.config import TrainConfig
 from arbora.training.tune import Tuned, all_learn_from_parts, combinations, tune
 
 
+@options.setting_options(TrainConfig, settings.SHARED)
 def tune_files(
     context: typer.Context,
     files: settings.Files,
@@ -42,24 +44,14 @@ def tune_files(
         ),
     ] = None,
     config: options.Config = None,
-    learner: settings.Learner = None,
-    loss: settings.Loss = None,
-    scorer: settings.Scorer = None,
     parameters: settings.Parameters = None,
-    parser: settings.Parser = None,
-    order: settings.Order = None,
-    update: settings.Update = None,
-    trees: settings.Trees = None,
-    roots: settings.Roots = None,
-    labels: settings.Labels = None,
     epochs: settings.Epochs = None,
-    patience: settings.Patience = None,
-    seed: settings.Seed = None,
     threads: options.Threads = 1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
     as_json: Annotated[bool, options.json_option("all trials, best first, and the best settings")] = False,
     lenient: options.Lenient = False,
     format: options.Format = "auto",  # noqa: A002
+    **given: Any,
 ) -> None:
     """Trials are compared on DEV or by cross-validation, and listed best first: by LAS, or by UAS without
     labels. Ctrl-C ends the search and lists the complete trials.
@@ -75,7 +67,7 @@ def tune_files(
         raise typer.BadParameter("--folds has no effect with a dev set; omit --dev, or name TREEBANK/train")
     if output == "-" and as_json:
         raise typer.BadParameter("-o - and --json both write to stdout; the JSON has the best settings, too")
-    base = settings.chosen_config(context)
+    base = settings.chosen_config(config, parameters, epochs, given)
     values = {name: _values(name, text) for name, text in options.name_values(grid, "--grid").items()}
     with options.usage_errors():
         points = [config for _, config in combinations(values, base)]  # checked before any file is read
