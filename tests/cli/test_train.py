@@ -14,6 +14,7 @@ import pytest
 
 import arbora as package
 from arbora.cli.progress import TerminalProgress
+from arbora.cli.settings import SHARED
 from arbora.data.treebank import read, write
 from arbora.registry import learners
 from arbora.settings import parameters_of
@@ -389,7 +390,7 @@ def test_help_and_defaults_of_options_are_those_of_the_settings(arbora, monkeypa
         verb: "".join(arbora(verb, "--help").stdout.replace("│", "").split()) for verb in ("train", "tune")
     }
     for declared in parameters_of(TrainConfig):
-        if f"--{declared.name}" in shown["tune"]:
+        if declared.name in SHARED.split():
             text = f"{declared.help}. Default: {declared.default}.".replace("`", "").replace(" ", "")[1:]
             assert all(text in each for each in shown.values())
     assert f"thelearner'sown,mostly{learners.create('mira').epochs}." in shown["train"]
