@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from arbora.cli.console import STOPPED, Table, complain, counted, print_json, say, session, show
+from arbora.cli.console import Table, complain, counted, print_json, say, session, show, stopped
 from arbora.cli.options import json_option, usage_errors
 from arbora.cli.progress import Mode, TerminalProgress, choose_mode
 from arbora.errors import DataError, DownloadError, InputError
@@ -202,8 +202,7 @@ def _download(name: TreebankName, place: Path, url: str | None, *, replace: bool
         with progress:
             return download(name, place, catalogue, progress, replace=replace)
     except KeyboardInterrupt:
-        complain(f"stopped by Ctrl-C; the same command resumes the download of {name.folder}")
-        raise typer.Exit(STOPPED) from None
+        raise stopped(f"; the same command resumes the download of {name.folder}") from None
 
 
 def _print_treebank(folder: Folder) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from arbora.cli import options
-from arbora.cli.console import STOPPED, Table, complain, counted, print_json, session, show, show_seconds
+from arbora.cli.console import Table, counted, print_json, session, show, show_seconds, stopped
 from arbora.cli.files import not_an_input
 from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.treebanks import choose_treebanks, read_treebanks
@@ -98,11 +98,8 @@ def induce_files(
             with options.usage_errors(), TerminalProgress(choose_mode(quiet=quiet)) as progress:
                 induced = induce(columns, config=config, threads=threads, observer=progress)
         except KeyboardInterrupt:
-            complain("stopped by Ctrl-C before the end of the first round, so there is no model")
-            raise typer.Exit(STOPPED) from None
-        if data := chosen.data(licence, attribution):
-            induced.pipeline.parser.about["data"] = data
-            induced.pipeline.about["data"] = data
+            raise stopped(" before the end of the first round, so there is no model") from None
+        chosen.credit(induced.pipeline, licence, attribution)
         induced.save(path)
         seconds = time.monotonic() - begun
         if as_json:
@@ -111,8 +108,7 @@ def induce_files(
             show([_table(induced)])
             print("\n" + "\n".join(_lines(path, induced, config, seconds)))
     if induced.interrupted:
-        complain(f"stopped by Ctrl-C; {path} holds the best so far")
-        raise typer.Exit(STOPPED)
+        raise stopped(f"; {path} holds the best so far")
 
 
 def _read(names: list[str], form: options.InputFormat, *, lenient: bool) -> Columns:

@@ -26,7 +26,6 @@ from arbora.errors import NoTreeError
 from arbora.integrations.table import is_parquet
 from arbora.parsing.ensemble import ensemble
 from arbora.parsing.parsed import MOST_TREES
-from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import load
 from arbora.progress import Observer, Silent
 from arbora.search.request import Decode
@@ -170,43 +169,41 @@ def parse_file(
             for warning in tally.misfits(each.names, model):
                 say(f"warning: {reader.source}: {warning}")
             if request.needs_probabilities and not each.is_calibrated and not quiet:
-                say(f"note: {model} {_uncalibrated(each)}")
+                induced = each.search.name == "induced"
+                say(f"note: {model} {UNCALIBRATED_INDUCED if induced else UNCALIBRATED}")
         if not quiet:
             say(f"{reader.source}: {tally.summary()}")
         for line in gains.lines() if gains is not None else ():
             say(line)
 
 
-def _uncalibrated(parser: Parser) -> str:
-    """Explain why probabilities are not reliable."""
-    if parser.search.name == "induced":
-        return (
-            "was learned without a treebank: its probabilities rank arcs, but are mostly far too high to say "
-            "how often an arc is correct"
-        )
-    return (
-        "has no temperature fitted on a dev set: its probabilities rank arcs, but do not say how often an "
-        "arc is correct; train with --dev"
-    )
+UNCALIBRATED = (
+    "has no temperature fitted on a dev set: its probabilities rank arcs, but do not say how often an arc is "
+    "correct; train with --dev"
+)
+UNCALIBRATED_INDUCED = (
+    "was learned without a treebank: its probabilities rank arcs, but are mostly far too high to say how "
+    "often an arc is correct"
+)
 
 
 def _check_options(request: Request, models: list[str], output: str, *, decode_is_given: bool) -> None:
     """Reject options that exclude each other."""
-    problem = None
-    if len(models) > 1 and request.kbest:
-        problem = "--kbest needs one model; several models only have an average over trees"
-    elif len(models) > 1 and decode_is_given and request.decode == "argmax":
-        problem = "several models are decoded by --decode minimum-risk; argmax needs one model"
-    elif request.kbest and request.decode == "minimum-risk":
-        problem = "--kbest ranks trees by probability; omit --decode minimum-risk"
-    elif len(models) != len(set(models)):
-        problem = "-m: expected models that are all different, got one twice"
-    elif request.kbest and is_parquet(output):
-        problem = "--kbest: a table has one tree per sentence; write .conllu or .json"
-    elif request.keep_heads and len(models) > 1:
-        problem = "--keep-heads needs one model, got several"
-    if problem is not None:
-        raise typer.BadParameter(problem)
+    several, argmax = len(models) > 1, request.decode == "argmax"
+    for problem, is_found in {
+        "--kbest needs one model; several models only have an average over trees": several and request.kbest,
+        "several models are decoded by --decode minimum-risk; argmax needs one model": (
+            several and decode_is_given and argmax
+        ),
+        "--kbest ranks trees by probability; omit --decode minimum-risk": request.kbest and not argmax,
+        "-m: expected models that are all different, got one twice": len(models) != len(set(models)),
+        "--kbest: a table has one tree per sentence; write .conllu or .json": (
+            request.kbest and is_parquet(output)
+        ),
+        "--keep-heads needs one model, got several": request.keep_heads and several,
+    }.items():
+        if is_found:
+            raise typer.BadParameter(problem)
 
 
 def _check_input(

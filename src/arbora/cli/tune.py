@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from arbora.cli import options, settings
-from arbora.cli.console import STOPPED, Table, complain, counted, print_json, session, show, show_scores
+from arbora.cli.console import Table, counted, print_json, session, show, show_scores, stopped
 from arbora.cli.files import not_an_input, optional, writable
 from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.treebanks import choose_treebanks
@@ -90,8 +90,7 @@ def tune_files(
         if tuned.trials:
             _report(tuned, output, as_json=as_json)
     if tuned.interrupted:
-        complain(f"stopped by Ctrl-C after {counted(len(tuned.trials), 'complete trial')}")
-        raise typer.Exit(STOPPED)
+        raise stopped(f" after {counted(len(tuned.trials), 'complete trial')}")
 
 
 def _values(name: str, text: str) -> list[str]:
