@@ -6,7 +6,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -39,33 +39,29 @@ def _rules(name: str) -> str:
 
 @options.setting_options(InduceConfig, "model rules longest restarts seed only", rules=_rules)
 def induce_files(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="TEXT",
-            help="Sentences to learn from, tagged or not, compressed or not; their trees are ignored. "
-            f"- is stdin; a name such as UD_Danish-DDT is its train part; {TEXT[0]} files are plain text.",
-        ),
-    ],
+    files: list[str] = typer.Argument(
+        ...,
+        metavar="TEXT",
+        help="Sentences to learn from, tagged or not, compressed or not; their trees are ignored. "
+        f"- is stdin; a name such as UD_Danish-DDT is its train part; {TEXT[0]} files are plain text.",
+    ),
     output: options.ModelOutput = None,
-    parameters: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-p",
-            metavar="NAME=VALUE",
-            help="A parameter of the model (`arbora info inducer NAME`), or of word classes "
-            "(classes.count=40). Repeatable.",
-        ),
-    ] = None,
+    parameters: list[str] | None = typer.Option(
+        None,
+        "-p",
+        metavar="NAME=VALUE",
+        help="A parameter of the model (`arbora info inducer NAME`), or of word classes "
+        "(classes.count=40). Repeatable.",
+    ),
     threads: options.Threads = 1,
     licence: options.Licence = None,
     attribution: options.Attribution = None,
     quiet: options.Quiet = False,
-    as_json: Annotated[bool, options.json_option("every start, its rounds, and the configuration")] = False,
+    as_json: bool = options.json_option("every start, its rounds, and the configuration"),
     lenient: options.Lenient = False,
-    format: Annotated[  # noqa: A002
-        options.InputFormat, typer.Option(help="Format of the files; auto: by their names and first lines.")
-    ] = "auto",
+    format: options.InputFormat = typer.Option(  # noqa: A002
+        "auto", help="Format of the files; auto: by their names and first lines."
+    ),
     **given: Any,
 ) -> None:
     """Trees are learned from which tags tend to occur together and from a few rules. If no word has a tag,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import typer
@@ -66,8 +66,8 @@ def _add_command(kind: Kind, plural: str) -> None:
 
     @info.command(kind.singular, help=f"{kind.help}\n\n{names}\n\nExamples: {call}; {call} --json")
     def command(
-        name: Annotated[str, typer.Argument(metavar="NAME")],
-        as_json: Annotated[bool, json_option("one object")] = False,
+        name: str = typer.Argument(..., metavar="NAME"),
+        as_json: bool = json_option("one object"),
     ) -> None:
         with usage_errors():
             found = kind.describe(name)
@@ -99,12 +99,12 @@ for _plural, _kind in KINDS.items():
 
 @info.command("model")
 def model(
-    path: Annotated[str, typer.Argument(metavar="MODEL", callback=existing_model, help="A model file.")],
-    as_json: Annotated[bool, json_option("all metadata of the file")] = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also show every setting of the training, all labels, every array.")
-    ] = False,
-    check: Annotated[bool, typer.Option("--check", help="Read all data and compare the checksum.")] = False,
+    path: str = typer.Argument(..., metavar="MODEL", callback=existing_model, help="A model file."),
+    as_json: bool = json_option("all metadata of the file"),
+    everything: bool = typer.Option(
+        False, "--all", help="Also show every setting of the training, all labels, every array."
+    ),
+    check: bool = typer.Option(False, "--check", help="Read all data and compare the checksum."),
 ) -> None:
     """Show how and on what a model was trained, its scores, labels, tags and sizes.
 

@@ -23,13 +23,13 @@ Verb = TypeVar("Verb", bound=Callable[..., None])
 
 def json_option(what: str) -> Any:
     """Return the option --json; `what` says what is in the document."""
-    return typer.Option("--json", help=f"Print JSON: {what}.")
+    return typer.Option(False, "--json", help=f"Print JSON: {what}.")
 
 
 def plot_option(what: str) -> Any:
     """Return an option for a picture's file; `what` is drawn."""
     return typer.Option(
-        metavar="FILE", callback=optional(_plot_name), help=f"Draw {what}: {' or '.join(SUFFIXES)}."
+        None, metavar="FILE", callback=optional(_plot_name), help=f"Draw {what}: {' or '.join(SUFFIXES)}."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -37,29 +37,27 @@ CHECKPOINT = ".checkpoint"
 def train_files(
     files: settings.Files,
     output: options.ModelOutput = None,
-    dev: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DEV",
-            help="A treebank to evaluate each epoch on; the best epoch is kept. Without it, the last one is. "
-            "Default: the dev part of a treebank given by name.",
-        ),
-    ] = None,
+    dev: str | None = typer.Option(
+        None,
+        metavar="DEV",
+        help="A treebank to evaluate each epoch on; the best epoch is kept. Without it, the last one is. "
+        "Default: the dev part of a treebank given by name.",
+    ),
     config: options.Config = None,
     parameters: settings.Parameters = None,
     epochs: settings.Epochs = None,
     threads: options.Threads = 1,
-    compact: Annotated[
-        bool, typer.Option("--compact", help="Store each weight in one byte, and report the cost on DEV.")
-    ] = False,
+    compact: bool = typer.Option(
+        False, "--compact", help="Store each weight in one byte, and report the cost on DEV."
+    ),
     licence: options.Licence = None,
     attribution: options.Attribution = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help=f"Resume an interrupted training from MODEL{CHECKPOINT}.")
-    ] = False,
-    plot: Annotated[str | None, options.plot_option("the learning curve")] = None,
+    resume: bool = typer.Option(
+        False, "--resume", help=f"Resume an interrupted training from MODEL{CHECKPOINT}."
+    ),
+    plot: str | None = options.plot_option("the learning curve"),
     quiet: options.Quiet = False,
-    as_json: Annotated[bool, options.json_option("scores, epochs and the whole configuration")] = False,
+    as_json: bool = options.json_option("scores, epochs and the whole configuration"),
     lenient: options.Lenient = False,
     format: options.Format = "auto",  # noqa: A002
     **given: Any,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -21,34 +21,30 @@ from arbora.training.tune import Tuned, all_learn_from_parts, combinations, tune
 def tune_files(
     context: typer.Context,
     files: settings.Files,
-    grid: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAME=V1,V2,...",
-            help="Values to try for a parameter of the learner, or for any setting of --config; "
-            "several grids are combined.",
-        ),
-    ],
-    dev: Annotated[str | None, typer.Option(metavar="DEV", help="A treebank to evaluate on.")] = None,
-    fold_count: Annotated[
-        int, typer.Option("--folds", min=2, help="Without --dev: number of folds for cross-validation.")
-    ] = 5,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            callback=optional(writable),
-            help="Write the best settings, for train --config.",
-        ),
-    ] = None,
+    grid: list[str] = typer.Option(
+        ...,
+        metavar="NAME=V1,V2,...",
+        help="Values to try for a parameter of the learner, or for any setting of --config; "
+        "several grids are combined.",
+    ),
+    dev: str | None = typer.Option(None, metavar="DEV", help="A treebank to evaluate on."),
+    fold_count: int = typer.Option(
+        5, "--folds", min=2, help="Without --dev: number of folds for cross-validation."
+    ),
+    output: str | None = typer.Option(
+        None,
+        "--output",
+        "-o",
+        metavar="FILE",
+        callback=optional(writable),
+        help="Write the best settings, for train --config.",
+    ),
     config: options.Config = None,
     parameters: settings.Parameters = None,
     epochs: settings.Epochs = None,
     threads: options.Threads = 1,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
-    as_json: Annotated[bool, options.json_option("all trials, best first, and the best settings")] = False,
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Show no progress."),
+    as_json: bool = options.json_option("all trials, best first, and the best settings"),
     lenient: options.Lenient = False,
     format: options.Format = "auto",  # noqa: A002
     **given: Any,
