@@ -57,7 +57,6 @@ def convert(
 
 
 def _from_table(source: str, output: str, to: Target, *, plain: bool) -> None:
-    """Convert a table to CoNLL-U or CoNLL-X."""
     if not plain:
         raise typer.BadParameter(f"{source}: --format, --lenient and --roots are not for tables")
     if table.is_parquet(output) or to == "same":

@@ -29,13 +29,13 @@ SCORES = {
 }
 """The scores on dev of each part, in the order in which parts are used."""
 COUNTED = {
-    "rules": (0, "rule"),
-    "tags": (0, "tag"),
-    "analyses": (1, "XPOS/FEATS pair"),
-    "scripts": (1, "script"),
-    "labels": (0, "label"),
+    "rules": (False, "rule"),
+    "tags": (False, "tag"),
+    "analyses": (True, "XPOS/FEATS pair"),
+    "scripts": (True, "script"),
+    "labels": (False, "label"),
 }
-"""Lists in the metadata of parts: how deeply they are nested, and what they contain."""
+"""Lists in the metadata of parts: whether they contain lists, and what is counted."""
 MAIN_SETTINGS = ("parser", "trees", "roots", "order", "labels", "features", "learner")
 MOST_NAMES = 20
 CLASSIFIER = "classifier"
@@ -150,7 +150,6 @@ def _joined(values: Mapping[str, Any]) -> str:
 def _tables(
     path: str, file: ModelFile, size: int, checked: bool, everything: bool
 ) -> Iterator[tuple[Sequence[str], Rows]]:
-    """The description of a model file: headings and rows."""
     metadata = file.metadata
     kind = str(metadata.get("kind"))
     shown = f"{search_name(metadata)} parser" if kind in (KIND, *KINDS_OF_0_1) else kind
@@ -184,17 +183,11 @@ def _parts(file: ModelFile, parts: Mapping[str, Any]) -> Iterator[tuple[str, str
         own = {each: scores[each] for each in SCORES.get(name, ()) if each in scores}
         lists = _mapping(parts[name])
         counts = [
-            counted(_leaves(lists[entry], depth), what)
-            for entry, (depth, what) in COUNTED.items()
+            counted(sum(len(_list(each)) for each in lists[entry]) if nested else len(lists[entry]), what)
+            for entry, (nested, what) in COUNTED.items()
             if isinstance(lists.get(entry), list)
         ]
         yield name, f"{size:,}", _scores(own), ", ".join(counts)
-
-
-def _leaves(nested: object, depth: int) -> int:
-    """Count the entries of nested lists."""
-    entries = _list(nested)
-    return len(entries) if depth == 0 else sum(_leaves(each, depth - 1) for each in entries)
 
 
 def _scores(scores: object) -> str:
@@ -209,7 +202,6 @@ def _names(names: Sequence[object], everything: bool) -> str:
 
 
 def _flat(table: object, prefix: str) -> Iterator[tuple[str, str]]:
-    """A row for every value in nested tables."""
     for name, value in _mapping(table).items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}.{name}")
@@ -288,7 +280,6 @@ def _epochs(reports: list[Any]) -> str:
 
 
 def _classifier(file: ModelFile, everything: bool) -> Iterator[tuple[str, str]]:
-    """The rows about a classifier."""
     settings = _mapping(file.metadata.get("settings"))
     if everything:
         yield from _flat(settings, "settings")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
@@ -134,8 +135,9 @@ def setting_options(cls: type[Any], names: str, **checks: Callable[[str], str]) 
 def _setting_option(declared: Parameter, check: Callable[[str], str] | None) -> Any:
     def value(text: str) -> Any:
         with usage_errors():
-            return declared.from_text(text if check is None else check(text))
+            return unnamed.from_text(text if check is None else check(text))
 
+    unnamed = replace(declared, name="")  # Typer's message names the option
     flat = [inner for member in get_args(declared.kind) for inner in get_args(member) or (member,)]
     choices = "|".join(str(each) for each in flat if not isinstance(each, type))
     other = declared.range.replace("whole number", "N") if declared.kind is int else "NAME"

@@ -87,15 +87,14 @@ def open_sink(
     parser: Parser, form: OutputFormat, output: str, reader: ColumnReader | TextReader, request: Request
 ) -> Iterator[Callable[[Columns], object]]:
     """Yield a function that parses each piece and writes it in the format of `chosen_format`."""
-    render: Callable[[Columns], bytes]
-    if form in DRAWINGS:
-        show, finish = DRAWINGS[form](request, output, reader.source)
+    show, finish = DRAWINGS[form](request, output, reader.source) if form in DRAWINGS else (None, str)
 
-        def render(columns: Columns) -> bytes:
-            found = request.parsed(parser, columns)  # with probabilities, which mark uncertain heads
-            return "".join(show(list(_captioned(trees, request))) for trees in found).encode()
-    else:
-        render, finish = _renderer(parser, form, reader.format, request), str
+    def render(columns: Columns) -> bytes:
+        if show is None:
+            return _render(parser, form, reader.format, request, columns)
+        found = request.parsed(parser, columns)  # with probabilities, which mark uncertain heads
+        return "".join(show(list(_captioned(trees, request))) for trees in found).encode()
+
     with open_output(output) as stream:
         yield lambda columns: stream.write(render(columns))
         stream.write(finish().encode())
@@ -175,24 +174,14 @@ DRAWINGS: dict[OutputFormat, Callable[[Request, str, str], Drawing]] = {
 }
 
 
-def _renderer(
-    parser: Parser, form: OutputFormat, read_as: Format, request: Request
-) -> Callable[[Columns], bytes]:
-    """Return a function that parses a piece and gives its bytes."""
-
-    def with_probabilities(columns: Columns) -> bytes:
+def _render(parser: Parser, form: OutputFormat, read_as: Format, request: Request, columns: Columns) -> bytes:
+    """Parse a piece and return its bytes."""
+    if request.needs_probabilities:
         show = _ranked_json if form == "json" else _annotated
         return "".join(show(trees, read_as, request) for trees in request.parsed(parser, columns)).encode()
-
-    def as_read(columns: Columns) -> bytes:
+    if form == "auto":
         return columns.to_bytes_with(*request.trees(parser, columns))
-
-    def by_sentence(columns: Columns) -> bytes:
-        return "".join(map(WRITERS[form], _parsed(parser, columns, request))).encode()
-
-    if request.needs_probabilities:
-        return with_probabilities
-    return as_read if form == "auto" else by_sentence
+    return "".join(map(WRITERS[form], _parsed(parser, columns, request))).encode()
 
 
 def _parsed(parser: Parser, columns: Columns, request: Request) -> Iterator[Sentence]:

@@ -208,7 +208,6 @@ def _check_input(
 
 
 def _bar(*, quiet: bool) -> AbstractContextManager[Observer]:
-    """Return a counter of sentences, if stderr is a terminal."""
     if quiet or not draws_bars():
         return nullcontext(Silent())
     from arbora.cli.progress import Mode, TerminalProgress  # takes long to import
