@@ -14,8 +14,10 @@ import pytest
 
 import arbora as package
 from arbora.cli.progress import TerminalProgress
+from arbora.cli.settings import SHARED
 from arbora.data.treebank import read, write
 from arbora.registry import learners
+from arbora.settings import parameters_of
 from arbora.storage.model_file import read_model, write_model
 from arbora.training.config import TrainConfig
 from arbora.web import plots
@@ -382,18 +384,16 @@ def test_help_shows_options_and_examples(arbora):
         assert "--threads" in result.stdout
 
 
-def test_help_shows_defaults(arbora):
-    shown = " ".join(arbora("train", "--help").stdout.replace("│", " ").split())
-    for option in (
-        "Default: passive_aggressive; perceptron with --parser transition.",
-        "auto, the default: as in the treebank.",
-        "all, the default: also segmenter,",
-        "(jackknife, the default)",
-        f"Default: the learner's own, mostly {learners.create('mira').epochs}.",
-        f"0: never. Default: {TrainConfig().patience}.",
-        f"The same seed gives the same model. Default: {TrainConfig().seed}.",
-    ):
-        assert option in shown
+def test_help_and_defaults_of_options_are_those_of_the_settings(arbora, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "900")
+    shown = {
+        verb: "".join(arbora(verb, "--help").stdout.replace("│", "").split()) for verb in ("train", "tune")
+    }
+    for declared in parameters_of(TrainConfig):
+        if declared.name in SHARED.split():
+            text = f"{declared.help}. Default: {declared.default}.".replace("`", "").replace(" ", "")[1:]
+            assert all(text in each for each in shown.values())
+    assert f"thelearner'sown,mostly{learners.create('mira').epochs}." in shown["train"]
 
 
 def test_bars_on_a_terminal(invented, tmp_path, run_in_terminal):

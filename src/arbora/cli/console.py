@@ -9,6 +9,7 @@ import io
 import json
 import logging
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -40,6 +41,12 @@ def say(text: str) -> None:
 def complain(message: str) -> None:
     """Print an error on stderr."""
     say(f"error: {message}")
+
+
+def stopped(then: str) -> typer.Exit:
+    """Report Ctrl-C and what it means for the results; return what to raise."""
+    complain(f"stopped by Ctrl-C{then}")
+    return typer.Exit(STOPPED)
 
 
 def complain_about_system(error: OSError) -> None:
@@ -119,6 +126,15 @@ def make_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
 
     colours = "auto" if wants_codes() else None
     return Console(stderr=stderr, soft_wrap=soft_wrap, highlight=False, color_system=colours)  # type: ignore[arg-type]
+
+
+def drawing_style(*, to_terminal: bool, encoding: str | None) -> dict[str, Any]:
+    """Return the options of `arbora.web.terminal.draw` for stdout."""
+    return {
+        "width": shutil.get_terminal_size().columns if to_terminal else None,
+        "ascii_only": not (encoding or "").lower().startswith("utf"),
+        "colour": to_terminal and wants_codes() and os.environ.get("TERM") != "dumb",
+    }
 
 
 def silence_help() -> None:

@@ -23,13 +23,11 @@ def convert(
         ),
     ],
     output: options.Output,
-    to: Annotated[
-        Target,
-        typer.Option(
-            help="Output format; same copies the input byte for byte. auto: by OUT's name (.conllu, .conllx "
-            "or .conll, each with or without .gz; .parquet), else same."
-        ),
-    ] = "auto",
+    to: Target = typer.Option(
+        "auto",
+        help="Output format; same copies the input byte for byte. auto: by OUT's name (.conllu, .conllx "
+        "or .conll, each with or without .gz; .parquet), else same.",
+    ),
     format: options.Format = "auto",  # noqa: A002
     lenient: options.Lenient = False,
     roots: options.Roots = "multi",
@@ -59,7 +57,6 @@ def convert(
 
 
 def _from_table(source: str, output: str, to: Target, *, plain: bool) -> None:
-    """Convert a table to CoNLL-U or CoNLL-X."""
     if not plain:
         raise typer.BadParameter(f"{source}: --format, --lenient and --roots are not for tables")
     if table.is_parquet(output) or to == "same":

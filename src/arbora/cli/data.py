@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from arbora.cli.console import STOPPED, Table, complain, counted, print_json, say, session, show
+from arbora.cli.console import Table, complain, counted, print_json, say, session, show, stopped
 from arbora.cli.options import json_option, usage_errors
 from arbora.cli.progress import Mode, TerminalProgress, choose_mode
 from arbora.errors import DataError, DownloadError, InputError
@@ -62,16 +62,15 @@ def _catalogue(url: str | None, note: Callable[[str], None]) -> Catalogue:
 
 @data.command("list")
 def list_treebanks(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[LANGUAGE]", help="Words that names must contain: danish, old french."),
-    ] = None,
-    only_installed: Annotated[
-        bool, typer.Option("--installed", help="Only treebanks on disk; does not use the network.")
-    ] = False,
+    words: list[str] | None = typer.Argument(
+        None, metavar="[LANGUAGE]", help="Words that names must contain: danish, old french."
+    ),
+    only_installed: bool = typer.Option(
+        False, "--installed", help="Only treebanks on disk; does not use the network."
+    ),
     folder: DataOption = None,
     url: UrlOption = None,
-    as_json: Annotated[bool, json_option("a list of objects")] = False,
+    as_json: bool = json_option("a list of objects"),
 ) -> None:
     """List treebanks of Universal Dependencies, and those on disk with release, size and licence.
 
@@ -143,16 +142,16 @@ def _megabytes(size: int | None) -> str:
 
 @data.command("get")
 def get_treebanks(
-    names: Annotated[
-        list[str], typer.Argument(metavar="NAME", help=f"Treebanks, such as {EXAMPLE}, or {EXAMPLE}_r2.14.")
-    ],
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Download the newest release again, even if a copy exists.")
-    ] = False,
+    names: list[str] = typer.Argument(
+        ..., metavar="NAME", help=f"Treebanks, such as {EXAMPLE}, or {EXAMPLE}_r2.14."
+    ),
+    replace: bool = typer.Option(
+        False, "--replace", help="Download the newest release again, even if a copy exists."
+    ),
     folder: DataOption = None,
     url: UrlOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
-    as_json: Annotated[bool, json_option("a list of manifests")] = False,
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Show no progress."),
+    as_json: bool = json_option("a list of manifests"),
 ) -> None:
     """Download treebanks by name, check every file, and show their licences.
 
@@ -202,8 +201,7 @@ def _download(name: TreebankName, place: Path, url: str | None, *, replace: bool
         with progress:
             return download(name, place, catalogue, progress, replace=replace)
     except KeyboardInterrupt:
-        complain(f"stopped by Ctrl-C; the same command resumes the download of {name.folder}")
-        raise typer.Exit(STOPPED) from None
+        raise stopped(f"; the same command resumes the download of {name.folder}") from None
 
 
 def _print_treebank(folder: Folder) -> None:
@@ -224,9 +222,9 @@ def _print_treebank(folder: Folder) -> None:
 
 @data.command("check")
 def check_treebanks(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]", help="Treebanks on disk (default: all).")
-    ] = None,
+    names: list[str] | None = typer.Argument(
+        None, metavar="[NAME]", help="Treebanks on disk (default: all)."
+    ),
     folder: DataOption = None,
 ) -> None:
     """Compare treebanks on disk with the checksums of their download.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import shutil
 import sys
+from typing import Any
 
-from arbora.cli.console import make_console, session, wants_codes
+from arbora.cli.console import drawing_style, session
 from arbora.parsing.parsed import Parsed
 from arbora.pipeline.pipeline import Pipeline, load
 from arbora.storage.bundled import DEFAULT, EXAMPLES
@@ -14,7 +14,6 @@ from arbora.web.terminal import draw
 
 TEXT = EXAMPLES[DEFAULT]
 BEST_TREES = 3
-NARROWEST = 40
 
 
 def demo() -> None:
@@ -22,27 +21,18 @@ def demo() -> None:
     ambiguous, the next-best trees and what they change.
     """
     with session():
-        console = make_console(soft_wrap=True)
-        encoding = (console.encoding if console.is_terminal else sys.stdout.encoding) or ""
-        plain = encoding.lower().replace("-", "") not in ("utf8", "utf16", "utf32")
-        width = max(NARROWEST, shutil.get_terminal_size().columns) if console.is_terminal else None
-        colour = console.is_terminal and wants_codes()
-        sys.stdout.write(report(load(), width=width, ascii_only=plain, colour=colour))
+        style = drawing_style(to_terminal=sys.stdout.isatty(), encoding=sys.stdout.encoding)
+        sys.stdout.write(report(load(), **style))
 
 
-def report(nlp: Pipeline, *, width: int | None = None, ascii_only: bool = False, colour: bool = False) -> str:
-    """Return what the demo prints."""
+def report(nlp: Pipeline, **style: Any) -> str:
+    """Return what the demo prints; `style` are options of `draw`."""
     sentences = nlp(TEXT)
     lines = [f"Text: {TEXT}", ""]
     for parsed in sentences:
+        probabilities = parsed.head_probabilities
         drawn = draw(
-            parsed.tree,
-            parsed.sentence.forms,
-            probabilities=parsed.head_probabilities,
-            every_probability=True,
-            width=width,
-            ascii_only=ascii_only,
-            colour=colour,
+            parsed.tree, parsed.sentence.forms, probabilities=probabilities, every_probability=True, **style
         )
         lines += [f"{parsed.sentence.text}  (probability {_percent(parsed)})", "", drawn, ""]
     first = sentences[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
@@ -53,68 +53,51 @@ class BreakdownChoice(StrEnum):
 
 def evaluate_files(
     context: typer.Context,
-    gold: Annotated[
-        str, typer.Argument(metavar="GOLD", callback=existing, help="Gold treebank; - is stdin.")
-    ],
-    predicted: Annotated[
-        str,
-        typer.Argument(metavar="PREDICTED", callback=existing, help="The same words, parsed; - is stdin."),
-    ],
-    as_json: Annotated[bool, json_option("one object, percentages unrounded")] = False,
-    by: Annotated[
-        list[BreakdownChoice] | None, typer.Option("--by", help="Break the scores down. Repeatable.")
-    ] = None,
-    punctuation: Annotated[
-        Literal["auto", "upos", "form"],
-        typer.Option(
-            help="Which words are punctuation: those with gold UPOS PUNCT (upos), or those that consist of "
-            "punctuation characters (form). auto: upos for data with UD tags, else form."
-        ),
-    ] = "auto",
-    nopunct: Annotated[
-        bool, typer.Option("--nopunct", help="Ignore punctuation in --by and --compare, too.")
-    ] = False,
-    subtypes: Annotated[
-        bool | None,
-        typer.Option(
-            "--subtypes/--no-subtypes",
-            help="Compare whole labels, or only the part before the first colon, as the UD "
-            "scorer does. Default: --no-subtypes for data with UD tags, else --subtypes.",
-        ),
-    ] = None,
-    other: Annotated[
-        str | None,
-        typer.Option(
-            "--compare",
-            metavar="OTHER",
-            callback=optional(existing),
-            help="A second parse of the same words; test the difference.",
-        ),
-    ] = None,
-    test: Annotated[
-        Literal["sign", "bootstrap", "randomization"], typer.Option(help="Significance test for --compare.")
-    ] = "sign",
-    samples: Annotated[
-        int, typer.Option(min=1, help="Number of samples for bootstrap and randomization tests.")
-    ] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of these samples.")] = 0,
-    with_calibration: Annotated[
-        bool,
-        typer.Option(
-            "--calibration",
-            help="Evaluate the probabilities in PREDICTED, from `arbora parse --probabilities`: are arcs "
-            "correct as often as predicted?",
-        ),
-    ] = False,
-    plot: Annotated[str | None, plot_option("the reliability diagram of --calibration")] = None,
-    aligned: Annotated[
-        bool,
-        typer.Option(
-            "--aligned",
-            help="For parses of raw text, whose words and sentences may differ from the gold ones: F1 by "
-            "characters, as in CoNLL 2018.",
-        ),
-    ] = False,
+    gold: str = typer.Argument(..., metavar="GOLD", callback=existing, help="Gold treebank; - is stdin."),
+    predicted: str = typer.Argument(
+        ..., metavar="PREDICTED", callback=existing, help="The same words, parsed; - is stdin."
+    ),
+    as_json: bool = json_option("one object, percentages unrounded"),
+    by: list[BreakdownChoice] | None = typer.Option(None, "--by", help="Break the scores down. Repeatable."),
+    punctuation: Literal["auto", "upos", "form"] = typer.Option(
+        "auto",
+        help="Which words are punctuation: those with gold UPOS PUNCT (upos), or those that consist of "
+        "punctuation characters (form). auto: upos for data with UD tags, else form.",
+    ),
+    nopunct: bool = typer.Option(False, "--nopunct", help="Ignore punctuation in --by and --compare, too."),
+    subtypes: bool | None = typer.Option(
+        None,
+        "--subtypes/--no-subtypes",
+        help="Compare whole labels, or only the part before the first colon, as the UD "
+        "scorer does. Default: --no-subtypes for data with UD tags, else --subtypes.",
+    ),
+    other: str | None = typer.Option(
+        None,
+        "--compare",
+        metavar="OTHER",
+        callback=optional(existing),
+        help="A second parse of the same words; test the difference.",
+    ),
+    test: Literal["sign", "bootstrap", "randomization"] = typer.Option(
+        "sign", help="Significance test for --compare."
+    ),
+    samples: int = typer.Option(
+        10_000, min=1, help="Number of samples for bootstrap and randomization tests."
+    ),
+    seed: int = typer.Option(0, min=0, help="Random seed of these samples."),
+    with_calibration: bool = typer.Option(
+        False,
+        "--calibration",
+        help="Evaluate the probabilities in PREDICTED, from `arbora parse --probabilities`: are arcs "
+        "correct as often as predicted?",
+    ),
+    plot: str | None = plot_option("the reliability diagram of --calibration"),
+    aligned: bool = typer.Option(
+        False,
+        "--aligned",
+        help="For parses of raw text, whose words and sentences may differ from the gold ones: F1 by "
+        "characters, as in CoNLL 2018.",
+    ),
     format: options.Format = "auto",  # noqa: A002
 ) -> None:
     """Both files hold the same sentences and words, as CoNLL-U or CoNLL-X. Scores are percentages

@@ -6,12 +6,12 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from arbora.cli import options
-from arbora.cli.console import STOPPED, Table, complain, counted, print_json, session, show, show_seconds
+from arbora.cli.console import Table, counted, print_json, session, show, show_seconds, stopped
 from arbora.cli.files import not_an_input
 from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.treebanks import choose_treebanks, read_treebanks
@@ -19,7 +19,6 @@ from arbora.data.columns import Columns, columns_of
 from arbora.data.raw_text import split_plainly
 from arbora.errors import DataError
 from arbora.induction.induce import KNOWN_RULES, InduceConfig, InducedModel, induce
-from arbora.induction.rules import RULES
 from arbora.registry import inducers
 from arbora.settings import merge
 
@@ -37,57 +36,32 @@ def _rules(name: str) -> str:
     return name
 
 
+@options.setting_options(InduceConfig, "model rules longest restarts seed only", rules=_rules)
 def induce_files(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="TEXT",
-            help="Sentences to learn from, tagged or not, compressed or not; their trees are ignored. "
-            f"- is stdin; a name such as UD_Danish-DDT is its train part; {TEXT[0]} files are plain text.",
-        ),
-    ],
+    files: list[str] = typer.Argument(
+        ...,
+        metavar="TEXT",
+        help="Sentences to learn from, tagged or not, compressed or not; their trees are ignored. "
+        f"- is stdin; a name such as UD_Danish-DDT is its train part; {TEXT[0]} files are plain text.",
+    ),
     output: options.ModelOutput = None,
-    model: Annotated[str, options.name_option(inducers, "One of `arbora list inducers`.")] = "crfae",
-    parameters: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-p",
-            metavar="NAME=VALUE",
-            help="A parameter of the model (`arbora info inducer NAME`), or of word classes "
-            "(classes.count=40). Repeatable.",
-        ),
-    ] = None,
-    rules: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME|FILE",
-            callback=_rules,
-            help=f"Prior knowledge about trees: {', '.join(RULES)} (`arbora info rules NAME` shows "
-            f"them), a file with lines such as `VERB -> NOUN`, or none.",
-        ),
-    ] = "universal",
-    longest: Annotated[
-        int, typer.Option(min=1, help="Words of the longest sentences to learn from, without punctuation.")
-    ] = 10,
-    restarts: Annotated[
-        int, typer.Option(min=1, help="Number of random starts; the one with the best objective is kept.")
-    ] = 1,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Random seed of the first start. The same seed gives the same model.")
-    ] = 0,
-    only: Annotated[
-        options.Only,
-        typer.Option(help="parser: only the parser, for input that is tagged; all: also what precedes it."),
-    ] = "all",
+    parameters: list[str] | None = typer.Option(
+        None,
+        "-p",
+        metavar="NAME=VALUE",
+        help="A parameter of the model (`arbora info inducer NAME`), or of word classes "
+        "(classes.count=40). Repeatable.",
+    ),
     threads: options.Threads = 1,
     licence: options.Licence = None,
     attribution: options.Attribution = None,
     quiet: options.Quiet = False,
-    as_json: Annotated[bool, options.json_option("every start, its rounds, and the configuration")] = False,
+    as_json: bool = options.json_option("every start, its rounds, and the configuration"),
     lenient: options.Lenient = False,
-    format: Annotated[  # noqa: A002
-        options.InputFormat, typer.Option(help="Format of the files; auto: by their names and first lines.")
-    ] = "auto",
+    format: options.InputFormat = typer.Option(  # noqa: A002
+        "auto", help="Format of the files; auto: by their names and first lines."
+    ),
+    **given: Any,
 ) -> None:
     """Trees are learned from which tags tend to occur together and from a few rules. If no word has a tag,
     word classes are learned first. The model parses like any other (`arbora parse -m MODEL`), with the
@@ -103,10 +77,15 @@ def induce_files(
     """
     chosen = choose_treebanks(files, None, quiet=True)
     path = chosen.model_name(output)
-    not_an_input(path, [*chosen.train, rules])
-    config = InduceConfig(model=model, rules=rules, longest=longest, restarts=restarts, seed=seed, only=only)
+    not_an_input(path, [*chosen.train, given["rules"]])
+    values = options.name_values(parameters, "-p")
     with options.usage_errors():
-        config = _with_parameters(config, options.name_values(parameters, "-p"))
+        config = InduceConfig(**{name: value for name, value in given.items() if value is not None})
+        # Names without a dot are parameters of the model.
+        factory: Any = inducers.factory(config.model)
+        own = factory.parse({name: text for name, text in values.items() if "." not in name})
+        others = {name: text for name, text in values.items() if "." in name}
+        config = merge(replace(config, parameters=own), others)
     with session(lenient=lenient):
         begun = time.monotonic()
         columns = _read(chosen.train, format, lenient=lenient)
@@ -114,11 +93,8 @@ def induce_files(
             with options.usage_errors(), TerminalProgress(choose_mode(quiet=quiet)) as progress:
                 induced = induce(columns, config=config, threads=threads, observer=progress)
         except KeyboardInterrupt:
-            complain("stopped by Ctrl-C before the end of the first round, so there is no model")
-            raise typer.Exit(STOPPED) from None
-        if data := chosen.data(licence, attribution):
-            induced.pipeline.parser.about["data"] = data
-            induced.pipeline.about["data"] = data
+            raise stopped(" before the end of the first round, so there is no model") from None
+        chosen.credit(induced.pipeline, licence, attribution)
         induced.save(path)
         seconds = time.monotonic() - begun
         if as_json:
@@ -127,16 +103,7 @@ def induce_files(
             show([_table(induced)])
             print("\n" + "\n".join(_lines(path, induced, config, seconds)))
     if induced.interrupted:
-        complain(f"stopped by Ctrl-C; {path} holds the best so far")
-        raise typer.Exit(STOPPED)
-
-
-def _with_parameters(config: InduceConfig, given: dict[str, str]) -> InduceConfig:
-    """Return the settings with those of -p; names without a dot are parameters of the model."""
-    own = {name: value for name, value in given.items() if "." not in name}
-    factory: Any = inducers.factory(config.model)
-    config = replace(config, parameters=factory.parse(own))
-    return merge(config, {name: value for name, value in given.items() if "." in name})
+        raise stopped(f"; {path} holds the best so far")
 
 
 def _read(names: list[str], form: options.InputFormat, *, lenient: bool) -> Columns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import typer
@@ -29,13 +29,13 @@ SCORES = {
 }
 """The scores on dev of each part, in the order in which parts are used."""
 COUNTED = {
-    "rules": (0, "rule"),
-    "tags": (0, "tag"),
-    "analyses": (1, "XPOS/FEATS pair"),
-    "scripts": (1, "script"),
-    "labels": (0, "label"),
+    "rules": (False, "rule"),
+    "tags": (False, "tag"),
+    "analyses": (True, "XPOS/FEATS pair"),
+    "scripts": (True, "script"),
+    "labels": (False, "label"),
 }
-"""Lists in the metadata of parts: how deeply they are nested, and what they contain."""
+"""Lists in the metadata of parts: whether they contain lists, and what is counted."""
 MAIN_SETTINGS = ("parser", "trees", "roots", "order", "labels", "features", "learner")
 MOST_NAMES = 20
 CLASSIFIER = "classifier"
@@ -66,8 +66,8 @@ def _add_command(kind: Kind, plural: str) -> None:
 
     @info.command(kind.singular, help=f"{kind.help}\n\n{names}\n\nExamples: {call}; {call} --json")
     def command(
-        name: Annotated[str, typer.Argument(metavar="NAME")],
-        as_json: Annotated[bool, json_option("one object")] = False,
+        name: str = typer.Argument(..., metavar="NAME"),
+        as_json: bool = json_option("one object"),
     ) -> None:
         with usage_errors():
             found = kind.describe(name)
@@ -99,12 +99,12 @@ for _plural, _kind in KINDS.items():
 
 @info.command("model")
 def model(
-    path: Annotated[str, typer.Argument(metavar="MODEL", callback=existing_model, help="A model file.")],
-    as_json: Annotated[bool, json_option("all metadata of the file")] = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also show every setting of the training, all labels, every array.")
-    ] = False,
-    check: Annotated[bool, typer.Option("--check", help="Read all data and compare the checksum.")] = False,
+    path: str = typer.Argument(..., metavar="MODEL", callback=existing_model, help="A model file."),
+    as_json: bool = json_option("all metadata of the file"),
+    everything: bool = typer.Option(
+        False, "--all", help="Also show every setting of the training, all labels, every array."
+    ),
+    check: bool = typer.Option(False, "--check", help="Read all data and compare the checksum."),
 ) -> None:
     """Show how and on what a model was trained, its scores, labels, tags and sizes.
 
@@ -150,7 +150,6 @@ def _joined(values: Mapping[str, Any]) -> str:
 def _tables(
     path: str, file: ModelFile, size: int, checked: bool, everything: bool
 ) -> Iterator[tuple[Sequence[str], Rows]]:
-    """The description of a model file: headings and rows."""
     metadata = file.metadata
     kind = str(metadata.get("kind"))
     shown = f"{search_name(metadata)} parser" if kind in (KIND, *KINDS_OF_0_1) else kind
@@ -184,17 +183,11 @@ def _parts(file: ModelFile, parts: Mapping[str, Any]) -> Iterator[tuple[str, str
         own = {each: scores[each] for each in SCORES.get(name, ()) if each in scores}
         lists = _mapping(parts[name])
         counts = [
-            counted(_leaves(lists[entry], depth), what)
-            for entry, (depth, what) in COUNTED.items()
+            counted(sum(len(_list(each)) for each in lists[entry]) if nested else len(lists[entry]), what)
+            for entry, (nested, what) in COUNTED.items()
             if isinstance(lists.get(entry), list)
         ]
         yield name, f"{size:,}", _scores(own), ", ".join(counts)
-
-
-def _leaves(nested: object, depth: int) -> int:
-    """Count the entries of nested lists."""
-    entries = _list(nested)
-    return len(entries) if depth == 0 else sum(_leaves(each, depth - 1) for each in entries)
 
 
 def _scores(scores: object) -> str:
@@ -209,7 +202,6 @@ def _names(names: Sequence[object], everything: bool) -> str:
 
 
 def _flat(table: object, prefix: str) -> Iterator[tuple[str, str]]:
-    """A row for every value in nested tables."""
     for name, value in _mapping(table).items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}.{name}")
@@ -288,7 +280,6 @@ def _epochs(reports: list[Any]) -> str:
 
 
 def _classifier(file: ModelFile, everything: bool) -> Iterator[tuple[str, str]]:
-    """The rows about a classifier."""
     settings = _mapping(file.metadata.get("settings"))
     if everything:
         yield from _flat(settings, "settings")

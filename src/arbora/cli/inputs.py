@@ -6,8 +6,9 @@ import codecs
 import io
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, ClassVar, cast
 
 import numpy as np
 import typer
@@ -19,7 +20,7 @@ from arbora.data.files import Source, name_of, open_input, read_bytes
 from arbora.data.treebank import ColumnReader, is_treebank
 from arbora.errors import DataError
 from arbora.pipeline.pipeline import Pipeline
-from arbora.pipeline.segmenter import Segmented
+from arbora.pipeline.segmenter import Segmented, Segmenter
 
 PIECE = 1 << 20
 THE_TEXT = "<text>"
@@ -58,34 +59,34 @@ def is_text(given: str) -> bool:
         return True
 
 
+@dataclass
 class TextReader:
     """Iterator over the `Columns` of a raw text, piece by piece; words alone, from the segmenter."""
 
-    format: Format = "conllu"
-    skipped = 0
+    stream: Source
+    segmenter: Segmenter
+    offsets: bool
+    """Whether MISC gets the positions of words."""
+    lines: bool
+    is_blank: bool = False
+    format: ClassVar[Format] = "conllu"
+    skipped: ClassVar[int] = 0
 
-    def __init__(
-        self, source: Source, pipeline: Pipeline, *, offsets: bool, lines: bool, is_blank: bool = False
-    ) -> None:
-        self.source = name_of(source)
-        self.is_blank = is_blank
-        self._segmenter = pipeline.require_segmenter()
-        self._stream = open_input(source)
-        self._lines = lines
-        self.offsets = offsets
-        """Whether MISC gets the positions of words."""
+    @property
+    def source(self) -> str:
+        return name_of(self.stream)
 
     def __iter__(self) -> Iterator[Columns]:
-        for found in self._segmenter.segment_stream(self._pieces(), lines=self._lines):
+        for found in self.segmenter.segment_stream(self._pieces(), lines=self.lines):
             yield _with_offsets(found) if self.offsets else found.columns
 
     def _pieces(self) -> Iterator[str]:
         """The decoded text; DataError if it is not UTF-8."""
         decoder = codecs.getincrementaldecoder("utf-8")("strict")
         read = 0
-        with closing(self._stream):
+        with closing(open_input(self.stream)) as stream:
             while True:
-                data = read_bytes(self._stream, PIECE, self.source)
+                data = read_bytes(stream, PIECE, self.source)
                 try:
                     yield decoder.decode(data, final=not data)
                 except UnicodeDecodeError as error:
@@ -126,7 +127,7 @@ def open_reader(
             raise typer.BadParameter(f"--input-format {form}: expected the name of a file or -, got a text")
         stream = io.BytesIO(given.encode(errors="surrogateescape"))
         stream.name = THE_TEXT
-        return TextReader(stream, pipeline, offsets=offsets, lines=lines)
+        return TextReader(stream, pipeline.require_segmenter(), offsets, lines)
     source: Source = given
     is_blank = False
     if form == "auto":
@@ -137,7 +138,7 @@ def open_reader(
             start = b"text"  # an empty file is a text without words
         form = "auto" if is_treebank(given, start) else "text"
     if form == "text":
-        return TextReader(source, pipeline, offsets=offsets, lines=lines, is_blank=is_blank)
+        return TextReader(source, pipeline.require_segmenter(), offsets, lines, is_blank)
     return ColumnReader(source, format=form, lenient=lenient)
 
 

@@ -5,26 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import typer
 
+from arbora import registry
 from arbora.cli.console import print_json, print_rows
 from arbora.cli.options import json_option
 from arbora.cli.verbs import require_studies
 from arbora.errors import UnknownNameError, unknown
+from arbora.induction import rules
 from arbora.interfaces import ROOTS, Query
-from arbora.registry import (
-    Registry,
-    families,
-    features,
-    inducers,
-    learners,
-    losses,
-    scorers,
-    searches,
-    transition_features,
-)
 
 Description: TypeAlias = dict[str, Any]
 """One thing, as JSON."""
@@ -88,13 +79,13 @@ class Kind:
     """Of `TEXTS`, in `arbora info`."""
 
 
-def _describe(registry: Registry[Any], *fields: str) -> Callable[[str], Description]:
+def _describe(things: registry.Registry[Any], *fields: str) -> Callable[[str], Description]:
     """Return the function that describes registered objects by their `FIELDS`."""
 
     def describe(name: str) -> Description:
-        about = inspect.getdoc(registry.factory(name)) or ""
-        described = {"name": name, "summary": registry.summary(name), "about": about}
-        thing = registry.create(name) if fields else None
+        about = inspect.getdoc(things.factory(name)) or ""
+        described = {"name": name, "summary": things.summary(name), "about": about}
+        thing = things.create(name) if fields else None
         return described | {field: FIELDS[field](thing) for field in fields}
 
     return describe
@@ -103,18 +94,18 @@ def _describe(registry: Registry[Any], *fields: str) -> Callable[[str], Descript
 def _parser_names() -> list[str]:
     from arbora.training.config import UNTRAINED  # takes long to import
 
-    return [name for name in searches if name not in UNTRAINED]
+    return [name for name in registry.searches if name not in UNTRAINED]
 
 
 def _parser(name: str) -> Description:
     from arbora.training.config import TrainConfig
 
-    return _describe(searches)(name) | {"defaults": TrainConfig(parser=name).defaults}
+    return _describe(registry.searches)(name) | {"defaults": TrainConfig(parser=name).defaults}
 
 
 def _features(name: str) -> Description:
-    registry: Registry[Any] = transition_features if name in transition_features else features
-    made = registry.create(name)
+    sets = registry.transition_features if name in registry.transition_features else registry.features
+    made: Any = sets.create(name)
     templates = {}
     for part, text in made.texts.items():
         lines = [" ".join(line.partition("#")[0].split()) for line in text.splitlines()]
@@ -123,19 +114,11 @@ def _features(name: str) -> Description:
     return {"name": name, "summary": made.summary, "templates": templates}
 
 
-def _rules_names() -> list[str]:
-    from arbora.induction.rules import RULES
-
-    return list(RULES)
-
-
 def _rules(name: str) -> Description:
-    from arbora.induction.rules import RULES, TEXTS
-
-    if name not in RULES:
-        raise UnknownNameError("rules", name, list(RULES))
-    summary = TEXTS[name].partition("\n")[0].removeprefix("# ")
-    return {"name": name, "summary": summary, "pairs": RULES[name].to_list(), "text": TEXTS[name]}
+    if name not in rules.RULES:
+        raise UnknownNameError("rules", name, list(rules.RULES))
+    summary = rules.TEXTS[name].partition("\n")[0].removeprefix("# ")
+    return {"name": name, "summary": summary, "pairs": rules.RULES[name].to_list(), "text": rules.TEXTS[name]}
 
 
 FEATURES_HELP = """Show every template of a feature set, by the kind of part that it scores.
@@ -154,8 +137,8 @@ KINDS = {
         "family",
         "Show which trees a family contains, which parts it scores, and how it answers queries.",
         "projective",
-        lambda: families,
-        _describe(families, "trees", "roots", "parts", "shapes", "exact", "approximate"),
+        lambda: registry.families,
+        _describe(registry.families, "trees", "roots", "parts", "shapes", "exact", "approximate"),
         columns=("parts", "answers (~ approximately)"),
         rows=("trees", "roots", "shapes", "exactly", "approximately"),
     ),
@@ -163,8 +146,8 @@ KINDS = {
         "learner",
         "Show what a learner does, which queries it needs, and its parameters with ranges and defaults.",
         "pegasos",
-        lambda: learners,
-        _describe(learners, "needs", "needs_more", "paper", "parameters"),
+        lambda: registry.learners,
+        _describe(registry.learners, "needs", "needs_more", "paper", "parameters"),
         columns=("needs", "parameters"),
         rows=("needs", "paper"),
     ),
@@ -172,17 +155,23 @@ KINDS = {
         "loss",
         "Show what a loss computes, and which queries it needs.",
         "crf",
-        lambda: losses,
-        _describe(losses, "needs"),
+        lambda: registry.losses,
+        _describe(registry.losses, "needs"),
         columns=("needs",),
         rows=("needs",),
     ),
-    "scorers": Kind("scorer", "Show what a scorer computes.", "linear", lambda: scorers, _describe(scorers)),
+    "scorers": Kind(
+        "scorer",
+        "Show what a scorer computes.",
+        "linear",
+        lambda: registry.scorers,
+        _describe(registry.scorers),
+    ),
     "features": Kind(
         "features",
         FEATURES_HELP,
         "graph-v1",
-        lambda: [*features, *transition_features],
+        lambda: [*registry.features, *registry.transition_features],
         _features,
         columns=("templates",),
     ),
@@ -198,8 +187,8 @@ KINDS = {
         "inducer",
         "Show how a model learns trees without a treebank, and its parameters.",
         "crfae",
-        lambda: inducers,
-        _describe(inducers, "paper", "parameters"),
+        lambda: registry.inducers,
+        _describe(registry.inducers, "paper", "parameters"),
         columns=("parameters",),
         rows=("paper",),
     ),
@@ -207,7 +196,7 @@ KINDS = {
         "rules",
         "Print rules for `arbora induce` as a file of rules, to read or to start your own from.",
         "universal",
-        _rules_names,
+        lambda: rules.RULES,
         _rules,
         columns=("pairs",),
     ),
@@ -230,8 +219,8 @@ def _kind(name: str) -> str:
 
 
 def list_kind(
-    kind: Annotated[str, typer.Argument(metavar="KIND", callback=_kind, help=f"One of: {', '.join(KINDS)}.")],
-    as_json: Annotated[bool, json_option("a list of objects")] = False,
+    kind: str = typer.Argument(..., metavar="KIND", callback=_kind, help=f"One of: {', '.join(KINDS)}."),
+    as_json: bool = json_option("a list of objects"),
 ) -> None:
     """Examples: arbora list families; arbora list learners --json"""
     chosen = KINDS[kind]

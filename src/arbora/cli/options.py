@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
 import typer
 
@@ -13,34 +15,23 @@ from arbora import interfaces
 from arbora.cli.files import existing, existing_model, optional, writable
 from arbora.data.treebank import FormatOrAuto
 from arbora.errors import InputError
-from arbora.registry import Registry
+from arbora.settings import Parameter, parameters_of
 from arbora.web.plots import SUFFIXES, require_matplotlib
 
 InputFormat: TypeAlias = Literal["auto", "conllu", "conllx", "text"]
-Only: TypeAlias = Literal["all", "parser"]
+Verb = TypeVar("Verb", bound=Callable[..., None])
 
 
 def json_option(what: str) -> Any:
     """Return the option --json; `what` says what is in the document."""
-    return typer.Option("--json", help=f"Print JSON: {what}.")
+    return typer.Option(False, "--json", help=f"Print JSON: {what}.")
 
 
 def plot_option(what: str) -> Any:
     """Return an option for a picture's file; `what` is drawn."""
     return typer.Option(
-        metavar="FILE", callback=optional(_plot_name), help=f"Draw {what}: {' or '.join(SUFFIXES)}."
+        None, metavar="FILE", callback=optional(_plot_name), help=f"Draw {what}: {' or '.join(SUFFIXES)}."
     )
-
-
-def name_option(registry: Registry[Any], help: str) -> Any:  # noqa: A002
-    """Return an option for a registered name."""
-
-    def check(name: str) -> str:
-        with usage_errors():
-            registry.factory(name)
-        return name
-
-    return typer.Option(metavar="NAME", callback=optional(check), help=help)
 
 
 def _plot_name(name: str) -> str:
@@ -112,6 +103,47 @@ Attribution: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="Attribution for the training data (default: from the treebank)."),
 ]
+
+
+def setting_options(cls: type[Any], names: str, **checks: Callable[[str], str]) -> Callable[[Verb], Verb]:
+    """Give a verb an option for each of these settings of `cls`, after its option `parameters`.
+
+    Help, range and default are those of the setting. The verb gets the values as keyword arguments, None for
+    options that are not set. `checks` are further checks of single options.
+    """
+    declared = {each.name: each for each in parameters_of(cls)}
+
+    def add_options(verb: Verb) -> Verb:
+        signature = inspect.signature(verb, eval_str=True)
+        own = [each.replace(kind=each.KEYWORD_ONLY) for each in signature.parameters.values()][:-1]
+        place = list(signature.parameters).index("parameters") + 1
+        own[place:place] = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=Annotated[str | None, _setting_option(declared[name], checks.get(name))],
+            )
+            for name in names.split()
+        ]
+        verb.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+        return verb
+
+    return add_options
+
+
+def _setting_option(declared: Parameter, check: Callable[[str], str] | None) -> Any:
+    def value(text: str) -> Any:
+        with usage_errors():
+            return unnamed.from_text(text if check is None else check(text))
+
+    unnamed = replace(declared, name="")  # Typer's message names the option
+    flat = [inner for member in get_args(declared.kind) for inner in get_args(member) or (member,)]
+    choices = "|".join(str(each) for each in flat if not isinstance(each, type))
+    other = declared.range.replace("whole number", "N") if declared.kind is int else "NAME"
+    default = "" if declared.default is None else f" Default: {declared.default}."
+    about = f"{declared.help[0].upper()}{declared.help[1:]}.{default}"
+    return typer.Option(metavar=f"<{choices}>" if choices else other, callback=optional(value), help=about)
 
 
 @contextmanager

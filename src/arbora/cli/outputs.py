@@ -7,11 +7,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain, count, repeat
 from typing import Literal, TypeAlias, get_args
 
 import typer
 
-from arbora.cli.drawn import Drawer, DrawnPage, DrawnPicture, DrawnText, captioned
+from arbora.cli.console import drawing_style
 from arbora.cli.inputs import TextReader
 from arbora.cli.request import Request
 from arbora.data import conllx
@@ -24,7 +25,11 @@ from arbora.data.treebank import FORMAT_OF_ENDING, ColumnReader, ending_of, form
 from arbora.integrations.table import as_conllu, is_parquet, parquet_writer, pieces
 from arbora.parsing.parsed import RANK, Parsed
 from arbora.parsing.parser import Parser
+from arbora.web.terminal import draw
 
+Captioned: TypeAlias = list[tuple[Parsed, str]]
+Drawing: TypeAlias = tuple[Callable[[Captioned], str], Callable[[], str]]
+"""What each sentence adds to a drawing, and how the drawing ends."""
 OutputFormat: TypeAlias = Literal["auto", "conllu", "conllx", "json", "tree", "svg", "html"]
 
 BY_NAME: dict[str, OutputFormat] = {
@@ -82,16 +87,17 @@ def open_sink(
     parser: Parser, form: OutputFormat, output: str, reader: ColumnReader | TextReader, request: Request
 ) -> Iterator[Callable[[Columns], object]]:
     """Yield a function that parses each piece and writes it in the format of `chosen_format`."""
-    drawer = _drawer(form, output, reader.source, request)
-    render = (
-        _renderer(parser, form, reader.format, request)
-        if drawer is None
-        else _drawing(parser, drawer, request)
-    )
+    show, finish = DRAWINGS[form](request, output, reader.source) if form in DRAWINGS else (None, str)
+
+    def render(columns: Columns) -> bytes:
+        if show is None:
+            return _render(parser, form, reader.format, request, columns)
+        found = request.parsed(parser, columns)  # with probabilities, which mark uncertain heads
+        return "".join(show(list(_captioned(trees, request))) for trees in found).encode()
+
     with open_output(output) as stream:
         yield lambda columns: stream.write(render(columns))
-        if drawer is not None:
-            stream.write(drawer.finish().encode())
+        stream.write(finish().encode())
 
 
 @contextmanager
@@ -112,40 +118,70 @@ def open_table_sink(
         yield put
 
 
-def _drawer(form: OutputFormat, output: str, source: str, request: Request) -> Drawer | None:
-    if form == "tree":
-        return DrawnText(request, to_terminal=draws(output))
-    if form == "svg":
-        return DrawnPicture(request)
-    return DrawnPage(request, title=source) if form == "html" else None
+def _captioned(trees: list[Parsed], request: Request) -> Iterator[tuple[Parsed, str]]:
+    """Add captions: the rank of each tree and its probability, as far as they are wanted and known."""
+    for i, tree in enumerate(trees, start=1):
+        rank = [f"{i}/{len(trees)}"] if request.kbest else []
+        is_shown = request.needs_probabilities and tree.probability is not None
+        yield tree, ", ".join(rank + ([f"tree probability {tree.probability:.4g}"] if is_shown else []))
 
 
-def _drawing(parser: Parser, drawer: Drawer, request: Request) -> Callable[[Columns], bytes]:
-    def draw(columns: Columns) -> bytes:
-        found = request.parsed(parser, columns)  # with probabilities, which mark uncertain heads
-        return "".join(drawer.show(list(captioned(trees, request))) for trees in found).encode()
+def _draw_text(request: Request, output: str, source: str) -> Drawing:
+    to_terminal = draws(output)
+    style = drawing_style(to_terminal=to_terminal, encoding=sys.stdout.encoding if to_terminal else "utf-8")
+    style["every_probability"] = request.probabilities
 
-    return draw
+    def show(trees: Captioned) -> str:
+        text = ""
+        for tree, caption in trees:
+            drawn = draw(tree.tree, tree.sentence.forms, probabilities=tree.head_probabilities, **style)
+            text += f"{caption}\n{drawn}\n\n" if caption else f"{drawn}\n\n"
+        return text
+
+    return show, str
 
 
-def _renderer(
-    parser: Parser, form: OutputFormat, read_as: Format, request: Request
-) -> Callable[[Columns], bytes]:
-    """Return a function that parses a piece and gives its bytes."""
+def _draw_picture(request: Request, output: str, source: str) -> Drawing:
+    """One SVG document, whose size is known only at the end."""
+    from arbora.web import html, svg
 
-    def with_probabilities(columns: Columns) -> bytes:
+    look = svg.Look(every_probability=request.probabilities, max_width=html.WIDTH)
+    pictures: list[svg.Picture] = []
+
+    def show(trees: Captioned) -> str:
+        pictures.extend(svg.draw_picture(tree, look, caption=text) for tree, text in trees)
+        return ""
+
+    return show, lambda: svg.join_pictures(pictures)
+
+
+def _draw_page(request: Request, output: str, source: str) -> Drawing:
+    """One web page, with a section for each sentence."""
+    from arbora.web import html, svg
+
+    look = svg.Look(every_probability=request.probabilities, max_width=html.WIDTH)
+    start, numbers = chain([html.page_start(source)], repeat("")), count(1)
+    return (
+        lambda trees: next(start) + html.page_section(next(numbers), trees, look),
+        lambda: next(start) + html.page_end(),
+    )
+
+
+DRAWINGS: dict[OutputFormat, Callable[[Request, str, str], Drawing]] = {
+    "tree": _draw_text,
+    "svg": _draw_picture,
+    "html": _draw_page,
+}
+
+
+def _render(parser: Parser, form: OutputFormat, read_as: Format, request: Request, columns: Columns) -> bytes:
+    """Parse a piece and return its bytes."""
+    if request.needs_probabilities:
         show = _ranked_json if form == "json" else _annotated
         return "".join(show(trees, read_as, request) for trees in request.parsed(parser, columns)).encode()
-
-    def as_read(columns: Columns) -> bytes:
+    if form == "auto":
         return columns.to_bytes_with(*request.trees(parser, columns))
-
-    def by_sentence(columns: Columns) -> bytes:
-        return "".join(map(WRITERS[form], _parsed(parser, columns, request))).encode()
-
-    if request.needs_probabilities:
-        return with_probabilities
-    return as_read if form == "auto" else by_sentence
+    return "".join(map(WRITERS[form], _parsed(parser, columns, request))).encode()
 
 
 def _parsed(parser: Parser, columns: Columns, request: Request) -> Iterator[Sentence]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Annotated
 
+import numpy as np
 import typer
 
 from arbora.cli import options
-from arbora.cli.console import draws_bars, say, say_skipped, session
+from arbora.cli.console import counted, draws_bars, say, say_skipped, session, show_seconds
 from arbora.cli.files import existing_model, not_an_input
 from arbora.cli.inputs import TextReader, is_text, open_reader, text_or_file
 from arbora.cli.outputs import (
@@ -20,13 +22,13 @@ from arbora.cli.outputs import (
     open_table_sink,
 )
 from arbora.cli.request import Request, with_trees
-from arbora.cli.tally import Gains, Tally
+from arbora.data.columns import Columns
+from arbora.data.encode import EMPTY_FIELD, INPUT_COLUMNS, Batch, InputColumn, Names, filled, numbers_of
 from arbora.data.treebank import ColumnReader
 from arbora.errors import NoTreeError
 from arbora.integrations.table import is_parquet
-from arbora.parsing.ensemble import ensemble
+from arbora.parsing.ensemble import Combined, ensemble
 from arbora.parsing.parsed import MOST_TREES
-from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import load
 from arbora.progress import Observer, Silent
 from arbora.search.request import Decode
@@ -39,71 +41,55 @@ def _models(names: list[str] | None) -> list[str]:
 
 def parse_file(
     context: typer.Context,
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="INPUT",
-            callback=text_or_file,
-            help="A text in quotes; a file of raw text, or of sentences as CoNLL-U or CoNLL-X; - is stdin.",
-        ),
-    ],
-    given_models: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="MODEL",
-            callback=_models,
-            help="A model from `arbora train` (default: the bundled English model). With several models, "
-            "their probabilities are averaged, and decoded once.",
-        ),
-    ] = None,
+    source: str = typer.Argument(
+        ...,
+        metavar="INPUT",
+        callback=text_or_file,
+        help="A text in quotes; a file of raw text, or of sentences as CoNLL-U or CoNLL-X; - is stdin.",
+    ),
+    given_models: list[str] | None = typer.Option(
+        None,
+        "--model",
+        "-m",
+        metavar="MODEL",
+        callback=_models,
+        help="A model from `arbora train` (default: the bundled English model). With several models, "
+        "their probabilities are averaged, and decoded once.",
+    ),
     output: options.Output = "-",
-    format: Annotated[  # noqa: A002
-        OutputFormat,
-        typer.Option(
-            help="Output format: CoNLL-U, CoNLL-X, JSON (an object per line), drawn trees, an SVG picture, "
-            "or a web page. auto: by the name of OUT (.conllu, .conllx, .json, .svg, .html, "
-            ".parquet), without an ending the input's format; on a terminal, drawn trees."
-        ),
-    ] = "auto",
-    probabilities: Annotated[
-        bool,
-        typer.Option(
-            "--probabilities",
-            help="Add the probabilities of heads, labels and trees: HeadProb and DeprelProb in MISC, "
-            "and a comment # tree_probability.",
-        ),
-    ] = False,
-    kbest: Annotated[
-        int | None,
-        typer.Option(
-            "--kbest", metavar="K", min=1, max=MOST_TREES, help="Write the K most probable trees of each."
-        ),
-    ] = None,
-    decode: Annotated[
-        Decode,
-        typer.Option(help="The tree with the best score, or the one with the most expected correct heads."),
-    ] = "argmax",
-    keep_heads: Annotated[
-        bool,
-        typer.Option(
-            "--keep-heads",
-            help="Keep the heads of INPUT, with their labels, and find the best tree with them.",
-        ),
-    ] = False,
+    format: OutputFormat = typer.Option(  # noqa: A002
+        "auto",
+        help="Output format: CoNLL-U, CoNLL-X, JSON (an object per line), drawn trees, an SVG picture, "
+        "or a web page. auto: by the name of OUT (.conllu, .conllx, .json, .svg, .html, "
+        ".parquet), without an ending the input's format; on a terminal, drawn trees.",
+    ),
+    probabilities: bool = typer.Option(
+        False,
+        "--probabilities",
+        help="Add the probabilities of heads, labels and trees: HeadProb and DeprelProb in MISC, "
+        "and a comment # tree_probability.",
+    ),
+    kbest: int | None = typer.Option(
+        None, "--kbest", metavar="K", min=1, max=MOST_TREES, help="Write the K most probable trees of each."
+    ),
+    decode: Decode = typer.Option(
+        "argmax", help="The tree with the best score, or the one with the most expected correct heads."
+    ),
+    keep_heads: bool = typer.Option(
+        False,
+        "--keep-heads",
+        help="Keep the heads of INPUT, with their labels, and find the best tree with them.",
+    ),
     threads: options.Threads = 1,
     lenient: options.Lenient = False,
-    input_format: Annotated[
-        options.InputFormat, typer.Option(help="Format of INPUT; auto: by its name and first lines.")
-    ] = "auto",
-    retag: Annotated[
-        bool, typer.Option("--retag", help="Predict tags and lemmas, even if INPUT has some.")
-    ] = False,
-    lines: Annotated[bool, typer.Option("--lines", help="Every line of raw text ends a sentence.")] = False,
-    offsets: Annotated[
-        bool, typer.Option("--offsets", help="Add the position in the raw text to MISC: TokenRange=0:3.")
-    ] = False,
+    input_format: options.InputFormat = typer.Option(
+        "auto", help="Format of INPUT; auto: by its name and first lines."
+    ),
+    retag: bool = typer.Option(False, "--retag", help="Predict tags and lemmas, even if INPUT has some."),
+    lines: bool = typer.Option(False, "--lines", help="Every line of raw text ends a sentence."),
+    offsets: bool = typer.Option(
+        False, "--offsets", help="Add the position in the raw text to MISC: TokenRange=0:3."
+    ),
     quiet: options.Quiet = False,
 ) -> None:
     """Raw text is split into sentences and words, tagged and lemmatized first. Sentences of a treebank are
@@ -170,43 +156,41 @@ def parse_file(
             for warning in tally.misfits(each.names, model):
                 say(f"warning: {reader.source}: {warning}")
             if request.needs_probabilities and not each.is_calibrated and not quiet:
-                say(f"note: {model} {_uncalibrated(each)}")
+                induced = each.search.name == "induced"
+                say(f"note: {model} {UNCALIBRATED_INDUCED if induced else UNCALIBRATED}")
         if not quiet:
             say(f"{reader.source}: {tally.summary()}")
         for line in gains.lines() if gains is not None else ():
             say(line)
 
 
-def _uncalibrated(parser: Parser) -> str:
-    """Explain why probabilities are not reliable."""
-    if parser.search.name == "induced":
-        return (
-            "was learned without a treebank: its probabilities rank arcs, but are mostly far too high to say "
-            "how often an arc is correct"
-        )
-    return (
-        "has no temperature fitted on a dev set: its probabilities rank arcs, but do not say how often an "
-        "arc is correct; train with --dev"
-    )
+UNCALIBRATED = (
+    "has no temperature fitted on a dev set: its probabilities rank arcs, but do not say how often an arc is "
+    "correct; train with --dev"
+)
+UNCALIBRATED_INDUCED = (
+    "was learned without a treebank: its probabilities rank arcs, but are mostly far too high to say how "
+    "often an arc is correct"
+)
 
 
 def _check_options(request: Request, models: list[str], output: str, *, decode_is_given: bool) -> None:
     """Reject options that exclude each other."""
-    problem = None
-    if len(models) > 1 and request.kbest:
-        problem = "--kbest needs one model; several models only have an average over trees"
-    elif len(models) > 1 and decode_is_given and request.decode == "argmax":
-        problem = "several models are decoded by --decode minimum-risk; argmax needs one model"
-    elif request.kbest and request.decode == "minimum-risk":
-        problem = "--kbest ranks trees by probability; omit --decode minimum-risk"
-    elif len(models) != len(set(models)):
-        problem = "-m: expected models that are all different, got one twice"
-    elif request.kbest and is_parquet(output):
-        problem = "--kbest: a table has one tree per sentence; write .conllu or .json"
-    elif request.keep_heads and len(models) > 1:
-        problem = "--keep-heads needs one model, got several"
-    if problem is not None:
-        raise typer.BadParameter(problem)
+    several, argmax = len(models) > 1, request.decode == "argmax"
+    for problem, is_found in {
+        "--kbest needs one model; several models only have an average over trees": several and request.kbest,
+        "several models are decoded by --decode minimum-risk; argmax needs one model": (
+            several and decode_is_given and argmax
+        ),
+        "--kbest ranks trees by probability; omit --decode minimum-risk": request.kbest and not argmax,
+        "-m: expected models that are all different, got one twice": len(models) != len(set(models)),
+        "--kbest: a table has one tree per sentence; write .conllu or .json": (
+            request.kbest and is_parquet(output)
+        ),
+        "--keep-heads needs one model, got several": request.keep_heads and several,
+    }.items():
+        if is_found:
+            raise typer.BadParameter(problem)
 
 
 def _check_input(
@@ -223,9 +207,82 @@ def _check_input(
 
 
 def _bar(*, quiet: bool) -> AbstractContextManager[Observer]:
-    """Return a counter of sentences, if stderr is a terminal."""
     if quiet or not draws_bars():
         return nullcontext(Silent())
     from arbora.cli.progress import Mode, TerminalProgress  # takes long to import
 
     return TerminalProgress(Mode.BARS)
+
+
+class Tally:
+    """Counts sentences and words, and measures the time."""
+
+    def __init__(self, names: Names) -> None:
+        self.sentences = self.words = self.unknown_tags = 0
+        self.skipped = 0
+        """Sentences whose heads are part of no tree."""
+        self.filled = dict.fromkeys(INPUT_COLUMNS, 0)
+        self._names = names
+        self._begun = time.monotonic()
+
+    def count(self, columns: Columns) -> None:
+        """Count one more piece."""
+        self.sentences += len(columns)
+        self.words += columns.words
+        for column in INPUT_COLUMNS:
+            self.filled[column] += filled(columns, column)
+        unknown = numbers_of(columns.strings("upos"), self._names.tags)[columns.ids("upos")] < 0
+        self.unknown_tags += int(np.count_nonzero(unknown & (columns.ids("upos") != 0)))
+
+    def summary(self) -> str:
+        """One line: how much was parsed, and how fast."""
+        seconds = max(time.monotonic() - self._begun, 1e-9)
+        speed = f"{self.sentences / seconds:,.0f} sentences/s, {self.words / seconds:,.0f} words/s"
+        done = f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}"
+        return f"{done} in {show_seconds(seconds)} ({speed})"
+
+    def misfits(self, names: Names, model: str) -> Iterator[str]:
+        """Warn about what the model was trained with and the input lacks."""
+        tagged: tuple[InputColumn, ...] = ("upos",) if names.tags != (EMPTY_FIELD,) else ()
+        trained = tagged if names.columns is None else names.columns  # older versions did not store them
+        for column in trained:
+            if self.words and not self.filled[column]:
+                advice = "tag the words first" if column == "upos" else "fill it for better trees"
+                yield f"{column.upper()} is `_` everywhere, but {model} was trained with it; {advice}"
+        if "upos" in trained and 2 * self.unknown_tags > self.filled["upos"]:
+            yield (
+                f"{self.unknown_tags:,} of {self.filled['upos']:,} UPOS tags are unknown to {model}; is it a "
+                "model for these tags?"
+            )
+
+
+class Gains:
+    """Counts how often several models agree and, if the input has trees, what combining them gains."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._words = self._agreed = 0
+        self._right = np.zeros((len(names) + 1, 2), dtype=np.int64)
+        self._has_gold = True
+
+    def count(self, batch: Batch, combined: Combined) -> None:
+        """Count one more piece."""
+        columns, labels = batch.columns, batch.names.labels
+        self._words += columns.words
+        self._agreed += int(np.count_nonzero(combined.agreement))
+        self._has_gold = self._has_gold and bool(np.all(columns.heads >= 0))
+        gold = numbers_of(columns.strings("deprel"), labels)[columns.ids("deprel")]
+        for i, (heads, own) in enumerate([*combined.alone, (combined.heads, combined.labels)]):
+            right = heads == columns.heads
+            self._right[i] += [np.count_nonzero(right), np.count_nonzero(right & (own == gold))]
+
+    def lines(self) -> Iterator[str]:
+        """Report the counts."""
+        if not self._words:
+            return
+        yield f"the {len(self._names)} models agree on {100 * self._agreed / self._words:.2f}% of the heads"
+        if self._has_gold:
+            yield "compared with the trees of the input:"
+            shares = (100 * self._right / self._words).tolist()
+            for name, (heads, arcs) in zip([*self._names, "together"], shares, strict=True):
+                yield f"  {name}: UAS {heads:.2f}, LAS {arcs:.2f}"

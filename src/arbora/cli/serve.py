@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -21,23 +20,21 @@ DEFAULTS = Limits()
 
 def serve_model(
     model: options.Model = None,
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8080,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow-host",
-            metavar="NAME",
-            help="Host name that browsers may use; localhost and IP addresses are always allowed.",
-        ),
-    ] = None,
-    max_body: Annotated[int, typer.Option(min=1, help="Bytes per request.")] = DEFAULTS.body,
-    max_sentences: Annotated[int, typer.Option(min=1, help="Sentences per request.")] = DEFAULTS.sentences,
-    max_words: Annotated[int, typer.Option(min=1, help="Words per sentence.")] = DEFAULTS.words,
-    threads: Annotated[int, typer.Option(min=1, help="Requests computed in parallel.")] = DEFAULTS.running,
-    queue: Annotated[int, typer.Option(min=0, help="Longest queue of requests.")] = DEFAULTS.waiting,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds per request.")] = DEFAULTS.seconds,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not log requests.")] = False,
+    host: str = typer.Option("127.0.0.1", help="Address to listen on; 0.0.0.0 for all."),
+    port: int = typer.Option(8080, min=0, max=65535, help="Port; 0 for any free one."),
+    allow_host: list[str] | None = typer.Option(
+        None,
+        "--allow-host",
+        metavar="NAME",
+        help="Host name that browsers may use; localhost and IP addresses are always allowed.",
+    ),
+    max_body: int = typer.Option(DEFAULTS.body, min=1, help="Bytes per request."),
+    max_sentences: int = typer.Option(DEFAULTS.sentences, min=1, help="Sentences per request."),
+    max_words: int = typer.Option(DEFAULTS.words, min=1, help="Words per sentence."),
+    threads: int = typer.Option(DEFAULTS.running, min=1, help="Requests computed in parallel."),
+    queue: int = typer.Option(DEFAULTS.waiting, min=0, help="Longest queue of requests."),
+    timeout: float = typer.Option(DEFAULTS.seconds, min=1, help="Seconds per request."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Do not log requests."),
 ) -> None:
     """The page shows trees, their probabilities and alternative trees. Nothing leaves this machine, and no
     other machine can call it unless you set --host. Ctrl-C ends it.

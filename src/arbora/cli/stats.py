@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable
-from typing import Annotated
 
 import typer
 
@@ -51,16 +50,13 @@ def _expand(names: list[str]) -> list[str]:
 
 
 def stats(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE",
-            callback=_expand,
-            help="Treebanks, compressed or not; - is stdin; a name such as UD_Danish-DDT or "
-            "UD_Danish-DDT/test.",
-        ),
-    ],
-    as_json: Annotated[bool, json_option("counts, shares as fractions, labels, lengths")] = False,
+    files: list[str] = typer.Argument(
+        ...,
+        metavar="FILE",
+        callback=_expand,
+        help="Treebanks, compressed or not; - is stdin; a name such as UD_Danish-DDT or UD_Danish-DDT/test.",
+    ),
+    as_json: bool = json_option("counts, shares as fractions, labels, lengths"),
     lenient: options.Lenient = False,
     format: options.Format = "auto",  # noqa: A002
     roots: options.Roots = "multi",

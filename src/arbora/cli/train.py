@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import typer
 
 from arbora.cli import options, settings
 from arbora.cli.console import (
-    STOPPED,
     Table,
-    complain,
     print_json,
     say,
     session,
@@ -21,75 +18,49 @@ from arbora.cli.console import (
     show_loss,
     show_scores,
     show_seconds,
+    stopped,
 )
-from arbora.cli.files import not_an_input
+from arbora.cli.files import existing_model, not_an_input
 from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.treebanks import choose_treebanks
 from arbora.data.columns import Columns
 from arbora.progress import Scores
 from arbora.storage.atomic import is_special
-from arbora.training.config import learns_from_parts
+from arbora.training.config import TrainConfig, learns_from_parts
 from arbora.training.pipeline import Trained, train
 from arbora.web.plots import draw_curve
 
 CHECKPOINT = ".checkpoint"
 
 
+@options.setting_options(TrainConfig, f"{settings.SHARED} stack only tags", stack=existing_model)
 def train_files(
-    context: typer.Context,
     files: settings.Files,
     output: options.ModelOutput = None,
-    dev: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DEV",
-            help="A treebank to evaluate each epoch on; the best epoch is kept. Without it, the last one is. "
-            "Default: the dev part of a treebank given by name.",
-        ),
-    ] = None,
+    dev: str | None = typer.Option(
+        None,
+        metavar="DEV",
+        help="A treebank to evaluate each epoch on; the best epoch is kept. Without it, the last one is. "
+        "Default: the dev part of a treebank given by name.",
+    ),
     config: options.Config = None,
-    learner: settings.Learner = None,
-    loss: settings.Loss = None,
-    scorer: settings.Scorer = None,
     parameters: settings.Parameters = None,
-    parser: settings.Parser = None,
-    order: settings.Order = None,
-    update: settings.Update = None,
-    stack: settings.Stack = None,
-    trees: settings.Trees = None,
-    roots: settings.Roots = None,
-    labels: settings.Labels = None,
-    only: Annotated[
-        options.Only | None,
-        typer.Option(
-            help="parser: train only the parser, for input that is tagged; all, the default: also segmenter, "
-            "tagger and lemmatizer."
-        ),
-    ] = None,
-    tags: Annotated[
-        Literal["jackknife", "gold"] | None,
-        typer.Option(
-            help="Tags to train the parser on, if a tagger is trained: predicted by taggers trained on other "
-            "folds (jackknife, the default), or those of TRAIN (gold)."
-        ),
-    ] = None,
     epochs: settings.Epochs = None,
-    patience: settings.Patience = None,
-    seed: settings.Seed = None,
     threads: options.Threads = 1,
-    compact: Annotated[
-        bool, typer.Option("--compact", help="Store each weight in one byte, and report the cost on DEV.")
-    ] = False,
+    compact: bool = typer.Option(
+        False, "--compact", help="Store each weight in one byte, and report the cost on DEV."
+    ),
     licence: options.Licence = None,
     attribution: options.Attribution = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help=f"Resume an interrupted training from MODEL{CHECKPOINT}.")
-    ] = False,
-    plot: Annotated[str | None, options.plot_option("the learning curve")] = None,
+    resume: bool = typer.Option(
+        False, "--resume", help=f"Resume an interrupted training from MODEL{CHECKPOINT}."
+    ),
+    plot: str | None = options.plot_option("the learning curve"),
     quiet: options.Quiet = False,
-    as_json: Annotated[bool, options.json_option("scores, epochs and the whole configuration")] = False,
+    as_json: bool = options.json_option("scores, epochs and the whole configuration"),
     lenient: options.Lenient = False,
     format: options.Format = "auto",  # noqa: A002
+    **given: Any,
 ) -> None:
     """Each part of the model is trained if the treebank has what it learns from. By default, the parser is
     trained on predicted tags: each fold of TRAIN is tagged by a model trained on the others. After each epoch
@@ -109,10 +80,10 @@ def train_files(
     """
     chosen = choose_treebanks(files, dev, quiet=quiet)
     model = chosen.model_name(output)
-    inputs = [*chosen.train, *chosen.dev, config, stack]
+    inputs = [*chosen.train, *chosen.dev, config, given["stack"]]
     not_an_input(model, inputs)
     not_an_input(plot, [*inputs, model])
-    chosen_config = settings.chosen_config(context)
+    chosen_config = settings.chosen_config(config, parameters, epochs, given)
     with session(lenient=lenient):
         with options.usage_errors():
             partial = learns_from_parts(chosen_config)
@@ -136,28 +107,40 @@ def train_files(
         except KeyboardInterrupt:
             is_kept = checkpoint is not None and checkpoint.exists()
             then = "; --resume continues after the last finished epoch" if is_kept else ""
-            complain(
-                f"stopped by Ctrl-C before the first epoch of the tree stage, so there is no model{then}"
-            )
-            raise typer.Exit(STOPPED) from None
-        loss_by_rounding = _compact(trained, dev_columns, threads) if compact else None
-        if data := chosen.data(licence, attribution):
-            trained.parser.about["data"] = data
-            trained.pipeline.about["data"] = data
+            raise stopped(f" before the first epoch of the tree stage, so there is no model{then}") from None
+        rounding = _compact(trained, dev_columns, threads) if compact else None
+        chosen.credit(trained.pipeline, licence, attribution)
         trained.save(model, quantized=compact)
         if checkpoint is not None and not trained.interrupted:
             checkpoint.unlink(missing_ok=True)
         if plot is not None:
             draw_curve(trained.reports, plot)
-        report = Report(model, trained, progress, time.monotonic() - begun, loss_by_rounding)
+        # Epochs before a checkpoint have no time.
+        epochs_done = [
+            {**each, "seconds": progress.seconds.get((each["stage"], each["epoch"]))}
+            for each in trained.reports
+        ]
+        about = trained.parser.about
+        result = {
+            "model": model,
+            "bytes": Path(model).stat().st_size,
+            "dev": rounding["after"] if rounding else trained.scores,
+            "parts": {"names": list(trained.pipeline.parts), "dev": trained.pipeline.about["dev"]},
+            "best_epoch": trained.best_epoch,
+            "interrupted": trained.interrupted,
+            "seconds": time.monotonic() - begun,
+            "compact": rounding,
+            "data": about.get("data", []),
+            "config": about["config"],
+            "epochs": epochs_done,
+        }
         if as_json:
-            print_json(report.to_json())
+            print_json(result)
         elif not quiet:
-            show([report.table()])
-            print("\n" + "\n".join(report.lines()))
+            show([_table(epochs_done)])
+            print("\n" + "\n".join(_lines(result, trained)))
     if trained.interrupted:
-        complain(f"stopped by Ctrl-C; {model} holds the best so far, --resume continues to the end")
-        raise typer.Exit(STOPPED)
+        raise stopped(f"; {model} holds the best so far, --resume continues to the end")
 
 
 def _checkpoint(model: str, *, resume: bool, quiet: bool) -> Path | None:
@@ -188,106 +171,59 @@ def _compact(trained: Trained, dev: Columns | None, threads: int) -> dict[str, S
     return {"before": dict(trained.scores), "after": after}
 
 
-@dataclass(frozen=True)
-class Report:
-    """The result of a training, as JSON and as text."""
-
-    model: str
-    trained: Trained
-    progress: TerminalProgress
-    seconds: float
-    compact: dict[str, Scores] | None
-    """Scores before and after rounding; empty without dev, None if weights are not rounded."""
-
-    def to_json(self) -> dict[str, Any]:
-        """One object."""
-        trained = self.trained
-        return {
-            "model": self.model,
-            "bytes": self._bytes,
-            "dev": self._scores,
-            "parts": {"names": list(trained.pipeline.parts), "dev": trained.pipeline.about["dev"]},
-            "best_epoch": trained.best_epoch,
-            "interrupted": trained.interrupted,
-            "seconds": self.seconds,
-            "compact": self.compact,
-            "data": trained.parser.about.get("data", []),
-            "config": trained.parser.about["config"],
-            "epochs": [{**report, "seconds": self._seconds(report)} for report in trained.reports],
-        }
-
-    def table(self) -> Table:
-        """A row per epoch; the best one of each stage has a star."""
-        reports = self.trained.reports
-        measures = list(dict.fromkeys(name for report in reports for name in report["measures"]))
-        kept = {report["stage"]: report["epoch"] for report in reports if report["best"]}
-        rows = [
-            [
-                report["stage"],
-                str(report["epoch"]),
-                show_loss(report["loss"]),
-                f"{report['updates']:,}",
-                *(_number(report["measures"].get(name), ".4g") for name in measures),
-                _number(self._seconds(report), ".1f"),
-                show_scores(report["dev"]),
-                "*" if kept[report["stage"]] == report["epoch"] else "",
-            ]
-            for report in reports
+def _table(epochs: list[dict[str, Any]]) -> Table:
+    """A row per epoch; the best one of each stage has a star."""
+    measures = list(dict.fromkeys(name for epoch in epochs for name in epoch["measures"]))
+    kept = {epoch["stage"]: epoch["epoch"] for epoch in epochs if epoch["best"]}
+    rows = [
+        [
+            epoch["stage"],
+            str(epoch["epoch"]),
+            show_loss(epoch["loss"]),
+            f"{epoch['updates']:,}",
+            *(f"{epoch['measures'][name]:.4g}" if name in epoch["measures"] else "" for name in measures),
+            "" if epoch["seconds"] is None else f"{epoch['seconds']:.1f}",
+            show_scores(epoch["dev"]),
+            "*" if kept[epoch["stage"]] == epoch["epoch"] else "",
         ]
-        return Table("", ["stage", "epoch", "loss", "updates", *measures, "seconds", "dev", ""], rows)
-
-    def lines(self) -> list[str]:
-        """The model, its scores, and its main settings."""
-        parser, scores = self.trained.parser, self._scores
-        config = parser.about["config"]
-        on_dev = f"{show_scores(scores)} on dev" if scores else "not evaluated without --dev"
-        if scores and self.trained.retagged:
-            on_dev += " with predicted tags"
-        if "las" in scores and any(":" in label for label in parser.names.labels):
-            on_dev += " (LAS with subtypes, as in `arbora eval --subtypes`)"
-        is_lifted = config["projectivize"] == "pseudo-projective"
-        trees = f"pseudo-projective ({config['encoding']})" if is_lifted else config["trees"]
-        search = f"order {config['order']}"
-        if config["parser"] == "transition":
-            search = f"{config['transition']['system']} transitions, beam {config['transition']['beam']}"
-        lines = [f"{self.model}: {self._bytes:,} bytes, after {show_seconds(self.seconds)}"]
-        of_parts = self.trained.pipeline.about["dev"]
-        if before := {name: value for name, value in of_parts.items() if name not in scores}:
-            lines.append(f"before parsing: {show_scores(before)} on dev")
-        lines += [
-            f"epoch {self.trained.best_epoch} of the tree stage: {on_dev}",
-            f"{trees} trees, {config['roots']} root, {search}, labels {config['labels']}, "
-            f"{config['learner']}",
-        ]
-        if guide := parser.about.get("guide"):
-            shown = "; ".join(f"{show_scores(found)} on {part}" for part, found in guide.items())
-            lines.append(f"with the trees of a guide: {shown}")
-        if self.compact:
-            old, new = self.compact["before"], self.compact["after"]
-            change = ", ".join(f"{name.upper()} {new[name] - old[name]:+.2f}" for name in new)
-            lines.append(f"compact: before {show_scores(old)}, after {show_scores(new)} ({change})")
-        elif self.compact is not None:
-            lines.append("compact: the cost is unknown without --dev")
-        if not parser.is_calibrated and not scores:
-            lines.append(
-                "probabilities: not calibrated, so they only rank arcs; with --dev they estimate how often "
-                "an arc is correct"
-            )
-        data = parser.about.get("data", [])
-        return [*lines, *(f"data: {each['name']} ({each['licence'] or 'licence unknown'})" for each in data)]
-
-    @property
-    def _scores(self) -> Scores:
-        return self.compact["after"] if self.compact else self.trained.scores
-
-    @property
-    def _bytes(self) -> int:
-        return Path(self.model).stat().st_size
-
-    def _seconds(self, report: dict[str, Any]) -> float | None:
-        """The time of an epoch; None for epochs before a checkpoint."""
-        return self.progress.seconds.get((report["stage"], report["epoch"]))
+        for epoch in epochs
+    ]
+    return Table("", ["stage", "epoch", "loss", "updates", *measures, "seconds", "dev", ""], rows)
 
 
-def _number(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
+def _lines(result: dict[str, Any], trained: Trained) -> list[str]:
+    """The model, its scores, and its main settings."""
+    parser, scores, config, compact = trained.parser, result["dev"], result["config"], result["compact"]
+    on_dev = f"{show_scores(scores)} on dev" if scores else "not evaluated without --dev"
+    if scores and trained.retagged:
+        on_dev += " with predicted tags"
+    if "las" in scores and any(":" in label for label in parser.names.labels):
+        on_dev += " (LAS with subtypes, as in `arbora eval --subtypes`)"
+    is_lifted = config["projectivize"] == "pseudo-projective"
+    trees = f"pseudo-projective ({config['encoding']})" if is_lifted else config["trees"]
+    search = f"order {config['order']}"
+    if config["parser"] == "transition":
+        search = f"{config['transition']['system']} transitions, beam {config['transition']['beam']}"
+    lines = [f"{result['model']}: {result['bytes']:,} bytes, after {show_seconds(result['seconds'])}"]
+    if before := {name: value for name, value in result["parts"]["dev"].items() if name not in scores}:
+        lines.append(f"before parsing: {show_scores(before)} on dev")
+    lines.append(f"epoch {result['best_epoch']} of the tree stage: {on_dev}")
+    roots, labels, learner = config["roots"], config["labels"], config["learner"]
+    lines.append(f"{trees} trees, {roots} root, {search}, labels {labels}, {learner}")
+    if guide := parser.about.get("guide"):
+        shown = "; ".join(f"{show_scores(found)} on {part}" for part, found in guide.items())
+        lines.append(f"with the trees of a guide: {shown}")
+    if compact:
+        old, new = compact["before"], compact["after"]
+        change = ", ".join(f"{name.upper()} {new[name] - old[name]:+.2f}" for name in new)
+        lines.append(f"compact: before {show_scores(old)}, after {show_scores(new)} ({change})")
+    elif compact is not None:
+        lines.append("compact: the cost is unknown without --dev")
+    if not parser.is_calibrated and not scores:
+        lines.append(
+            "probabilities: not calibrated, so they only rank arcs; with --dev they estimate how often an "
+            "arc is correct"
+        )
+    return lines + [
+        f"data: {each['name']} ({each['licence'] or 'licence unknown'})" for each in result["data"]
+    ]

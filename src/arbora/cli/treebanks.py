@@ -13,6 +13,7 @@ from arbora.cli.console import counted, say, say_skipped
 from arbora.cli.files import at_most_one_stdin, find_treebank, is_same_file, treebank_files
 from arbora.data.columns import Columns
 from arbora.data.treebank import ColumnReader, FormatOrAuto
+from arbora.pipeline.pipeline import Pipeline
 from arbora.storage.ud.folders import Folder
 from arbora.storage.ud.manifest import Manifest, Origin
 from arbora.training.annotation import check_treebank, is_complete
@@ -30,13 +31,13 @@ class Chosen:
     default_name: str | None
     """For the model, if one treebank was given by name: `da_ddt`."""
 
-    def data(self, licence: str | None, attribution: str | None) -> list[dict[str, str | None]]:
-        """Return what a model says about its data; the options take precedence over the treebank."""
+    def credit(self, pipeline: Pipeline, licence: str | None, attribution: str | None) -> None:
+        """Store where the data of a model comes from; the options take precedence over the treebank."""
         given = {"licence": licence, "attribution": attribution}
         changes = {name: text for name, text in given.items() if text is not None}
         origins = [replace(origin, **changes) for origin in self.origins]
-        is_known = any(origin.licence or origin.attribution for origin in origins)
-        return [asdict(origin) for origin in origins] if is_known else []
+        if any(origin.licence or origin.attribution for origin in origins):
+            pipeline.about["data"] = pipeline.parser.about["data"] = [asdict(each) for each in origins]
 
     def model_name(self, output: str | None) -> str:
         """Return the model to write: as given, or named after the treebank."""

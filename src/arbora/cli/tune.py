@@ -2,65 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Any
 
 import typer
 
 from arbora.cli import options, settings
-from arbora.cli.console import STOPPED, Table, complain, counted, print_json, session, show, show_scores
+from arbora.cli.console import Table, counted, print_json, session, show, show_scores, stopped
 from arbora.cli.files import not_an_input, optional, writable
 from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.treebanks import choose_treebanks
 from arbora.data.files import open_output
 from arbora.settings import to_dict, to_toml
-from arbora.training.config import learns_from_parts
+from arbora.training.config import TrainConfig, learns_from_parts
 from arbora.training.tune import Tuned, combinations, tune
 
 
+@options.setting_options(TrainConfig, settings.SHARED)
 def tune_files(
     context: typer.Context,
     files: settings.Files,
-    grid: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAME=V1,V2,...",
-            help="Values to try for a parameter of the learner, or for any setting of --config; "
-            "several grids are combined.",
-        ),
-    ],
-    dev: Annotated[str | None, typer.Option(metavar="DEV", help="A treebank to evaluate on.")] = None,
-    fold_count: Annotated[
-        int, typer.Option("--folds", min=2, help="Without --dev: number of folds for cross-validation.")
-    ] = 5,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            callback=optional(writable),
-            help="Write the best settings, for train --config.",
-        ),
-    ] = None,
+    grid: list[str] = typer.Option(
+        ...,
+        metavar="NAME=V1,V2,...",
+        help="Values to try for a parameter of the learner, or for any setting of --config; "
+        "several grids are combined.",
+    ),
+    dev: str | None = typer.Option(None, metavar="DEV", help="A treebank to evaluate on."),
+    fold_count: int = typer.Option(
+        5, "--folds", min=2, help="Without --dev: number of folds for cross-validation."
+    ),
+    output: str | None = typer.Option(
+        None,
+        "--output",
+        "-o",
+        metavar="FILE",
+        callback=optional(writable),
+        help="Write the best settings, for train --config.",
+    ),
     config: options.Config = None,
-    learner: settings.Learner = None,
-    loss: settings.Loss = None,
-    scorer: settings.Scorer = None,
     parameters: settings.Parameters = None,
-    parser: settings.Parser = None,
-    order: settings.Order = None,
-    update: settings.Update = None,
-    trees: settings.Trees = None,
-    roots: settings.Roots = None,
-    labels: settings.Labels = None,
     epochs: settings.Epochs = None,
-    patience: settings.Patience = None,
-    seed: settings.Seed = None,
     threads: options.Threads = 1,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
-    as_json: Annotated[bool, options.json_option("all trials, best first, and the best settings")] = False,
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Show no progress."),
+    as_json: bool = options.json_option("all trials, best first, and the best settings"),
     lenient: options.Lenient = False,
     format: options.Format = "auto",  # noqa: A002
+    **given: Any,
 ) -> None:
     """Trials are compared on DEV or by cross-validation, and listed best first: by LAS, or by UAS without
     labels. Ctrl-C ends the search and lists the complete trials.
@@ -76,7 +63,7 @@ def tune_files(
         raise typer.BadParameter("--folds has no effect with a dev set; omit --dev, or name TREEBANK/train")
     if output == "-" and as_json:
         raise typer.BadParameter("-o - and --json both write to stdout; the JSON has the best settings, too")
-    base = settings.chosen_config(context)
+    base = settings.chosen_config(config, parameters, epochs, given)
     values = {name: _values(name, text) for name, text in options.name_values(grid, "--grid").items()}
     with options.usage_errors():
         points = [config for _, config in combinations(values, base)]  # checked before any file is read
@@ -99,8 +86,7 @@ def tune_files(
         if tuned.trials:
             _report(tuned, output, as_json=as_json)
     if tuned.interrupted:
-        complain(f"stopped by Ctrl-C after {counted(len(tuned.trials), 'complete trial')}")
-        raise typer.Exit(STOPPED)
+        raise stopped(f" after {counted(len(tuned.trials), 'complete trial')}")
 
 
 def _values(name: str, text: str) -> list[str]:

@@ -22,32 +22,28 @@ if TYPE_CHECKING:
 class Verb(NamedTuple):
     """A verb as `arbora --help` shows it."""
 
-    place: str
-    """The file in this folder, and the function or group of verbs in it."""
+    attribute: str
+    """The function or group of verbs in the file that has the verb's name."""
     help: str
 
 
 VERBS = {
-    "train": Verb(
-        "train.train_files", "Train a model on a treebank: segmenter, tagger, lemmatizer and parser."
-    ),
+    "train": Verb("train_files", "Train a model on a treebank: segmenter, tagger, lemmatizer and parser."),
     "induce": Verb(
-        "induce.induce_files", "Learn a parser without trees: from tagged sentences, or from words alone."
+        "induce_files", "Learn a parser without trees: from tagged sentences, or from words alone."
     ),
-    "parse": Verb("parse.parse_file", "Parse raw text or treebanks: every word gets a head and a label."),
-    "serve": Verb(
-        "serve.serve_model", "Serve a web page that shows trees and probabilities, and a JSON API."
-    ),
-    "tune": Verb("tune.tune_files", "Try settings: train with each combination and compare the scores."),
-    "demo": Verb("demo.demo", "Parse a text with the bundled model, and draw its trees."),
+    "parse": Verb("parse_file", "Parse raw text or treebanks: every word gets a head and a label."),
+    "serve": Verb("serve_model", "Serve a web page that shows trees and probabilities, and a JSON API."),
+    "tune": Verb("tune_files", "Try settings: train with each combination and compare the scores."),
+    "demo": Verb("demo", "Parse a text with the bundled model, and draw its trees."),
     "stats": Verb(
-        "stats.stats", "Describe treebanks: sentences, words, labels, lengths, crossing arcs, roots, depth."
+        "stats", "Describe treebanks: sentences, words, labels, lengths, crossing arcs, roots, depth."
     ),
-    "convert": Verb("convert.convert", "Convert a treebank between CoNLL-U, CoNLL-X and Parquet."),
-    "eval": Verb("eval.evaluate_files", "Score PREDICTED against GOLD: UAS, LAS, CLAS, exact match, roots."),
-    "list": Verb("list.list_kind", "List what can be chosen by name, with a line about each."),
-    "info": Verb("info.info", "Describe one choice (arbora info learner mira), or a model (info da.arbora)."),
-    "data": Verb("data.data", "List, download and check treebanks of Universal Dependencies."),
+    "convert": Verb("convert", "Convert a treebank between CoNLL-U, CoNLL-X and Parquet."),
+    "eval": Verb("evaluate_files", "Score PREDICTED against GOLD: UAS, LAS, CLAS, exact match, roots."),
+    "list": Verb("list_kind", "List what can be chosen by name, with a line about each."),
+    "info": Verb("info", "Describe one choice (arbora info learner mira), or a model (info da.arbora)."),
+    "data": Verb("data", "List, download and check treebanks of Universal Dependencies."),
 }
 
 GROUP = "arbora.verbs"
@@ -112,8 +108,7 @@ def make_command(name: str) -> Any:
     app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
     app.callback()(_listed)  # or Typer would make one command of a single verb
     if name in VERBS:
-        file, attribute = VERBS[name].place.split(".")
-        made = getattr(import_module(f"arbora.cli.{file}"), attribute)
+        made = getattr(import_module(f"arbora.cli.{name}"), VERBS[name].attribute)
     else:
         made = find_plugins()[name].load()
     if isinstance(made, typer.Typer):

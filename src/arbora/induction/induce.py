@@ -48,12 +48,22 @@ class InduceConfig(Settings):
     parameters: dict[str, int | float | str] = parameter(
         factory=dict, help="parameters of the model; others have their defaults"
     )
-    rules: str = parameter("universal", "known in advance: universal, table-2, none, or a file of rules")
-    longest: int = parameter(10, "longer sentences, not counting punctuation, are left out", least=1)
-    restarts: int = parameter(1, "how many seeds to try", least=1)
-    seed: int = parameter(0, "the first restart's seed; the others follow", least=0)
-    only: Literal["all", "parser"] = parameter("all", "all: also a segmenter, a tagger and a lemmatizer")
-    classes: ClassSettings = parameter(factory=ClassSettings, help="word classes, if words have no tags")
+    rules: str = parameter(
+        "universal",
+        "prior knowledge about trees: universal or table-2 (`arbora info rules NAME` shows them), a file "
+        "with lines such as `VERB -> NOUN`, or none",
+    )
+    longest: int = parameter(10, "words of the longest sentences to learn from, without punctuation", least=1)
+    restarts: int = parameter(1, "number of random starts; the one with the best objective is kept", least=1)
+    seed: int = parameter(0, "random seed of the first start; the same seed gives the same model", least=0)
+    only: Literal["all", "parser"] = parameter(
+        "all",
+        "parts to train. parser: only the parser, for input that is tagged; all: also segmenter, tagger and "
+        "lemmatizer",
+    )
+    classes: ClassSettings = parameter(
+        factory=ClassSettings, help="word classes, used as tags if words have none"
+    )
     segmenter: SegmenterSettings = parameter(factory=SegmenterSettings, help="of the segmenter")
 
 

@@ -57,14 +57,15 @@ class TrainConfig(Settings):
 
     parser: str = parameter(
         "graph",
-        "graph: exact search with linear scores, order 1 or 2; cube: any order, labels with heads, by cube "
-        "pruning; transition: left to right in linear time; exact, or another package's search: with the "
-        "scores of any scorer",
+        "one of `arbora list parsers`. graph: exact search with linear scores, order 1 or 2; cube: any "
+        "order, labels with heads, by cube pruning: slower and more accurate; transition: left to right in "
+        "linear time: the fastest (transition.beam=64: more accurate); exact, or another package's search: "
+        "with the scores of any scorer",
     )
-    scorer: str = parameter("linear", "linear, or the name of another package's scorer")
+    scorer: str = parameter("linear", "one of `arbora list scorers`")
     scorer_settings: dict[str, Any] = parameter(factory=dict, help="settings of that scorer, by name")
     loss: str = parameter(
-        "auto", "crf, hinge, risk, local or another package's; auto: the learner's own, crf with exact search"
+        "auto", "one of `arbora list losses`; auto: the learner's own, crf with exact search"
     )
     cost: TreeCost = parameter(COST, "what wrong heads and labels cost")
     trees: Trees | Literal["auto"] = parameter("auto", "whether arcs may cross; auto: as in the treebank")
@@ -73,14 +74,14 @@ class TrainConfig(Settings):
     )
     order: Literal[1, 2, 3, "auto"] = parameter(
         "auto",
-        "1: arcs; 2: siblings and grandparents, too; 3: larger contexts (cube pruning); auto: 2, or 3 with "
-        "cube pruning; transition parsers have none",
+        "parts that are scored. 1: arcs; 2: siblings and grandparents, too; 3: larger contexts (cube "
+        "pruning); auto: 2, or 3 with cube pruning; transition parsers have none",
     )
     grandparents: bool = parameter(True, "from order 2 on: score grandparents, too")
     labels: Labels | Literal["auto"] = parameter(
         "auto",
-        "staged: chosen on the finished tree; joint: with it; none: no labels; auto: staged, or joint with "
-        "cube pruning and transitions",
+        "when labels are predicted. staged: on the finished tree; joint: with it; none: not at all; auto: "
+        "staged, or joint with cube pruning and transitions",
     )
     features: str = parameter(
         "auto",
@@ -96,10 +97,15 @@ class TrainConfig(Settings):
     pruner_settings: PrunerSettings = parameter(factory=lambda: PRUNER_SETTINGS, help="of the pruner")
     cube: CubeSettings = parameter(factory=CubeSettings, help="of cube pruning")
     update: Update | Literal["auto"] = parameter(
-        "auto", "of cube pruning: where in a tree weights are updated if search went wrong; auto: p-max"
+        "auto",
+        "with cube pruning: where in a tree weights are updated if search went wrong. standard: at its root; "
+        "skip: there, if that helps; s-max: at the largest violation; p-max: at every violation; auto: p-max",
     )
     transition: TransitionSettings = parameter(factory=TransitionSettings, help="of transition parsers")
-    learner: str = parameter("auto", "auto: passive_aggressive, or perceptron for transition parsers")
+    learner: str = parameter(
+        "auto",
+        "one of `arbora list learners`; auto: passive_aggressive, or perceptron for transition parsers",
+    )
     parameters: dict[str, Value] = parameter(
         factory=dict, help="parameters of the learner, by name; `arbora info learner NAME` lists them"
     )
@@ -114,16 +120,23 @@ class TrainConfig(Settings):
         "same",
         "trees when parsing, if training is over first-order non-projective ones; auto: the better on dev",
     )
-    stack: str | None = parameter(None, "a model file whose parser is the guide: its trees become features")
+    stack: str | None = parameter(
+        None,
+        "a model file whose parser is the guide: its trees become features. The guide must have been trained "
+        "on TRAIN, and not on DEV. Parsers like it are trained on folds of TRAIN first, so that the new "
+        "parser sees trees of unseen sentences. The new model contains both parsers",
+    )
     patience: int = parameter(4, "stop if dev has not improved for this many epochs; 0: never", least=0)
     seed: int = parameter(0, "random seed; the same seed gives the same model", least=0)
     only: Literal["all", "parser"] = parameter(
-        "all", "all: also train segmenter, tagger and lemmatizer, as far as the treebank allows"
+        "all",
+        "parts to train. parser: only the parser, for input that is tagged; all: also segmenter, tagger and "
+        "lemmatizer, as far as the treebank allows",
     )
     tags: Literal["jackknife", "gold"] = parameter(
         "jackknife",
-        "the tags that the parser is trained on if a tagger is trained, too: those of taggers that have not "
-        "seen the sentence, or the treebank's own",
+        "tags that the parser is trained on if a tagger is trained, too. jackknife: predicted by taggers "
+        "trained on other folds; gold: those of the treebank",
     )
     folds: int = parameter(5, "folds of jackknifing, of tags and of a guide's trees", least=2, most=100)
     segmenter: SegmenterSettings = parameter(factory=SegmenterSettings, help="of the segmenter")
