@@ -70,7 +70,9 @@ def clusters(text: str) -> Iterator[str]:
 
 def cells(text: str) -> int:
     """Width in terminal cells."""
-    return len(text) if text.isascii() and text.isprintable() else wcwidth.width(text)
+    if text.isascii() and text.isprintable():
+        return len(text)
+    return sum(map(wcwidth.width, clusters(text)))
 
 
 def ems(text: str) -> float:
