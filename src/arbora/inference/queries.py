@@ -37,7 +37,7 @@ from arbora.inference._distinct import draw_distinct
 from arbora.inference._native import Best, Marginals
 from arbora.inference._parts import Batch, FirstOrder, Options, Parts, Scores, is_whole, make_parts
 from arbora.inference._relative import expected_score, read_labels, read_trees, relative_to, relative_to_best
-from arbora.types import Doubles, Ints
+from arbora.types import Doubles
 
 Answer = TypeVar("Answer")
 
@@ -151,7 +151,7 @@ def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[O
             arcs[i] = relative
     if arcs:
         # Relative to the tree its own score is 0, so its log-probability is -log Z alone.
-        log_z = _native.log_partition(parts.pick([*arcs]).replace_arcs([*arcs.values()]))
+        log_z = _native.log_partition(replace(parts.pick([*arcs]), arcs=[*arcs.values()]))
         values[[*arcs]] = np.minimum(0.0, -log_z)  # sums over labels may round differently
     return _number(parts, values)
 
@@ -247,13 +247,10 @@ def minimum_risk(scores: Scores, **options: Unpack[Options]) -> Best | list[Best
     for scored, marginal in zip(parts.arcs, _native.marginals(parts), strict=True):
         allowed = scored.max(axis=-1) if parts.labelled else scored
         risks.append(np.where(allowed == -np.inf, -np.inf, arc_marginals(marginal)))
-    plain = replace(parts, arcs=risks, siblings=None, grandparents=None, grandsiblings=None, labelled=False)
+    plain = replace(parts, arcs=risks, siblings=None, grandparents=None, grandsiblings=None)
     bests = _native.argmax(plain)
     if parts.labelled:
-        bests = [
-            best._replace(labels=_best_labels(scored, best.heads))
-            for scored, best in zip(parts.arcs, bests, strict=True)
-        ]
+        bests = list(map(_with_best_labels, bests, parts.arcs))
     return _result(parts, bests)
 
 
@@ -284,7 +281,7 @@ def _labelled_along(one: Parts, direction: Doubles) -> Doubles:
         place = ", ".join(map(str, np.argwhere(~np.isfinite(inner))[0]))
         raise InputError(f"direction[{place}] must be a finite number")
     means = np.sum(shares * inner, axis=-1)
-    plain = one.replace_arcs([arcs])
+    plain = replace(one, arcs=[arcs])
     changes = _native.marginals_along(plain, [means])[0]
     probabilities: Doubles = _native.marginals(plain)[0]
     return shares * (changes[..., None] + probabilities[..., None] * (inner - means[..., None]))
@@ -304,14 +301,13 @@ def _kl(p: Parts, q: Parts, best: Best) -> float:
     q_scores = relative_to(q, best.heads, best.labels)
     if p_scores is None or q_scores is None:
         return float("inf")
-    near_p, near_q = p.replace_arcs([p_scores]), q.replace_arcs([q_scores])
+    near_p, near_q = replace(p, arcs=[p_scores]), replace(q, arcs=[q_scores])
     probabilities = _native.marginals(near_p)[0]
     used = probabilities > 0.0
     gain = float(np.sum(probabilities[used] * (p_scores[used] - q_scores[used])))
     return max(0.0, gain - float(_native.log_partition(near_p)[0]) + float(_native.log_partition(near_q)[0]))
 
 
-def _best_labels(scores: Doubles, heads: Ints) -> Ints:
-    labels = np.full(len(heads), -1, dtype=np.int32)
-    labels[1:] = np.argmax(scores[heads[1:], np.arange(1, len(heads))], axis=-1)
-    return labels
+def _with_best_labels(best: Best, scores: Doubles) -> Best:
+    own = scores[best.heads[1:], np.arange(1, len(best.heads))]
+    return best._replace(labels=np.append(-1, np.argmax(own, axis=-1)).astype(np.int32))

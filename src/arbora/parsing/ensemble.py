@@ -18,7 +18,7 @@ from arbora import inference
 from arbora.data.batch import Batch
 from arbora.data.encode import INPUT_COLUMNS, Names
 from arbora.errors import InputError
-from arbora.interfaces import Query, Roots, Trees
+from arbora.interfaces import Query
 from arbora.parsing.model_file import parser_parts
 from arbora.parsing.parser import Parser
 from arbora.search.base import Parts, Search
@@ -75,10 +75,6 @@ class EnsembleSearch(Search):
 
     name: ClassVar[str] = "ensemble"
     scorer: None = None
-    trees: Trees = "nonprojective"
-    roots: Roots = "single"
-    order = 1
-    label_count = 0
 
     def __init__(self, parsers: Sequence[Parser], names: Names, watch: Watch | None = None) -> None:
         self.parsers = tuple(parsers)

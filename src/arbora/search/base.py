@@ -39,31 +39,17 @@ class Search(ABC):
     """The name in the registry and in model files."""
     scorer: Any
     """What scores trees; each search says which kind it needs."""
+    trees: Trees
+    roots: Roots
+    order: int
+    """How many arcs the largest part that is scored has."""
+    label_count: int
+    """How many labels it chooses from; 0: it gives none."""
 
     @property
     @abstractmethod
     def queries(self) -> frozenset[Query]:
         """The queries that it answers: ARGMAX always, KBEST, MARGINALS, LOG_PARTITION, GIVEN_HEADS."""
-
-    @property
-    @abstractmethod
-    def trees(self) -> Trees:
-        """Whether arcs may cross."""
-
-    @property
-    @abstractmethod
-    def roots(self) -> Roots:
-        """Whether a tree has exactly one root."""
-
-    @property
-    @abstractmethod
-    def order(self) -> int:
-        """How many arcs the largest part that is scored has."""
-
-    @property
-    @abstractmethod
-    def label_count(self) -> int:
-        """How many labels it chooses from; 0: it gives none."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -94,10 +80,9 @@ class Search(ABC):
         gold = batch.gold() if len(batch) else []
 
         def at(temperatures: Temperatures) -> Confidence:
-            shape = ranked.Shape(self.trees, self.roots, self.label_count)
             pairs = zip(lists, gold, strict=True)
             return Confidence.joined(
-                each.confidence(tree, request, temperatures, shape) for each, tree in pairs
+                each.confidence(tree, request, temperatures, self) for each, tree in pairs
             )
 
         return at

@@ -15,6 +15,7 @@ import numpy as np
 from arbora.data.batch import Batch
 from arbora.data.encode import Names
 from arbora.data.pseudo_projective import PseudoProjective, Restorer
+from arbora.interfaces import Query
 from arbora.search.base import Parts, Search
 from arbora.search.confidence import Confidence, ConfidenceAt
 from arbora.search.request import ParseRequest, Temperatures
@@ -26,10 +27,6 @@ LIFTS = "lifts"
 """The entry of model files that says how labels mark lifted arcs."""
 
 
-def _delegated(name: str) -> Any:
-    return property(lambda self: getattr(self.inner, name))
-
-
 class LiftedSearch(Search):
     """A search whose trees are restored from the marks in their labels."""
 
@@ -37,21 +34,16 @@ class LiftedSearch(Search):
         """`labels`: the names of all labels, marked ones included."""
         self.inner, self.lifts, self.labels = inner, lifts, labels
         self.restorer = Restorer(lifts, labels)
-        self.scorer: Any = inner.scorer
 
     def __getattr__(self, name: str) -> Any:
-        """Settings and pruner are those of the inner search."""
+        """All attributes that a search sets are those of the inner search."""
         if name == "inner":
             raise AttributeError(name)
         return getattr(self.inner, name)
 
-    name = _delegated("name")
-
-    queries = _delegated("queries")
-    trees = _delegated("trees")
-    roots = _delegated("roots")
-    order = _delegated("order")
-    label_count = _delegated("label_count")
+    @property
+    def queries(self) -> frozenset[Query]:
+        return self.inner.queries
 
     def plain_labels(self, labels: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(filter(self.lifts.is_free_of_marks, labels))

@@ -15,7 +15,6 @@ from arbora._core import GraphModel, Pruning, in_memory
 from arbora.data.batch import Batch
 from arbora.data.encode import Names
 from arbora.errors import ModelError
-from arbora.interfaces import Roots, Trees
 from arbora.registry import Registry, features
 from arbora.scorers import GraphSettings, LinearScorer
 from arbora.search.base import Parts, Search
@@ -41,11 +40,6 @@ class LinearSearch(Search):
     templates: ClassVar[Registry[Any]] = features
     tables: ClassVar[Mapping[str, str]] = {"tree": "tree", "labels": "label_weights"}
     """The tensors of weights in a model file, and the attributes of the scorer that hold them."""
-
-    trees: Trees = "projective"
-    roots: Roots = "single"
-    order = 1
-    label_count = 0
 
     def __init__(self, scorer: Any, pruner: Pruner | None = None) -> None:
         self.scorer = scorer

@@ -34,14 +34,14 @@ class PartSearch(Search):
 
     parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC, PartKind.LABEL)
     """The kinds of parts whose scores it takes."""
-    trees: Trees = "nonprojective"
-    roots: Roots = "single"
 
     def __init__(
         self, scorer: Scorer, *, trees: Trees = "nonprojective", roots: Roots = "single", label_count: int = 0
     ) -> None:
         self.scorer: Scorer = scorer
-        self.trees, self.roots, self._label_count = trees, roots, label_count
+        self.trees, self.roots = trees, roots
+        self.order = 1 if set(scorer.parts) <= {PartKind.ARC, PartKind.LABEL} else 2
+        self.label_count = label_count if PartKind.LABEL in scorer.parts else 0
 
     def argmax(self, scores: PartScores) -> ScoredTree:
         """The best tree of one sentence."""
@@ -55,14 +55,6 @@ class PartSearch(Search):
     @property
     def queries(self) -> frozenset[Query]:
         return self.family.queries | self.family.approximate | {Query.GIVEN_HEADS}
-
-    @property
-    def order(self) -> int:
-        return 1 if set(self.scorer.parts) <= {PartKind.ARC, PartKind.LABEL} else 2
-
-    @property
-    def label_count(self) -> int:
-        return self._label_count if PartKind.LABEL in self.scorer.parts else 0
 
     def describe(self) -> str:
         return f"{self.name} search over {self.trees} trees, scorer {self.scorer.name}"
