@@ -23,9 +23,9 @@ from arbora.cli.request import Request, with_trees
 from arbora.cli.tally import Gains, Tally
 from arbora.data.treebank import ColumnReader
 from arbora.errors import NoTreeError
+from arbora.inference.queries import MOST_TREES
 from arbora.integrations.table import is_parquet
 from arbora.parsing.ensemble import ensemble
-from arbora.parsing.parsed import MOST_TREES
 from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import load
 from arbora.progress import Observer, Silent

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import _core
-from arbora.errors import InputError, require_threads, unknown
+from arbora.errors import InputError, is_whole, require_threads, unknown
 from arbora.types import Doubles
 
 Batch: TypeAlias = Sequence[NDArray[Any]]
@@ -90,10 +90,6 @@ def option(name: str, value: str, choices: dict[str, Any]) -> Any:
     except (KeyError, TypeError):
         listed = " or ".join(repr(choice) for choice in choices)
         raise InputError(f"{name} must be {listed}, got {value!r}") from None
-
-
-def is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def per_sentence(name: str, given: Any, count: int, single: bool) -> list[tuple[str, Any]]:

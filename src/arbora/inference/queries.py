@@ -31,13 +31,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import _core
-from arbora.errors import InputError
+from arbora.errors import InputError, require_whole
 from arbora.inference import _native
 from arbora.inference._distinct import draw_distinct
 from arbora.inference._native import Best, Marginals
-from arbora.inference._parts import Batch, FirstOrder, Options, Parts, Scores, is_whole, make_parts
+from arbora.inference._parts import Batch, FirstOrder, Options, Parts, Scores, make_parts
 from arbora.inference._relative import expected_score, read_labels, read_trees, relative_to, relative_to_best
 from arbora.types import Doubles
+
+MOST_TREES = 1000
+"""The largest k of the k best trees."""
 
 Answer = TypeVar("Answer")
 
@@ -65,8 +68,7 @@ def kbest(scores: Scores, k: int, **options: Unpack[Options]) -> list[Best] | li
 
     A list of `Best`, or a list of such lists for a batch.
     """
-    if not is_whole(k) or not 1 <= k <= 1000:
-        raise InputError(f"k must be a whole number in 1..1000, got {k!r}")
+    require_whole("k", k, 1, MOST_TREES)
     parts = make_parts(scores, **options)
     return _result(parts, _native.kbest(parts, int(k)))
 
@@ -221,10 +223,8 @@ def sample(
     """
     if not isinstance(replacement, bool):
         raise InputError(f"replacement must be True or False, got {replacement!r}")
-    if not is_whole(k) or k < 1:
-        raise InputError(f"k must be a whole number of at least 1, got {k!r}")
-    if not is_whole(seed) or not 0 <= seed < 2**64:
-        raise InputError(f"seed must be a whole number in 0..2**64-1, got {seed!r}")
+    require_whole("k", k, 1)
+    require_whole("seed", seed, 0, 2**64 - 1)
     parts = make_parts(scores, **options)
     if replacement:
         drawn = _native.sample(parts, int(k), int(seed))

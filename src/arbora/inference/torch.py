@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arbora import _core, inference
-from arbora.errors import InputError, require_threads
+from arbora.errors import InputError
 from arbora.interfaces import Roots, Trees
 from arbora.types import Doubles, Longs
 
@@ -151,8 +151,7 @@ class TreeDistribution:
             expected = "(*batch, n+1, n+1, labels)" if labelled else "(*batch, n+1, n+1)"
             hint = "" if labelled else "; labelled=True if the last axis is labels"
             raise InputError(f"scores: expected shape {expected}, got {shape}{hint}")
-        require_threads(threads)
-        inference.argmax(np.zeros((1, 1)), trees=trees, roots=roots)  # the names are known
+        inference.argmax(np.zeros((1, 1)), trees=trees, roots=roots, threads=threads)  # checks them
         self.batch_shape = torch.Size(shape[:-axes])
         self.labelled = labelled
         nodes = shape[-axes]

@@ -17,12 +17,13 @@ from arbora.data.files import Source, open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, FormatOrAuto
-from arbora.errors import InputError, require_threads
+from arbora.errors import InputError, require_threads, require_whole
 from arbora.inference.distribution import TreeDistribution
+from arbora.inference.queries import MOST_TREES
 from arbora.interfaces import Query
 from arbora.parsing.inputs import as_sentence, columns_of_input, several
 from arbora.parsing.model_file import parser_parts, read_parts
-from arbora.parsing.parsed import MOST_TREES, Parsed, keep_labels, make_parsed, with_kept_labels
+from arbora.parsing.parsed import Parsed, keep_labels, make_parsed, with_kept_labels
 from arbora.progress import Observer, Silent
 from arbora.search.base import Search
 from arbora.search.confidence import Confidence, ConfidenceAt
@@ -249,7 +250,7 @@ class Parser(Reloaded):
         trees with the heads that the sentence has, see `parse`. InputError if the search has no k best trees,
         as for second-order non-projective trees.
         """
-        _check_count(k)
+        require_whole("k", k, 1, MOST_TREES)
         given = as_sentence(sentence)
         confidence = self.confidence(self._encoded([given], keep_heads), k=int(k), keep_heads=keep_heads)
         trees = next(make_parsed([given], confidence, self.names.labels, self))
@@ -291,8 +292,3 @@ class Parser(Reloaded):
 def _check_decode(decode: str) -> None:
     if decode not in get_args(Decode):
         raise InputError(f"decode: expected {' or '.join(get_args(Decode))}, got {decode!r}")
-
-
-def _check_count(k: int) -> None:
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= MOST_TREES:
-        raise InputError(f"k must be a whole number in 1..{MOST_TREES}, got {k!r}")
