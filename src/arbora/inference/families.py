@@ -156,12 +156,3 @@ class NonprojectiveSibling(TreeFamily):
 
 def _listed(kinds: Any) -> str:
     return ", ".join(repr(str(kind)) for kind in kinds) or "nothing"
-
-
-FAMILIES: tuple[type[TreeFamily], ...] = (
-    Projective,
-    Nonprojective,
-    ProjectiveSibling,
-    ProjectiveGrandparent,
-    NonprojectiveSibling,
-)

@@ -144,7 +144,9 @@ class EnsembleSearch(Search):
         ]
         heads = batch.heads
         if request.decode != "given":
-            heads = self._decode(_mean_tables(batch, alone), request.threads)
+            tables = _mean_tables(batch, alone)
+            bests = inference.argmax(tables, trees=self.trees, roots=self.roots, threads=request.threads)
+            heads = np.concatenate([np.zeros(0, np.int32), *(best.heads[1:] for best in bests)])
         members = self._confidences(batch, heads, request.threads)
         table, counts = self._label_table(batch, members)
         labels, shares = self._label(table, counts, members)
@@ -175,10 +177,6 @@ class EnsembleSearch(Search):
         places = self._places[parser]
         return np.where(labels < 0, -1, places[labels] if len(places) else -1).astype(np.int32)
 
-    def _decode(self, tables: list[Doubles], threads: int) -> Ints:
-        bests = inference.argmax(tables, trees=self.trees, roots=self.roots, threads=threads)
-        return np.concatenate([np.zeros(0, np.int32), *(best.heads[1:] for best in bests)])
-
     def _label_table(self, batch: Batch, members: list[Confidence]) -> tuple[Doubles, Doubles]:
         """Mean P(label | head), (W, labels), and how many parsers know it, (W,)."""
         sums, counts = np.zeros((batch.words, len(self.labels))), np.zeros(batch.words)
@@ -193,8 +191,7 @@ class EnsembleSearch(Search):
         """The most probable labels and their P; -1 and NaN where there are none."""
         labels = np.full(len(table), -1, dtype=np.int32)
         shares = np.full(len(table), np.nan)
-        known = counts > 0
-        if known.any():
+        if (known := counts > 0).any():
             labels[known] = np.argmax(table[known], axis=1)
             shares[known] = table[known].max(axis=1)
         # Parsers trained without labels still have some that follow from the tree.

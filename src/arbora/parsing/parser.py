@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.data.batch import Batch
-from arbora.data.columns import Columns
+from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import Names
 from arbora.data.files import Source, open_output
 from arbora.data.sentence import Sentence
@@ -21,7 +21,6 @@ from arbora.errors import InputError, require_threads, require_whole
 from arbora.inference.distribution import TreeDistribution
 from arbora.inference.queries import MOST_TREES
 from arbora.interfaces import Query
-from arbora.parsing.inputs import as_sentence, columns_of_input, several
 from arbora.parsing.model_file import parser_parts, read_parts
 from arbora.parsing.parsed import Parsed, keep_labels, make_parsed, with_kept_labels
 from arbora.progress import Observer, Silent
@@ -292,3 +291,37 @@ class Parser(Reloaded):
 def _check_decode(decode: str) -> None:
     if decode not in get_args(Decode):
         raise InputError(f"decode: expected {' or '.join(get_args(Decode))}, got {decode!r}")
+
+
+def several(given: object) -> Iterable[Any]:
+    """Raise InputError if one sentence, a name or nothing was given instead of sentences."""
+    if isinstance(given, Iterable) and not isinstance(given, str | Sentence):
+        return given
+    got = repr(given)[:80] if given is None or isinstance(given, str) else f"one {type(given).__name__}"
+    advice = "read a file with arbora.read first" if isinstance(given, str) else "put it in [ ]"
+    raise InputError(f"parse: expected a list of sentences, got {got}; {advice}")
+
+
+def as_sentence(given: Sentence | Sequence[str]) -> Sentence:
+    """A sentence, or one made of the given words; InputError for anything else."""
+    if isinstance(given, Sentence | Parsed):
+        return given if isinstance(given, Sentence) else given.sentence
+    if isinstance(given, str):
+        raise InputError(
+            f"expected a Sentence or a list of words, got the text {given[:80]!r}; for raw text call the "
+            "model itself: nlp(text); for one sentence of words put the list in [ ]"
+        )
+    if not isinstance(given, Iterable) or not all(isinstance(word, str) for word in given):
+        raise InputError(f"parse: expected a Sentence or a list of words, got {repr(given)[:80]}")
+    return Sentence.from_lists(list(given))
+
+
+def columns_of_input(sentences: Sequence[Sentence]) -> Columns:
+    """Return the columns that a parser reads, as one batch."""
+    texts: dict[TextColumn, list[str]] = {"form": [], "lemma": [], "upos": [], "xpos": [], "feats": []}
+    offsets = [0]
+    for sentence in sentences:
+        for whole, own in zip(texts.values(), sentence.columns(), strict=False):
+            whole += own
+        offsets.append(len(texts["form"]))
+    return Columns.from_arrays(offsets, texts, source="<text>")
