@@ -4,7 +4,6 @@ Queries, families of trees, `TreeDistribution`, and the same for PyTorch (`arbor
 here; nothing here knows words, files or features. `arbora.inference.queries` states the conventions.
 """
 
-from arbora.inference._native import Best as Best
 from arbora.inference._native import Marginals as Marginals
 from arbora.inference._parts import FirstOrder as FirstOrder
 from arbora.inference._parts import Options as Options
@@ -20,3 +19,4 @@ from arbora.inference.queries import marginals as marginals
 from arbora.inference.queries import marginals_along as marginals_along
 from arbora.inference.queries import minimum_risk as minimum_risk
 from arbora.inference.queries import sample as sample
+from arbora.interfaces import Best as Best

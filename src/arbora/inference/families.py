@@ -15,12 +15,12 @@ from arbora.inference.tree_parts import labelled_arcs, split_labels
 from arbora.interfaces import (
     FAMILY_QUERIES,
     ROOTS,
+    Best,
     PartKind,
     PartMarginals,
     PartScores,
     Query,
     Roots,
-    ScoredTree,
     Trees,
 )
 
@@ -43,11 +43,11 @@ class TreeFamily:
         if self.roots not in ROOTS:
             raise InputError(f"roots must be {' or '.join(map(repr, ROOTS))}, got {self.roots!r}")
 
-    def argmax(self, scores: PartScores) -> ScoredTree:
+    def argmax(self, scores: PartScores) -> Best:
         arcs, options = self._checked(Query.ARGMAX, scores)
         return queries.argmax(arcs, **options)
 
-    def kbest(self, scores: PartScores, k: int) -> list[ScoredTree]:
+    def kbest(self, scores: PartScores, k: int) -> list[Best]:
         arcs, options = self._checked(Query.KBEST, scores)
         return queries.kbest(arcs, k, **options)
 
@@ -71,7 +71,7 @@ class TreeFamily:
         changes = queries.marginals_along(arcs, along, trees=self.trees, roots=self.roots)
         return split_labels(changes, scores)
 
-    def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[ScoredTree]:
+    def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[Best]:
         arcs, options = self._checked(Query.SAMPLE, scores)
         return queries.sample(arcs, k, seed=seed, **options)
 

@@ -34,9 +34,10 @@ from arbora import _core
 from arbora.errors import InputError, require_whole
 from arbora.inference import _native
 from arbora.inference._distinct import draw_distinct
-from arbora.inference._native import Best, Marginals
+from arbora.inference._native import Marginals
 from arbora.inference._parts import Batch, FirstOrder, Options, Parts, Scores, make_parts
 from arbora.inference._relative import expected_score, read_labels, read_trees, relative_to, relative_to_best
+from arbora.interfaces import Best
 from arbora.types import Doubles
 
 MOST_TREES = 1000

@@ -33,7 +33,7 @@ Parts = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
 
 class Search(ABC):
-    """Finds trees for a batch; immutable."""
+    """Finds trees for a batch; immutable. Has `scorer`, `trees`, `roots`, `order` and `label_count`."""
 
     name: ClassVar[str]
     """The name in the registry and in model files."""

@@ -17,7 +17,7 @@ from arbora.data.encode import Names
 from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
 from arbora.inference.tree_parts import labelled_arcs, restricted
-from arbora.interfaces import Family, GoldTree, PartKind, PartScores, Query, Roots, ScoredTree, Scorer, Trees
+from arbora.interfaces import Best, Family, GoldTree, PartKind, PartScores, Query, Roots, Scorer, Trees
 from arbora.registry import scorers
 from arbora.search.base import Parts, Search
 from arbora.search.confidence import Confidence, ConfidenceAt, sentence_confidence
@@ -43,7 +43,7 @@ class PartSearch(Search):
         self.order = 1 if set(scorer.parts) <= {PartKind.ARC, PartKind.LABEL} else 2
         self.label_count = label_count if PartKind.LABEL in scorer.parts else 0
 
-    def argmax(self, scores: PartScores) -> ScoredTree:
+    def argmax(self, scores: PartScores) -> Best:
         """The best tree of one sentence."""
         raise NotImplementedError
 
@@ -122,7 +122,7 @@ class PartSearch(Search):
 
     def _decoded(
         self, scores: PartScores, gold: GoldTree, request: ParseRequest, t: Temperatures
-    ) -> list[ScoredTree]:
+    ) -> list[Best]:
         if request.k:
             return self.family.kbest(scores, request.k)
         if request.decode == "argmax":
@@ -193,13 +193,13 @@ def _unlabelled(heads: Ints) -> GoldTree:
     return GoldTree(heads, np.full(len(heads), -1, dtype=np.int32))
 
 
-def _labels(tree: ScoredTree) -> Ints:
+def _labels(tree: Best) -> Ints:
     if tree.labels is None:
         return np.full(len(tree.heads) - 1, -1, dtype=np.int32)
     return np.asarray(tree.labels[1:], dtype=np.int32)
 
 
-def _stacked(trees: Sequence[ScoredTree]) -> tuple[Ints, Ints]:
+def _stacked(trees: Sequence[Best]) -> tuple[Ints, Ints]:
     """Heads and labels, (trees, n) each."""
     heads = np.array([tree.heads[1:] for tree in trees], dtype=np.int32)
     return heads, np.array(list(map(_labels, trees)), dtype=np.int32)
