@@ -99,9 +99,7 @@ class Registry(Generic[T]):
         return len(list(iter(self)))
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and any(
-            name in names for names in (self._known, self._added, self._plugins)
-        )
+        return name in list(self)
 
 
 def _named(module: str, **names: str) -> dict[str, str]:

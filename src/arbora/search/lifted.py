@@ -13,14 +13,12 @@ from typing import Any, Self
 import numpy as np
 
 from arbora.data.batch import Batch
-from arbora.data.encode import Names
 from arbora.data.pseudo_projective import PseudoProjective, Restorer
 from arbora.interfaces import Query
 from arbora.search.base import Parts, Search
 from arbora.search.confidence import Confidence, ConfidenceAt
 from arbora.search.request import ParseRequest, Temperatures
 from arbora.settings import to_dict
-from arbora.storage.model_file import ModelFile
 from arbora.types import Ints, Longs
 
 LIFTS = "lifts"
@@ -28,7 +26,10 @@ LIFTS = "lifts"
 
 
 class LiftedSearch(Search):
-    """A search whose trees are restored from the marks in their labels."""
+    """A search whose trees are restored from the marks in their labels.
+
+    A model file names the inner search; see `arbora.parsing.model_file`.
+    """
 
     def __init__(self, inner: Search, lifts: PseudoProjective, labels: tuple[str, ...]) -> None:
         """`labels`: the names of all labels, marked ones included."""
@@ -94,10 +95,6 @@ class LiftedSearch(Search):
     def to_parts(self, *, quantized: bool = False) -> Parts:
         tensors, metadata = self.inner.to_parts(quantized=quantized)
         return tensors, {**metadata, LIFTS: to_dict(self.lifts)}
-
-    @classmethod
-    def from_file(cls, file: ModelFile, names: Names) -> Self:
-        raise NotImplementedError("a model file names the inner search; see arbora.parsing.model_file")
 
 
 def _repeated(per_word: Ints, lengths: Longs, counts: Longs) -> Ints:

@@ -28,8 +28,6 @@ from arbora.types import Floats, Ints
 
 HASH_VERSION = 1
 
-PrunerArguments = tuple[GraphModel | None, Floats | None, Pruning]
-
 
 class LinearSearch(Search):
     """A search with a linear scorer. The scorer's settings say which trees; `settings`, how to search."""
@@ -57,7 +55,7 @@ class LinearSearch(Search):
         raise NotImplementedError
 
     @property
-    def _pruner(self) -> PrunerArguments:
+    def _pruner(self) -> tuple[GraphModel | None, Floats | None, Pruning]:
         if self.pruner is None:
             return None, None, Pruning()
         return self.pruner.scorer.native, self.pruner.weights, self.pruner.settings.native
