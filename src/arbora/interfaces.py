@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 Trees: TypeAlias = Literal["projective", "nonprojective"]
 Roots: TypeAlias = Literal["single", "multi"]
 
-ROOTS: tuple[Roots, ...] = ("single", "multi")
-
 
 class PartKind(StrEnum):
     """A kind of part; a tree's score is a sum over its parts. Values are names in `arbora.inference`."""

@@ -6,23 +6,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from arbora.errors import InputError
 from arbora.inference import queries
 from arbora.inference._native import Marginals
 from arbora.inference.tree_parts import labelled_arcs, split_labels
-from arbora.interfaces import (
-    FAMILY_QUERIES,
-    ROOTS,
-    Best,
-    PartKind,
-    PartMarginals,
-    PartScores,
-    Query,
-    Roots,
-    Trees,
-)
+from arbora.interfaces import FAMILY_QUERIES, Best, PartKind, PartMarginals, PartScores, Query, Roots, Trees
 
 ARC, LABEL = PartKind.ARC, PartKind.LABEL
 
@@ -40,8 +30,8 @@ class TreeFamily:
     roots: Roots = "single"
 
     def __post_init__(self) -> None:
-        if self.roots not in ROOTS:
-            raise InputError(f"roots must be {' or '.join(map(repr, ROOTS))}, got {self.roots!r}")
+        if self.roots not in get_args(Roots):
+            raise InputError(f"roots must be {' or '.join(map(repr, get_args(Roots)))}, got {self.roots!r}")
 
     def argmax(self, scores: PartScores) -> Best:
         arcs, options = self._checked(Query.ARGMAX, scores)
