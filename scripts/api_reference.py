@@ -65,7 +65,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
                 ),
             ),
             ("arbora.inference._parts", ("FirstOrder", "Options")),
-            ("arbora.inference._native", ("Best", "Marginals")),
+            ("arbora.inference._native", ("Marginals",)),
             ("arbora.inference.distribution", ("TreeDistribution",)),
             ("arbora.inference.torch", ("TreeDistribution", "Drawn")),
         ],
@@ -134,6 +134,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
                 (
                     "Query",
                     "PartKind",
+                    "Best",
                     "Family",
                     "Scorer",
                     "Loss",

@@ -8,6 +8,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection
+from numbers import Integral
+from typing import TypeGuard
 
 # A message starts with its source and field: `k must be ...`, `run.toml: order: expected ...`. The core's
 # errors are text only, so the field is read from there.
@@ -122,7 +124,18 @@ def require_known(kind: str, name: object, known: Collection[str]) -> None:
         raise UnknownNameError(kind, name, list(known))
 
 
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether it is a whole number, of Python or numpy."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def require_whole(name: str, value: object, least: int, most: int | None = None) -> None:
+    """InputError unless it is a whole number of this range."""
+    if not is_whole(value) or value < least or (most is not None and value > most):
+        expected = f"of at least {least}" if most is None else f"in {least}..{most}"
+        raise InputError(f"{name} must be a whole number {expected}, got {value!r}")
+
+
 def require_threads(threads: object) -> None:
     """InputError unless it is a valid number of threads."""
-    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
-        raise InputError(f"threads must be a whole number of at least 1, got {threads!r}")
+    require_whole("threads", threads, 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from numpy.typing import NDArray
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 Trees: TypeAlias = Literal["projective", "nonprojective"]
 Roots: TypeAlias = Literal["single", "multi"]
-
-ROOTS: tuple[Roots, ...] = ("single", "multi")
 
 
 class PartKind(StrEnum):
@@ -79,17 +77,12 @@ Scores of labels are added to those of arcs: a labelled arc scores `arcs[h, d] +
 PartMarginals: TypeAlias = dict[PartKind, Doubles]
 
 
-class ScoredTree(Protocol):
-    """A tree with its score: `heads` (n+1,), `heads[0] == -1`, and labels (n+1,) if they are scored."""
+class Best(NamedTuple):
+    """One tree: `heads` (n+1,), `heads[0] == -1`, its score, and labels (n+1,) if they are scored."""
 
-    @property
-    def heads(self) -> Ints: ...
-
-    @property
-    def score(self) -> float: ...
-
-    @property
-    def labels(self) -> Ints | None: ...
+    heads: Ints
+    score: float
+    labels: Ints | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +127,10 @@ class Family(Protocol):
     def approximate(self) -> frozenset[Query]:
         """Queries with approximate answers."""
 
-    def argmax(self, scores: PartScores) -> ScoredTree:
+    def argmax(self, scores: PartScores) -> Best:
         """The best tree."""
 
-    def kbest(self, scores: PartScores, k: int) -> list[ScoredTree]:
+    def kbest(self, scores: PartScores, k: int) -> list[Best]:
         """The k best trees, best first, all different; fewer if the family has fewer."""
 
     def log_partition(self, scores: PartScores) -> float:
@@ -149,7 +142,7 @@ class Family(Protocol):
     def marginals_along(self, scores: PartScores, direction: PartScores) -> PartMarginals:
         """The derivative of `marginals` along a direction of scores; for first-order scores."""
 
-    def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[ScoredTree]:
+    def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[Best]:
         """`k` independent random trees; the same seed gives the same trees."""
 
 

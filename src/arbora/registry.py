@@ -99,9 +99,7 @@ class Registry(Generic[T]):
         return len(list(iter(self)))
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and any(
-            name in names for names in (self._known, self._added, self._plugins)
-        )
+        return name in list(self)
 
 
 def _named(module: str, **names: str) -> dict[str, str]:
@@ -190,11 +188,11 @@ inducers: Registry[Inducer] = Registry(
 features: Registry[TemplateSet] = Registry(
     "feature set",
     {
-        "graph-v1": "arbora.features:GRAPH_V1",
-        "cube-v1": "arbora.features:CUBE_V1",
-        "pruner-v1": "arbora.features:PRUNER_V1",
-        "graph-v1+guide-v1": "arbora.features:GUIDED_GRAPH_V1",
-        "cube-v1+guide-v1": "arbora.features:GUIDED_CUBE_V1",
+        "graph-v1": "arbora.features.graph_v1:GRAPH_V1",
+        "cube-v1": "arbora.features.cube_v1:CUBE_V1",
+        "pruner-v1": "arbora.features.pruner_v1:PRUNER_V1",
+        "graph-v1+guide-v1": "arbora.features.guide_v1:GUIDED_GRAPH_V1",
+        "cube-v1+guide-v1": "arbora.features.guide_v1:GUIDED_CUBE_V1",
     },
     group="arbora.features",
 )
@@ -202,10 +200,10 @@ features: Registry[TemplateSet] = Registry(
 transition_features: Registry[TransitionTemplates] = Registry(
     "feature set of transition parsers",
     {
-        "zhang-nivre-v1": "arbora.features:ZHANG_NIVRE_V1",
-        "nivre-v1": "arbora.features:NIVRE_V1",
-        "zhang-nivre-v1+guide-v1": "arbora.features:GUIDED_ZHANG_NIVRE_V1",
-        "nivre-v1+guide-v1": "arbora.features:GUIDED_NIVRE_V1",
+        "zhang-nivre-v1": "arbora.features.zhang_nivre_v1:ZHANG_NIVRE_V1",
+        "nivre-v1": "arbora.features.nivre_v1:NIVRE_V1",
+        "zhang-nivre-v1+guide-v1": "arbora.features.guide_v1:GUIDED_ZHANG_NIVRE_V1",
+        "nivre-v1+guide-v1": "arbora.features.guide_v1:GUIDED_NIVRE_V1",
     },
     group="arbora.transition_features",
 )

@@ -9,11 +9,13 @@ from inference.helpers import slope
 from oracle.enumerate_trees import is_tree
 
 from arbora.errors import InputError, NoTreeError
-from arbora.interfaces import FAMILY_QUERIES, ROOTS, PartKind, Query
+from arbora.interfaces import FAMILY_QUERIES, PartKind, Query
 from arbora.registry import families
 
 WORDS = 4
-EACH = [families.create(name, roots=roots) for name, roots in itertools.product(families, ROOTS)]
+EACH = [
+    families.create(name, roots=roots) for name, roots in itertools.product(families, ("single", "multi"))
+]
 ANSWERS = [
     (family, query) for family in EACH for query in Query if query in family.queries | family.approximate
 ]

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from arbora.parsing.parser import Parser
 from arbora.scorers import CubeSettings
 from arbora.search.confidence import Confidence
 from arbora.search.pruner import PrunerSettings
-from arbora.search.ranked import RankedTrees, Shape
+from arbora.search.ranked import RankedTrees
 from arbora.search.request import ParseRequest, Temperatures
 from arbora.training import train
 
@@ -147,8 +148,8 @@ def test_the_parsers_own_tree_stands_first_by_hand():
         np.array([[0, 1], [1, 1], [1, 1], [0, 0]], dtype=np.int32),
     )
     unknown = np.full(3, -1, dtype=np.int32)
-    shape = Shape("projective", "multi", 2)
-    row = trees.confidence(GoldTree(unknown, unknown), ParseRequest(k=3), Temperatures(), shape)
+    search = SimpleNamespace(trees="projective", roots="multi", label_count=2)
+    row = trees.confidence(GoldTree(unknown, unknown), ParseRequest(k=3), Temperatures(), search)
     found = Confidence.joined([row])
     assert found.heads.tolist() == [2, 0, 0, 1, 0, 0]
     assert found.labels.tolist() == [0, 1, 1, 1, 0, 0]

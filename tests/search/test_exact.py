@@ -94,3 +94,13 @@ def test_problems_give_the_same_answers(shape):
     assert loss == pytest.approx(other, rel=1e-5)
     assert np.allclose(gradient, slope, rtol=1e-4, atol=1e-4)
     assert made.parts[0] is PartKind.ARC
+
+
+@each_shape
+def test_marginals_are_those_of_the_family(shape):
+    fused, generic, batch = both(shape)
+    scores = generic.scorer.score(batch)
+    for search in (fused, generic):
+        for found, given in zip(search.marginals(batch, ParseRequest(), Temperatures()), scores, strict=True):
+            expected = generic.family.marginals(given)[PartKind.ARC]
+            assert np.allclose(found[PartKind.ARC], expected, rtol=1e-4, atol=1e-6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import typer
 
@@ -15,7 +15,7 @@ from arbora.cli.options import json_option
 from arbora.cli.verbs import require_studies
 from arbora.errors import UnknownNameError, unknown
 from arbora.induction import rules
-from arbora.interfaces import ROOTS, Query
+from arbora.interfaces import Query, Roots
 
 Description: TypeAlias = dict[str, Any]
 """One thing, as JSON."""
@@ -27,7 +27,7 @@ def _queries(queries: Iterable[Query]) -> list[str]:
 
 FIELDS: dict[str, Callable[[Any], Any]] = {
     "trees": lambda thing: thing.trees,
-    "roots": lambda thing: list(ROOTS),
+    "roots": lambda thing: list(get_args(Roots)),
     "parts": lambda thing: [kind.value for kind in thing.parts],
     "shapes": lambda thing: [f"{kind.value} ({', '.join(['n+1'] * kind.axes)})" for kind in thing.parts],
     "exact": lambda thing: _queries(thing.queries),

@@ -26,9 +26,9 @@ from arbora.data.columns import Columns
 from arbora.data.encode import EMPTY_FIELD, INPUT_COLUMNS, Batch, InputColumn, Names, filled, numbers_of
 from arbora.data.treebank import ColumnReader
 from arbora.errors import NoTreeError
+from arbora.inference.queries import MOST_TREES
 from arbora.integrations.table import is_parquet
 from arbora.parsing.ensemble import Combined, ensemble
-from arbora.parsing.parsed import MOST_TREES
 from arbora.pipeline.pipeline import load
 from arbora.progress import Observer, Silent
 from arbora.search.request import Decode

@@ -1,19 +1,11 @@
 """Template sets: the features of a parser, written as text and compiled for the core.
 
 One template per line, a conjunction of atoms `role.field`; `#` starts a comment. A role may have an offset:
-`h-1.tag` is the coarse tag of the word before the head.
-
-    roles    h head, d dependent, s the next dependent towards the head, g the head's head, b each tag between
-             h and d, l and r the dependent's own outermost dependents (labels only)
-    fields   form, lemma (the lower-cased form if there is none), tag (coarse, UPOS), fine (XPOS), feats,
-             prefix (4 letters), suffix (3), ending (2), shape
+`h-1.tag` is the coarse tag of the word before the head. docs/extending.md lists all roles and fields.
 
 Direction is part of every template, and distance of all templates of arcs: one weight without it, one with
-it.
-
-Templates about a guide, a parser whose trees are given, have one more role, q, the head that the guide gives
-to the dependent, and one more field, `guide`, the label that it gives to a node. Each includes how the
-guide's tree relates to the arc: it has the arc, has it reversed, or has another head instead, and which.
+it. Each template about a guide, a parser whose trees are given, includes how the guide's tree relates to the
+arc: it has the arc, has it reversed, or has another head instead, and which.
 
 Contexts, for higher-order parsers, look at up to four nodes of a tree at once, and also at labels and numbers
 of dependents: `d.label`, `l.count`. There are three kinds, see `CONTEXT_ROLES`.

@@ -2,22 +2,8 @@
 
 One template per line, a conjunction of atoms `role.field`, as in `_templates`. The next arc joins two words,
 l and r: the stack's top and the buffer's front in the arc-eager system, the two topmost words of the stack in
-others. So one set serves all systems.
-
-    roles    l, r; u the word on the stack below l; n, m the next two words in the buffer; lh the head of l,
-             lg the head of that; ll, lr the outermost dependents of l on its left and right, ll2, lr2 the
-             next ones inwards; rl, rr, rl2, rr2 those of r
-    labels   also: h and d, the head and dependent of the arc; s, the outermost dependent of h on that side;
-             dl, dr, the outermost dependents of d
-    fields   those of words; label (of the arc above a node), lefts and rights (how many dependents l, r, h or
-             d has on a side), leftset and rightset (which labels they have), distance (l.distance: from l
-             to r)
-
-Templates about a guide, a parser whose trees are given, have three more roles: lq, rq and, for labels, dq,
-the heads that it gives to l, r and d. They have four more fields: guide, the label that it gives to a word;
-headplace, where the head that it gives to l, r, h or d is (the other word in focus, root, ahead in the
-buffer, below on the stack, attached already, or gone); ahead and behind, how many of the dependents that it
-gives to such a word are still in the buffer, or on the stack, apart from the two words in focus.
+others. So one set serves all systems. docs/transition.md lists all roles and fields. `ahead` and `behind`
+do not count the two words in focus.
 """
 
 from __future__ import annotations

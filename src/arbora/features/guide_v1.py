@@ -12,22 +12,22 @@ which a word must wait, or on the stack, which must be uncovered first.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TypeVar
 
 from arbora.features._templates import TemplateSet
 from arbora.features._transitions import TransitionTemplates
+from arbora.features.cube_v1 import CUBE_V1
+from arbora.features.graph_v1 import GRAPH_V1
+from arbora.features.nivre_v1 import NIVRE_V1
+from arbora.features.zhang_nivre_v1 import ZHANG_NIVRE_V1
+
+Templates = TypeVar("Templates", TemplateSet, TransitionTemplates)
 
 SUFFIX = "+guide-v1"
 """Ends the name of a set with these templates."""
 
-ARCS = """
-d.guide h.tag d.tag; d.guide q.tag
-""".replace("; ", "\n")
-
-LABELS = """
-d.guide; d.guide h.tag d.tag; d.guide d.lemma; d.guide q.tag d.tag
-""".replace("; ", "\n")
-
+ARCS = "d.guide h.tag d.tag; d.guide q.tag".replace("; ", "\n")
+LABELS = "d.guide; d.guide h.tag d.tag; d.guide d.lemma; d.guide q.tag d.tag".replace("; ", "\n")
 
 MOVES = """
 l.headplace r.headplace; l.headplace r.headplace l.label; l.headplace r.headplace l.tag r.tag
@@ -42,15 +42,12 @@ d.headplace d.guide dq.tag d.tag
 """.replace("; ", "\n")
 
 
-def guided(base: TemplateSet) -> TemplateSet:
+def guided(base: Templates) -> Templates:
     """A set with the templates of guide-v1 added."""
-    return replace(base, **_naming(base.name), guides=ARCS, guide_labels=LABELS)
+    own, labels = (ARCS, LABELS) if isinstance(base, TemplateSet) else (MOVES, MOVE_LABELS)
+    name, summary = base.name + SUFFIX, f"{base.name}, and the trees of a guide"
+    return replace(base, name=name, summary=summary, guides=own, guide_labels=labels)
 
 
-def guided_transitions(base: TransitionTemplates) -> TransitionTemplates:
-    """The same for transition parsers."""
-    return replace(base, **_naming(base.name), guides=MOVES, guide_labels=MOVE_LABELS)
-
-
-def _naming(name: str) -> dict[str, Any]:
-    return {"name": name + SUFFIX, "summary": f"{name}, and the trees of a guide"}
+GUIDED_GRAPH_V1, GUIDED_CUBE_V1 = guided(GRAPH_V1), guided(CUBE_V1)
+GUIDED_ZHANG_NIVRE_V1, GUIDED_NIVRE_V1 = guided(ZHANG_NIVRE_V1), guided(NIVRE_V1)

@@ -7,12 +7,11 @@ the word below the stack's top.
 
 from arbora.features._transitions import TransitionTemplates
 
-SINGLE_WORDS = """
+MOVES = """
+# Single words
 l.form l.tag; l.form; l.lemma; l.tag; l.fine; r.form r.tag; r.form; r.lemma; r.tag; r.fine; n.form n.tag
 n.form; n.tag; m.form m.tag; m.tag; l.feats l.tag; r.feats r.tag; l.suffix; r.suffix
-""".replace("; ", "\n")
-
-SEVERAL_WORDS = """
+# Several words
 l.form l.tag r.form r.tag; l.form l.tag r.form; l.form r.form r.tag; l.form l.tag r.tag; l.tag r.form r.tag
 l.lemma r.lemma; l.tag r.tag; l.fine r.fine; l.lemma r.fine; l.fine r.lemma; l.tag l.feats r.tag r.feats
 r.tag n.tag; r.fine n.fine; r.tag n.tag m.tag; r.fine n.fine m.fine; l.tag r.tag n.tag; l.fine r.fine n.fine
@@ -22,38 +21,26 @@ l.fine l+1.fine r-1.fine r.fine; l-1.tag l.tag r.tag; l.tag l+1.tag r-1.tag r.ta
 l-1.fine l.fine r.fine n.fine; l.fine l+1.fine r.fine n.fine; l.suffix r.suffix; l.suffix r.tag
 l.tag r.suffix; l.feats r.feats; l.feats r.form; l.form r.feats; l.lemma r.lemma n.lemma
 l.lemma r.tag n.lemma; l.tag r.lemma n.lemma
-""".replace("; ", "\n")
-
-BELOW = """
+# The word below the stack's top
 u.tag; u.lemma; u.tag l.tag r.tag; u.fine l.fine r.fine; u.tag r.tag; u.lemma r.lemma; u.lemma r.tag
 u.tag r.lemma; u.tag r.tag n.tag; u.label l.tag r.tag; u.tag l.lemma r.tag; u.lemma l.tag r.tag
 u.tag l.tag r.lemma; u.lemma r.lemma n.lemma; u.fine l.fine r.fine n.fine
-""".replace("; ", "\n")
-
-DISTANCE = """
+# Distance
 l.form l.distance; l.tag l.distance; r.form l.distance; r.tag l.distance; l.form r.form l.distance
 l.tag r.tag l.distance; l.fine r.fine l.distance
-""".replace("; ", "\n")
-
-VALENCY = """
+# Valency
 l.form l.rights; l.tag l.rights; l.form l.lefts; l.tag l.lefts; r.form r.lefts; r.tag r.lefts
 l.tag l.rights r.tag; l.lemma l.rights r.tag
-""".replace("; ", "\n")
-
-AROUND = """
+# Heads and outermost dependents
 lh.form; lh.tag; l.label; l.label l.tag r.tag; l.label l.lemma; ll.form; ll.tag; ll.label; lr.form; lr.tag
 lr.label; rl.form; rl.tag; rl.label; lr.label l.tag r.tag; rl.label l.tag r.tag; lr.lemma r.lemma
 l.tag r.tag rl.lemma; l.lemma r.tag rl.tag; l.tag r.lemma rl.tag; l.tag lr.lemma r.tag; l.lemma lr.tag r.tag
 l.tag lr.tag r.lemma; rr.tag; rr.label; rr.label l.tag r.tag
-""".replace("; ", "\n")
-
-THIRD_ORDER = """
+# Third order
 lg.form; lg.tag; lh.label; ll2.form; ll2.tag; ll2.label; lr2.form; lr2.tag; lr2.label; rl2.form; rl2.tag
 rl2.label; l.tag ll.tag ll2.tag; l.tag lr.tag lr2.tag; l.tag lh.tag lg.tag; r.tag rl.tag rl2.tag
 r.tag rr.tag rr2.tag
-""".replace("; ", "\n")
-
-LABEL_SETS = """
+# Sets of labels
 l.form l.rightset; l.tag l.rightset; l.form l.leftset; l.tag l.leftset; r.form r.leftset; r.tag r.leftset
 l.tag l.rightset r.tag; r.tag r.leftset l.tag
 """.replace("; ", "\n")
@@ -72,6 +59,6 @@ h.lemma d.feats; d.suffix h.tag; dl.lemma h.lemma d.tag
 ZHANG_NIVRE_V1 = TransitionTemplates(
     name="zhang-nivre-v1",
     summary="words and tags around stack and buffer, distance, valency, third-order contexts, sets of labels",
-    moves=SINGLE_WORDS + SEVERAL_WORDS + BELOW + DISTANCE + VALENCY + AROUND + THIRD_ORDER + LABEL_SETS,
+    moves=MOVES,
     labels=LABELS,
 )

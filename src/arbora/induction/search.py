@@ -23,12 +23,11 @@ from arbora.induction.corpus import PUNCTUATION, Stripped, by_length, strip
 from arbora.induction.interfaces import TagModel, TreeSet
 from arbora.induction.valence_model import ValenceModel
 from arbora.inference.distribution import TreeDistribution
-from arbora.interfaces import GoldTree, PartKind, PartScores, Roots, ScoredTree, Trees
+from arbora.interfaces import Best, GoldTree, PartKind, PartScores, Roots, Trees
 from arbora.parsing.parser import Parser
-from arbora.search.base import Parts
+from arbora.search.base import Parts, Search
 from arbora.search.confidence import Confidence, ConfidenceAt
 from arbora.search.exact import ExactSearch
-from arbora.search.ranked import RankedTrees, ranked_lists
 from arbora.search.request import ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
 from arbora.types import Bools, Doubles, Ints
@@ -98,9 +97,7 @@ class InducedSearch(ExactSearch):
             generic = "no tree of this parser has all heads that are given; unpin some"
             raise NoTreeError(next(filter(None, reasons), generic)) from None
 
-    def kbest(self, batch: Batch, k: int, request: ParseRequest) -> list[RankedTrees]:
-        found = self.confidence_at(batch, replace(request, k=k))(Temperatures())
-        return ranked_lists(batch.lengths, found.counts, found.scores, found.heads, found.labels)
+    kbest = Search.kbest  # from `confidence_at`, which puts punctuation back
 
     # Probabilities
 
@@ -151,14 +148,14 @@ class InducedSearch(ExactSearch):
 
     def _decoded(
         self, scores: PartScores, gold: GoldTree, request: ParseRequest, t: Temperatures
-    ) -> list[ScoredTree]:
+    ) -> list[Best]:
         """As for other searches; a given tree may be one that the model does not allow."""
         if request.k or request.decode != "given":
             return super()._decoded(scores, gold, request, t)
         arcs, siblings = scores[PartKind.ARC], scores.get(PartKind.SIBLING)
         options: dict[str, Any] = {"siblings": siblings, "trees": self.trees, "roots": self.roots}
         log_probability = inference.log_prob(arcs, gold.heads, **options)
-        return [inference.Best(gold.heads, log_probability + self.family.log_partition(scores))]
+        return [Best(gold.heads, log_probability + self.family.log_partition(scores))]
 
     def _weighted_trees(
         self, sentence: Stripped, scores: PartScores, t: Temperatures, trees: Ints, own: Sequence[float]

@@ -4,38 +4,19 @@ Queries, families of trees, `TreeDistribution`, and the same for PyTorch (`arbor
 here; nothing here knows words, files or features. `arbora.inference.queries` states the conventions.
 """
 
-from arbora.inference._native import Best, Marginals
-from arbora.inference._parts import FirstOrder, Options
-from arbora.inference.queries import (
-    arc_marginals,
-    argmax,
-    entropy,
-    expected_wrong_heads,
-    kbest,
-    kl_divergence,
-    log_partition,
-    log_prob,
-    marginals,
-    marginals_along,
-    minimum_risk,
-    sample,
-)
-
-__all__ = [
-    "Best",
-    "FirstOrder",
-    "Marginals",
-    "Options",
-    "arc_marginals",
-    "argmax",
-    "entropy",
-    "expected_wrong_heads",
-    "kbest",
-    "kl_divergence",
-    "log_partition",
-    "log_prob",
-    "marginals",
-    "marginals_along",
-    "minimum_risk",
-    "sample",
-]
+from arbora.inference._native import Marginals as Marginals
+from arbora.inference._parts import FirstOrder as FirstOrder
+from arbora.inference._parts import Options as Options
+from arbora.inference.queries import arc_marginals as arc_marginals
+from arbora.inference.queries import argmax as argmax
+from arbora.inference.queries import entropy as entropy
+from arbora.inference.queries import expected_wrong_heads as expected_wrong_heads
+from arbora.inference.queries import kbest as kbest
+from arbora.inference.queries import kl_divergence as kl_divergence
+from arbora.inference.queries import log_partition as log_partition
+from arbora.inference.queries import log_prob as log_prob
+from arbora.inference.queries import marginals as marginals
+from arbora.inference.queries import marginals_along as marginals_along
+from arbora.inference.queries import minimum_risk as minimum_risk
+from arbora.inference.queries import sample as sample
+from arbora.interfaces import Best as Best

@@ -17,9 +17,9 @@ import numpy as np
 
 from arbora.errors import NoTreeError
 from arbora.inference import _native
-from arbora.inference._native import Best
 from arbora.inference._parts import Parts
 from arbora.inference._relative import own_scores
+from arbora.interfaces import Best
 from arbora.types import Doubles
 
 Choice = tuple[int, int]  # (head, label), label 0 if unlabelled

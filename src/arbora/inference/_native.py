@@ -7,15 +7,8 @@ from typing import Any, NamedTuple
 
 from arbora import _core
 from arbora.inference._parts import Parts
-from arbora.types import Doubles, Ints
-
-
-class Best(NamedTuple):
-    """One tree: `heads` (n+1,), its score, and its labels (n+1,) if the scores are labelled."""
-
-    heads: Ints
-    score: float
-    labels: Ints | None = None
+from arbora.interfaces import Best
+from arbora.types import Doubles
 
 
 class Marginals(NamedTuple):

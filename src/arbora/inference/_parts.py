@@ -5,7 +5,6 @@ Conventions as in `arbora.inference.queries`. Nothing here writes into the calle
 
 from __future__ import annotations
 
-import difflib
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import _core
-from arbora.errors import InputError, require_threads
+from arbora.errors import InputError, is_whole, require_threads, unknown
 from arbora.types import Doubles
 
 Batch: TypeAlias = Sequence[NDArray[Any]]
 Scores: TypeAlias = NDArray[Any] | Batch
 Required: TypeAlias = NDArray[Any] | Iterable[tuple[int, int]]
 
+HIGHER_ORDER = {"siblings": 3, "grandparents": 3, "grandsiblings": 4}
+"""The numbers of their axes."""
 _FLOAT64 = np.dtype(np.float64)
 _TREES = {"projective": _core.Trees.projective, "nonprojective": _core.Trees.nonprojective}
 _ROOTS = {"single": _core.Roots.single, "multi": _core.Roots.multi}
@@ -56,21 +57,18 @@ class Parts:
     roots: _core.Roots
     threads: int
     single: bool
-    labelled: bool
-
-    def replace_arcs(self, arcs: list[Doubles]) -> Parts:
-        return replace(self, arcs=arcs, labelled=bool(arcs) and arcs[0].ndim == 3)
 
     def pick(self, indices: list[int]) -> Parts:
-        kinds = ("arcs", "siblings", "grandparents", "grandsiblings")
-        given: dict[str, Any] = {kind: getattr(self, kind) for kind in kinds}
-        picked: dict[str, Any] = {
-            kind: None if parts is None else [parts[i] for i in indices] for kind, parts in given.items()
-        }
+        given: Any = {kind: getattr(self, kind) for kind in ("arcs", *HIGHER_ORDER)}
+        picked: Any = {kind: parts and [parts[i] for i in indices] for kind, parts in given.items()}
         return replace(self, **picked)
 
     def only(self, i: int) -> Parts:
         return replace(self.pick([i]), threads=1, single=True)
+
+    @property
+    def labelled(self) -> bool:
+        return bool(self.arcs) and self.arcs[0].ndim == 3
 
     @property
     def higher(self) -> tuple[list[Doubles] | None, list[Doubles] | None, list[Doubles] | None]:
@@ -78,7 +76,7 @@ class Parts:
 
     @property
     def first_order(self) -> bool:
-        return self.siblings is None and self.grandparents is None and self.grandsiblings is None
+        return all(parts is None for parts in self.higher)
 
     @property
     def arguments(self) -> tuple[Any, ...]:
@@ -94,10 +92,6 @@ def option(name: str, value: str, choices: dict[str, Any]) -> Any:
         raise InputError(f"{name} must be {listed}, got {value!r}") from None
 
 
-def is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
 def per_sentence(name: str, given: Any, count: int, single: bool) -> list[tuple[str, Any]]:
     """One entry per sentence, each with its name for errors."""
     entries = [given] if single else given
@@ -110,42 +104,30 @@ def make_parts(scores: Scores, **options: Unpack[Options]) -> Parts:
     """Check the caller's arguments and arrange them as a batch."""
     for name in options:
         if name not in Options.__annotations__:
-            near = difflib.get_close_matches(name, Options.__annotations__, n=1)
-            listed = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(Options.__annotations__)}"
-            raise TypeError(f"unknown option {name!r}; {listed}")
+            raise TypeError(unknown("option", name, list(Options.__annotations__)))
     single = not isinstance(scores, (list, tuple))
     arcs: Any = [scores] if single else list(scores)
-    axes = _core.ready_axes(arcs)
-    if axes == 0:
+    if _core.ready_axes(arcs) == 0:
         arcs = [arc_array(array, i, single) for i, array in enumerate(arcs)]
-    labelled = axes == 3 or (axes == 0 and _all_labelled(arcs))
+        _require_same_axes(arcs)
     threads = options.get("threads", 1)
     require_threads(threads)
     nodes = [len(array) for array in arcs]
-    parts = Parts(
-        arcs,
-        _higher_order("siblings", options.get("siblings"), 3, nodes, single),
-        _higher_order("grandparents", options.get("grandparents"), 3, nodes, single),
-        _higher_order("grandsiblings", options.get("grandsiblings"), 4, nodes, single),
-        option("trees", options.get("trees", "nonprojective"), _TREES),
-        option("roots", options.get("roots", "single"), _ROOTS),
-        threads,
-        single,
-        labelled,
-    )
+    higher: Any = {name: _higher_order(name, options.get(name), nodes, single) for name in HIGHER_ORDER}
+    trees = option("trees", options.get("trees", "nonprojective"), _TREES)
+    roots = option("roots", options.get("roots", "single"), _ROOTS)
+    parts = Parts(arcs, **higher, trees=trees, roots=roots, threads=threads, single=single)
     required = options.get("required")
     return parts if required is None else _require(parts, required)
 
 
-def _all_labelled(arcs: list[Doubles]) -> bool:
-    labelled = bool(arcs) and arcs[0].ndim == 3
+def _require_same_axes(arcs: list[Doubles]) -> None:
     for i, array in enumerate(arcs):
-        if (array.ndim == 3) is not labelled:
+        if array.ndim != arcs[0].ndim:
             raise InputError(
                 f"scores[{i}] has {array.ndim} dimensions, scores[0] has {arcs[0].ndim}: "
                 "a batch is labelled throughout or not at all"
             )
-    return labelled
 
 
 def _float_array(array: Any, where: str) -> Doubles:
@@ -180,10 +162,10 @@ def arc_array(array: Any, i: int, single: bool) -> Doubles:
     )
 
 
-def _higher_order(name: str, given: Any, axes: int, nodes: list[int], single: bool) -> list[Doubles] | None:
+def _higher_order(name: str, given: Any, nodes: list[int], single: bool) -> list[Doubles] | None:
     if given is None:
         return None
-    arrays = []
+    arrays, axes = [], HIGHER_ORDER[name]
     for (where, array), size in zip(per_sentence(name, given, len(nodes), single), nodes, strict=True):
         arrays.append(_float_array(array, where))
         if arrays[-1].shape != (size,) * axes:
@@ -248,4 +230,4 @@ def _require(parts: Parts, required: Any) -> Parts:
             parts.arcs, per_sentence("required", required, len(parts.arcs), parts.single), strict=True
         )
     ]
-    return parts.replace_arcs(arcs)
+    return replace(parts, arcs=arcs)

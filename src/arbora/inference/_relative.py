@@ -6,6 +6,7 @@ right tree, sums are small, and large scores do not swamp a log-probability or a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 
 from arbora import _core
 from arbora.errors import InputError
-from arbora.inference._native import Best, Marginals
+from arbora.inference._native import Marginals
 from arbora.inference._parts import Parts, partial_heads, per_sentence
+from arbora.interfaces import Best
 from arbora.types import Doubles
 
 
@@ -47,7 +49,7 @@ def relative_to_best(parts: Parts, bests: list[Best]) -> Parts:
     """A batch relative to each sentence's best tree."""
     # None of them is None: the best tree uses no forbidden part.
     arcs: Any = [relative_to(parts.only(i), best.heads, best.labels) for i, best in enumerate(bests)]
-    return parts.replace_arcs(arcs)
+    return replace(parts, arcs=arcs)
 
 
 def expected_score(marginal: Any, one: Parts) -> float:

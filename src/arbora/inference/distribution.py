@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from arbora import inference
 from arbora.errors import InputError
 from arbora.inference import _native
-from arbora.inference._native import Best, Marginals
+from arbora.inference._native import Marginals
 from arbora.inference._parts import Options, make_parts
 from arbora.inference.queries import label_shares
+from arbora.interfaces import Best
 from arbora.types import Doubles, Ints
 
 

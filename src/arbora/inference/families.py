@@ -6,23 +6,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from arbora.errors import InputError
 from arbora.inference import queries
 from arbora.inference._native import Marginals
 from arbora.inference.tree_parts import labelled_arcs, split_labels
-from arbora.interfaces import (
-    FAMILY_QUERIES,
-    ROOTS,
-    PartKind,
-    PartMarginals,
-    PartScores,
-    Query,
-    Roots,
-    ScoredTree,
-    Trees,
-)
+from arbora.interfaces import FAMILY_QUERIES, Best, PartKind, PartMarginals, PartScores, Query, Roots, Trees
 
 ARC, LABEL = PartKind.ARC, PartKind.LABEL
 
@@ -40,14 +30,14 @@ class TreeFamily:
     roots: Roots = "single"
 
     def __post_init__(self) -> None:
-        if self.roots not in ROOTS:
-            raise InputError(f"roots must be {' or '.join(map(repr, ROOTS))}, got {self.roots!r}")
+        if self.roots not in get_args(Roots):
+            raise InputError(f"roots must be {' or '.join(map(repr, get_args(Roots)))}, got {self.roots!r}")
 
-    def argmax(self, scores: PartScores) -> ScoredTree:
+    def argmax(self, scores: PartScores) -> Best:
         arcs, options = self._checked(Query.ARGMAX, scores)
         return queries.argmax(arcs, **options)
 
-    def kbest(self, scores: PartScores, k: int) -> list[ScoredTree]:
+    def kbest(self, scores: PartScores, k: int) -> list[Best]:
         arcs, options = self._checked(Query.KBEST, scores)
         return queries.kbest(arcs, k, **options)
 
@@ -71,7 +61,7 @@ class TreeFamily:
         changes = queries.marginals_along(arcs, along, trees=self.trees, roots=self.roots)
         return split_labels(changes, scores)
 
-    def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[ScoredTree]:
+    def sample(self, scores: PartScores, k: int, *, seed: int = 0) -> list[Best]:
         arcs, options = self._checked(Query.SAMPLE, scores)
         return queries.sample(arcs, k, seed=seed, **options)
 
@@ -156,12 +146,3 @@ class NonprojectiveSibling(TreeFamily):
 
 def _listed(kinds: Any) -> str:
     return ", ".join(repr(str(kind)) for kind in kinds) or "nothing"
-
-
-FAMILIES: tuple[type[TreeFamily], ...] = (
-    Projective,
-    Nonprojective,
-    ProjectiveSibling,
-    ProjectiveGrandparent,
-    NonprojectiveSibling,
-)

@@ -31,13 +31,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import _core
-from arbora.errors import InputError
+from arbora.errors import InputError, require_whole
 from arbora.inference import _native
 from arbora.inference._distinct import draw_distinct
-from arbora.inference._native import Best, Marginals
-from arbora.inference._parts import Batch, FirstOrder, Options, Parts, Scores, is_whole, make_parts
+from arbora.inference._native import Marginals
+from arbora.inference._parts import Batch, FirstOrder, Options, Parts, Scores, make_parts
 from arbora.inference._relative import expected_score, read_labels, read_trees, relative_to, relative_to_best
-from arbora.types import Doubles, Ints
+from arbora.interfaces import Best
+from arbora.types import Doubles
+
+MOST_TREES = 1000
+"""The largest k of the k best trees."""
 
 Answer = TypeVar("Answer")
 
@@ -65,8 +69,7 @@ def kbest(scores: Scores, k: int, **options: Unpack[Options]) -> list[Best] | li
 
     A list of `Best`, or a list of such lists for a batch.
     """
-    if not is_whole(k) or not 1 <= k <= 1000:
-        raise InputError(f"k must be a whole number in 1..1000, got {k!r}")
+    require_whole("k", k, 1, MOST_TREES)
     parts = make_parts(scores, **options)
     return _result(parts, _native.kbest(parts, int(k)))
 
@@ -151,7 +154,7 @@ def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[O
             arcs[i] = relative
     if arcs:
         # Relative to the tree its own score is 0, so its log-probability is -log Z alone.
-        log_z = _native.log_partition(parts.pick([*arcs]).replace_arcs([*arcs.values()]))
+        log_z = _native.log_partition(replace(parts.pick([*arcs]), arcs=[*arcs.values()]))
         values[[*arcs]] = np.minimum(0.0, -log_z)  # sums over labels may round differently
     return _number(parts, values)
 
@@ -221,10 +224,8 @@ def sample(
     """
     if not isinstance(replacement, bool):
         raise InputError(f"replacement must be True or False, got {replacement!r}")
-    if not is_whole(k) or k < 1:
-        raise InputError(f"k must be a whole number of at least 1, got {k!r}")
-    if not is_whole(seed) or not 0 <= seed < 2**64:
-        raise InputError(f"seed must be a whole number in 0..2**64-1, got {seed!r}")
+    require_whole("k", k, 1)
+    require_whole("seed", seed, 0, 2**64 - 1)
     parts = make_parts(scores, **options)
     if replacement:
         drawn = _native.sample(parts, int(k), int(seed))
@@ -247,13 +248,10 @@ def minimum_risk(scores: Scores, **options: Unpack[Options]) -> Best | list[Best
     for scored, marginal in zip(parts.arcs, _native.marginals(parts), strict=True):
         allowed = scored.max(axis=-1) if parts.labelled else scored
         risks.append(np.where(allowed == -np.inf, -np.inf, arc_marginals(marginal)))
-    plain = replace(parts, arcs=risks, siblings=None, grandparents=None, grandsiblings=None, labelled=False)
+    plain = replace(parts, arcs=risks, siblings=None, grandparents=None, grandsiblings=None)
     bests = _native.argmax(plain)
     if parts.labelled:
-        bests = [
-            best._replace(labels=_best_labels(scored, best.heads))
-            for scored, best in zip(parts.arcs, bests, strict=True)
-        ]
+        bests = list(map(_with_best_labels, bests, parts.arcs))
     return _result(parts, bests)
 
 
@@ -284,7 +282,7 @@ def _labelled_along(one: Parts, direction: Doubles) -> Doubles:
         place = ", ".join(map(str, np.argwhere(~np.isfinite(inner))[0]))
         raise InputError(f"direction[{place}] must be a finite number")
     means = np.sum(shares * inner, axis=-1)
-    plain = one.replace_arcs([arcs])
+    plain = replace(one, arcs=[arcs])
     changes = _native.marginals_along(plain, [means])[0]
     probabilities: Doubles = _native.marginals(plain)[0]
     return shares * (changes[..., None] + probabilities[..., None] * (inner - means[..., None]))
@@ -304,14 +302,13 @@ def _kl(p: Parts, q: Parts, best: Best) -> float:
     q_scores = relative_to(q, best.heads, best.labels)
     if p_scores is None or q_scores is None:
         return float("inf")
-    near_p, near_q = p.replace_arcs([p_scores]), q.replace_arcs([q_scores])
+    near_p, near_q = replace(p, arcs=[p_scores]), replace(q, arcs=[q_scores])
     probabilities = _native.marginals(near_p)[0]
     used = probabilities > 0.0
     gain = float(np.sum(probabilities[used] * (p_scores[used] - q_scores[used])))
     return max(0.0, gain - float(_native.log_partition(near_p)[0]) + float(_native.log_partition(near_q)[0]))
 
 
-def _best_labels(scores: Doubles, heads: Ints) -> Ints:
-    labels = np.full(len(heads), -1, dtype=np.int32)
-    labels[1:] = np.argmax(scores[heads[1:], np.arange(1, len(heads))], axis=-1)
-    return labels
+def _with_best_labels(best: Best, scores: Doubles) -> Best:
+    own = scores[best.heads[1:], np.arange(1, len(best.heads))]
+    return best._replace(labels=np.append(-1, np.argmax(own, axis=-1)).astype(np.int32))

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arbora import _core, inference
-from arbora.errors import InputError, require_threads
+from arbora.errors import InputError
 from arbora.interfaces import Roots, Trees
 from arbora.types import Doubles, Longs
 
@@ -151,8 +151,7 @@ class TreeDistribution:
             expected = "(*batch, n+1, n+1, labels)" if labelled else "(*batch, n+1, n+1)"
             hint = "" if labelled else "; labelled=True if the last axis is labels"
             raise InputError(f"scores: expected shape {expected}, got {shape}{hint}")
-        require_threads(threads)
-        inference.argmax(np.zeros((1, 1)), trees=trees, roots=roots)  # the names are known
+        inference.argmax(np.zeros((1, 1)), trees=trees, roots=roots, threads=threads)  # checks them
         self.batch_shape = torch.Size(shape[:-axes])
         self.labelled = labelled
         nodes = shape[-axes]
@@ -299,7 +298,8 @@ class TreeDistribution:
         heads, labels = self._padded(trees, k or 1)
         counts = torch.tensor([len(each) for each in trees], device=heads.device)
         exists = counts[:, None] > torch.arange(k or 1, device=heads.device)
-        scores = torch.where(exists, self._scores_of(heads, labels), -torch.inf)
+        sums = torch.where(heads >= 0, self._own_scores(heads, labels), 0.0).sum(dim=-1)
+        scores = torch.where(exists, sums, -torch.inf)
         shape = (*self.batch_shape, heads.shape[2]) if k is None else (*self.batch_shape, *heads.shape[1:])
         return Drawn(
             heads.reshape(shape),
@@ -309,22 +309,21 @@ class TreeDistribution:
 
     def _padded(self, trees: list[list[inference.Best]], count: int) -> tuple[Tensor, Tensor | None]:
         """Heads and labels, (B, count, n+1) each, -1 past the end of a sentence or of its trees."""
-        heads = np.full((len(trees), count, self._exact.shape[1]), -1, dtype=np.int64)
-        labels = heads.copy()
+        both = np.full((2, len(trees), count, self._exact.shape[1]), -1, dtype=np.int64)
         for i, j, best in ((i, j, best) for i, each in enumerate(trees) for j, best in enumerate(each)):
-            heads[i, j, : len(best.heads)] = best.heads
+            both[0, i, j, : len(best.heads)] = best.heads
             if best.labels is not None:
-                labels[i, j, : len(best.labels)] = best.labels
-        device = self._exact.device
-        return torch.from_numpy(heads).to(device), (
-            torch.from_numpy(labels).to(device) if self.labelled else None
-        )
+                both[1, i, j, : len(best.labels)] = best.labels
+        heads, labels = torch.from_numpy(both).to(self._exact.device)
+        return heads, labels if self.labelled else None
 
-    def _scores_of(self, heads: Tensor, labels: Tensor | None) -> Tensor:
-        own = torch.gather(self._exact, 1, _indices(heads, self._exact))
-        if labels is not None:
-            own = torch.gather(own, 3, labels.clamp(min=0)[..., None])[..., 0]
-        return torch.where(heads >= 0, own, 0.0).sum(dim=-1)
+    def _own_scores(self, heads: Tensor, labels: Tensor | None) -> Tensor:
+        """Scores of each word's own arc in k trees, (B, k, n+1)."""
+        index = heads.clamp(min=0)
+        if labels is None:
+            return torch.gather(self._exact, 1, index)
+        every = torch.gather(self._exact, 1, index[..., None].expand(*index.shape, self._exact.shape[-1]))
+        return torch.gather(every, 3, labels.clamp(min=0)[..., None])[..., 0]
 
     def _relative(self, heads: Tensor) -> tuple[Tensor, Tensor]:
         """Arc scores minus those of each word's own arc in a tree, and the latter, (B, n+1)."""
@@ -333,8 +332,7 @@ class TreeDistribution:
         return torch.where(self._allowed, self._arcs - shift[:, None, :], -torch.inf), own
 
     def _log_label_shares(self, heads: Tensor, labels: Tensor, inside: Tensor) -> Tensor:
-        of_arcs = torch.gather(self._exact, 1, _indices(heads[:, None], self._exact))[:, 0]
-        chosen = torch.gather(of_arcs, 2, labels[..., None])[..., 0]
+        chosen = self._own_scores(heads[:, None], labels[:, None])[:, 0]
         sums = torch.gather(self._arcs, 1, heads[:, None, :])[:, 0]
         known = inside & (sums > -torch.inf)
         return torch.where(known, chosen - torch.where(known, sums, 0.0), 0.0).sum(dim=1)
@@ -354,12 +352,6 @@ class TreeDistribution:
         return [_core.in_family(row[:m], *kind) for row, m in rows]
 
 
-def _indices(heads: Tensor, scores: Tensor) -> Tensor:
-    """(B, k, n+1) heads as what `gather` takes along the heads of (B, n+1, n+1[, labels]) scores."""
-    index = heads.clamp(min=0)
-    return index if scores.ndim == 3 else index[..., None].expand(*index.shape, scores.shape[-1])
-
-
 def _usable(nodes: list[int], most: int) -> Tensor:
     """(B, most, most): which arcs lie within a sentence, do not enter the root and are no loops."""
     places = torch.arange(most)
@@ -377,10 +369,8 @@ def _lengths(lengths: Any, mask: Tensor | None, batch: tuple[int, ...], most: in
             raise InputError(f"mask: expected truth values of shape {(*batch, most)}, got {got}")
         if bool((known[..., 1:] & ~known[..., :-1]).any()):
             raise InputError("mask: expected the words of a sentence first and padding after them, got a gap")
-        return np.asarray(known.sum(dim=-1).numpy(), dtype=np.int64)
-    if lengths is None:
-        return np.full(batch, most, dtype=np.int64)
-    counts = torch.as_tensor(lengths).cpu()
+        lengths = known.sum(dim=-1)
+    counts = torch.full(batch, most) if lengths is None else torch.as_tensor(lengths).cpu()
     if tuple(counts.shape) != batch or counts.is_floating_point() or counts.dtype == torch.bool:
         raise InputError(
             f"lengths: expected whole numbers of shape {batch}, got {counts.dtype} {tuple(counts.shape)}"

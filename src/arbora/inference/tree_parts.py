@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from arbora.inference._parts import constrain
-from arbora.interfaces import GoldTree, PartKind, PartMarginals, PartScores, ScoredTree
+from arbora.interfaces import Best, GoldTree, PartKind, PartMarginals, PartScores
 from arbora.types import Doubles, Ints
 
 
-def tree_parts(tree: ScoredTree, scores: PartScores) -> PartMarginals:
+def tree_parts(tree: Best, scores: PartScores) -> PartMarginals:
     """1 for each part of a tree, 0 elsewhere, for every kind that `scores` has. O(n) beside the arrays."""
     heads = np.asarray(tree.heads)
     deps = np.arange(1, len(heads))

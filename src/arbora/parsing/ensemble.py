@@ -17,7 +17,7 @@ import numpy as np
 from arbora import inference
 from arbora.data.encode import INPUT_COLUMNS, Batch, Names
 from arbora.errors import InputError
-from arbora.interfaces import Query, Roots, Trees
+from arbora.interfaces import Query
 from arbora.parsing.model_file import parser_parts
 from arbora.parsing.parser import Parser
 from arbora.search.base import Parts, Search
@@ -74,10 +74,6 @@ class EnsembleSearch(Search):
 
     name: ClassVar[str] = "ensemble"
     scorer: None = None
-    trees: Trees = "nonprojective"
-    roots: Roots = "single"
-    order = 1
-    label_count = 0
 
     def __init__(self, parsers: Sequence[Parser], names: Names, watch: Watch | None = None) -> None:
         self.parsers = tuple(parsers)
@@ -147,7 +143,9 @@ class EnsembleSearch(Search):
         ]
         heads = batch.heads
         if request.decode != "given":
-            heads = self._decode(_mean_tables(batch, alone), request.threads)
+            tables = _mean_tables(batch, alone)
+            bests = inference.argmax(tables, trees=self.trees, roots=self.roots, threads=request.threads)
+            heads = np.concatenate([np.zeros(0, np.int32), *(best.heads[1:] for best in bests)])
         members = self._confidences(batch, heads, request.threads)
         table, counts = self._label_table(batch, members)
         labels, shares = self._label(table, counts, members)
@@ -178,10 +176,6 @@ class EnsembleSearch(Search):
         places = self._places[parser]
         return np.where(labels < 0, -1, places[labels] if len(places) else -1).astype(np.int32)
 
-    def _decode(self, tables: list[Doubles], threads: int) -> Ints:
-        bests = inference.argmax(tables, trees=self.trees, roots=self.roots, threads=threads)
-        return np.concatenate([np.zeros(0, np.int32), *(best.heads[1:] for best in bests)])
-
     def _label_table(self, batch: Batch, members: list[Confidence]) -> tuple[Doubles, Doubles]:
         """Mean P(label | head), (W, labels), and how many parsers know it, (W,)."""
         sums, counts = np.zeros((batch.words, len(self.labels))), np.zeros(batch.words)
@@ -196,8 +190,7 @@ class EnsembleSearch(Search):
         """The most probable labels and their P; -1 and NaN where there are none."""
         labels = np.full(len(table), -1, dtype=np.int32)
         shares = np.full(len(table), np.nan)
-        known = counts > 0
-        if known.any():
+        if (known := counts > 0).any():
             labels[known] = np.argmax(table[known], axis=1)
             shares[known] = table[known].max(axis=1)
         # Parsers trained without labels still have some that follow from the tree.

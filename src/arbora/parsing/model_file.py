@@ -54,7 +54,10 @@ def read_parts(file: ModelFile) -> dict[str, Any]:
     factory: Any = searches.needed_by_file(search_name(file.metadata), file.source)
     try:
         names = _read_names(file)
-        search = _lifted(factory.from_file(file, names), file, names)
+        search: Search = factory.from_file(file, names)
+        if file.metadata.get(LIFTS) is not None:
+            lifts = from_dict(PseudoProjective, _table(LIFTS, file.metadata[LIFTS]))
+            search = LiftedSearch(search, lifts, names.labels)
         templates = getattr(search.scorer, "templates", None)
         guide = _guide_file(file, is_needed=templates is not None and templates.needs_guide)
         calibration = _read_calibration(file)
@@ -76,15 +79,6 @@ def search_name(metadata: Mapping[str, Any]) -> str:
     if metadata["kind"] == "induced-parser":
         return "induced"
     return next((name for name in ("cube", "transition") if metadata.get(name) is not None), "graph")
-
-
-def _lifted(search: Search, file: ModelFile, names: Names) -> Search:
-    """The search, wrapped if labels mark lifted arcs."""
-    if file.metadata.get(LIFTS) is None:
-        return search
-    return LiftedSearch(
-        search, from_dict(PseudoProjective, _table(LIFTS, file.metadata[LIFTS])), names.labels
-    )
 
 
 def _guide_file(file: ModelFile, *, is_needed: bool) -> ModelFile | None:
@@ -123,7 +117,7 @@ def _read_names(file: ModelFile) -> Names:
         return induced_names(tags)
     labels = _texts(file, "labels")
     if file.metadata.get("columns") is None:  # in files of versions that did not store them
-        return Names(tags, labels, None)
+        return Names(tags, labels)
     columns = _texts(file, "columns")
     if not set(columns) <= set(INPUT_COLUMNS):
         expected, got = ", ".join(INPUT_COLUMNS), ", ".join(columns)[:80]

@@ -26,7 +26,6 @@ from arbora.types import Doubles
 
 HEAD, LABEL = "HeadProb", "DeprelProb"
 TREE, RANK = "tree_probability", "kbest"
-MOST_TREES = 1000
 
 
 class ParsedWord(NamedTuple):

@@ -10,18 +10,18 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args, overloa
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.data.columns import Columns
+from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import Batch, Names
 from arbora.data.files import Source, open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, FormatOrAuto
-from arbora.errors import InputError, require_threads
+from arbora.errors import InputError, require_threads, require_whole
 from arbora.inference.distribution import TreeDistribution
+from arbora.inference.queries import MOST_TREES
 from arbora.interfaces import Query
-from arbora.parsing.inputs import as_sentence, columns_of_input, several
 from arbora.parsing.model_file import parser_parts, read_parts
-from arbora.parsing.parsed import MOST_TREES, Parsed, keep_labels, make_parsed, with_kept_labels
+from arbora.parsing.parsed import Parsed, keep_labels, make_parsed, with_kept_labels
 from arbora.progress import Observer, Silent
 from arbora.search.base import Search
 from arbora.search.confidence import Confidence, ConfidenceAt
@@ -248,7 +248,7 @@ class Parser(Reloaded):
         trees with the heads that the sentence has, see `parse`. InputError if the search has no k best trees,
         as for second-order non-projective trees.
         """
-        _check_count(k)
+        require_whole("k", k, 1, MOST_TREES)
         given = as_sentence(sentence)
         confidence = self.confidence(self._encoded([given], keep_heads), k=int(k), keep_heads=keep_heads)
         trees = next(make_parsed([given], confidence, self.names.labels, self))
@@ -292,6 +292,35 @@ def _check_decode(decode: str) -> None:
         raise InputError(f"decode: expected {' or '.join(get_args(Decode))}, got {decode!r}")
 
 
-def _check_count(k: int) -> None:
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= MOST_TREES:
-        raise InputError(f"k must be a whole number in 1..{MOST_TREES}, got {k!r}")
+def several(given: object) -> Iterable[Any]:
+    """Raise InputError if one sentence, a name or nothing was given instead of sentences."""
+    if isinstance(given, Iterable) and not isinstance(given, str | Sentence):
+        return given
+    got = repr(given)[:80] if given is None or isinstance(given, str) else f"one {type(given).__name__}"
+    advice = "read a file with arbora.read first" if isinstance(given, str) else "put it in [ ]"
+    raise InputError(f"parse: expected a list of sentences, got {got}; {advice}")
+
+
+def as_sentence(given: Sentence | Sequence[str]) -> Sentence:
+    """A sentence, or one made of the given words; InputError for anything else."""
+    if isinstance(given, Sentence | Parsed):
+        return given if isinstance(given, Sentence) else given.sentence
+    if isinstance(given, str):
+        raise InputError(
+            f"expected a Sentence or a list of words, got the text {given[:80]!r}; for raw text call the "
+            "model itself: nlp(text); for one sentence of words put the list in [ ]"
+        )
+    if not isinstance(given, Iterable) or not all(isinstance(word, str) for word in given):
+        raise InputError(f"parse: expected a Sentence or a list of words, got {repr(given)[:80]}")
+    return Sentence.from_lists(list(given))
+
+
+def columns_of_input(sentences: Sequence[Sentence]) -> Columns:
+    """Return the columns that a parser reads, as one batch."""
+    texts: dict[TextColumn, list[str]] = {"form": [], "lemma": [], "upos": [], "xpos": [], "feats": []}
+    offsets = [0]
+    for sentence in sentences:
+        for whole, own in zip(texts.values(), sentence.columns(), strict=False):
+            whole += own
+        offsets.append(len(texts["form"]))
+    return Columns.from_arrays(offsets, texts, source="<text>")

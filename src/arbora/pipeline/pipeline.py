@@ -22,9 +22,8 @@ from arbora.data.encode import filled
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
-from arbora.parsing.inputs import as_sentence, several
 from arbora.parsing.parsed import Parsed, make_parsed
-from arbora.parsing.parser import ParseOptions, Parser, Words
+from arbora.parsing.parser import ParseOptions, Parser, Words, as_sentence, several
 from arbora.pipeline.lemmatizer import Lemmatizer
 from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.pipeline.tagger import Tagger

@@ -32,37 +32,23 @@ Parts = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
 
 class Search(ABC):
-    """Finds trees for a batch; immutable."""
+    """Finds trees for a batch; immutable. Has `scorer`, `trees`, `roots`, `order` and `label_count`."""
 
     name: ClassVar[str]
     """The name in the registry and in model files."""
     scorer: Any
     """What scores trees; each search says which kind it needs."""
+    trees: Trees
+    roots: Roots
+    order: int
+    """How many arcs the largest part that is scored has."""
+    label_count: int
+    """How many labels it chooses from; 0: it gives none."""
 
     @property
     @abstractmethod
     def queries(self) -> frozenset[Query]:
         """The queries that it answers: ARGMAX always, KBEST, MARGINALS, LOG_PARTITION, GIVEN_HEADS."""
-
-    @property
-    @abstractmethod
-    def trees(self) -> Trees:
-        """Whether arcs may cross."""
-
-    @property
-    @abstractmethod
-    def roots(self) -> Roots:
-        """Whether a tree has exactly one root."""
-
-    @property
-    @abstractmethod
-    def order(self) -> int:
-        """How many arcs the largest part that is scored has."""
-
-    @property
-    @abstractmethod
-    def label_count(self) -> int:
-        """How many labels it chooses from; 0: it gives none."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -93,10 +79,9 @@ class Search(ABC):
         gold = batch.gold() if len(batch) else []
 
         def at(temperatures: Temperatures) -> Confidence:
-            shape = ranked.Shape(self.trees, self.roots, self.label_count)
             pairs = zip(lists, gold, strict=True)
             return Confidence.joined(
-                each.confidence(tree, request, temperatures, shape) for each, tree in pairs
+                each.confidence(tree, request, temperatures, self) for each, tree in pairs
             )
 
         return at
@@ -141,6 +126,6 @@ class Search(ABC):
         """Tensors and metadata for a model file."""
 
     @classmethod
-    @abstractmethod
     def from_file(cls, file: ModelFile, names: Names) -> Self:
         """The inverse of `to_parts`; InputError or ModelError for a damaged file."""
+        raise NotImplementedError(f"{cls.__name__} cannot be read from a model file")

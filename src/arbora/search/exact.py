@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from arbora.interfaces import Family, PartKind, PartScores, ScoredTree
+from arbora.interfaces import Best, Family, PartKind, PartScores
 from arbora.registry import families
 from arbora.search.parts import PartSearch
 
@@ -32,5 +32,5 @@ class ExactSearch(PartSearch):
         largest = [kind for kind in self.scorer.parts if kind is not PartKind.LABEL][-1]
         return families.create(FAMILIES[self.trees, largest], roots=self.roots)
 
-    def argmax(self, scores: PartScores) -> ScoredTree:
+    def argmax(self, scores: PartScores) -> Best:
         return self.family.argmax(scores)

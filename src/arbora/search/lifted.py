@@ -12,45 +12,39 @@ from typing import Any, Self
 
 import numpy as np
 
-from arbora.data.encode import Batch, Names
+from arbora.data.encode import Batch
 from arbora.data.pseudo_projective import PseudoProjective, Restorer
+from arbora.interfaces import Query
 from arbora.search.base import Parts, Search
 from arbora.search.confidence import Confidence, ConfidenceAt
 from arbora.search.request import ParseRequest, Temperatures
 from arbora.settings import to_dict
-from arbora.storage.model_file import ModelFile
 from arbora.types import Ints, Longs
 
 LIFTS = "lifts"
 """The entry of model files that says how labels mark lifted arcs."""
 
 
-def _delegated(name: str) -> Any:
-    return property(lambda self: getattr(self.inner, name))
-
-
 class LiftedSearch(Search):
-    """A search whose trees are restored from the marks in their labels."""
+    """A search whose trees are restored from the marks in their labels.
+
+    A model file names the inner search; see `arbora.parsing.model_file`.
+    """
 
     def __init__(self, inner: Search, lifts: PseudoProjective, labels: tuple[str, ...]) -> None:
         """`labels`: the names of all labels, marked ones included."""
         self.inner, self.lifts, self.labels = inner, lifts, labels
         self.restorer = Restorer(lifts, labels)
-        self.scorer: Any = inner.scorer
 
     def __getattr__(self, name: str) -> Any:
-        """Settings and pruner are those of the inner search."""
+        """All attributes that a search sets are those of the inner search."""
         if name == "inner":
             raise AttributeError(name)
         return getattr(self.inner, name)
 
-    name = _delegated("name")
-
-    queries = _delegated("queries")
-    trees = _delegated("trees")
-    roots = _delegated("roots")
-    order = _delegated("order")
-    label_count = _delegated("label_count")
+    @property
+    def queries(self) -> frozenset[Query]:
+        return self.inner.queries
 
     def plain_labels(self, labels: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(filter(self.lifts.is_free_of_marks, labels))
@@ -101,10 +95,6 @@ class LiftedSearch(Search):
     def to_parts(self, *, quantized: bool = False) -> Parts:
         tensors, metadata = self.inner.to_parts(quantized=quantized)
         return tensors, {**metadata, LIFTS: to_dict(self.lifts)}
-
-    @classmethod
-    def from_file(cls, file: ModelFile, names: Names) -> Self:
-        raise NotImplementedError("a model file names the inner search; see arbora.parsing.model_file")
 
 
 def _repeated(per_word: Ints, lengths: Longs, counts: Longs) -> Ints:

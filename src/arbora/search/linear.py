@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from arbora._core import GraphModel, Pruning, in_memory
 from arbora.data.encode import Batch, Names
 from arbora.errors import ModelError
-from arbora.interfaces import Roots, Trees
 from arbora.registry import Registry, features
 from arbora.scorers import GraphSettings, LinearScorer
 from arbora.search.base import Parts, Search
@@ -28,8 +27,6 @@ from arbora.types import Floats, Ints
 
 HASH_VERSION = 1
 
-PrunerArguments = tuple[GraphModel | None, Floats | None, Pruning]
-
 
 class LinearSearch(Search):
     """A search with a linear scorer. The scorer's settings say which trees; `settings`, how to search."""
@@ -40,11 +37,6 @@ class LinearSearch(Search):
     templates: ClassVar[Registry[Any]] = features
     tables: ClassVar[Mapping[str, str]] = {"tree": "tree", "labels": "label_weights"}
     """The tensors of weights in a model file, and the attributes of the scorer that hold them."""
-
-    trees: Trees = "projective"
-    roots: Roots = "single"
-    order = 1
-    label_count = 0
 
     def __init__(self, scorer: Any, pruner: Pruner | None = None) -> None:
         self.scorer = scorer
@@ -62,7 +54,7 @@ class LinearSearch(Search):
         raise NotImplementedError
 
     @property
-    def _pruner(self) -> PrunerArguments:
+    def _pruner(self) -> tuple[GraphModel | None, Floats | None, Pruning]:
         if self.pruner is None:
             return None, None, Pruning()
         return self.pruner.scorer.native, self.pruner.weights, self.pruner.settings.native

@@ -16,7 +16,7 @@ from arbora.data.encode import Batch, Names
 from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
 from arbora.inference.tree_parts import labelled_arcs, restricted
-from arbora.interfaces import Family, GoldTree, PartKind, PartScores, Query, Roots, ScoredTree, Scorer, Trees
+from arbora.interfaces import Best, Family, GoldTree, PartKind, PartScores, Query, Roots, Scorer, Trees
 from arbora.registry import scorers
 from arbora.search.base import Parts, Search
 from arbora.search.confidence import Confidence, ConfidenceAt, sentence_confidence
@@ -33,16 +33,16 @@ class PartSearch(Search):
 
     parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC, PartKind.LABEL)
     """The kinds of parts whose scores it takes."""
-    trees: Trees = "nonprojective"
-    roots: Roots = "single"
 
     def __init__(
         self, scorer: Scorer, *, trees: Trees = "nonprojective", roots: Roots = "single", label_count: int = 0
     ) -> None:
         self.scorer: Scorer = scorer
-        self.trees, self.roots, self._label_count = trees, roots, label_count
+        self.trees, self.roots = trees, roots
+        self.order = 1 if set(scorer.parts) <= {PartKind.ARC, PartKind.LABEL} else 2
+        self.label_count = label_count if PartKind.LABEL in scorer.parts else 0
 
-    def argmax(self, scores: PartScores) -> ScoredTree:
+    def argmax(self, scores: PartScores) -> Best:
         """The best tree of one sentence."""
         raise NotImplementedError
 
@@ -54,14 +54,6 @@ class PartSearch(Search):
     @property
     def queries(self) -> frozenset[Query]:
         return self.family.queries | self.family.approximate | {Query.GIVEN_HEADS}
-
-    @property
-    def order(self) -> int:
-        return 1 if set(self.scorer.parts) <= {PartKind.ARC, PartKind.LABEL} else 2
-
-    @property
-    def label_count(self) -> int:
-        return self._label_count if PartKind.LABEL in self.scorer.parts else 0
 
     def describe(self) -> str:
         return f"{self.name} search over {self.trees} trees, scorer {self.scorer.name}"
@@ -129,7 +121,7 @@ class PartSearch(Search):
 
     def _decoded(
         self, scores: PartScores, gold: GoldTree, request: ParseRequest, t: Temperatures
-    ) -> list[ScoredTree]:
+    ) -> list[Best]:
         if request.k:
             return self.family.kbest(scores, request.k)
         if request.decode == "argmax":
@@ -200,13 +192,13 @@ def _unlabelled(heads: Ints) -> GoldTree:
     return GoldTree(heads, np.full(len(heads), -1, dtype=np.int32))
 
 
-def _labels(tree: ScoredTree) -> Ints:
+def _labels(tree: Best) -> Ints:
     if tree.labels is None:
         return np.full(len(tree.heads) - 1, -1, dtype=np.int32)
     return np.asarray(tree.labels[1:], dtype=np.int32)
 
 
-def _stacked(trees: Sequence[ScoredTree]) -> tuple[Ints, Ints]:
+def _stacked(trees: Sequence[Best]) -> tuple[Ints, Ints]:
     """Heads and labels, (trees, n) each."""
     heads = np.array([tree.heads[1:] for tree in trees], dtype=np.int32)
     return heads, np.array(list(map(_labels, trees)), dtype=np.int32)

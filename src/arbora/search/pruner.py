@@ -65,10 +65,7 @@ class PrunerSettings(Settings):
         below=math.inf,
     )
     among: int = parameter(
-        32,
-        "of max-marginal and tree-odds: heads considered per word",
-        least=1,
-        most=MOST_KEPT,
+        32, "of max-marginal and tree-odds: heads considered per word", least=1, most=MOST_KEPT
     )
 
     def resolved(self, trees: Trees, order: int) -> PrunerSettings:

@@ -11,23 +11,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arbora import inference
-from arbora.interfaces import GoldTree, Roots, Trees
+from arbora.interfaces import GoldTree
 from arbora.search.confidence import sentence_confidence
 from arbora.search.request import ParseRequest, Temperatures
 from arbora.types import Doubles, Ints, Longs
 
-
-class Shape(NamedTuple):
-    """Which trees a search gives, and how many labels."""
-
-    trees: Trees
-    roots: Roots
-    labels: int
+if TYPE_CHECKING:
+    from arbora.search.base import Search
 
 
 @dataclass(frozen=True)
@@ -72,15 +67,15 @@ class RankedTrees:
         return result
 
     def confidence(
-        self, gold: GoldTree, request: ParseRequest, t: Temperatures, shape: Shape
+        self, gold: GoldTree, request: ParseRequest, t: Temperatures, search: Search
     ) -> dict[str, Any]:
         """The fields of a `Confidence` for the requested trees. O(trees · n), with the arc table O(n²)."""
         shares = self.shares(t.trees)
         if request.k:
             heads, ranks, chosen = self._top(request.k)
         else:
-            heads, ranks, chosen = self._one(self._decoded(gold, request, t, shape), request)
-        tables = [self.label_table(row, t.labels, shape.labels) for row in heads]
+            heads, ranks, chosen = self._one(self._decoded(gold, request, t, search), request)
+        tables = [self.label_table(row, t.labels, search.label_count) for row in heads]
         labels = [self._labels(index, table) for index, table in zip(chosen, tables, strict=True)]
         is_listed = np.array(chosen) >= 0
         used = shares[shares > 0.0]
@@ -120,14 +115,14 @@ class RankedTrees:
         """The place in `distinct` of the tree with these heads; empty if there is none."""
         return [rank for rank, i in enumerate(self.distinct) if np.array_equal(self.heads[i], heads)]
 
-    def _decoded(self, gold: GoldTree, request: ParseRequest, t: Temperatures, shape: Shape) -> Ints:
+    def _decoded(self, gold: GoldTree, request: ParseRequest, t: Temperatures, search: Search) -> Ints:
         if request.decode == "argmax":
             return self.heads[0]
         if request.decode == "given":
             return gold.heads[1:]
         risk = self.arc_table(t.risk * t.trees)
         scores = np.where(risk > 0.0, risk, -np.inf)
-        return inference.argmax(scores, trees=shape.trees, roots=shape.roots).heads[1:].astype(np.int32)
+        return inference.argmax(scores, trees=search.trees, roots=search.roots).heads[1:].astype(np.int32)
 
     def _labels(self, index: int, table: Doubles) -> Ints:
         """Labels of a chosen tree; -1 where there are none."""
