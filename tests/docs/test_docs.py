@@ -294,3 +294,19 @@ def test_the_citation_pattern():
     text = "after [koo-2007, note 4] and [@huang-chiang-2005b, tai-1979], not matrix[i-1999x] nor [1985]"
     found = [KEY.findall(match[0]) for match in CITATION.finditer(text)]
     assert found == [["koo-2007"], ["huang-chiang-2005b", "tai-1979"]]
+
+
+PATH = re.compile(
+    r"`((?:core|src|tests|bindings|benchmarks|scripts|studies|examples|docs)/[\w./-]+|\w+\.[hc]pp)`"
+)
+
+
+def test_paths_on_pages_exist():
+    pages = [page for page in PAGES if page.name != "CHANGELOG.md"]
+    named = {(page.name, path) for page in pages for path in PATH.findall(page.read_text(encoding="utf-8"))}
+    missing = [
+        (page, path)
+        for page, path in sorted(named)
+        if not ((ROOT / path).exists() if "/" in path else any((ROOT / "core").rglob(path)))
+    ]
+    assert missing == []
