@@ -1,4 +1,7 @@
-"""Classifiers of sparse examples with a cost for each mistake; `arbora.learners` gives these names, too."""
+"""Classifiers of sparse examples, with a cost for each mistake, in the manner of scikit-learn.
+
+They use the same learners as parsers. `arbora.learners` exports these names too.
+"""
 
 from arbora.classification.classes import hierarchical_costs
 from arbora.classification.classifier import OnlineClassifier

@@ -1,1 +1,4 @@
-"""A trained parser, its pruner, its calibrated probabilities, and how it is read from a model file."""
+"""`Parser` joins names, a search and a calibration; parsed sentences and ensembles are here too.
+
+`model_file` reads and writes parsers. How trees are found is the affair of `arbora.search`.
+"""

@@ -1,4 +1,7 @@
-"""Scores for the parts of trees, from weights; one kind of scorer per file."""
+"""Scores for the parts of trees, from weights: one kind of scorer per file.
+
+Scorers know words and features but no trees; `torch` is the base of scorers written in PyTorch.
+"""
 
 from arbora.scorers.cube import CubeScorer, CubeSettings
 from arbora.scorers.linear import GraphSettings, LinearScorer
