@@ -20,8 +20,6 @@ from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
 from arbora.errors import InputError, ModelError
 from arbora.interfaces import Learner
-from arbora.learners.stage import Stage
-from arbora.problems import SequenceProblem
 from arbora.progress import Observer, Scores
 from arbora.registry import seeded_learner
 from arbora.settings import Settings, parameter
@@ -118,6 +116,10 @@ class WordModel:
         observer: Observer,
     ) -> tuple[WordModel, list[dict[str, Any]]]:
         """The model with the weights of the best epoch, and a report of each epoch."""
+        # Only training needs these, and they take long to import.
+        from arbora.learners.stage import Stage
+        from arbora.problems import SequenceProblem
+
         problem = SequenceProblem(self.native, batch, threads=threads)
         run = Stage(name=stage, learner=settings.create(seed), problem=problem, judge=judge)
         best, interrupted = run.run(observer, lambda progress, so_far: None)

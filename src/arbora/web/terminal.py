@@ -21,8 +21,6 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-import wcwidth
-
 from arbora.data.tree import Tree, top_down
 from arbora.errors import InputError
 from arbora.web import THRESHOLD
@@ -207,6 +205,8 @@ def _list_words(tree: Tree, texts: list[list[str]], arrow: str) -> Iterator[str]
 
 def _wrap(text: str, width: int, ellipsis: str) -> list[str]:
     """Break text into lines of at most `width` cells, at spaces if possible."""
+    import wcwidth  # takes long to import
+
     fitting = "".join(each if cells(each) <= width else ellipsis for each in clusters(text))
     indent = INDENT if width > 4 * len(INDENT) else ""
     return wcwidth.wrap(fitting, width, subsequent_indent=indent, break_on_hyphens=False)

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Literal, TypeAlias
 
-import wcwidth
-
 Direction: TypeAlias = Literal["ltr", "rtl"]
 
 EMOJI_STYLE = "\ufe0f"
@@ -63,6 +61,8 @@ def clusters(text: str) -> Iterator[str]:
     if text.isascii():
         yield from text
         return
+    import wcwidth  # takes long to import, and plain text does not need it
+
     for cluster in wcwidth.iter_graphemes(text):
         for start in range(0, len(cluster), LONGEST_CLUSTER):
             yield cluster[start : start + LONGEST_CLUSTER]
@@ -72,6 +72,8 @@ def cells(text: str) -> int:
     """Width in terminal cells."""
     if text.isascii() and text.isprintable():
         return len(text)
+    import wcwidth
+
     return sum(map(wcwidth.width, clusters(text)))
 
 
