@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from arbora.interfaces import Family, Learner, Loss, Scorer
 
 T = TypeVar("T")
+NAMED_IN_FILES = ("arbora.scorers", "arbora.search")
+"""Groups whose classes must have a name: model files hold it."""
 
 
 class Registry(Generic[T]):
@@ -43,10 +45,23 @@ class Registry(Generic[T]):
         return {point.name: point for point in found if point.name not in self._known}
 
     def register(self, name: str, factory: Callable[..., T]) -> None:
-        """Add a factory under a new name."""
-        if name in self:
+        """Add a factory under a new name; the same factory may be registered again.
+
+        A module that is also the target of an entry point may register its own factory.
+        """
+        if name in self._known or self._added.get(name, factory) is not factory:
             raise InputError(f"the {self.kind} {name!r} is registered already; choose another name")
+        self._require_same_name(name, factory)
         self._added[name] = factory
+
+    def _require_same_name(self, name: str, factory: object) -> None:
+        """InputError if a class calls itself something else; model files hold the name of the class."""
+        own = getattr(factory, "name", name if self.group not in NAMED_IN_FILES else None)
+        if isinstance(factory, type) and own != name:
+            raise InputError(
+                f"the {self.kind} {name!r} is the class {factory.__name__}, whose attribute `name` is "
+                f"{own!r}; set name = {name!r} in the class"
+            )
 
     def create(self, name: str, **options: Any) -> T:
         """A new object by name, e.g. `families.create("projective", roots="multi")`."""
@@ -63,6 +78,7 @@ class Registry(Generic[T]):
                 found = self._added[name]
             elif name in self._plugins:
                 found = self._load(self._plugins[name])
+                self._require_same_name(name, found)
         if found is None:
             raise UnknownNameError(self.kind, name, list(self))
         return found if callable(found) else lambda: found
@@ -93,7 +109,7 @@ class Registry(Generic[T]):
         return str(found or factory.__doc__ or "").strip().partition("\n")[0]
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*self._known, *self._added, *self._plugins])
+        return iter(dict.fromkeys([*self._known, *self._added, *self._plugins]))
 
     def __len__(self) -> int:
         return len(list(iter(self)))

@@ -305,6 +305,14 @@ def _as(value: Any, kind: Any, *, is_text: bool = False) -> Any:
     raise _MismatchError(_described(kind))
 
 
+def _guessed(text: str) -> Any:
+    """Text for a setting of any type: a number or a truth value if it looks like one."""
+    for kind in (int, float, bool):
+        with suppress(ValueError):
+            return _as(text, kind, is_text=True)
+    return text
+
+
 def _as_member(value: Any, kind: Any) -> Any:
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any:
@@ -406,6 +414,8 @@ def _from_text(text: str, kind: Any) -> Any:
         if text.lower() not in _TRUTH:
             raise ValueError
         return _TRUTH[text.lower()]
+    if kind is Any:
+        return _guessed(text)
     if kind in (int, float):
         return kind(text)
     if kind is NoneType:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, get_args
 import typer
 
 from arbora import registry
-from arbora.cli.console import print_json, print_rows
+from arbora.cli.console import complain, print_json, print_rows
 from arbora.cli.options import json_option
 from arbora.cli.verbs import require_studies
 from arbora.errors import UnknownNameError, unknown
@@ -224,7 +224,12 @@ def list_kind(
 ) -> None:
     """Examples: arbora list families; arbora list learners --json"""
     chosen = KINDS[kind]
-    found = [chosen.describe(name) for name in chosen.names()]
+    found = []
+    for name in chosen.names():
+        try:
+            found.append(chosen.describe(name))
+        except Exception as error:  # one broken plugin must not hide the others
+            complain(f"the {chosen.singular} {name!r} cannot be described: {error!r}")
     if as_json:
         print_json(found)
         return

@@ -34,6 +34,8 @@ class ScorerProblem(BaseProblem):
         self.cost = cost
         self._batch = batch
         self._current: tuple[bytes, Scorer] | None = None
+        if not isinstance(getattr(loss, "needs", None), frozenset):
+            raise InputError(f"expected {type(loss).__name__}.needs to be a frozenset of Query", field="loss")
         if missing := loss.needs - self._answered:
             needed = ", ".join(sorted(missing))
             raise InputError(
@@ -98,6 +100,7 @@ class ScorerProblem(BaseProblem):
         if query not in BEST:
             loss = self.loss if query is Query.LOSS else Crf()
             value, gradient = loss(scores, gold, self.family, self.cost)
+            _require_gradient(loss.name, value, gradient, scores)
             return value, 0.0, gradient
         is_augmented = query is Query.COST_AUGMENTED
         rival = self.family.argmax(augmented(scores, gold, self.cost) if is_augmented else scores)
@@ -114,6 +117,17 @@ class ScorerProblem(BaseProblem):
         if self._current is None or self._current[0] != key:
             self._current = key, self.scorer.with_weights(values)
         return self._current[1]
+
+
+def _require_gradient(name: str, value: float, gradient: PartScores, scores: PartScores) -> None:
+    """InputError unless a loss gave a finite value and finite arrays shaped as the scores."""
+    shapes = {str(kind): np.shape(array) for kind, array in scores.items()}
+    found = {str(kind): np.shape(array) for kind, array in gradient.items()}
+    if found != shapes:
+        raise InputError(f"{name} must give a gradient of shapes {shapes}, got {found}", field="loss")
+    if not np.isfinite(value) or not all(np.isfinite(array).all() for array in gradient.values()):
+        what = f"{name} gave a value or gradient that is not finite; scores of -inf forbid arcs"
+        raise InputError(what, field="loss")
 
 
 def sparse(gradient: SparseVector | Doubles, factor: float) -> SparseVector:

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from arbora.data.encode import Batch, Names
-from arbora.errors import InputError
+from arbora.data.tree import Tree
+from arbora.errors import DataError, InputError
 from arbora.inference.distribution import TreeDistribution
 from arbora.inference.tree_parts import labelled_arcs, restricted
 from arbora.interfaces import Best, Family, GoldTree, PartKind, PartScores, Query, Roots, Scorer, Trees
@@ -44,7 +45,7 @@ class PartSearch(Search):
 
     def argmax(self, scores: PartScores) -> Best:
         """The best tree of one sentence."""
-        raise NotImplementedError
+        raise InputError(f"{type(self).__name__} must define `argmax` or `family`", field="search")
 
     @property
     def family(self) -> Family:
@@ -178,8 +179,26 @@ class SearchFamily:
 
     def __init__(self, search: PartSearch) -> None:
         self.trees, self.roots, self.parts = search.trees, search.roots, search.parts
-        self.argmax = search.argmax
+        self._search = search
         self.not_answered = search.not_answered
+
+    def argmax(self, scores: PartScores) -> Best:
+        """What the search finds; InputError unless it is a tree with the right number of roots."""
+        found = self._search.argmax(scores)
+        try:
+            heads = np.asarray(found.heads)
+            is_tree = heads.shape == scores[PartKind.ARC].shape[:1] and heads[0] == -1
+            Tree.from_heads(heads[1:].tolist())
+        except (DataError, InputError, AttributeError, IndexError, TypeError) as error:
+            what = f"{self._search.name} must return a Best with a tree: {error}"
+            raise InputError(what, field="search") from error
+        if not is_tree or (self.roots == "single" and np.count_nonzero(heads == 0) != 1):
+            raise InputError(
+                f"{self._search.name} must return heads of shape (n+1,) with heads[0] == -1 and {self.roots} "
+                f"root, got {heads.tolist()}",
+                field="search",
+            )
+        return found
 
     kbest = _rejected(Query.KBEST)
     log_partition = _rejected(Query.LOG_PARTITION)

@@ -165,7 +165,7 @@ class TrainConfig(Settings):
         if self.loss != "auto" and (learner is None or self.learner not in ("auto", learner)):
             raise InputError(
                 f"loss: expected crf (learner adagrad) or hinge (learner passive_aggressive) with parser = "
-                f"{self.parser}, got {self.loss} with learner = {self.learner}; name another scorer, or "
+                f"{self.parser}, got {self.loss} with learner = {self.learner}; choose parser = exact, or "
                 "leave the loss to the learner"
             )
 

@@ -20,7 +20,7 @@ from arbora._core import Encoded, KeptArcs
 from arbora.data.columns import Columns
 from arbora.data.encode import Batch, Names
 from arbora.errors import InputError
-from arbora.interfaces import Learner, Problem, Query, Scorer
+from arbora.interfaces import Learner, PartKind, Problem, Query, Scorer
 from arbora.learners import Adagrad, PassiveAggressive, Perceptron
 from arbora.learners.stage import Stage
 from arbora.parsing.parser import Parser
@@ -460,6 +460,8 @@ class ScorerRecipe(Recipe):
         """With its initial parameters."""
         c, factory = self.config, cast("Any", scorers.factory(self.config.scorer))
         made: Scorer = factory.build(self.columns, self.names, seed=c.seed, **c.scorer_settings)
+        if PartKind.LABEL not in made.parts and self.names.labels:
+            self.observer.note(f"labels: none, since the scorer {c.scorer} does not score labels")
         return made
 
     @cached_property
