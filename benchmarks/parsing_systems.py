@@ -160,9 +160,8 @@ class Arbora:
 
         parameters: dict[str, int | float | str] = {"epochs": self.QUICK_EPOCHS} if quick else {}
         orders: dict[int, Literal[1, 2, 3]] = {1: 1, 2: 2, 3: 3}
-        config = TrainConfig(
-            parser="cube" if self.order == 3 else "graph", order=orders[self.order], parameters=parameters
-        )
+        parser = "cube" if self.order == 3 else "graph"
+        config = TrainConfig(parser=parser, only="parser", order=orders[self.order], parameters=parameters)
         if self.learner:
             config = replace(config, learner=self.learner)
         if self.rule:
