@@ -132,6 +132,7 @@ families: Registry[Family] = Registry(
         projective_grandparent="ProjectiveGrandparent",
         nonprojective_sibling="NonprojectiveSibling",
     ),
+    group="arbora.families",
 )
 
 learners: Registry[Learner] = Registry(
