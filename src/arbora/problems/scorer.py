@@ -33,7 +33,7 @@ class ScorerProblem(BaseProblem):
         self.loss = loss
         self.cost = cost
         self._batch = batch
-        self._current: tuple[bytes, Scorer] | None = None
+        self._current: tuple[Floats, Scorer] | None = None
         if not isinstance(getattr(loss, "needs", None), frozenset):
             raise InputError(f"expected {type(loss).__name__}.needs to be a frozenset of Query", field="loss")
         if missing := loss.needs - self._answered:
@@ -66,7 +66,7 @@ class ScorerProblem(BaseProblem):
         return len(self._batch)
 
     def initial_weights(self) -> Floats:
-        """The parameters to begin with, (size,)."""
+        """The weights to begin with, (size,)."""
         return self.scorer.weights()
 
     def answer(self, i: int, w: Weights, query: Query) -> Answer:
@@ -111,11 +111,10 @@ class ScorerProblem(BaseProblem):
         return cost, margin, {kind: predicted[kind] - wanted[kind] for kind in scores}
 
     def _scorer(self, w: Weights) -> Scorer:
-        """The scorer with these parameters; made once for weights that do not change."""
+        """The scorer with these weights; made once for weights that do not change."""
         values = w.values()
-        key = values.tobytes()
-        if self._current is None or self._current[0] != key:
-            self._current = key, self.scorer.with_weights(values)
+        if self._current is None or not np.array_equal(self._current[0], values):
+            self._current = values, self.scorer.with_weights(values)
         return self._current[1]
 
 

@@ -5,6 +5,7 @@ Weights are tables of float32 numbers, or of quantized bytes.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -49,9 +50,9 @@ class LinearSearch(Search):
     # Finding trees
 
     @property
+    @abstractmethod
     def _native(self) -> tuple[Any, ...]:
         """The native model, and the weights and pruner that its calls take."""
-        raise NotImplementedError
 
     @property
     def _pruner(self) -> tuple[GraphModel | None, Floats | None, Pruning]:

@@ -68,7 +68,8 @@ class PartSearch(Search):
                 yield restricted(scores, _unlabelled(gold.heads)) if request.keep_heads else scores, gold
 
     def best(self, batch: Batch, request: ParseRequest) -> tuple[Ints, Ints]:
-        trees = [self.family.argmax(scores) for scores, _ in self.scores(batch, request)]
+        argmax = self.family.argmax
+        trees = [argmax(scores) for scores, _ in self.scores(batch, request)]
         empty = np.zeros(0, dtype=np.int32)
         heads = np.concatenate([empty, *(tree.heads[1:] for tree in trees)])
         labels = np.concatenate([empty, *map(_labels, trees)])
