@@ -87,5 +87,7 @@ def test_every_parser_answers_what_it_says(parser):
         else:
             with rejects(InputError, field=query.value):
                 ask()
+    if Query.MARGINALS not in found.queries:
+        assert not found.is_calibrated
     assert found.queries <= set(Query)
     assert found.search.describe()

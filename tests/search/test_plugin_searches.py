@@ -11,6 +11,7 @@ from arbora.errors import InputError
 from arbora.inference import Best
 from arbora.interfaces import PartKind, Query
 from arbora.losses import Hinge
+from arbora.parsing.parser import Parser
 from arbora.problems.scorer import ScorerProblem
 from arbora.registry import Registry
 from arbora.scorers import LinearScorer
@@ -115,3 +116,13 @@ def test_names_must_agree():
         made.register("other", Hinge)
     with pytest.raises(InputError):
         made.register("hinge", lambda: None)
+
+
+def test_one_tree_has_no_probability():
+    parser = Parser(names=NAMES, search=search(chain))
+    sentence = ["She", "reads", "books"]
+    assert parser.parse([sentence])[0].heads == (0, 1, 2)
+    with rejects(InputError, field="marginals"):
+        parser.parse([sentence], probabilities=True)
+    with rejects(InputError, field="kbest"):
+        parser.kbest(sentence, 2)

@@ -28,6 +28,7 @@ from arbora.data.treebank import ColumnReader
 from arbora.errors import NoTreeError
 from arbora.inference.queries import MOST_TREES
 from arbora.integrations.table import is_parquet
+from arbora.interfaces import Query
 from arbora.parsing.ensemble import Combined, ensemble
 from arbora.pipeline.pipeline import load
 from arbora.progress import Observer, Silent
@@ -120,6 +121,8 @@ def parse_file(
         gains = Gains(models) if len(models) > 1 and not quiet else None
         watch = None if gains is None else gains.count
         parser = parsers[0] if len(parsers) == 1 else ensemble(parsers, watch)
+        if probabilities:
+            parser.require(Query.MARGINALS)
         reader = open_reader(
             source, pipelines[0], input_format, lenient=lenient, offsets=offsets, lines=lines
         )

@@ -77,6 +77,11 @@ class Parser(Reloaded):
         """What it answers: k best trees (KBEST), P(tree) (LOG_PARTITION), given heads (GIVEN_HEADS), ..."""
         return self.search.queries
 
+    def require(self, query: Query) -> None:
+        """InputError unless the parser answers the query."""
+        if query not in self.queries:
+            raise self.search.not_answered(query)
+
     @property
     def gives_labels(self) -> bool:
         """Whether it predicts labels, with probabilities."""
@@ -154,6 +159,7 @@ class Parser(Reloaded):
             return []
         batch = self._encoded(given, keep_heads, threads)
         if probabilities:
+            self.require(Query.MARGINALS)
             confidence = self.confidence(batch, decode=decode, keep_heads=keep_heads, threads=threads)
             parsed = [tree for (tree,) in make_parsed(given, confidence, self.names.labels, self)]
             return list(map(keep_labels, parsed, given)) if keep_heads else parsed

@@ -152,7 +152,7 @@ class ParserTraining:
             if interrupted and name != "tree":
                 raise KeyboardInterrupt
         parser = self._decide_trees(self._parser(done, reports))
-        if calibrate and self.recipe.dev is not None:
+        if calibrate and self.recipe.dev is not None and Query.MARGINALS in parser.queries:
             try:
                 fitted = fit_temperatures(parser, self.recipe.dev.columns, threads=self.threads)
                 parser = replace(parser, calibration=fitted, is_calibrated=True)
