@@ -159,8 +159,7 @@ def parse_file(
             for warning in tally.misfits(each.names, model):
                 say(f"warning: {reader.source}: {warning}")
             if request.needs_probabilities and not each.is_calibrated and not quiet:
-                induced = each.search.name == "induced"
-                say(f"note: {model} {UNCALIBRATED_INDUCED if induced else UNCALIBRATED}")
+                say(f"note: {model} {UNCALIBRATED if each.search.is_supervised else UNCALIBRATED_INDUCED}")
         if not quiet:
             say(f"{reader.source}: {tally.summary()}")
         for line in gains.lines() if gains is not None else ():

@@ -52,6 +52,7 @@ class InducedSearch(ExactSearch):
     """Exact search with a model over tags, learned without a treebank."""
 
     name: ClassVar[str] = "induced"
+    is_supervised: ClassVar[bool] = False
 
     def __init__(self, model: TagModel) -> None:
         self.model = model

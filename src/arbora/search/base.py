@@ -36,6 +36,8 @@ class Search(ABC):
 
     name: ClassVar[str]
     """The name in the registry and in model files."""
+    is_supervised: ClassVar[bool] = True
+    """Whether its weights were learned from trees."""
     scorer: Any
     """What scores trees; each search says which kind it needs."""
     trees: Trees
@@ -124,6 +126,10 @@ class Search(ABC):
     @abstractmethod
     def to_parts(self, *, quantized: bool = False) -> Parts:
         """Tensors and metadata for a model file."""
+
+    def with_trees(self, trees: Trees) -> Search:
+        """The same weights over other trees."""
+        raise InputError(f"{self.describe()} belongs to the trees that it was trained with", field="trees")
 
     @classmethod
     def from_file(cls, file: ModelFile, names: Names) -> Self:

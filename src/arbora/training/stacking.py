@@ -40,7 +40,7 @@ class Guide:
         """The parser of a model file; InputError if it cannot be a guide."""
         file = read_model(find_model(path), verify=True)
         parser = Parser.from_file(file.part("parser") if "parts" in file.metadata else file)
-        if parser.search.name == "induced":
+        if not parser.search.is_supervised:
             return cls(parser, None, file.checksum or "")
         if parser.names.guides:
             raise InputError(
