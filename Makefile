@@ -1,4 +1,4 @@
-# Every target sets up what it needs in .venv; on a fresh machine `make demo` and `make test` are all there is to know.
+# Every target sets up what it needs in .venv. Start with `make demo` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
 FUZZ_SECONDS ?= 10
@@ -8,7 +8,7 @@ FUZZ_CONLL := $(if $(CLANG),build/fuzz/clang/fuzz_conll,build/sanitize/fuzz_conl
 SOURCES := $(shell find core bindings -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt) CMakeLists.txt
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=None -DARBORA_SANITIZE=ON
 
-# Python compiles what it imports, and keeps it; compiling all that is installed takes longer than any test.
+# Python compiles modules when it imports them; compiling every installed module takes longer than any test.
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -17,9 +17,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 demo: .venv/built
 	$(BIN)/python -m arbora demo
 
-# Two cores are kept busy: Python's tests begin when the extension is built, whether or not the core's tests are, and the other way round.
+# Each group of tests starts as soon as its own build is ready.
 test: .venv/tools
-	@echo 'building and testing side by side; what a part says is shown when it ends'
+	@echo 'building and testing in parallel; output appears as each target finishes'
 	$(MAKE) --no-print-directory -j2 --output-sync=target test-core test-python
 	$(MAKE) --no-print-directory fuzz
 
@@ -35,7 +35,7 @@ build/sanitize/arbora_core_tests build/sanitize/fuzz_conll &: .venv/tools $(SOUR
 	$(BIN)/cmake --build build/sanitize --parallel $(shell nproc)
 	@touch build/sanitize/arbora_core_tests build/sanitize/fuzz_conll
 
-# Malformed input for FUZZ_SECONDS, both targets side by side; by hand, an hour: make fuzz FUZZ_SECONDS=3600
+# Run both fuzz targets for FUZZ_SECONDS; for an hour: make fuzz FUZZ_SECONDS=3600
 fuzz: .venv/built $(FUZZ_CONLL)
 	$(MAKE) --no-print-directory -j2 fuzz-conll fuzz-inference
 
@@ -58,19 +58,19 @@ bench: bench-io bench-inference bench-training bench-parsing bench-confidence be
 bench-io bench-segmenting bench-pipeline: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py
 
-# Losses and gradients of neural scores; without PyTorch there is nothing to measure.
+# Losses and gradients of neural scores; needs PyTorch.
 bench-torch: .venv/bench
 	@if $(BIN)/python -c 'import torch' 2> /dev/null; then $(BIN)/python benchmarks/torch_gradients.py $(BENCH_OPTIONS); \
 	else echo 'bench-torch: torch is not available'; fi
 
-# Thousands of requests on loopback: failures, times, growth of memory, and how the server ends.
+# Thousands of requests on loopback: failures, response times, memory growth, shutdown.
 bench-serve: .venv/built
 	$(BIN)/python benchmarks/serve.py --check
 
 bench-inference bench-training bench-parsing bench-confidence: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py $(BENCH_OPTIONS)
 
-# What pruners leave, and what they cost; transition parsers; classifiers of many classes, by every update rule.
+# Pruners, transition parsers, and classifiers with every update rule.
 bench-filter bench-transition bench-classification: bench-%: .venv/built
 	$(BIN)/python benchmarks/$*.py $(BENCH_OPTIONS)
 
@@ -82,7 +82,7 @@ lint: .venv/lint
 	$(BIN)/python -m nanobind.stubgen -q -m arbora._core -o build/_core.pyi
 	diff -u src/arbora/_core.pyi build/_core.pyi
 
-# The model that comes with Arbora, from UD_English-EWT in $ARBORA_DATA (or `arbora data get UD_English-EWT`); three CPU minutes.
+# Train the bundled model on UD_English-EWT in $ARBORA_DATA (or `arbora data get UD_English-EWT`); three CPU minutes.
 model: .venv/built
 	$(BIN)/python -m arbora train UD_English-EWT -o src/arbora/models/english.arbora --compact --licence 'CC BY-SA 4.0' \
 	  --attribution 'UD_English-EWT, Universal Dependencies: Natalia Silveira, Timothy Dozat, Christopher Manning, Sebastian Schuster, Ethan Chi, John Bauer, Miriam Connor, Marie-Catherine de Marneffe, Nathan Schneider, Sam Bowman, Hanzhi Zhu, Daniel Galbraith and others'
@@ -113,7 +113,7 @@ docs: .venv/built
 	$(BIN)/python -m pip install -q --no-compile --no-build-isolation -e '.[lint]'
 	@touch $@
 
-# The peers are optional: what cannot be installed is named in the table and judged by recorded figures.
+# The peers are optional: the table names those that cannot be installed and shows recorded figures instead.
 # supar and torch-struct pin old companions that their tree code does not use, hence --no-deps.
 .venv/bench: .venv/built
 	$(BIN)/python -m pip install -q --no-compile 'networkx>=3' || echo 'bench: networkx is not available'

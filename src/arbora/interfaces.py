@@ -338,7 +338,7 @@ class Epoch:
     loss: float
     """The sum of the answers' losses, each at the weights of its step."""
     hinge: float
-    """The sum of the answers' hinges, likewise."""
+    """The sum of the answers' hinges over the examples, each at the weights of its time."""
     updates: int
     """The number of steps that changed the weights."""
     seconds: float
