@@ -10,6 +10,7 @@
 #include <cmath>
 #include <vector>
 
+#include "numeric/log_sum.hpp"
 #include "parser/worker.hpp"
 
 namespace arbora::graph {
@@ -23,16 +24,8 @@ struct Sums {
 // What a part must at least count in a gradient to be added to it: gradients are float32, and sure models have many such parts.
 inline constexpr double kNegligible = 1e-7;
 
-inline double log_sum(const double* scores, std::size_t count) {
-    double largest = kMinusInfinity, sum = 0.0;
-    for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, scores[i]);
-    if (largest == kMinusInfinity) return kMinusInfinity;
-    for (std::size_t i = 0; i < count; ++i) sum += std::exp(scores[i] - largest);
-    return largest + std::log(sum);
-}
-
 inline std::vector<double> softmax(const double* scores, std::size_t count) {
-    const double sum = log_sum(scores, count);
+    const double sum = log_sum_exp({scores, count});
     std::vector<double> result(count);
     for (std::size_t i = 0; i < count; ++i) result[i] = std::exp(scores[i] - sum);
     return result;
@@ -189,7 +182,7 @@ private:
                 const std::size_t begin = labels_.scores.size();
                 labeler_.scores(rows_, weights.scale * weights.label_factor, labels, labels_.scores);
                 labels_.first.push_back(labels_.scores.size());
-                labels_.sums.push_back(log_sum(labels_.scores.data() + begin, labels.size()));
+                labels_.sums.push_back(log_sum_exp({labels_.scores.data() + begin, labels.size()}));
             }
     }
     // Adds the costs of wrong heads and, where labels are known too, of wrong labels.
@@ -203,7 +196,7 @@ private:
                     double* scores = labels_.scores.data() + labels_.first[a];
                     for (std::size_t i = 0; i < labels.size(); ++i)
                         if (labels[i] != sentence_.labels[d]) scores[i] += cost_.label;
-                    const double sum = log_sum(scores, labels.size());
+                    const double sum = log_sum_exp({scores, labels.size()});
                     arc_scores_[a] += sum - labels_.sums[a];
                     labels_.sums[a] = sum;
                 }
@@ -264,7 +257,7 @@ private:
             for (std::size_t i = 0; cost_augmented && i < labels.size(); ++i) scores[i] += labels[i] == gold ? 0.0 : cost_.label;
             const auto found = std::find(labels.begin(), labels.end(), gold);
             if (found == labels.end()) continue;
-            const double sum = log_sum(scores.data(), scores.size());
+            const double sum = log_sum_exp(scores);
             answer.loss += sum - scores[static_cast<std::size_t>(found - labels.begin())];
             for (std::size_t i = 0; i < labels.size(); ++i) {
                 const auto count = static_cast<float>((labels[i] == gold ? 1.0 : 0.0) - std::exp(scores[i] - sum));

@@ -93,7 +93,7 @@ inline int waiting(const Sentence& sentence, const PlainState& s, const std::vec
 
 // Which word plays a role; arcs, of labels only: 'L' or 'R'.
 inline int node(const Sentence& sentence, const PlainState& s, TransitionRole role, char arc) {
-    using enum TransitionRole;
+    using enum arbora::transition::Role;  // clang 14 takes no alias here
     const std::size_t below = s.is_eager ? 1 : 2, next_in_buffer = s.is_eager ? 1 : 0;
     const int h = arc == 'L' ? s.right() : s.left(), d = arc == 'L' ? s.left() : s.right();
     const auto dependent = [&](int word, bool on_left, std::size_t rank) { return PlainState::at(s.dependents(word, on_left), rank); };

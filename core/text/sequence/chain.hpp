@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "numeric/log_sum.hpp"
+
 namespace arbora::sequence {
 
 // A label for each word of a sentence: words have features, labels have weights for each, and neighbours may have a say.
@@ -61,15 +63,6 @@ struct Batch {
 };
 
 inline constexpr double kNever = -std::numeric_limits<double>::infinity();
-
-// log(sum of exp(x)).
-inline double log_sum_exp(const double* begin, const double* end) {
-    const double top = *std::max_element(begin, end);
-    if (!(top > kNever)) return kNever;
-    double sum = 0.0;
-    for (const double* x = begin; x < end; ++x) sum += std::exp(*x - top);
-    return top + std::log(sum);
-}
 
 class Chain {
 public:
@@ -141,7 +134,7 @@ private:
         double total = 0.0;
         for (int word = 0; word < sentence_.n; ++word) {
             const double* scores = &scores_[index(word, 0)];
-            const double sum = log_sum_exp(scores, scores + sentence_.labels[word]);
+            const double sum = log_sum_exp({scores, scores + sentence_.labels[word]});
             for (int label = 0; label < sentence_.labels[word]; ++label) probabilities_[index(word, label)] = std::exp(scores[label] - sum);
             total += sum;
         }
@@ -158,18 +151,18 @@ private:
             for (int label = 0; label < count; ++label) {
                 for (int before = 0; before < count; ++before)
                     terms[static_cast<std::size_t>(before)] = forward_[index(word - 1, before)] + transition(before, label);
-                forward_[index(word, label)] += log_sum_exp(terms.data(), terms.data() + count);
+                forward_[index(word, label)] += log_sum_exp(terms);
             }
         }
         for (int word = n - 1; word-- > 0;) {
             for (int label = 0; label < count; ++label) {
                 for (int after = 0; after < count; ++after)
                     terms[static_cast<std::size_t>(after)] = transition(label, after) + scores_[index(word + 1, after)] + backward_[index(word + 1, after)];
-                backward_[index(word, label)] = log_sum_exp(terms.data(), terms.data() + count);
+                backward_[index(word, label)] = log_sum_exp(terms);
             }
         }
         const double* last = &forward_[index(n - 1, 0)];
-        const double total = log_sum_exp(last, last + count);
+        const double total = log_sum_exp({last, last + count});
         for (std::size_t i = 0; i < scores_.size(); ++i) probabilities_[i] = std::exp(forward_[i] + backward_[i] - total);
         return total;
     }

@@ -399,9 +399,7 @@ private:
     }
 
     // Dependent k of a side and those nearer to the head.
-    void read_dependents(const Side& side, int k, int b, int* heads)
-        requires std::same_as<Semiring, MaxSemiring>
-    {
+    void read_dependents(const Side& side, int k, int b, int* heads) {
         for (int next = 0; k >= 0; k = next) {
             const int d = p_.sides->dep(side, k);
             heads[d] = side.head;
