@@ -12,7 +12,7 @@ CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCM
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification lint docs api stubs model clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification lint docs api stubs model clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -53,9 +53,9 @@ fuzz-conll: $(FUZZ_CONLL)
 fuzz-inference: .venv/built
 	$(BIN)/python tests/fuzz/fuzz_inference.py --seconds $(FUZZ_SECONDS)
 
-bench: bench-io bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification
+bench: bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification
 
-bench-io bench-segmenting bench-pipeline: bench-%: .venv/bench
+bench-reading bench-segmenting bench-pipeline: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py
 
 # Losses and gradients of neural scores; needs PyTorch.
@@ -78,6 +78,7 @@ lint: .venv/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	MYPYPATH=benchmarks $(BIN)/mypy --config-file= --ignore-missing-imports --check-untyped-defs benchmarks
 	@mkdir -p build
 	$(BIN)/python -m nanobind.stubgen -q -m arbora._core -o build/_core.pyi
 	diff -u src/arbora/_core.pyi build/_core.pyi

@@ -84,5 +84,5 @@ def accuracy(task: Task, learner: str, parameters: Mapping[str, Any]) -> float:
     for i, held in enumerate(folds):
         others = np.concatenate(folds[:i] + folds[i + 1 :])
         fitted = OnlineClassifier(learner, parameters=parameters).fit(rows[others], wanted[others])
-        right += np.count_nonzero(fitted.predict(rows[held]) == wanted[held])
+        right += int(np.count_nonzero(fitted.predict(rows[held]) == wanted[held]))
     return right / len(rows)

@@ -19,12 +19,24 @@ import sys
 import time
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 import parsing_rows as rows
 from parsing_rows import Bar, Line
 from parsing_systems import Arbora, Files, MissingError, Trained, obtain, say
 from rich.console import Console
+
+from arbora.data.columns import columns_of
+from arbora.data.treebank import read_columns
+from arbora.evaluation.calibration import measure
+from arbora.interfaces import Query
+from arbora.parsing.calibration import fit_temperatures
+from arbora.parsing.ensemble import ensemble
+from arbora.parsing.parser import Parser
+from arbora.problems import GraphProblem
+from arbora.scorers.linear import weights_of
+from arbora.search.request import Decode
 
 MARGIN, PROBABLE = "", "adagrad"  # "": the default learner
 # With pruners that leave many heads: where few are left, the parsers have less to disagree about.
@@ -45,15 +57,12 @@ class Measurements:
     """The dev set, and parsers on it."""
 
     def __init__(self, files: Files, trained: dict[Arbora, Trained]) -> None:
-        from arbora.data.treebank import read_columns
-        from arbora.parsing.parser import Parser
-
         self.files = files
         self.columns = read_columns(files.dev)
         self.parsers = {system: Parser.load(model.model) for system, model in trained.items()}
         self.scores = cache(self._scores)
 
-    def _scores(self, system: Arbora, decode: str = "argmax") -> dict[str, float]:
+    def _scores(self, system: Arbora, decode: Decode = "argmax") -> dict[str, float]:
         parser = self.parsers[system]
         heads, labels = parser.trees(self.columns, decode=decode)
         return self.accuracy(heads, labels, parser.names.labels)
@@ -95,13 +104,11 @@ class Measurements:
         return lines
 
     def _crossed(self, system: Arbora) -> float:
-        from arbora.parsing.calibration import fit_temperatures
-
         parser = self.parsers[system]
         sentences = list(self.columns.sentences())
         sure, right = [], []
         for half in (0, 1):
-            fitting, held_out = (_as_columns(sentences[part::2]) for part in (1 - half, half))
+            fitting, held_out = (columns_of(sentences[part::2]) for part in (1 - half, half))
             found = parser.confidence(held_out, temperatures=fit_temperatures(parser, fitting))
             sure.append(found.head_probabilities)
             right.append(found.heads == held_out.heads)
@@ -125,10 +132,8 @@ class Measurements:
         return [*self._combined(FEW, "few heads left", None), *self._combined(THREE, "many heads left", GAIN)]
 
     def _combined(self, systems: tuple[Arbora, ...], name: str, bar: Bar | None) -> list[Line]:
-        from arbora.parsing.ensemble import ensemble
-
-        ensemble = ensemble([self.parsers[system] for system in systems])
-        together = self.accuracy(*ensemble.trees(self.columns), ensemble.labels)
+        averaged = ensemble([self.parsers[system] for system in systems])
+        together = self.accuracy(*averaged.trees(self.columns), averaged.names.labels)
         alone = {system: self.scores(system)["las"] for system in systems}
         lines = [line("LAS on dev", system.name, las, "%") for system, las in alone.items()]
         lines.append(line("LAS on dev", f"the three averaged, {name}", together["las"], "%"))
@@ -150,24 +155,18 @@ class Measurements:
         ]
 
 
-def _pass_ratio(parser: object, files: Files) -> float:
-    from arbora._core import Weights
-    from arbora.data.treebank import read_columns
-    from arbora.interfaces import Query
-    from arbora.parsing.parser import Parser
-    from arbora.problems import GraphProblem
-
-    assert isinstance(parser, Parser)
-    assert parser.search.pruner is not None
-    train = parser.names.encode(read_columns(files.train))
-    arcs = parser.search.pruner.prune(train)
+def _pass_ratio(parser: Parser, files: Files) -> float:
+    search: Any = parser.search
+    columns = read_columns(files.train)
+    train = parser.names.encode(columns)
+    arcs = search.pruner.prune(train)
     arcs.restore_gold(train)
     problem = GraphProblem(parser.scorer, train, arcs=arcs)
-    everyone = np.arange(len(train), dtype=np.int64)
-    state = {**Weights(len(parser.tree), averaged=False).state(), "v": np.array(parser.tree)}
-    weights = Weights.from_state({**state, "norm2": float(np.sum(parser.tree.astype(np.float64) ** 2))})
+    everyone, weights = np.arange(len(train), dtype=np.int64), weights_of(parser.scorer.tree)
     gradient = _cpu(lambda: problem.gradient(everyone, weights, Query.MARGINALS))
-    return gradient / _cpu(lambda: parser.trees_of(train))
+    batch = parser.encode(columns)
+    assert batch.encoded is not None  # sentences are encoded once, before the clock starts
+    return gradient / _cpu(lambda: parser.trees(batch))
 
 
 def _cpu(work: Callable[[], object]) -> float:
@@ -179,15 +178,7 @@ def _cpu(work: Callable[[], object]) -> float:
     return min(times)
 
 
-def _as_columns(sentences: list) -> object:
-    from arbora.data.columns import columns_of
-
-    return columns_of(sentences)
-
-
 def _ece(sure: np.ndarray, right: np.ndarray) -> float:
-    from arbora.evaluation.calibration import measure
-
     return measure(sure, right).ece
 
 

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +31,9 @@ from arbora.data.sentence import Sentence
 from arbora.data.treebank import gather
 from arbora.interfaces import Learner, Problem
 from arbora.problems import FilterProblem, GraphProblem
-from arbora.search.pruner import Pruner, PrunerSettings, Rule, pruner_scorer
-from arbora.training import FILTER_LEARNER, PRUNER_LEARNER, PRUNER_PROBABILITIES
+from arbora.search.pruner import Pruner, PrunerSettings, pruner_scorer
 from arbora.training.annotation import check_treebank, training_heads
+from arbora.training.recipes import FILTER_LEARNER, PRUNER_LEARNER, PRUNER_PROBABILITIES
 
 DATA = Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 TREEBANK = "UD_English-EWT"
@@ -71,7 +72,7 @@ class Line:
 
     @property
     def field(self) -> str:
-        fields: dict[Rule, str] = {"margin": "within", "max-marginal": "alpha", "tree-odds": "log_odds"}
+        fields = {"margin": "within", "max-marginal": "alpha", "tree-odds": "log_odds"}
         return fields[self.settings.rule]
 
     def problem(self, sentences: Encoded) -> Problem:
@@ -108,7 +109,8 @@ class Dev:
         self.arcs = int(np.sum(lengths * lengths))
 
     def judge(self, line: Line, threshold: float, weights: Floats) -> Row:
-        pruner = Pruner(replace(line.settings, **{line.field: threshold}), weights)
+        changed: dict[str, Any] = {line.field: threshold}
+        pruner = Pruner(replace(line.settings, **changed), weights)
         times = []
         for _ in range(ROUNDS):
             begin = time.process_time()

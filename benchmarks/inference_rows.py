@@ -15,6 +15,7 @@ import inference_peers as peers
 from inference_peers import Adapter, K, Problem
 
 from arbora import inference
+from arbora.interfaces import Roots, Trees
 
 BAR_SIZES = (20, 40, 80)
 KINDS = ("normal", "parser-like")
@@ -52,7 +53,7 @@ def same_bar(factor: float, *reference: float) -> dict[str, Bar]:
     return {kind: Bar(factor, figures) for kind in KINDS}
 
 
-def argmax_row(roots: str, normal: tuple, parser_like: tuple) -> Row:
+def argmax_row(roots: Roots, normal: tuple, parser_like: tuple) -> Row:
     return Row(
         f"non-projective argmax, {roots} root",
         lambda p, threads: inference.argmax(p.scores, roots=roots, threads=threads),
@@ -118,7 +119,7 @@ def second_order_row(name: str, query: str, *reference: float) -> Row:
     )
 
 
-def sample_row(trees: str, roots: str, adapters: dict[str, Adapter], *reference: float) -> Row:
+def sample_row(trees: Trees, roots: Roots, adapters: dict[str, Adapter], *reference: float) -> Row:
     shown = trees.replace("nonp", "non-p")
     return Row(
         f"{K} samples, {shown}, {roots} root",

@@ -199,8 +199,8 @@ class SpaCy:
         train(folder / "config.cfg", folder / "spacy", overrides=paths)
         (folder / "spacy" / "model-best").rename(folder / "model")
         shutil.rmtree(folder / "spacy")
-        for path in paths.values():
-            Path(path).unlink()
+        for written in paths.values():
+            Path(written).unlink()
         return {"steps": int(config["training"]["max_steps"])}
 
     @staticmethod

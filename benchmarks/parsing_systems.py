@@ -57,9 +57,17 @@ class Files:
 class System(Protocol):
     """Something that is trained and parses."""
 
-    name: str
-    module: str  # what must be importable
-    minutes: float  # of CPU that training takes, about
+    @property
+    def name(self) -> str:
+        """Its name in tables and in the cache."""
+
+    @property
+    def module(self) -> str:
+        """What must be importable."""
+
+    @property
+    def minutes(self) -> float:
+        """The CPU minutes that training takes, about."""
 
     def shortened(self, *, quick: bool) -> str:
         """How training falls short of the system's defaults; empty where it does not."""

@@ -16,6 +16,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -102,7 +103,8 @@ def main() -> None:
     # Whatever a library prints goes to stderr, not among the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    {"load": load, "parse": parse, "growth": growth}[task](answers, *arguments)
+    tasks: dict[str, Callable[..., None]] = {"load": load, "parse": parse, "growth": growth}
+    tasks[task](answers, *arguments)
 
 
 if __name__ == "__main__":

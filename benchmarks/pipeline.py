@@ -180,7 +180,7 @@ def lines_of(ours: Ours, files: Files, model: Path | None) -> list[Line]:
     lines += [
         Line("speed, raw text to CoNLL-U", "one core", ours.speed(text), "tokens/s", SPEED, {}, 0),
         Line("cold start", f'arbora parse "{SENTENCE}"', cold_start(model), "s", START, {}, 2),
-        Line("size", "model", ours.path.stat().st_size / 1e6, "MB", MODEL, {}),
+        Line("size", "model", Path(ours.path).stat().st_size / 1e6, "MB", MODEL, {}),
         Line("size", "installed, all", sum(sizes.values()), "MB", INSTALLED, {}),
         Line("size", "installed, NumPy", sizes["numpy"], "MB", None, {}),
     ]

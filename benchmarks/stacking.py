@@ -29,8 +29,7 @@ from rich.table import Table
 
 from arbora.data.columns import Columns
 from arbora.data.treebank import read_columns
-from arbora.progress import Silent
-from arbora.training import TrainConfig, Trained, Training
+from arbora.training import TrainConfig, Trained, train
 from arbora.training.config import override
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,7 +70,7 @@ def measure(
             ("stack", replace(guided, stack=model)),
         ):
             begun = time.process_time()
-            trained = Training(columns, dev, config, threads, Silent()).run(calibrate=False)
+            trained = train(columns, dev, config=config, threads=threads)
             if name == "guide":
                 trained.parser.save(model)
             yield row_of(name, trained, dev, begun)
@@ -108,8 +107,8 @@ def main() -> None:
     columns = read_columns(data / train_name)
     if options.sentences is not None:
         columns = columns.select(np.arange(min(options.sentences, len(columns))))
-    parts = (config_of(pairs, options.epochs) for pairs in (options.guide, options.guided))
-    rows = list(measure(columns, read_columns(data / dev_name), *parts, threads=options.threads))
+    guide, guided = (config_of(pairs, options.epochs) for pairs in (options.guide, options.guided))
+    rows = list(measure(columns, read_columns(data / dev_name), guide, guided, options.threads))
     gain = rows[-1]["las"] - max(row["las"] for row in rows[:-1])
     if options.json:
         print(json.dumps({"rows": rows, "gain": gain, "bar": BAR}, indent=1))

@@ -18,6 +18,8 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -26,6 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from arbora.inference.torch import TreeDistribution
+from arbora.interfaces import Trees
 
 try:
     warnings.filterwarnings("ignore")
@@ -33,7 +36,7 @@ try:
 except ImportError:
     torch_struct = None
 
-PEERS = {"projective": "DependencyCRF", "nonprojective": "NonProjectiveDependencyCRF"}
+PEERS: dict[Trees, str] = {"projective": "DependencyCRF", "nonprojective": "NonProjectiveDependencyCRF"}
 ROUNDS = 7
 
 
@@ -43,14 +46,14 @@ def peer_scores(scores: torch.Tensor) -> torch.Tensor:
     return words + torch.diag_embed(scores[:, 0, 1:] - torch.diagonal(words, dim1=1, dim2=2))
 
 
-def our_loss(query: str, scores: torch.Tensor, heads: torch.Tensor, trees: str) -> torch.Tensor:
+def our_loss(query: str, heads: torch.Tensor, trees: Trees, scores: torch.Tensor) -> torch.Tensor:
     distribution = TreeDistribution(
         scores, trees=trees, roots="multi" if trees == "nonprojective" else "single"
     )
     return -distribution.log_prob(heads).sum() if query == "likelihood" else distribution.entropy.sum()
 
 
-def peer_loss(query: str, scores: torch.Tensor, heads: torch.Tensor, trees: str) -> torch.Tensor:
+def peer_loss(query: str, heads: torch.Tensor, trees: Trees, scores: torch.Tensor) -> torch.Tensor:
     compact = peer_scores(scores)
     options = {"multiroot": trees == "nonprojective"}
     distribution = getattr(torch_struct, PEERS[trees])(compact, **options)
@@ -69,22 +72,24 @@ def timed(loss: Callable[[torch.Tensor], torch.Tensor], scores: torch.Tensor) ->
     return 1e3 * (time.perf_counter() - start), given.grad
 
 
-def measure(query: str, trees: str, n: int, batch: int) -> dict[str, object]:
+def measure(query: str, trees: Trees, n: int, batch: int) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(n)
     scores = torch.randn(batch, n + 1, n + 1, generator=generator)
     heads = TreeDistribution(scores, trees=trees).argmax().heads
-    runs = {"arbora": our_loss} | ({} if torch_struct is None else {"torch-struct": peer_loss})
-    best: dict[str, object] = {"query": query, "trees": trees, "n": n, "batch": batch}
+    runs: dict[str, Callable[..., torch.Tensor]] = {"arbora": our_loss} | (
+        {} if torch_struct is None else {"torch-struct": peer_loss}
+    )
+    best: dict[str, Any] = {"query": query, "trees": trees, "n": n, "batch": batch}
     gradients = {}
     for name, run in runs.items():
         try:
-            _, gradients[name] = timed(lambda s, run=run: run(query, s, heads, trees), scores)
+            _, gradients[name] = timed(partial(run, query, heads, trees), scores)
         except Exception as error:  # a peer that has no such query
             best[f"{name} failed"] = str(error)[:80]
     times: dict[str, list[float]] = {name: [] for name in gradients}
     for _ in range(ROUNDS):
         for name in times:
-            times[name].append(timed(lambda s, run=runs[name]: run(query, s, heads, trees), scores)[0])
+            times[name].append(timed(partial(runs[name], query, heads, trees), scores)[0])
     best |= {name: min(each) for name, each in times.items()}
     if len(gradients) == 2:
         best["largest difference"] = float(

@@ -75,7 +75,8 @@ private:
 template <class T>
 class Output {
 public:
-    explicit Output(std::size_t size) : bytes_(size * sizeof(T)), memory_(static_cast<T*>(Recycler::shared().take(bytes_))) {}
+    explicit Output(std::size_t size)
+        : bytes_(size * sizeof(T)), memory_(size == 0 ? nullptr : static_cast<T*>(Recycler::shared().take(bytes_))) {}
     Output(Output&& other) noexcept : bytes_(other.bytes_), memory_(std::exchange(other.memory_, nullptr)) {}
     Output& operator=(Output&&) = delete;
     ~Output() {

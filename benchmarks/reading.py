@@ -1,4 +1,4 @@
-"""Words per second in and out of treebanks, on one core: python benchmarks/io.py [FILE...]
+"""Words per second in and out of treebanks, on one core: python benchmarks/reading.py [FILE...]
 
 Without files: one training file of each treebank in $ARBORA_DATA or ../shared/data, or an invented
 treebank where there is none. Best of three runs; `conllu` is the package of that name, timed on the
