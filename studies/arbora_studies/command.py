@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from arbora.cli.console import Table, session, show
+from arbora.cli.console import Table, show
 from arbora.errors import InputError
 
 
@@ -88,7 +88,7 @@ def reproduce(
     from arbora_studies.catalog import studies
     from arbora_studies.runner import Options
 
-    with session(), TerminalProgress(choose_mode(quiet=False)) as observer:
+    with TerminalProgress(choose_mode(quiet=False)) as observer:
         options = Options(
             output=output or Path("reproduce") / study,
             data=data,

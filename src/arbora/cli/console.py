@@ -5,7 +5,6 @@ Rich is imported when something is drawn: it takes long, and few runs need it.
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 import os
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from arbora.errors import DataError
 from arbora.formatting import counted as counted
 from arbora.formatting import show_scores as show_scores
 
@@ -49,16 +47,6 @@ def stopped(then: str) -> typer.Exit:
     return typer.Exit(STOPPED)
 
 
-def complain_about_system(error: OSError) -> None:
-    """Print an error of the operating system, such as a full disk, and drop buffered output.
-
-    Errors about files carry their names (see `arbora.data.files`); one without a name is about stdout.
-    """
-    why = error.strerror or error
-    complain(f"{error.filename}: {why}" if error.filename else f"stdout could not be written: {why}")
-    drop_output()
-
-
 def drop_output() -> None:
     """Send buffered output to /dev/null, since stdout cannot take it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -76,32 +64,13 @@ class _WarningLines(logging.Handler):
 
 
 @contextmanager
-def session(*, lenient: bool | None = None) -> Iterator[None]:
-    """Print warnings on stderr, and turn errors of data and files into messages and exit status 1.
-
-    A closed pipe (`| head`) ends the verb with exit status 0. `lenient` is the verb's option of that name, if
-    it has one: without it, errors in sentences point to the option.
-    """
+def warnings_on_stderr() -> Iterator[None]:
+    """Print the warnings that Arbora logs within the block, a line each."""
     logger, handler = logging.getLogger("arbora"), _WarningLines(logging.WARNING)
     logger.addHandler(handler)
     propagate, logger.propagate = logger.propagate, False
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # for ASCII terminals
     try:
         yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        drop_output()
-        raise typer.Exit(0) from None
-    except DataError as error:
-        from arbora.data.treebank import NO_TREEBANK  # not before: `arbora --help` reads no treebank
-
-        may_skip = lenient is False and error.line is not None and NO_TREEBANK not in error.what
-        complain(f"{error} (--lenient skips such sentences)" if may_skip else f"{error}")
-        raise typer.Exit(1) from None
-    except OSError as error:
-        complain_about_system(error)
-        raise typer.Exit(1) from None
     finally:
         logger.removeHandler(handler)
         logger.propagate = propagate

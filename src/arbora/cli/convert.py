@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from arbora.cli import options
-from arbora.cli.console import say_skipped, session
+from arbora.cli.console import say_skipped
 from arbora.cli.files import existing, not_an_input
 from arbora.data import conllx, treebank
 from arbora.integrations import table
@@ -44,16 +44,15 @@ def convert(
     - `arbora convert en.conllu -o en.parquet`
     """
     not_an_input(output, [source])
-    with session(lenient=lenient):
-        if table.is_parquet(source):
-            _from_table(source, output, to, plain=not lenient and (format, roots) == ("auto", "multi"))
-        elif table.is_parquet(output) and to == "auto":
-            columns = treebank.ColumnReader(source, format=format, lenient=lenient, roots=roots)
-            table.convert_to_parquet(columns, output)
-            say_skipped(columns.skipped, columns.source)
-        else:
-            reader = treebank.convert(source, output, to=to, format=format, lenient=lenient, roots=roots)
-            say_skipped(reader.skipped, reader.source)
+    if table.is_parquet(source):
+        _from_table(source, output, to, plain=not lenient and (format, roots) == ("auto", "multi"))
+    elif table.is_parquet(output) and to == "auto":
+        columns = treebank.ColumnReader(source, format=format, lenient=lenient, roots=roots)
+        table.convert_to_parquet(columns, output)
+        say_skipped(columns.skipped, columns.source)
+    else:
+        reader = treebank.convert(source, output, to=to, format=format, lenient=lenient, roots=roots)
+        say_skipped(reader.skipped, reader.source)
 
 
 def _from_table(source: str, output: str, to: Target, *, plain: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from arbora.cli.console import Table, complain, counted, print_json, say, session, show, stopped
+from arbora.cli.console import Table, complain, counted, print_json, say, show, stopped
 from arbora.cli.options import json_option, usage_errors
 from arbora.cli.progress import Mode, TerminalProgress, choose_mode
 from arbora.errors import DataError, DownloadError, InputError
@@ -79,36 +79,35 @@ def list_treebanks(
     Examples: arbora data list danish; arbora data list --installed --json
     """
     place = _folder(folder)
-    with session():
-        here = {found.name: found for found in installed(place)}
-        remote: dict[str, int] = {}
-        if not only_installed:
-            try:
-                remote = _catalogue(url, lambda text: say(f"note: {text}")).repositories()
-            except DownloadError as error:
-                say(f"note: {error}")
-                say(f"note: so this lists what is in {place}")
-        names = [name for name in sorted({*here, *remote}) if _matches(name, words or [])]
-        rows = [_described(name, remote.get(name), here.get(name)) for name in names]
-        if as_json:
-            print_json(rows)
-            return
-        if not rows:
-            wanted = f" with {' '.join(words)} in its name" if words else ""
-            say(f"note: no treebank{wanted}; {place} holds {counted(len(here), 'treebank')}")
-            return
-        cells = [
-            [
-                row["name"],
-                row["release"] or ("yes" if row["bytes"] is not None else ""),
-                _megabytes(row["bytes"]),
-                _megabytes(row["repository_bytes"]),
-                row["licence"] or "",
-            ]
-            for row in rows
+    here = {found.name: found for found in installed(place)}
+    remote: dict[str, int] = {}
+    if not only_installed:
+        try:
+            remote = _catalogue(url, lambda text: say(f"note: {text}")).repositories()
+        except DownloadError as error:
+            say(f"note: {error}")
+            say(f"note: so this lists what is in {place}")
+    names = [name for name in sorted({*here, *remote}) if _matches(name, words or [])]
+    rows = [_described(name, remote.get(name), here.get(name)) for name in names]
+    if as_json:
+        print_json(rows)
+        return
+    if not rows:
+        wanted = f" with {' '.join(words)} in its name" if words else ""
+        say(f"note: no treebank{wanted}; {place} holds {counted(len(here), 'treebank')}")
+        return
+    cells = [
+        [
+            row["name"],
+            row["release"] or ("yes" if row["bytes"] is not None else ""),
+            _megabytes(row["bytes"]),
+            _megabytes(row["repository_bytes"]),
+            row["licence"] or "",
         ]
-        show([Table("", ["treebank", "here", "MB", "repository MB", ""], cells)])
-        say(f"{counted(len(rows), 'treebank')}, {sum(row['bytes'] is not None for row in rows):,} in {place}")
+        for row in rows
+    ]
+    show([Table("", ["treebank", "here", "MB", "repository MB", ""], cells)])
+    say(f"{counted(len(rows), 'treebank')}, {sum(row['bytes'] is not None for row in rows):,} in {place}")
 
 
 def _matches(name: str, words: Sequence[str]) -> bool:
@@ -163,22 +162,21 @@ def get_treebanks(
     place = _folder(folder)
     with usage_errors():
         wanted = [TreebankName.parse(name) for name in names]
-    with session():
-        found = []
-        for name in wanted:
-            there = None if replace else _intact(name, place)
-            if there is None:
-                there = _download(name, place, url, replace=replace, quiet=quiet)
-            elif not quiet:
-                say(f"note: {name.folder} is in {place} already; --replace downloads it again")
-            found.append(there)
-            if not as_json:
-                _print_treebank(there)
-        if as_json:
-            manifests = [
-                {"name": each.name} if each.manifest is None else each.manifest.to_json() for each in found
-            ]
-            print_json([{**m, "folder": str(each.path)} for m, each in zip(manifests, found, strict=True)])
+    found = []
+    for name in wanted:
+        there = None if replace else _intact(name, place)
+        if there is None:
+            there = _download(name, place, url, replace=replace, quiet=quiet)
+        elif not quiet:
+            say(f"note: {name.folder} is in {place} already; --replace downloads it again")
+        found.append(there)
+        if not as_json:
+            _print_treebank(there)
+    if as_json:
+        manifests = [
+            {"name": each.name} if each.manifest is None else each.manifest.to_json() for each in found
+        ]
+        print_json([{**m, "folder": str(each.path)} for m, each in zip(manifests, found, strict=True)])
 
 
 def _intact(name: TreebankName, place: Path) -> Folder | None:
@@ -235,26 +233,25 @@ def check_treebanks(
     Examples: arbora data check; arbora data check UD_Danish-DDT
     """
     place = _folder(folder)
-    with session():
-        there = {each.name: each for each in installed(place)}
-        for name in names or []:
-            if name not in there:
-                raise InputError(f"{name}: {folders.advice(name, place) or f'no treebank in {place}'}")
-        if not there:
-            say(f"note: there are no treebanks in {place}")
-        damaged = 0
-        for each in (there[name] for name in names or there):
-            if each.manifest is None:
-                print(f"{each.name}: no checksums, since `arbora data get` did not download it")
-                continue
-            faults = list(each.manifest.faults(each.path))
-            damaged += bool(faults)
-            print(f"{each.name} {each.manifest.release}: {'damaged' if faults else 'intact'}")
-            for fault in faults:
-                print(f"  {fault}")
-        if damaged:
-            complain(f"{counted(damaged, 'treebank')} damaged; `arbora data get NAME --replace` restores it")
-            raise typer.Exit(1)
+    there = {each.name: each for each in installed(place)}
+    for name in names or []:
+        if name not in there:
+            raise InputError(f"{name}: {folders.advice(name, place) or f'no treebank in {place}'}")
+    if not there:
+        say(f"note: there are no treebanks in {place}")
+    damaged = 0
+    for each in (there[name] for name in names or there):
+        if each.manifest is None:
+            print(f"{each.name}: no checksums, since `arbora data get` did not download it")
+            continue
+        faults = list(each.manifest.faults(each.path))
+        damaged += bool(faults)
+        print(f"{each.name} {each.manifest.release}: {'damaged' if faults else 'intact'}")
+        for fault in faults:
+            print(f"  {fault}")
+    if damaged:
+        complain(f"{counted(damaged, 'treebank')} damaged; `arbora data get NAME --replace` restores it")
+        raise typer.Exit(1)
 
 
 class DownloadProgress(TerminalProgress):

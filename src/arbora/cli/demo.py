@@ -6,7 +6,7 @@ import math
 import sys
 from typing import Any
 
-from arbora.cli.console import drawing_style, session
+from arbora.cli.console import drawing_style
 from arbora.parsing.parsed import Parsed
 from arbora.pipeline.pipeline import Pipeline, load
 from arbora.storage.bundled import DEFAULT, EXAMPLES
@@ -20,9 +20,8 @@ def demo() -> None:
     """Shows the best tree of each sentence with its probability, and for the first sentence, which is
     ambiguous, the next-best trees and what they change.
     """
-    with session():
-        style = drawing_style(to_terminal=sys.stdout.isatty(), encoding=sys.stdout.encoding)
-        sys.stdout.write(report(load(), **style))
+    style = drawing_style(to_terminal=sys.stdout.isatty(), encoding=sys.stdout.encoding)
+    sys.stdout.write(report(load(), **style))
 
 
 def report(nlp: Pipeline, **style: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import typer
 
 from arbora.cli import options
-from arbora.cli.console import Table, print_json, session, show
+from arbora.cli.console import Table, print_json, show
 from arbora.cli.files import at_most_one_stdin, existing, optional
 from arbora.cli.options import given_options, json_option, plot_option
 from arbora.data import treebank
@@ -125,45 +125,43 @@ def evaluate_files(
     def words(evaluation: Evaluation) -> Scores:
         return evaluation.nopunct if nopunct else evaluation.all
 
-    with session():
-        if aligned:
-            agreements = evaluate_aligned(read(gold), read(predicted), names=(gold, predicted))
-            if as_json:
-                print_json({measure: each.to_json() for measure, each in agreements.items()})
-            else:
-                show([_aligned(agreements, predicted)])
-            return
-        # Sentences that are needed twice are kept, since stdin can be read only once.
-        reference = read(gold) if other is None and not with_calibration else list(read(gold))
-        parsed = list(read(predicted)) if with_calibration else read(predicted)
-        result = score(reference, predicted, parsed)
-        groups = [name for name in BREAKDOWNS if name in (by or [])]
-        place = f"{predicted}, without punctuation" if nopunct else predicted
-        tables = [_summary(result, predicted)]
-        breakdowns = [_breakdown(words(result), name, place) for name in groups]
-        document: dict[str, Any] = result.to_json(groups, nopunct=nopunct)
-        if other is not None:
-            rival = score(reference, other, read(other))
-            pair = words(result), words(rival)
-            comparisons = {
-                metric: compare(*pair, metric=metric, test=test, samples=samples, seed=seed)
-                for metric in METRICS
-            }
-            tables.append(_summary(rival, other))
-            breakdowns.append(_differences(comparisons, predicted, other))
-            document["other"] = rival.to_json(groups, nopunct=nopunct)
-            document["compare"] = {metric: each.to_json() for metric, each in comparisons.items()}
-        tables += breakdowns
-        if with_calibration:
-            found = calibration(reference, parsed, subtypes=result.subtypes, names=(gold, predicted))
-            tables += _calibration(found, predicted)
-            document["calibration"] = {name: each.to_json() for name, each in found.items()}
-            if plot is not None:
-                draw_reliability(found, plot)
+    if aligned:
+        agreements = evaluate_aligned(read(gold), read(predicted), names=(gold, predicted))
         if as_json:
-            print_json(document)
+            print_json({measure: each.to_json() for measure, each in agreements.items()})
         else:
-            show(tables)
+            show([_aligned(agreements, predicted)])
+        return
+    # Sentences that are needed twice are kept, since stdin can be read only once.
+    reference = read(gold) if other is None and not with_calibration else list(read(gold))
+    parsed = list(read(predicted)) if with_calibration else read(predicted)
+    result = score(reference, predicted, parsed)
+    groups = [name for name in BREAKDOWNS if name in (by or [])]
+    place = f"{predicted}, without punctuation" if nopunct else predicted
+    tables = [_summary(result, predicted)]
+    breakdowns = [_breakdown(words(result), name, place) for name in groups]
+    document: dict[str, Any] = result.to_json(groups, nopunct=nopunct)
+    if other is not None:
+        rival = score(reference, other, read(other))
+        pair = words(result), words(rival)
+        comparisons = {
+            metric: compare(*pair, metric=metric, test=test, samples=samples, seed=seed) for metric in METRICS
+        }
+        tables.append(_summary(rival, other))
+        breakdowns.append(_differences(comparisons, predicted, other))
+        document["other"] = rival.to_json(groups, nopunct=nopunct)
+        document["compare"] = {metric: each.to_json() for metric, each in comparisons.items()}
+    tables += breakdowns
+    if with_calibration:
+        found = calibration(reference, parsed, subtypes=result.subtypes, names=(gold, predicted))
+        tables += _calibration(found, predicted)
+        document["calibration"] = {name: each.to_json() for name, each in found.items()}
+        if plot is not None:
+            draw_reliability(found, plot)
+    if as_json:
+        print_json(document)
+    else:
+        show(tables)
 
 
 def _check_options(given: set[str]) -> None:

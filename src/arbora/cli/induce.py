@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from arbora.cli import options
-from arbora.cli.console import Table, counted, print_json, session, show, show_seconds, stopped
+from arbora.cli.console import Table, counted, print_json, show, show_seconds, stopped
 from arbora.cli.files import not_an_input
 from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.treebanks import choose_treebanks, read_treebanks
@@ -86,22 +86,21 @@ def induce_files(
         own = factory.parse({name: text for name, text in values.items() if "." not in name})
         others = {name: text for name, text in values.items() if "." in name}
         config = merge(replace(config, parameters=own), others)
-    with session(lenient=lenient):
-        begun = time.monotonic()
-        columns = _read(chosen.train, format, lenient=lenient)
-        try:
-            with options.usage_errors(), TerminalProgress(choose_mode(quiet=quiet)) as progress:
-                induced = induce(columns, config=config, threads=threads, observer=progress)
-        except KeyboardInterrupt:
-            raise stopped(" before the end of the first round, so there is no model") from None
-        chosen.credit(induced.pipeline, licence, attribution)
-        induced.save(path)
-        seconds = time.monotonic() - begun
-        if as_json:
-            print_json(_to_json(path, induced, seconds))
-        elif not quiet:
-            show([_table(induced)])
-            print("\n" + "\n".join(_lines(path, induced, config, seconds)))
+    begun = time.monotonic()
+    columns = _read(chosen.train, format, lenient=lenient)
+    try:
+        with options.usage_errors(), TerminalProgress(choose_mode(quiet=quiet)) as progress:
+            induced = induce(columns, config=config, threads=threads, observer=progress)
+    except KeyboardInterrupt:
+        raise stopped(" before the end of the first round, so there is no model") from None
+    chosen.credit(induced.pipeline, licence, attribution)
+    induced.save(path)
+    seconds = time.monotonic() - begun
+    if as_json:
+        print_json(_to_json(path, induced, seconds))
+    elif not quiet:
+        show([_table(induced)])
+        print("\n" + "\n".join(_lines(path, induced, config, seconds)))
     if induced.interrupted:
         raise stopped(f"; {path} holds the best so far")
 

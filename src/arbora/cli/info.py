@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from typer.core import TyperGroup
 
-from arbora.cli.console import counted, print_json, print_rows, session, show_scores
+from arbora.cli.console import counted, print_json, print_rows, show_scores
 from arbora.cli.files import existing_model
 from arbora.cli.list import KINDS, TEXTS, Kind
 from arbora.cli.options import json_option, usage_errors
@@ -110,23 +110,22 @@ def model(
 
     Examples: arbora info english; arbora info da.arbora --all; arbora info da.arbora --json
     """
-    with session():
-        file = read_model(find_model(path), verify=check)
-        size = Path(find_model(path)).stat().st_size
-        arrays = sorted(file.tensors.items())
-        if as_json:
-            tensors = {
-                name: {"type": str(array.dtype), "shape": list(array.shape), "bytes": array.nbytes}
-                for name, array in arrays
-            }
-            head = {"arbora_version": file.arbora_version, "format": file.format, "bytes": size}
-            checked = {"checked": True} if check else {}
-            print_json({**head, **checked, **file.metadata, "tensors": tensors})
-            return
-        for number, (header, rows) in enumerate(_tables(path, file, size, check, everything)):
-            if number:
-                print()
-            print_rows(header, [list(map(_printable, row)) for row in rows])
+    file = read_model(find_model(path), verify=check)
+    size = Path(find_model(path)).stat().st_size
+    arrays = sorted(file.tensors.items())
+    if as_json:
+        tensors = {
+            name: {"type": str(array.dtype), "shape": list(array.shape), "bytes": array.nbytes}
+            for name, array in arrays
+        }
+        head = {"arbora_version": file.arbora_version, "format": file.format, "bytes": size}
+        checked = {"checked": True} if check else {}
+        print_json({**head, **checked, **file.metadata, "tensors": tensors})
+        return
+    for number, (header, rows) in enumerate(_tables(path, file, size, check, everything)):
+        if number:
+            print()
+        print_rows(header, [list(map(_printable, row)) for row in rows])
 
 
 def _printable(text: str) -> str:

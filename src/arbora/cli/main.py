@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 import typer
 
 from arbora import __version__
-from arbora.cli.console import STOPPED, complain, complain_about_system, drop_output, silence_help
-from arbora.cli.verbs import VerbsOnDemand, add_verbs
-from arbora.errors import ArboraError
+from arbora.cli.console import STOPPED, complain, drop_output, silence_help, warnings_on_stderr
+from arbora.cli.verbs import VerbsOnDemand, add_verbs, make_command
+from arbora.errors import ArboraError, DataError
 
 # Typer does not export the base class of its errors about the command line.
 UsageError: type[Any] = typer.BadParameter.__bases__[0]
@@ -52,9 +53,12 @@ def run() -> None:
     if sys.stdout is None:
         complain("stdout is closed; send it to a file, a pipe or /dev/null")
         sys.exit(1)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # for ASCII terminals
     silence_help()
     try:
-        status = app(arguments or ["--help"], prog_name="arbora", standalone_mode=False)
+        with warnings_on_stderr():
+            status = app(arguments or ["--help"], prog_name="arbora", standalone_mode=False)
         sys.stdout.flush()
     except UsageError as error:
         if message := _message(error):  # empty if the verb has shown its help instead
@@ -62,7 +66,7 @@ def run() -> None:
             complain(f"{message} (see `{command} --help`)")
         sys.exit(2)
     except ArboraError as error:
-        complain(str(error))
+        complain(f"{error}{_lenient_hint(error, arguments)}")
         sys.exit(1)
     except (KeyboardInterrupt, typer.Abort):
         complain("stopped")
@@ -72,11 +76,22 @@ def run() -> None:
         # (`arbora --help | true`); that is no error.
         drop_output()
         sys.exit(0)
-    except OSError as error:
-        complain_about_system(error)
+    except OSError as error:  # errors about files carry their names (see `arbora.data.files`)
+        complain(f"{error.filename or 'stdout could not be written'}: {error.strerror or error}")
+        drop_output()
         sys.exit(1)
     # Without arguments, help is shown, but the command line is wrong.
     sys.exit((status or 0) if arguments else 2)
+
+
+def _lenient_hint(error: ArboraError, arguments: Sequence[str]) -> str:
+    """Point to --lenient if the verb has it and it would skip the sentence at fault."""
+    if not isinstance(error, DataError) or error.line is None or "--lenient" in arguments:
+        return ""
+    from arbora.data.treebank import NO_TREEBANK  # not before: `arbora --help` reads no treebank
+
+    has_option = any("--lenient" in option.opts for option in make_command(arguments[0]).params)
+    return " (--lenient skips such sentences)" if has_option and NO_TREEBANK not in error.what else ""
 
 
 def _message(error: Any) -> str:

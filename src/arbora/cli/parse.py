@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from arbora.cli import options
-from arbora.cli.console import counted, draws_bars, say, say_skipped, session, show_seconds
+from arbora.cli.console import counted, draws_bars, say, say_skipped, show_seconds
 from arbora.cli.files import existing_model, not_an_input
 from arbora.cli.inputs import TextReader, is_text, open_reader, text_or_file
 from arbora.cli.outputs import (
@@ -115,55 +115,52 @@ def parse_file(
     _check_options(request, models, output, decode_is_given="decode" in options.given_options(context))
     not_an_input(output, models if is_text(source) else [source, *models])
     named = format_of_output(format, output)
-    with session(lenient=lenient):
-        pipelines = [load(model) for model in models] or [load()]
-        parsers = [pipeline.parser for pipeline in pipelines]
-        gains = Gains(models) if len(models) > 1 and not quiet else None
-        watch = None if gains is None else gains.count
-        parser = parsers[0] if len(parsers) == 1 else ensemble(parsers, watch)
-        if probabilities:
-            parser.require(Query.MARGINALS)
-        reader = open_reader(
-            source, pipelines[0], input_format, lenient=lenient, offsets=offsets, lines=lines
-        )
-        _check_input(
-            reader,
-            about_text={"--offsets": offsets, "--lines": lines},
-            about_treebanks={"--retag": retag, "--keep-heads": keep_heads, "--lenient": lenient},
-        )
-        form = chosen_format(named, output, reader, request)
-        if isinstance(reader, TextReader) and form == "json":
-            reader.offsets = True  # JSON has them as numbers
-        tally = Tally(parsers[0].names)
-        sink = (
-            open_table_sink(parser, output, reader.format, request)
-            if named == "auto" and is_parquet(output)
-            else open_sink(parser, form, output, reader, request)
-        )
-        with sink as put, _bar(quiet=quiet or draws(output)) as observer:
-            observer.begin(reader.source)
-            for read in reader:
-                columns = pipelines[0].prepare(read, retag=retag, threads=threads)
-                try:
-                    put(columns)
-                except NoTreeError:
-                    if not lenient:
-                        raise
-                    columns = with_trees(parsers[0], columns)
-                    put(columns)
-                    tally.skipped += len(read) - len(columns)
-                tally.count(columns)
-                observer.advance(len(columns))
-        say_skipped(reader.skipped + tally.skipped, reader.source)
-        for model, each in zip(models or [DEFAULT], parsers, strict=True):
-            for warning in tally.misfits(each.names, model):
-                say(f"warning: {reader.source}: {warning}")
-            if request.needs_probabilities and not each.is_calibrated and not quiet:
-                say(f"note: {model} {UNCALIBRATED if each.search.is_supervised else UNCALIBRATED_INDUCED}")
-        if not quiet:
-            say(f"{reader.source}: {tally.summary()}")
-        for line in gains.lines() if gains is not None else ():
-            say(line)
+    pipelines = [load(model) for model in models] or [load()]
+    parsers = [pipeline.parser for pipeline in pipelines]
+    gains = Gains(models) if len(models) > 1 and not quiet else None
+    watch = None if gains is None else gains.count
+    parser = parsers[0] if len(parsers) == 1 else ensemble(parsers, watch)
+    if probabilities:
+        parser.require(Query.MARGINALS)
+    reader = open_reader(source, pipelines[0], input_format, lenient=lenient, offsets=offsets, lines=lines)
+    _check_input(
+        reader,
+        about_text={"--offsets": offsets, "--lines": lines},
+        about_treebanks={"--retag": retag, "--keep-heads": keep_heads, "--lenient": lenient},
+    )
+    form = chosen_format(named, output, reader, request)
+    if isinstance(reader, TextReader) and form == "json":
+        reader.offsets = True  # JSON has them as numbers
+    tally = Tally(parsers[0].names)
+    sink = (
+        open_table_sink(parser, output, reader.format, request)
+        if named == "auto" and is_parquet(output)
+        else open_sink(parser, form, output, reader, request)
+    )
+    with sink as put, _bar(quiet=quiet or draws(output)) as observer:
+        observer.begin(reader.source)
+        for read in reader:
+            columns = pipelines[0].prepare(read, retag=retag, threads=threads)
+            try:
+                put(columns)
+            except NoTreeError:
+                if not lenient:
+                    raise
+                columns = with_trees(parsers[0], columns)
+                put(columns)
+                tally.skipped += len(read) - len(columns)
+            tally.count(columns)
+            observer.advance(len(columns))
+    say_skipped(reader.skipped + tally.skipped, reader.source)
+    for model, each in zip(models or [DEFAULT], parsers, strict=True):
+        for warning in tally.misfits(each.names, model):
+            say(f"warning: {reader.source}: {warning}")
+        if request.needs_probabilities and not each.is_calibrated and not quiet:
+            say(f"note: {model} {UNCALIBRATED if each.search.is_supervised else UNCALIBRATED_INDUCED}")
+    if not quiet:
+        say(f"{reader.source}: {tally.summary()}")
+    for line in gains.lines() if gains is not None else ():
+        say(line)
 
 
 UNCALIBRATED = (

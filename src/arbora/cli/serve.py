@@ -10,7 +10,7 @@ import typer
 
 import arbora
 from arbora.cli import options
-from arbora.cli.console import say, session
+from arbora.cli.console import say
 from arbora.errors import InputError
 from arbora.storage.bundled import DEFAULT, EXAMPLES, is_bundled
 from arbora.web.limits import Limits
@@ -61,23 +61,22 @@ def serve_model(
         waiting=queue,
         seconds=timeout,
     )
-    with session():
-        bundled = DEFAULT if model is None else model if is_bundled(model) else None
-        name = Path(model or DEFAULT).name if bundled is None else bundled.title()
-        engine = Engine(arbora.load(model), name, EXAMPLES.get(bundled or "", ""))
-        application = make_application(engine, limits, hosts=(host, *(allow_host or ())), quiet=quiet)
-        try:
-            bound = listen(host, port)
-        except OSError as error:
-            raise InputError(
-                f"{host}, port {port}: cannot listen ({error.strerror or error}); try another --port"
-            ) from None
-        shown = f"[{host}]" if ":" in host else host
-        say(f"serving {engine.name} on http://{shown}:{bound.getsockname()[1]}/ (Ctrl-C ends it)")
-        if not _is_local(host):
-            say("warning: other machines can reach this; there is no password")
-        serve(application, bound)
-        say("ended")
+    bundled = DEFAULT if model is None else model if is_bundled(model) else None
+    name = Path(model or DEFAULT).name if bundled is None else bundled.title()
+    engine = Engine(arbora.load(model), name, EXAMPLES.get(bundled or "", ""))
+    application = make_application(engine, limits, hosts=(host, *(allow_host or ())), quiet=quiet)
+    try:
+        bound = listen(host, port)
+    except OSError as error:
+        raise InputError(
+            f"{host}, port {port}: cannot listen ({error.strerror or error}); try another --port"
+        ) from None
+    shown = f"[{host}]" if ":" in host else host
+    say(f"serving {engine.name} on http://{shown}:{bound.getsockname()[1]}/ (Ctrl-C ends it)")
+    if not _is_local(host):
+        say("warning: other machines can reach this; there is no password")
+    serve(application, bound)
+    say("ended")
 
 
 def _is_local(host: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import typer
 
 from arbora.cli import options
-from arbora.cli.console import Table, print_json, say_skipped, session, show
+from arbora.cli.console import Table, print_json, say_skipped, show
 from arbora.cli.files import at_most_one_stdin, treebank_files
 from arbora.cli.options import json_option
 from arbora.data.statistics import Statistics, by_count, statistics
@@ -69,20 +69,19 @@ def stats(
     - `arbora stats train.conllu dev.conllu`
     - `cat x.conllu | arbora stats - --json`
     """
-    with session(lenient=lenient):
-        parts: list[tuple[str, Statistics, int]] = []
-        for name in files:
-            reader = ColumnReader(name, format=format, lenient=lenient, roots=roots)
-            parts.append((reader.source, statistics(reader), reader.skipped))
-            say_skipped(reader.skipped, reader.source)
-        total = sum((part for _, part, _ in parts), Statistics())
-        if as_json:
-            each = [{"file": name, "skipped": skipped, **part.as_dict()} for name, part, skipped in parts]
-            skipped = sum(skipped for *_, skipped in parts)
-            print_json({"skipped": skipped, **total.as_dict(), "files": each})
-        else:
-            columns = [(name, part) for name, part, _ in parts]
-            show(_tables([*columns, ("all", total)] if len(parts) > 1 else columns, total))
+    parts: list[tuple[str, Statistics, int]] = []
+    for name in files:
+        reader = ColumnReader(name, format=format, lenient=lenient, roots=roots)
+        parts.append((reader.source, statistics(reader), reader.skipped))
+        say_skipped(reader.skipped, reader.source)
+    total = sum((part for _, part, _ in parts), Statistics())
+    if as_json:
+        each = [{"file": name, "skipped": skipped, **part.as_dict()} for name, part, skipped in parts]
+        skipped = sum(skipped for *_, skipped in parts)
+        print_json({"skipped": skipped, **total.as_dict(), "files": each})
+    else:
+        columns = [(name, part) for name, part, _ in parts]
+        show(_tables([*columns, ("all", total)] if len(parts) > 1 else columns, total))
 
 
 def _tables(columns: list[tuple[str, Statistics]], total: Statistics) -> list[Table]:

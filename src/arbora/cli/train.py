@@ -13,7 +13,6 @@ from arbora.cli.console import (
     Table,
     print_json,
     say,
-    session,
     show,
     show_loss,
     show_scores,
@@ -84,61 +83,59 @@ def train_files(
     not_an_input(model, inputs)
     not_an_input(plot, [*inputs, model])
     chosen_config = settings.chosen_config(config, parameters, epochs, given)
-    with session(lenient=lenient):
-        with options.usage_errors():
-            partial = learns_from_parts(chosen_config)
-        columns, dev_columns = chosen.read(
-            format, lenient=lenient, labelled=chosen_config.labels != "none", partial=partial
-        )
-        checkpoint = _checkpoint(model, resume=resume, quiet=quiet)
-        begun = time.monotonic()
-        progress = TerminalProgress(choose_mode(quiet=quiet))
-        try:
-            with options.usage_errors(), progress:
-                trained = train(
-                    columns,
-                    dev_columns,
-                    config=chosen_config,
-                    threads=threads,
-                    observer=progress,
-                    checkpoint=checkpoint,
-                    resume=resume,
-                )
-        except KeyboardInterrupt:
-            is_kept = checkpoint is not None and checkpoint.exists()
-            then = "; --resume continues after the last finished epoch" if is_kept else ""
-            raise stopped(f" before the first epoch of the tree stage, so there is no model{then}") from None
-        rounding = _compact(trained, dev_columns, threads) if compact else None
-        chosen.credit(trained.pipeline, licence, attribution)
-        trained.save(model, quantized=compact)
-        if checkpoint is not None and not trained.interrupted:
-            checkpoint.unlink(missing_ok=True)
-        if plot is not None:
-            draw_curve(trained.reports, plot)
-        # Epochs before a checkpoint have no time.
-        epochs_done = [
-            {**each, "seconds": progress.seconds.get((each["stage"], each["epoch"]))}
-            for each in trained.reports
-        ]
-        about = trained.parser.about
-        result = {
-            "model": model,
-            "bytes": Path(model).stat().st_size,
-            "dev": rounding["after"] if rounding else trained.scores,
-            "parts": {"names": list(trained.pipeline.parts), "dev": trained.pipeline.about["dev"]},
-            "best_epoch": trained.best_epoch,
-            "interrupted": trained.interrupted,
-            "seconds": time.monotonic() - begun,
-            "compact": rounding,
-            "data": about.get("data", []),
-            "config": about["config"],
-            "epochs": epochs_done,
-        }
-        if as_json:
-            print_json(result)
-        elif not quiet:
-            show([_table(epochs_done)])
-            print("\n" + "\n".join(_lines(result, trained)))
+    with options.usage_errors():
+        partial = learns_from_parts(chosen_config)
+    columns, dev_columns = chosen.read(
+        format, lenient=lenient, labelled=chosen_config.labels != "none", partial=partial
+    )
+    checkpoint = _checkpoint(model, resume=resume, quiet=quiet)
+    begun = time.monotonic()
+    progress = TerminalProgress(choose_mode(quiet=quiet))
+    try:
+        with options.usage_errors(), progress:
+            trained = train(
+                columns,
+                dev_columns,
+                config=chosen_config,
+                threads=threads,
+                observer=progress,
+                checkpoint=checkpoint,
+                resume=resume,
+            )
+    except KeyboardInterrupt:
+        is_kept = checkpoint is not None and checkpoint.exists()
+        then = "; --resume continues after the last finished epoch" if is_kept else ""
+        raise stopped(f" before the first epoch of the tree stage, so there is no model{then}") from None
+    rounding = _compact(trained, dev_columns, threads) if compact else None
+    chosen.credit(trained.pipeline, licence, attribution)
+    trained.save(model, quantized=compact)
+    if checkpoint is not None and not trained.interrupted:
+        checkpoint.unlink(missing_ok=True)
+    if plot is not None:
+        draw_curve(trained.reports, plot)
+    # Epochs before a checkpoint have no time.
+    epochs_done = [
+        {**each, "seconds": progress.seconds.get((each["stage"], each["epoch"]))} for each in trained.reports
+    ]
+    about = trained.parser.about
+    result = {
+        "model": model,
+        "bytes": Path(model).stat().st_size,
+        "dev": rounding["after"] if rounding else trained.scores,
+        "parts": {"names": list(trained.pipeline.parts), "dev": trained.pipeline.about["dev"]},
+        "best_epoch": trained.best_epoch,
+        "interrupted": trained.interrupted,
+        "seconds": time.monotonic() - begun,
+        "compact": rounding,
+        "data": about.get("data", []),
+        "config": about["config"],
+        "epochs": epochs_done,
+    }
+    if as_json:
+        print_json(result)
+    elif not quiet:
+        show([_table(epochs_done)])
+        print("\n" + "\n".join(_lines(result, trained)))
     if trained.interrupted:
         raise stopped(f"; {model} holds the best so far, --resume continues to the end")
 

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from arbora.cli import options, settings
-from arbora.cli.console import Table, counted, print_json, session, show, show_scores, stopped
+from arbora.cli.console import Table, counted, print_json, show, show_scores, stopped
 from arbora.cli.files import not_an_input, optional, writable
 from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.treebanks import choose_treebanks
@@ -68,23 +68,22 @@ def tune_files(
     with options.usage_errors():
         points = [config for _, config in combinations(values, base)]  # checked before any file is read
     settings.require_in_all(parameters, base, (point.learner_name for point in points))
-    with session(lenient=lenient):
-        partial = bool(chosen.dev) and all(map(learns_from_parts, points))
-        columns, dev_columns = chosen.read(
-            format, lenient=lenient, labelled=base.labels != "none", partial=partial
+    partial = bool(chosen.dev) and all(map(learns_from_parts, points))
+    columns, dev_columns = chosen.read(
+        format, lenient=lenient, labelled=base.labels != "none", partial=partial
+    )
+    with options.usage_errors(), TerminalProgress(choose_mode(quiet=quiet)) as progress:
+        tuned = tune(
+            columns,
+            dev_columns,
+            grid=values,
+            config=base,
+            folds=fold_count,
+            threads=threads,
+            observer=progress,
         )
-        with options.usage_errors(), TerminalProgress(choose_mode(quiet=quiet)) as progress:
-            tuned = tune(
-                columns,
-                dev_columns,
-                grid=values,
-                config=base,
-                folds=fold_count,
-                threads=threads,
-                observer=progress,
-            )
-        if tuned.trials:
-            _report(tuned, output, as_json=as_json)
+    if tuned.trials:
+        _report(tuned, output, as_json=as_json)
     if tuned.interrupted:
         raise stopped(f" after {counted(len(tuned.trials), 'complete trial')}")
 
