@@ -15,7 +15,7 @@ from arbora.integrations import table
 Target: TypeAlias = Literal["auto", "conllu", "conllx", "same"]
 
 
-def convert(
+def command(
     source: Annotated[
         str,
         typer.Argument(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Modules that use the network are imported where they are used, to keep `data list --installed` fast.
 
-data = typer.Typer(no_args_is_help=True)
+command = typer.Typer(no_args_is_help=True)
 
 
 def _folder(path: Path | None) -> Path:
@@ -60,7 +60,7 @@ def _catalogue(url: str | None, note: Callable[[str], None]) -> Catalogue:
         raise typer.BadParameter(f"--url: {error}") from None
 
 
-@data.command("list")
+@command.command("list")
 def list_treebanks(
     words: list[str] | None = typer.Argument(
         None, metavar="[LANGUAGE]", help="Words that names must contain: danish, old french."
@@ -139,7 +139,7 @@ def _megabytes(size: int | None) -> str:
     return "" if size is None else f"{size / 1e6:,.1f}"
 
 
-@data.command("get")
+@command.command("get")
 def get_treebanks(
     names: list[str] = typer.Argument(
         ..., metavar="NAME", help=f"Treebanks, such as {EXAMPLE}, or {EXAMPLE}_r2.14."
@@ -218,7 +218,7 @@ def _print_treebank(folder: Folder) -> None:
         print(f"`arbora train {folder.name}` trains a parser on it")
 
 
-@data.command("check")
+@command.command("check")
 def check_treebanks(
     names: list[str] | None = typer.Argument(
         None, metavar="[NAME]", help="Treebanks on disk (default: all)."

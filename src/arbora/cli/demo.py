@@ -16,7 +16,7 @@ TEXT = EXAMPLES[DEFAULT]
 BEST_TREES = 3
 
 
-def demo() -> None:
+def command() -> None:
     """Shows the best tree of each sentence with its probability, and for the first sentence, which is
     ambiguous, the next-best trees and what they change.
     """

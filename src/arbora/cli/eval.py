@@ -51,7 +51,7 @@ class BreakdownChoice(StrEnum):
     SENTENCE_LENGTH = "sentence-length"
 
 
-def evaluate_files(
+def command(
     context: typer.Context,
     gold: str = typer.Argument(..., metavar="GOLD", callback=existing, help="Gold treebank; - is stdin."),
     predicted: str = typer.Argument(

@@ -37,7 +37,7 @@ def _rules(name: str) -> str:
 
 
 @options.setting_options(InduceConfig, "model rules longest restarts seed only", rules=_rules)
-def induce_files(
+def command(
     files: list[str] = typer.Argument(
         ...,
         metavar="TEXT",

@@ -57,15 +57,15 @@ class ThingOrModel(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-info = typer.Typer(cls=ThingOrModel, no_args_is_help=True)
+command = typer.Typer(cls=ThingOrModel, no_args_is_help=True)
 
 
 def _add_command(kind: Kind, plural: str) -> None:
     call = f"arbora info {kind.singular} {kind.example}"
     names = f"NAME is one of `arbora list {plural}`."
 
-    @info.command(kind.singular, help=f"{kind.help}\n\n{names}\n\nExamples: {call}; {call} --json")
-    def command(
+    @command.command(kind.singular, help=f"{kind.help}\n\n{names}\n\nExamples: {call}; {call} --json")
+    def describe(
         name: str = typer.Argument(..., metavar="NAME"),
         as_json: bool = json_option("one object"),
     ) -> None:
@@ -97,7 +97,7 @@ for _plural, _kind in KINDS.items():
     _add_command(_kind, _plural)
 
 
-@info.command("model")
+@command.command("model")
 def model(
     path: str = typer.Argument(..., metavar="MODEL", callback=existing_model, help="A model file."),
     as_json: bool = json_option("all metadata of the file"),

@@ -162,11 +162,11 @@ def _is_utf8(start: bytes) -> bool:
 
 def _peek(given: str) -> tuple[bytes, Source]:
     """Return the first bytes of a file or of stdin, and a source that still starts with them."""
+    if given != "-":
+        with closing(open_input(given)) as file:
+            return read_bytes(file, PIECE, given), given
     stream = open_input(given)
     start = read_bytes(stream, PIECE, name_of(given))
-    if given != "-":
-        stream.close()
-        return start, given
     return start, cast("IO[bytes]", _Continued(start, stream, name_of(given)))
 
 

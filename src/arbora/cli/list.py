@@ -218,7 +218,7 @@ def _kind(name: str) -> str:
     return name
 
 
-def list_kind(
+def command(
     kind: str = typer.Argument(..., metavar="KIND", callback=_kind, help=f"One of: {', '.join(KINDS)}."),
     as_json: bool = json_option("a list of objects"),
 ) -> None:

@@ -1,31 +1,37 @@
-"""The output of `arbora parse`: its format, and how parsed sentences are written in it."""
+"""The output of `arbora parse`: what is computed for each sentence, and how it is written in which format."""
 
 from __future__ import annotations
 
 import json
+import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, count, repeat
 from typing import Literal, TypeAlias, get_args
 
+import numpy as np
 import typer
 
 from arbora.cli.console import drawing_style
 from arbora.cli.inputs import TextReader
-from arbora.cli.request import Request
 from arbora.data import conllx
 from arbora.data.columns import Columns, Format
-from arbora.data.encode import EMPTY_FIELD
+from arbora.data.encode import EMPTY_FIELD, numbers_of
 from arbora.data.files import open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import FORMAT_OF_ENDING, ColumnReader, ending_of, format_by_name
+from arbora.errors import DataError, NoTreeError
 from arbora.integrations.table import as_conllu, is_parquet, parquet_writer, pieces
-from arbora.parsing.parsed import RANK, Parsed
+from arbora.parsing.parsed import RANK, Parsed, keep_labels, make_parsed
 from arbora.parsing.parser import Parser
+from arbora.search.request import Decode
+from arbora.types import Ints
 from arbora.web.terminal import draw
+
+logger = logging.getLogger("arbora")
 
 Captioned: TypeAlias = list[tuple[Parsed, str]]
 Drawing: TypeAlias = tuple[Callable[[Captioned], str], Callable[[], str]]
@@ -40,6 +46,65 @@ BY_NAME: dict[str, OutputFormat] = {
     ".htm": "html",
 }
 """Endings of outputs that are neither treebanks nor tables."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for."""
+
+    decode: Decode = "argmax"
+    probabilities: bool = False
+    kbest: int = 0
+    """Number of trees per sentence; 0: the one that is decoded."""
+    threads: int = 1
+    keep_heads: bool = False
+    """Keep the heads of the input, with their labels."""
+
+    @property
+    def needs_probabilities(self) -> bool:
+        """Whether the output shows probabilities."""
+        return self.probabilities or self.kbest > 0
+
+    def parsed(self, parser: Parser, columns: Columns) -> Iterator[list[Parsed]]:
+        """Parse with probabilities: the trees of each sentence, one or the k best."""
+        found = parser.confidence(
+            columns, decode=self.decode, k=self.kbest, keep_heads=self.keep_heads, threads=self.threads
+        )
+        trees = make_parsed(columns.sentences(), found, parser.names.labels, parser)
+        if not self.keep_heads:
+            return trees
+        both = zip(trees, columns.sentences(), strict=True)
+        return ([keep_labels(tree, given) for tree in each] for each, given in both)
+
+    def trees(self, parser: Parser, columns: Columns) -> tuple[Ints, Ints, Sequence[str]]:
+        """Parse without probabilities: heads and labels of all words, and the names of labels."""
+        names = parser.names.labels
+        heads, labels = parser.trees(
+            columns, decode=self.decode, keep_heads=self.keep_heads, threads=self.threads
+        )
+        if not self.keep_heads:
+            return heads, labels, names
+        strings = columns.strings("deprel")
+        known = set(names)
+        names = (*names, *dict.fromkeys(name for name in strings if name not in known))
+        given = numbers_of(strings, names)[columns.ids("deprel")]
+        is_kept = (columns.heads >= 0) & (columns.ids("deprel") != 0)
+        return heads, np.where(is_kept, given, labels).astype(np.int32), names
+
+
+def with_trees(parser: Parser, columns: Columns, *, lenient: bool) -> Columns:
+    """Select the sentences whose heads are part of a tree; unless `lenient`, DataError at any other."""
+    bad = []
+    for number, sentence in enumerate(columns.sentences()):
+        try:
+            parser.parse([sentence], keep_heads=True)
+        except NoTreeError as error:
+            found = DataError(str(error), source=sentence.origin.source, line=sentence.origin.line)
+            if not lenient:
+                raise found from None
+            logger.warning("%s (sentence skipped)", found)
+            bad.append(number)
+    return columns.select(np.setdiff1d(np.arange(len(columns)), bad))
 
 
 def format_of_output(form: OutputFormat, output: str) -> OutputFormat:
@@ -87,17 +152,22 @@ def open_sink(
     parser: Parser, form: OutputFormat, output: str, reader: ColumnReader | TextReader, request: Request
 ) -> Iterator[Callable[[Columns], object]]:
     """Yield a function that parses each piece and writes it in the format of `chosen_format`."""
-    show, finish = DRAWINGS[form](request, output, reader.source) if form in DRAWINGS else (None, str)
+    drawing: Drawing | None = None
+    if form == "tree":
+        drawing = _draw_text(request, output), str
+    elif form in ("svg", "html"):
+        drawing = _draw_pictures(request, form, reader.source)
 
     def render(columns: Columns) -> bytes:
-        if show is None:
+        if drawing is None:
             return _render(parser, form, reader.format, request, columns)
         found = request.parsed(parser, columns)  # with probabilities, which mark uncertain heads
-        return "".join(show(list(_captioned(trees, request))) for trees in found).encode()
+        return "".join(drawing[0](list(_captioned(trees, request))) for trees in found).encode()
 
     with open_output(output) as stream:
         yield lambda columns: stream.write(render(columns))
-        stream.write(finish().encode())
+        if drawing is not None:
+            stream.write(drawing[1]().encode())
 
 
 @contextmanager
@@ -126,7 +196,7 @@ def _captioned(trees: list[Parsed], request: Request) -> Iterator[tuple[Parsed, 
         yield tree, ", ".join(rank + ([f"tree probability {tree.probability:.4g}"] if is_shown else []))
 
 
-def _draw_text(request: Request, output: str, source: str) -> Drawing:
+def _draw_text(request: Request, output: str) -> Callable[[Captioned], str]:
     to_terminal = draws(output)
     style = drawing_style(to_terminal=to_terminal, encoding=sys.stdout.encoding if to_terminal else "utf-8")
     style["every_probability"] = request.probabilities
@@ -138,40 +208,27 @@ def _draw_text(request: Request, output: str, source: str) -> Drawing:
             text += f"{caption}\n{drawn}\n\n" if caption else f"{drawn}\n\n"
         return text
 
-    return show, str
+    return show
 
 
-def _draw_picture(request: Request, output: str, source: str) -> Drawing:
-    """One SVG document, whose size is known only at the end."""
+def _draw_pictures(request: Request, form: OutputFormat, source: str) -> Drawing:
+    """One SVG document, whose size is known only at the end, or one page with a section for each sentence."""
     from arbora.web import html, svg
 
     look = svg.Look(every_probability=request.probabilities, max_width=html.WIDTH)
     pictures: list[svg.Picture] = []
+    start, numbers = chain([html.page_start(source)], repeat("")), count(1)
 
-    def show(trees: Captioned) -> str:
+    def add(trees: Captioned) -> str:
         pictures.extend(svg.draw_picture(tree, look, caption=text) for tree, text in trees)
         return ""
 
-    return show, lambda: svg.join_pictures(pictures)
-
-
-def _draw_page(request: Request, output: str, source: str) -> Drawing:
-    """One web page, with a section for each sentence."""
-    from arbora.web import html, svg
-
-    look = svg.Look(every_probability=request.probabilities, max_width=html.WIDTH)
-    start, numbers = chain([html.page_start(source)], repeat("")), count(1)
+    if form == "svg":
+        return add, lambda: svg.join_pictures(pictures)
     return (
         lambda trees: next(start) + html.page_section(next(numbers), trees, look),
         lambda: next(start) + html.page_end(),
     )
-
-
-DRAWINGS: dict[OutputFormat, Callable[[Request, str, str], Drawing]] = {
-    "tree": _draw_text,
-    "svg": _draw_picture,
-    "html": _draw_page,
-}
 
 
 def _render(parser: Parser, form: OutputFormat, read_as: Format, request: Request, columns: Columns) -> bytes:

@@ -15,13 +15,14 @@ from arbora.cli.files import existing_model, not_an_input
 from arbora.cli.inputs import TextReader, is_text, open_reader, text_or_file
 from arbora.cli.outputs import (
     OutputFormat,
+    Request,
     chosen_format,
     draws,
     format_of_output,
     open_sink,
     open_table_sink,
+    with_trees,
 )
-from arbora.cli.request import Request, with_trees
 from arbora.data.columns import Columns
 from arbora.data.encode import EMPTY_FIELD, INPUT_COLUMNS, Batch, InputColumn, Names, filled, numbers_of
 from arbora.data.treebank import ColumnReader
@@ -40,7 +41,7 @@ def _models(names: list[str] | None) -> list[str]:
     return [existing_model(name) for name in names or []]
 
 
-def parse_file(
+def command(
     context: typer.Context,
     source: str = typer.Argument(
         ...,
@@ -144,9 +145,7 @@ def parse_file(
             try:
                 put(columns)
             except NoTreeError:
-                if not lenient:
-                    raise
-                columns = with_trees(parsers[0], columns)
+                columns = with_trees(parsers[0], columns, lenient=lenient)
                 put(columns)
                 tally.skipped += len(read) - len(columns)
             tally.count(columns)

@@ -18,7 +18,7 @@ from arbora.web.limits import Limits
 DEFAULTS = Limits()
 
 
-def serve_model(
+def command(
     model: options.Model = None,
     host: str = typer.Option("127.0.0.1", help="Address to listen on; 0.0.0.0 for all."),
     port: int = typer.Option(8080, min=0, max=65535, help="Port; 0 for any free one."),

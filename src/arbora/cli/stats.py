@@ -49,7 +49,7 @@ def _expand(names: list[str]) -> list[str]:
     return [file for name in names for file in treebank_files(name)]
 
 
-def stats(
+def command(
     files: list[str] = typer.Argument(
         ...,
         metavar="FILE",

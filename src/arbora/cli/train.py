@@ -33,7 +33,7 @@ CHECKPOINT = ".checkpoint"
 
 
 @options.setting_options(TrainConfig, f"{settings.SHARED} stack only tags", stack=existing_model)
-def train_files(
+def command(
     files: settings.Files,
     output: options.ModelOutput = None,
     dev: str | None = typer.Option(

@@ -18,7 +18,7 @@ from arbora.training.tune import Tuned, combinations, tune
 
 
 @options.setting_options(TrainConfig, settings.SHARED)
-def tune_files(
+def command(
     context: typer.Context,
     files: settings.Files,
     grid: list[str] = typer.Option(

@@ -1,6 +1,6 @@
 """The verbs, and where each lives: its file is imported when it is called.
 
-To add a verb, write its file and a line here; the function's docstring continues the help that starts here.
+To add a verb, write a file with a function `command`, whose docstring continues the help, and a line here.
 Another package adds a verb with an entry point in the group `arbora.verbs`: its name, and a function for
 Typer. `arbora --help` imports that function's module, so the module should be light.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
@@ -19,33 +19,20 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 
-class Verb(NamedTuple):
-    """A verb as `arbora --help` shows it."""
-
-    attribute: str
-    """The function or group of verbs in the file that has the verb's name."""
-    help: str
-
-
 VERBS = {
-    "train": Verb("train_files", "Train a model on a treebank: segmenter, tagger, lemmatizer and parser."),
-    "induce": Verb(
-        "induce_files", "Learn a parser without trees: from tagged sentences, or from words alone."
-    ),
-    "parse": Verb("parse_file", "Parse raw text or treebanks: every word gets a head and a label."),
-    "serve": Verb("serve_model", "Serve a web page that shows trees and probabilities, and a JSON API."),
-    "tune": Verb("tune_files", "Try settings: train with each combination and compare the scores."),
-    "demo": Verb("demo", "Parse a text with the bundled model, and draw its trees."),
-    "stats": Verb(
-        "stats", "Describe treebanks: sentences, words, labels, lengths, crossing arcs, roots, depth."
-    ),
-    "convert": Verb("convert", "Convert a treebank between CoNLL-U, CoNLL-X and Parquet."),
-    "eval": Verb("evaluate_files", "Score PREDICTED against GOLD: UAS, LAS, CLAS, exact match, roots."),
-    "list": Verb("list_kind", "List what can be chosen by name, with a line about each."),
-    "info": Verb("info", "Describe one choice (arbora info learner mira), or a model (info da.arbora)."),
-    "data": Verb("data", "List, download and check treebanks of Universal Dependencies."),
+    "train": "Train a model on a treebank: segmenter, tagger, lemmatizer and parser.",
+    "induce": "Learn a parser without trees: from tagged sentences, or from words alone.",
+    "parse": "Parse raw text or treebanks: every word gets a head and a label.",
+    "serve": "Serve a web page that shows trees and probabilities, and a JSON API.",
+    "tune": "Try settings: train with each combination and compare the scores.",
+    "demo": "Parse a text with the bundled model, and draw its trees.",
+    "stats": "Describe treebanks: sentences, words, labels, lengths, crossing arcs, roots, depth.",
+    "convert": "Convert a treebank between CoNLL-U, CoNLL-X and Parquet.",
+    "eval": "Score PREDICTED against GOLD: UAS, LAS, CLAS, exact match, roots.",
+    "list": "List what can be chosen by name, with a line about each.",
+    "info": "Describe one choice (arbora info learner mira), or a model (info da.arbora).",
+    "data": "List, download and check treebanks of Universal Dependencies.",
 }
-
 GROUP = "arbora.verbs"
 """Entry points of verbs in other packages."""
 EXTRAS = {"reproduce": "studies"}
@@ -94,8 +81,8 @@ class VerbsOnDemand(TyperGroup):
 
 def add_verbs(app: typer.Typer) -> None:
     """Add every verb with its name and help."""
-    for name, verb in VERBS.items():
-        app.command(name, help=verb.help)(_listed)
+    for name, about in VERBS.items():
+        app.command(name, help=about)(_listed)
 
 
 def _listed() -> None:
@@ -107,15 +94,11 @@ def make_command(name: str) -> Any:
     """Import a verb and return its command, with its options."""
     app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
     app.callback()(_listed)  # or Typer would make one command of a single verb
-    if name in VERBS:
-        made = getattr(import_module(f"arbora.cli.{name}"), VERBS[name].attribute)
-    else:
-        made = find_plugins()[name].load()
+    about = VERBS.get(name)
+    made = find_plugins()[name].load() if about is None else import_module(f"arbora.cli.{name}").command
     if isinstance(made, typer.Typer):
-        app.add_typer(made, name=name, help=VERBS[name].help if name in VERBS else None)
-    elif name in VERBS:
-        app.command(name, help=f"{VERBS[name].help}\n\n{inspect.getdoc(made)}")(made)
+        app.add_typer(made, name=name, help=about)
     else:
-        app.command(name)(made)
+        app.command(name, help=about and f"{about}\n\n{inspect.getdoc(made)}")(made)
     group: Any = typer.main.get_command(app)
     return group.commands[name]
