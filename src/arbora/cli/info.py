@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from arbora.cli.console import counted, print_json, print_rows, show_scores
 from arbora.cli.files import existing_model
-from arbora.cli.list import KINDS, TEXTS, Kind
+from arbora.cli.list import KINDS, Kind, show_field
 from arbora.cli.options import json_option, usage_errors
 from arbora.parsing.model_file import KIND, KINDS_OF_0_1, search_name
 from arbora.storage.bundled import BUNDLED, find_model, is_bundled
@@ -80,10 +80,10 @@ def _add_command(kind: Kind, plural: str) -> None:
             print_rows(headings, rows)
 
 
-def _described(kind: Kind, found: Mapping[str, Any]) -> Iterator[tuple[Sequence[str], Rows]]:
+def _described(kind: Kind, found: dict[str, Any]) -> Iterator[tuple[Sequence[str], Rows]]:
     """The tables of a description: single facts, parameters, and tables by name."""
     if kind.rows:
-        yield ("name", found["name"]), [(row, TEXTS[row](dict(found))) for row in kind.rows]
+        yield ("name", found["name"]), [(row, show_field(row, found)) for row in kind.rows]
     if parameters := found.get("parameters"):
         rows = [(each["name"], str(each["default"]), each["range"], each["help"]) for each in parameters]
         yield ("parameter", "default", "range", "what"), rows
@@ -133,8 +133,10 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    """The value if it is a JSON object; files may be damaged, or lack it."""
+def _object(value: object, *path: str) -> Mapping[str, Any]:
+    """The JSON object at a path; empty if there is none, since files may be damaged."""
+    for step in path:
+        value = _object(value).get(step)
     return value if isinstance(value, Mapping) else {}
 
 
@@ -156,12 +158,12 @@ def _tables(
     rows += [("bytes", f"{size:,}"), *([("checksum", "right")] if checked else [])]
     rows += _classifier(file, everything) if kind == CLASSIFIER else _about(metadata, everything)
     yield ("model", path), rows
-    parts = _mapping(metadata.get("parts"))
+    parts = _object(metadata, "parts")
     if parts:
         yield ("part", "bytes", "dev", "what"), list(_parts(file, parts))
-    if parser := _mapping(parts.get("parser")):
+    if parser := _object(parts, "parser"):
         yield ("parser", ""), [row for row in _about(parser, everything) if row not in rows]
-    if guide := _mapping((parser if parts else metadata).get("guide")):
+    if guide := _object(parser if parts else metadata, "guide"):
         yield ("guide", ""), list(_about(guide, everything))
     if everything:
         arrays = [
@@ -176,11 +178,11 @@ def _tables(
 
 def _parts(file: ModelFile, parts: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     """The name of each part, the size of its arrays, its scores on dev, and what it contains."""
-    scores = _mapping(_mapping(file.metadata.get("about")).get("dev"))
+    scores = _object(file.metadata, "about", "dev")
     for name in [*(n for n in SCORES if n in parts), *(n for n in parts if n not in SCORES)]:
         size = sum(array.nbytes for key, array in file.tensors.items() if key.startswith(f"{name}/"))
         own = {each: scores[each] for each in SCORES.get(name, ()) if each in scores}
-        lists = _mapping(parts[name])
+        lists = _object(parts[name])
         counts = [
             counted(sum(len(_list(each)) for each in lists[entry]) if nested else len(lists[entry]), what)
             for entry, (nested, what) in COUNTED.items()
@@ -190,7 +192,7 @@ def _parts(file: ModelFile, parts: Mapping[str, Any]) -> Iterator[tuple[str, str
 
 
 def _scores(scores: object) -> str:
-    numbers = {str(n): value for n, value in _mapping(scores).items() if isinstance(value, int | float)}
+    numbers = {str(n): value for n, value in _object(scores).items() if isinstance(value, int | float)}
     return show_scores(numbers) or "none"
 
 
@@ -201,7 +203,7 @@ def _names(names: Sequence[object], everything: bool) -> str:
 
 
 def _flat(table: object, prefix: str) -> Iterator[tuple[str, str]]:
-    for name, value in _mapping(table).items():
+    for name, value in _object(table).items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}.{name}")
         else:
@@ -210,8 +212,8 @@ def _flat(table: object, prefix: str) -> Iterator[tuple[str, str]]:
 
 def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str, str]]:
     """The rows about a model or its parser; none for unknown kinds of files."""
-    about, settings = _mapping(metadata.get("about")), _mapping(metadata.get("settings"))
-    config = _mapping(about.get("config"))
+    about, settings = _object(metadata, "about"), _object(metadata, "settings")
+    config = _object(about, "config")
     if everything:
         yield from _flat(settings, "settings")
     elif settings:
@@ -221,7 +223,7 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
         yield "settings", _joined({name: chosen[name] for name in MAIN_SETTINGS if name in chosen})
     yield from _flat(metadata.get("cube"), "cube")
     yield from _flat(metadata.get("transition"), "transition")
-    if pruner := _mapping(metadata.get("pruner")):
+    if pruner := _object(metadata, "pruner"):
         yield "pruner", _joined(pruner)
     yield from _flat(metadata.get("lifts"), "lifts")
     if isinstance(about.get("starts"), list):
@@ -230,17 +232,17 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
         yield "dev", _scores(about["dev"])
     if about and settings:
         fitted = metadata.get("calibration") or about.get("temperature")
-        numbers = {n: f"{v:.3g}" for n, v in _mapping(fitted).items() if isinstance(v, int | float)}
+        numbers = {n: f"{v:.3g}" for n, v in _object(fitted).items() if isinstance(v, int | float)}
         is_fitted = isinstance(fitted, Mapping)
         yield "temperatures", _joined(numbers) if is_fitted else "not fitted, without dev: all are 1"
-    for part, found in _mapping(about.get("guide")).items():
+    for part, found in _object(about, "guide").items():
         yield f"guide on {part}", _scores(found)
     if isinstance(about.get("compact"), Mapping):
         before = about["compact"].get("before")
         yield "compact", f"yes; {_scores(before)} on dev before" if before else "yes"
     if isinstance(about.get("epochs"), list):
         yield "epochs", _epochs(about["epochs"])
-    for treebank in map(_mapping, _list(about.get("data"))):
+    for treebank in map(_object, _list(about.get("data"))):
         yield "data", clean(str(treebank.get("name")))
         for name in ("licence", "attribution"):
             yield name, clean(str(treebank.get(name) or "unknown"))
@@ -261,29 +263,25 @@ def _induced(about: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[tu
     sentences, longest = about.get("sentences"), config.get("longest")
     if isinstance(sentences, int) and isinstance(longest, int):
         yield "from", f"{counted(sentences, 'sentence')} of at most {counted(longest, 'word')}"
-    for start in map(_mapping, about["starts"]):
+    for start in map(_object, about["starts"]):
         if isinstance(start.get("objective"), float):
             yield f"seed {start.get('seed')}", f"objective {start['objective']:.4f} per word"
 
 
 def _epochs(reports: list[Any]) -> str:
     """The number of epochs of each stage, and which was kept."""
-    last: dict[str, int] = {}
-    kept: dict[str, int] = {}
-    for report in map(_mapping, reports):
-        if {"stage", "epoch", "best"} <= report.keys():
-            last[report["stage"]] = report["epoch"]
-            if report["best"]:
-                kept[report["stage"]] = report["epoch"]
+    known = [each for each in map(_object, reports) if {"stage", "epoch", "best"} <= each.keys()]
+    last = {each["stage"]: each["epoch"] for each in known}
+    kept = {each["stage"]: each["epoch"] for each in known if each["best"]}
     return ", ".join(f"{stage} {count} (kept {kept.get(stage)})" for stage, count in last.items())
 
 
 def _classifier(file: ModelFile, everything: bool) -> Iterator[tuple[str, str]]:
-    settings = _mapping(file.metadata.get("settings"))
+    settings = _object(file.metadata, "settings")
     if everything:
         yield from _flat(settings, "settings")
     else:
-        parameters = _joined(_mapping(settings.get("parameters")))
+        parameters = _joined(_object(settings, "parameters"))
         yield "learner", ", ".join(filter(None, [str(settings.get("learner")), parameters]))
         names = ("epochs", "weights", "intercept")
         yield "settings", _joined({name: settings[name] for name in names if name in settings})
@@ -293,7 +291,7 @@ def _classifier(file: ModelFile, everything: bool) -> Iterator[tuple[str, str]]:
     if costs is not None and costs.ndim == 2 and costs.shape[0] == costs.shape[1] > 1:
         others = costs[~np.eye(len(costs), dtype=bool)]
         yield "costs", " to ".join(f"{cost:g}" for cost in sorted({others.min(), others.max()}))
-    steps = _mapping(file.metadata.get("course")).get("steps")
+    steps = _object(file.metadata, "course").get("steps")
     if isinstance(steps, int):
         yield "partial_fit", f"continues after {counted(steps, 'step')}"
     else:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, TypeAlias, get_args
 
 import typer
 
 from arbora import registry
 from arbora.cli.console import complain, print_json, print_rows
-from arbora.cli.options import json_option
+from arbora.cli.options import json_option, usage_errors
 from arbora.cli.verbs import require_studies
-from arbora.errors import UnknownNameError, unknown
+from arbora.errors import require_known
 from arbora.induction import rules
 from arbora.interfaces import Query, Roots
 
 Description: TypeAlias = dict[str, Any]
 """One thing, as JSON."""
+Names: TypeAlias = Callable[[], Iterable[str]]
+Describe: TypeAlias = Callable[[str], Description]
 
 
 def _queries(queries: Iterable[Query]) -> list[str]:
@@ -26,7 +29,6 @@ def _queries(queries: Iterable[Query]) -> list[str]:
 
 
 FIELDS: dict[str, Callable[[Any], Any]] = {
-    "trees": lambda thing: thing.trees,
     "roots": lambda thing: list(get_args(Roots)),
     "parts": lambda thing: [kind.value for kind in thing.parts],
     "shapes": lambda thing: [f"{kind.value} ({', '.join(['n+1'] * kind.axes)})" for kind in thing.parts],
@@ -34,7 +36,6 @@ FIELDS: dict[str, Callable[[Any], Any]] = {
     "approximate": lambda thing: _queries(thing.approximate),
     "needs": lambda thing: _queries(thing.needs),
     "needs_more": lambda thing: getattr(thing, "needs_more", ""),
-    "paper": lambda thing: thing.paper,
     "parameters": lambda thing: [
         {"name": p.name, "type": p.kind.__name__, "default": p.default, "range": p.range, "help": p.help}
         for p in thing.parameters()
@@ -42,24 +43,27 @@ FIELDS: dict[str, Callable[[Any], Any]] = {
     "languages": lambda thing: dict(thing.languages),
     "learners": lambda thing: dict(thing.learners),
 }
-"""Fields of a description, from a registered object."""
+"""Fields of a description, from a registered object; others are its attributes of that name."""
 
 TEXTS: dict[str, Callable[[Description], str]] = {
     "parts": lambda d: " ".join(d["parts"]),
     "answers (~ approximately)": lambda d: " ".join([*d["exact"], *(f"{q}~" for q in d["approximate"])]),
-    "trees": lambda d: d["trees"],
     "roots": lambda d: " or ".join(d["roots"]),
     "shapes": lambda d: "; ".join(d["shapes"]),
     "exactly": lambda d: " ".join(d["exact"]) or "nothing",
     "approximately": lambda d: " ".join(d["approximate"]) or "nothing",
     "needs": lambda d: "; ".join(filter(None, [" ".join(d["needs"]), d.get("needs_more")])),
     "parameters": lambda d: " ".join(parameter["name"] for parameter in d["parameters"]),
-    "paper": lambda d: d["paper"],
     "templates": lambda d: " ".join(f"{part}:{len(found)}" for part, found in d["templates"].items()),
     "features": lambda d: d["defaults"]["features"],
     "pairs": lambda d: str(len(d["pairs"])),
 }
-"""Columns of `arbora list` and rows of `arbora info`, from a description."""
+"""Columns of `arbora list` and rows of `arbora info`; others are fields of the description."""
+
+
+def show_field(name: str, described: Description) -> str:
+    """Return the text of a column of `arbora list` or a row of `arbora info`."""
+    return TEXTS[name](described) if name in TEXTS else str(described[name])
 
 
 @dataclass(frozen=True)
@@ -70,8 +74,8 @@ class Kind:
     help: str
     """What `arbora info SINGULAR` does."""
     example: str
-    names: Callable[[], Iterable[str]]
-    describe: Callable[[str], Description]
+    names: Names
+    describe: Describe
     """InputError if the name is unknown."""
     columns: Sequence[str] = ()
     """Of `TEXTS`, in `arbora list`, between name and summary."""
@@ -79,16 +83,16 @@ class Kind:
     """Of `TEXTS`, in `arbora info`."""
 
 
-def _describe(things: registry.Registry[Any], *fields: str) -> Callable[[str], Description]:
-    """Return the function that describes registered objects by their `FIELDS`."""
+def _described(things: registry.Registry[Any], name: str, *fields: str) -> Description:
+    """Describe a registered object by its `FIELDS`."""
+    about = inspect.getdoc(things.factory(name)) or ""
+    described = {"name": name, "summary": things.summary(name), "about": about}
+    thing = things.create(name) if fields else None
+    return described | {each: FIELDS.get(each, attrgetter(each))(thing) for each in fields}
 
-    def describe(name: str) -> Description:
-        about = inspect.getdoc(things.factory(name)) or ""
-        described = {"name": name, "summary": things.summary(name), "about": about}
-        thing = things.create(name) if fields else None
-        return described | {field: FIELDS[field](thing) for field in fields}
 
-    return describe
+def _registered(things: registry.Registry[Any], *fields: str) -> tuple[Names, Describe]:
+    return lambda: things, lambda name: _described(things, name, *fields)
 
 
 def _parser_names() -> list[str]:
@@ -100,23 +104,22 @@ def _parser_names() -> list[str]:
 def _parser(name: str) -> Description:
     from arbora.training.config import TrainConfig
 
-    return _describe(registry.searches)(name) | {"defaults": TrainConfig(parser=name).defaults}
+    return _described(registry.searches, name) | {"defaults": TrainConfig(parser=name).defaults}
 
 
 def _features(name: str) -> Description:
     sets = registry.transition_features if name in registry.transition_features else registry.features
     made: Any = sets.create(name)
-    templates = {}
-    for part, text in made.texts.items():
-        lines = [" ".join(line.partition("#")[0].split()) for line in text.splitlines()]
-        if found := [line for line in lines if line]:
-            templates[part] = found
+    lines = {
+        part: [" ".join(line.partition("#")[0].split()) for line in text.splitlines()]
+        for part, text in made.texts.items()
+    }
+    templates = {part: list(filter(None, found)) for part, found in lines.items() if any(found)}
     return {"name": name, "summary": made.summary, "templates": templates}
 
 
 def _rules(name: str) -> Description:
-    if name not in rules.RULES:
-        raise UnknownNameError("rules", name, list(rules.RULES))
+    require_known("rules", name, rules.RULES)
     summary = rules.TEXTS[name].partition("\n")[0].removeprefix("# ")
     return {"name": name, "summary": summary, "pairs": rules.RULES[name].to_list(), "text": rules.TEXTS[name]}
 
@@ -137,8 +140,7 @@ KINDS = {
         "family",
         "Show which trees a family contains, which parts it scores, and how it answers queries.",
         "projective",
-        lambda: registry.families,
-        _describe(registry.families, "trees", "roots", "parts", "shapes", "exact", "approximate"),
+        *_registered(registry.families, "trees", "roots", "parts", "shapes", "exact", "approximate"),
         columns=("parts", "answers (~ approximately)"),
         rows=("trees", "roots", "shapes", "exactly", "approximately"),
     ),
@@ -146,8 +148,7 @@ KINDS = {
         "learner",
         "Show what a learner does, which queries it needs, and its parameters with ranges and defaults.",
         "pegasos",
-        lambda: registry.learners,
-        _describe(registry.learners, "needs", "needs_more", "paper", "parameters"),
+        *_registered(registry.learners, "needs", "needs_more", "paper", "parameters"),
         columns=("needs", "parameters"),
         rows=("needs", "paper"),
     ),
@@ -155,18 +156,11 @@ KINDS = {
         "loss",
         "Show what a loss computes, and which queries it needs.",
         "crf",
-        lambda: registry.losses,
-        _describe(registry.losses, "needs"),
+        *_registered(registry.losses, "needs"),
         columns=("needs",),
         rows=("needs",),
     ),
-    "scorers": Kind(
-        "scorer",
-        "Show what a scorer computes.",
-        "linear",
-        lambda: registry.scorers,
-        _describe(registry.scorers),
-    ),
+    "scorers": Kind("scorer", "Show what a scorer computes.", "linear", *_registered(registry.scorers)),
     "features": Kind(
         "features",
         FEATURES_HELP,
@@ -187,8 +181,7 @@ KINDS = {
         "inducer",
         "Show how a model learns trees without a treebank, and its parameters.",
         "crfae",
-        lambda: registry.inducers,
-        _describe(registry.inducers, "paper", "parameters"),
+        *_registered(registry.inducers, "paper", "parameters"),
         columns=("parameters",),
         rows=("paper",),
     ),
@@ -205,7 +198,7 @@ KINDS = {
         "Show what a study reproduces, and its languages and learners.",
         "pegasos",
         require_studies,
-        lambda name: _describe(require_studies(), "paper", "languages", "learners")(name),
+        lambda name: _described(require_studies(), name, "paper", "languages", "learners"),
         columns=("paper",),
         rows=("paper",),
     ),
@@ -213,8 +206,8 @@ KINDS = {
 
 
 def _kind(name: str) -> str:
-    if name not in KINDS:
-        raise typer.BadParameter(unknown("kind", name, sorted(KINDS)))
+    with usage_errors():
+        require_known("kind", name, sorted(KINDS))
     return name
 
 
@@ -233,7 +226,6 @@ def command(
     if as_json:
         print_json(found)
         return
-    rows = [
-        [each["name"], *(TEXTS[text](each) for text in chosen.columns), each["summary"]] for each in found
-    ]
+    shown = ("name", *chosen.columns, "summary")
+    rows = [[show_field(column, each) for column in shown] for each in found]
     print_rows(("name", *chosen.columns, "what"), rows)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from copy import copy
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
@@ -13,9 +14,6 @@ from rich.text import Text
 
 from arbora.cli.console import draws_bars, make_console, show_loss, show_scores, show_seconds
 from arbora.progress import EpochReport, Silent
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 REFRESH_SECONDS = 0.1
 WIDE = 120
@@ -55,34 +53,6 @@ class ResultColumn(ProgressColumn):
         return Text(task.fields["result"], no_wrap=True, overflow="ellipsis")
 
 
-class Screen:
-    """The part of the terminal that all observers of one command draw on."""
-
-    def __init__(self, mode: Mode) -> None:
-        self.mode = mode
-        self.console: Console = make_console(stderr=True)
-        self.is_narrow = self.console.width < WIDE
-        self.noted: set[str] = set()
-        self.seconds: dict[tuple[str, int], float] = {}
-        self.bars = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=10 if self.is_narrow else 24),
-            CountColumn(),
-            TextColumn("ETA"),
-            TimeRemainingColumn(compact=True),
-            ResultColumn(),
-            console=self.console,
-            transient=True,
-            disable=mode is not Mode.BARS,
-            refresh_per_second=4,
-        )
-
-    def line(self, text: str) -> None:
-        """Print a line above the bars."""
-        if self.mode is not Mode.NOTHING:
-            self.console.print(text, markup=False, soft_wrap=True)
-
-
 class TerminalProgress(Silent):
     """Shows all tasks of a command: how far they are, how long they will take, and the scores so far.
 
@@ -90,39 +60,51 @@ class TerminalProgress(Silent):
     bars below that task's, and prints no lines of its own.
     """
 
-    def __init__(self, mode: Mode, *, parent: TerminalProgress | None = None, name: str = "") -> None:
-        self._screen: Screen = parent._screen if parent is not None else Screen(mode)
-        self._name = name
-        self._is_inside: bool = parent is not None and (parent._task != "" or parent._is_inside)
-        self._bars: list[TaskID] = []
-        self._task: str = ""
-        self._best = ""
-        self._total: int | None = None
-        self._epochs: int | None = None
-        self._done = self._waiting = 0
-        self._unit = "sentence"
-        self._begun = self._shown = time.monotonic()
-
-    @property
-    def mode(self) -> Mode:
-        return self._screen.mode
-
-    @property
-    def seconds(self) -> dict[tuple[str, int], float]:
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
+        self.seconds: dict[tuple[str, int], float] = {}
         """The time of each epoch, by stage and number."""
-        return self._screen.seconds
+        self._console = make_console(stderr=True)
+        self._is_narrow = self._console.width < WIDE
+        self._noted: set[str] = set()
+        self._screen = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=10 if self._is_narrow else 24),
+            CountColumn(),
+            TextColumn("ETA"),
+            TimeRemainingColumn(compact=True),
+            ResultColumn(),
+            console=self._console,
+            transient=True,
+            disable=mode is not Mode.BARS,
+            refresh_per_second=4,
+        )
+        self._name, self._is_inside = "", False
+        self._shown = time.monotonic()
+        self._restart()
+
+    def _restart(
+        self, task: str = "", total: int | None = None, epochs: int | None = None, done: int = 0
+    ) -> None:
+        self._task, self._total, self._epochs, self._done = task, total, epochs, done
+        self._begun, self._best, self._waiting = time.monotonic(), "", 0
+        self._unit = "sentence"
+        self._bars: list[TaskID] = []
 
     def __enter__(self) -> Self:
-        self._screen.bars.start()
+        self._screen.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._screen.bars.stop()
+        self._screen.stop()
 
     def child(self, name: str) -> TerminalProgress:
         if self._bars:
-            self._screen.bars.update(self._bars[-1], result=name)
-        return TerminalProgress(self._screen.mode, parent=self, name=self._full(name))
+            self._screen.update(self._bars[-1], result=name)
+        child = copy(self)  # on the same screen
+        child._restart()
+        child._name, child._is_inside = self._full(name), self._task != "" or self._is_inside
+        return child
 
     def begin(
         self,
@@ -134,12 +116,11 @@ class TerminalProgress(Silent):
         unit: str = "sentence",
     ) -> None:
         self._hide()
-        self._task = task if self._is_inside else self._full(task)
-        self._total, self._epochs, self._done, self._unit = total, epochs, done, unit
-        self._begun, self._best, self._waiting = time.monotonic(), "", 0
-        if self._screen.mode is not Mode.BARS:
+        self._restart(task if self._is_inside else self._full(task), total, epochs, done)
+        self._unit = unit
+        if self.mode is not Mode.BARS:
             return
-        add = self._screen.bars.add_task
+        add = self._screen.add_task
         if epochs is None:
             self._bars = [add(self._task, total=total, completed=done, unit=unit, result="")]
             return
@@ -166,52 +147,57 @@ class TerminalProgress(Silent):
         if report.best and report.scores:
             score = next(iter(report.scores.values()))
             shown = f"{show_scores(report.scores)} (epoch {number})"
-            self._best = f"best {score:.2f}" if self._screen.is_narrow else f"best: {shown}"
+            self._best = f"best {score:.2f}" if self._is_narrow else f"best: {shown}"
         if self._bars:
-            self._screen.bars.update(self._bars[-1], result=self._best)
-            self._screen.bars.update(self._bars[0], result=self._last(report, results))
+            self._screen.update(self._bars[-1], result=self._best)
+            self._screen.update(self._bars[0], result=self._last(report, results))
             if self._epochs is not None:
-                self._screen.bars.update(self._bars[-1], completed=(self._total or 0) * number)
+                self._screen.update(self._bars[-1], completed=(self._total or 0) * number)
                 self._next_epoch(number + 1)
-        if self._screen.mode is Mode.LINES and not self._is_inside:
+        if self.mode is Mode.LINES and not self._is_inside:
             self._print_epoch(stage, report, results)
 
     def end(self, result: str = "") -> None:
         if result:
             took = f" ({show_seconds(time.monotonic() - self._begun)})"
-            self._screen.line(f"{self._task or self._name}: {result}{took}")
+            self._print(f"{self._task or self._name}: {result}{took}")
         self._hide()
         self._task = ""
 
     def note(self, text: str) -> None:
         text = text if self._is_inside else self._full(text)
-        if text not in self._screen.noted:  # many trainings have the same notes
-            self._screen.noted.add(text)
-            self._screen.line(f"note: {text}")
+        if text not in self._noted:  # many trainings have the same notes
+            self._noted.add(text)
+            self._print(f"note: {text}")
+
+    def _print(self, text: str) -> None:
+        """Print a line above the bars."""
+        if self.mode is not Mode.NOTHING:
+            self._console.print(text, markup=False, soft_wrap=True)
 
     def _full(self, name: str) -> str:
         return f"{self._name}: {name}" if self._name else name
 
     def _last(self, report: EpochReport, results: list[str]) -> str:
         """The result of the last epoch, in few words; a narrow terminal shows the first score only."""
-        if not self._screen.is_narrow:
+        if not self._is_narrow:
             return f"last: {results[-1]}"
         return f"last {next(iter(report.scores.values())):.2f}" if report.scores else results[-1]
 
     def _next_epoch(self, number: int) -> None:
         if self._epochs is not None and number <= self._epochs:
             name = f"{self._task:<6} epoch {number}/{self._epochs}"
-            self._screen.bars.reset(self._bars[0], description=name)
+            self._screen.reset(self._bars[0], description=name)
 
     def _flush(self, now: float) -> None:
         self._shown = now
         for bar in self._bars:
-            self._screen.bars.advance(bar, self._waiting)
+            self._screen.advance(bar, self._waiting)
         self._waiting = 0
 
     def _hide(self) -> None:
         for bar in self._bars:
-            self._screen.bars.remove_task(bar)
+            self._screen.remove_task(bar)
         self._bars = []
 
     def _print_epoch(self, stage: str, report: EpochReport, results: list[str]) -> None:
@@ -222,7 +208,7 @@ class TerminalProgress(Silent):
             parts.append(f"at most {show_seconds(each * (most - number))} left")
         unit = "epoch" if self._epochs is not None else self._unit
         best = " *" if report.best and report.scores else ""
-        self._screen.line(f"{stage} {unit} {number}/{most}: {', '.join(parts)}{best}")
+        self._print(f"{stage} {unit} {number}/{most}: {', '.join(parts)}{best}")
 
 
 def _results(report: EpochReport) -> list[str]:
