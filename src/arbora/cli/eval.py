@@ -11,7 +11,7 @@ import typer
 from arbora.cli import options
 from arbora.cli.console import Table, print_json, show
 from arbora.cli.files import at_most_one_stdin, existing, optional
-from arbora.cli.options import given_options, json_option, plot_option
+from arbora.cli.options import flag, given_options, json_option, plot_option
 from arbora.data import treebank
 from arbora.data.sentence import Sentence
 from arbora.evaluation.aligned import AlignedAgreement, evaluate_aligned
@@ -64,7 +64,7 @@ def command(
         help="Which words are punctuation: those with gold UPOS PUNCT (upos), or those that consist of "
         "punctuation characters (form). auto: upos for data with UD tags, else form.",
     ),
-    nopunct: bool = typer.Option(False, "--nopunct", help="Ignore punctuation in --by and --compare, too."),
+    nopunct: bool = flag("--nopunct", "Ignore punctuation in --by and --compare, too."),
     subtypes: bool | None = typer.Option(
         None,
         "--subtypes/--no-subtypes",
@@ -85,17 +85,15 @@ def command(
         10_000, min=1, help="Number of samples for bootstrap and randomization tests."
     ),
     seed: int = typer.Option(0, min=0, help="Random seed of these samples."),
-    with_calibration: bool = typer.Option(
-        False,
+    with_calibration: bool = flag(
         "--calibration",
-        help="Evaluate the probabilities in PREDICTED, from `arbora parse --probabilities`: are arcs "
+        "Evaluate the probabilities in PREDICTED, from `arbora parse --probabilities`: are arcs "
         "correct as often as predicted?",
     ),
     plot: str | None = plot_option("the reliability diagram of --calibration"),
-    aligned: bool = typer.Option(
-        False,
+    aligned: bool = flag(
         "--aligned",
-        help="For parses of raw text, whose words and sentences may differ from the gold ones: F1 by "
+        "For parses of raw text, whose words and sentences may differ from the gold ones: F1 by "
         "characters, as in CoNLL 2018.",
     ),
     format: options.Format = "auto",  # noqa: A002

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from arbora.cli.console import counted, print_json, print_rows, show_scores
 from arbora.cli.files import existing_model
 from arbora.cli.list import KINDS, Kind, show_field
-from arbora.cli.options import json_option, usage_errors
+from arbora.cli.options import flag, json_option, usage_errors
 from arbora.parsing.model_file import KIND, KINDS_OF_0_1, search_name
 from arbora.storage.bundled import BUNDLED, find_model, is_bundled
 from arbora.storage.model_file import ModelFile, read_model
@@ -101,10 +101,8 @@ for _plural, _kind in KINDS.items():
 def model(
     path: str = typer.Argument(..., metavar="MODEL", callback=existing_model, help="A model file."),
     as_json: bool = json_option("all metadata of the file"),
-    everything: bool = typer.Option(
-        False, "--all", help="Also show every setting of the training, all labels, every array."
-    ),
-    check: bool = typer.Option(False, "--check", help="Read all data and compare the checksum."),
+    everything: bool = flag("--all", "Also show every setting of the training, all labels, every array."),
+    check: bool = flag("--check", "Read all data and compare the checksum."),
 ) -> None:
     """Show how and on what a model was trained, its scores, labels, tags and sizes.
 

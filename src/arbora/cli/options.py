@@ -22,9 +22,14 @@ InputFormat: TypeAlias = Literal["auto", "conllu", "conllx", "text"]
 Verb = TypeVar("Verb", bound=Callable[..., None])
 
 
+def flag(name: str, about: str) -> Any:
+    """Return an option without a value."""
+    return typer.Option(False, *name.split(), help=about)
+
+
 def json_option(what: str) -> Any:
     """Return the option --json; `what` says what is in the document."""
-    return typer.Option(False, "--json", help=f"Print JSON: {what}.")
+    return flag("--json", f"Print JSON: {what}.")
 
 
 def plot_option(what: str) -> Any:

@@ -18,10 +18,9 @@ from arbora.cli.console import drawing_style
 from arbora.cli.inputs import TextReader
 from arbora.data import conllx
 from arbora.data.columns import Columns, Format
-from arbora.data.encode import EMPTY_FIELD, numbers_of
+from arbora.data.encode import numbers_of
 from arbora.data.files import open_output
 from arbora.data.sentence import Sentence
-from arbora.data.tree import Tree
 from arbora.data.treebank import FORMAT_OF_ENDING, ColumnReader, ending_of, format_by_name
 from arbora.errors import DataError, NoTreeError
 from arbora.integrations.table import as_conllu, is_parquet, parquet_writer, pieces
@@ -236,19 +235,8 @@ def _render(parser: Parser, form: OutputFormat, read_as: Format, request: Reques
     if request.needs_probabilities:
         show = _ranked_json if form == "json" else _annotated
         return "".join(show(trees, read_as, request) for trees in request.parsed(parser, columns)).encode()
-    if form == "auto":
-        return columns.to_bytes_with(*request.trees(parser, columns))
-    return "".join(map(WRITERS[form], _parsed(parser, columns, request))).encode()
-
-
-def _parsed(parser: Parser, columns: Columns, request: Request) -> Iterator[Sentence]:
-    heads, labels, names = request.trees(parser, columns)
-    at = 0
-    for sentence in columns.sentences():
-        end = at + len(sentence)
-        deprels = [names[label] if label >= 0 else EMPTY_FIELD for label in labels[at:end].tolist()]
-        yield sentence.with_tree(Tree.from_heads(heads[at:end].tolist(), labels=deprels))
-        at = end
+    parsed = columns.with_trees(*request.trees(parser, columns))
+    return parsed.to_bytes() if form == "auto" else "".join(map(WRITERS[form], parsed.sentences())).encode()
 
 
 WRITERS: dict[OutputFormat, Callable[[Sentence], str]] = {

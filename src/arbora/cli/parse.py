@@ -65,10 +65,9 @@ def command(
         "or a web page. auto: by the name of OUT (.conllu, .conllx, .json, .svg, .html, "
         ".parquet), without an ending the input's format; on a terminal, drawn trees.",
     ),
-    probabilities: bool = typer.Option(
-        False,
+    probabilities: bool = options.flag(
         "--probabilities",
-        help="Add the probabilities of heads, labels and trees: HeadProb and DeprelProb in MISC, "
+        "Add the probabilities of heads, labels and trees: HeadProb and DeprelProb in MISC, "
         "and a comment # tree_probability.",
     ),
     kbest: int | None = typer.Option(
@@ -77,21 +76,17 @@ def command(
     decode: Decode = typer.Option(
         "argmax", help="The tree with the best score, or the one with the most expected correct heads."
     ),
-    keep_heads: bool = typer.Option(
-        False,
-        "--keep-heads",
-        help="Keep the heads of INPUT, with their labels, and find the best tree with them.",
+    keep_heads: bool = options.flag(
+        "--keep-heads", "Keep the heads of INPUT, with their labels, and find the best tree with them."
     ),
     threads: options.Threads = 1,
     lenient: options.Lenient = False,
     input_format: options.InputFormat = typer.Option(
         "auto", help="Format of INPUT; auto: by its name and first lines."
     ),
-    retag: bool = typer.Option(False, "--retag", help="Predict tags and lemmas, even if INPUT has some."),
-    lines: bool = typer.Option(False, "--lines", help="Every line of raw text ends a sentence."),
-    offsets: bool = typer.Option(
-        False, "--offsets", help="Add the position in the raw text to MISC: TokenRange=0:3."
-    ),
+    retag: bool = options.flag("--retag", "Predict tags and lemmas, even if INPUT has some."),
+    lines: bool = options.flag("--lines", "Every line of raw text ends a sentence."),
+    offsets: bool = options.flag("--offsets", "Add the position in the raw text to MISC: TokenRange=0:3."),
     quiet: options.Quiet = False,
 ) -> None:
     """Raw text is split into sentences and words, tagged and lemmatized first. Sentences of a treebank are

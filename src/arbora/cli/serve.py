@@ -34,7 +34,7 @@ def command(
     threads: int = typer.Option(DEFAULTS.running, min=1, help="Requests computed in parallel."),
     queue: int = typer.Option(DEFAULTS.waiting, min=0, help="Longest queue of requests."),
     timeout: float = typer.Option(DEFAULTS.seconds, min=1, help="Seconds per request."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Do not log requests."),
+    quiet: bool = options.flag("--quiet -q", "Do not log requests."),
 ) -> None:
     """The page shows trees, their probabilities and alternative trees. Nothing leaves this machine, and no
     other machine can call it unless you set --host. Ctrl-C ends it.

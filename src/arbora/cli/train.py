@@ -46,14 +46,10 @@ def command(
     parameters: settings.Parameters = None,
     epochs: settings.Epochs = None,
     threads: options.Threads = 1,
-    compact: bool = typer.Option(
-        False, "--compact", help="Store each weight in one byte, and report the cost on DEV."
-    ),
+    compact: bool = options.flag("--compact", "Store each weight in one byte, and report the cost on DEV."),
     licence: options.Licence = None,
     attribution: options.Attribution = None,
-    resume: bool = typer.Option(
-        False, "--resume", help=f"Resume an interrupted training from MODEL{CHECKPOINT}."
-    ),
+    resume: bool = options.flag("--resume", f"Resume an interrupted training from MODEL{CHECKPOINT}."),
     plot: str | None = options.plot_option("the learning curve"),
     quiet: options.Quiet = False,
     as_json: bool = options.json_option("scores, epochs and the whole configuration"),

@@ -43,7 +43,7 @@ def command(
     parameters: settings.Parameters = None,
     epochs: settings.Epochs = None,
     threads: options.Threads = 1,
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Show no progress."),
+    quiet: bool = options.flag("--quiet -q", "Show no progress."),
     as_json: bool = options.json_option("all trials, best first, and the best settings"),
     lenient: options.Lenient = False,
     format: options.Format = "auto",  # noqa: A002
