@@ -10,9 +10,8 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -133,17 +132,16 @@ def show_seconds(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02} h" if hours else f"{minutes}:{rest:02} min"
 
 
-@dataclass(frozen=True, slots=True)
 class Table:
-    """A title (or none, ""), column headings and rows of text.
+    """A title (or none, ""), column headings and rows: text, counts, percentages (floats) or None.
 
     The first column, which names the row, and columns without a heading are left-aligned, all others
     right-aligned.
     """
 
-    title: str
-    headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    def __init__(self, title: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        self.title, self.headings = title, headings
+        self.rows = [list(map(_cell, row)) for row in rows]
 
     def is_number(self, column: int) -> bool:
         """Whether a column is right-aligned."""
@@ -161,6 +159,10 @@ class Table:
             ]
             text.append("  ".join(cells).rstrip() + "\n")
         return "".join(text)
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def show(tables: Sequence[Table], console: Console | None = None) -> None:

@@ -179,58 +179,44 @@ def _check_options(given: set[str]) -> None:
         raise typer.BadParameter("--plot needs --calibration, which it draws")
 
 
-def _percents(*values: float) -> list[str]:
-    return [f"{value:.2f}" for value in values]
-
-
 def _aligned(agreements: dict[str, AlignedAgreement], name: str) -> Table:
-    rows = []
-    for measure, each in agreements.items():
-        exact = each.aligned_accuracy
-        percents = _percents(each.precision, each.recall, each.f1)
-        heading = ALIGNED_HEADINGS.get(measure, measure.upper())
-        rows.append([heading, *percents, "" if exact is None else f"{exact:.2f}"])
+    rows = [
+        (ALIGNED_HEADINGS.get(measure, measure.upper()), e.precision, e.recall, e.f1, e.aligned_accuracy)
+        for measure, e in agreements.items()
+    ]
     return Table(f"{name}: aligned", ["", "precision", "recall", "F1", "of aligned"], rows)
 
 
 def _summary(result: Evaluation, name: str) -> Table:
-    rows = []
-    for words, scores in {
-        "all words": result.all,
-        "no punctuation": result.nopunct,
-        "CoNLL-X rule": result.conllx,
-    }.items():
-        measures = scores.measures()
-        rows.append([words, str(scores.tokens), *_percents(*(measures[key] for key in PERCENT_HEADINGS))])
+    by_words = {"all words": result.all, "no punctuation": result.nopunct, "CoNLL-X rule": result.conllx}
+    rows = [
+        [words, scores.tokens, *map(scores.measures().__getitem__, PERCENT_HEADINGS)]
+        for words, scores in by_words.items()
+    ]
     rules = f"punctuation by {result.punctuation}, labels {'with' if result.subtypes else 'without'} subtypes"
     title = f"{name}: {result.sentences} sentences, {rules}"
     return Table(title, ["", "words", *PERCENT_HEADINGS.values()], rows)
 
 
 def _breakdown(scores: Scores, by: Breakdown, name: str) -> Table:
-    rows = []
-    for group, found in scores.breakdown(by).items():
-        if isinstance(found, Attachment):
-            counts = [found.sentences, found.tokens]
-            percents = _percents(found.uas, found.las, found.exact_match)
-        else:
-            counts = [found.gold, found.predicted, found.correct]
-            percents = _percents(found.precision, found.recall, found.f1)
-        rows.append([group, *map(str, counts), *percents])
+    rows: list[tuple[Any, ...]] = [
+        (group, found.sentences, found.tokens, found.uas, found.las, found.exact_match)
+        if isinstance(found, Attachment)
+        else (group, found.gold, found.predicted, found.correct, found.precision, found.recall, found.f1)
+        for group, found in scores.breakdown(by).items()
+    ]
     if by == "label":
-        rows.sort(key=lambda row: -int(row[1]))  # the most frequent first
+        rows.sort(key=lambda row: -row[1])  # the most frequent first
     title, headings = BREAKDOWN_HEADINGS[by]
     return Table(f"{name}: {title}", [by.replace("-", " "), *headings], rows)
 
 
 def _differences(comparisons: Mapping[Literal["uas", "las"], Comparison], name: str, other: str) -> Table:
-    rows = []
-    for metric, found in comparisons.items():
-        row = [metric.upper(), f"{found.difference:+.2f}", f"{found.p_value:.4g}"]
-        row += map(str, (found.better, found.worse, found.tied))
-        if found.interval is not None:
-            row.append("{:+.2f} to {:+.2f}".format(*found.interval))
-        rows.append(row)
+    rows = [
+        [metric.upper(), f"{c.difference:+.2f}", f"{c.p_value:.4g}", c.better, c.worse, c.tied]
+        + (["{:+.2f} to {:+.2f}".format(*c.interval)] if c.interval is not None else [])
+        for metric, c in comparisons.items()
+    ]
     first = next(iter(comparisons.values()))
     samples = "" if first.samples is None else f", {first.samples} samples"
     headings = ["", "difference", "p", "better", "worse", "tied"]
@@ -240,19 +226,15 @@ def _differences(comparisons: Mapping[Literal["uas", "las"], Comparison], name: 
 
 def _calibration(found: dict[str, Calibration], name: str) -> list[Table]:
     rows = [
-        [
-            kind,
-            str(each.count),
-            *_percents(100 * each.confidence, 100 * each.accuracy),
-            f"{each.ece:.4f}",
-            f"{each.brier:.4f}",
-        ]
-        for kind, each in found.items()
+        (kind, c.count, 100 * c.confidence, 100 * c.accuracy, f"{c.ece:.4f}", f"{c.brier:.4f}")
+        for kind, c in found.items()
     ]
-    headings = ["", "number", "mean probability", "right", "ECE", "Brier"]
-    summary = Table(f"{name}: calibration, {BINS} bins", headings, rows)
     kept = [
-        [f"{percent}%", *_percents(*(100 * each.kept[i].accuracy for each in found.values()))]
+        [f"{percent}%", *(100 * c.kept[i].accuracy for c in found.values())]
         for i, percent in enumerate(SHARES)
     ]
-    return [summary, Table(f"{name}: right among the most certain", ["kept", *found], kept)]
+    headings = ["", "number", "mean probability", "right", "ECE", "Brier"]
+    return [
+        Table(f"{name}: calibration, {BINS} bins", headings, rows),
+        Table(f"{name}: right among the most certain", ["kept", *found], kept),
+    ]
