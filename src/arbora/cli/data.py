@@ -85,8 +85,10 @@ def list_treebanks(
         except DownloadError as error:
             say(f"note: {error}")
             say(f"note: so this lists what is in {place}")
-    names = [name for name in sorted({*here, *remote}) if _matches(name, words or [])]
-    rows = [_described(name, remote.get(name), here.get(name)) for name in names]
+    parts = [word.replace("_", " ").lower() for word in words or []]
+    names = {name: name.replace("_", " ").lower() for name in sorted({*here, *remote})}
+    found = [name for name, text in names.items() if all(part in text for part in parts)]
+    rows = [_described(name, remote.get(name), here.get(name)) for name in found]
     if as_json:
         print_json(rows)
         return
@@ -106,11 +108,6 @@ def list_treebanks(
     ]
     show([Table("", ["treebank", "here", "MB", "repository MB", ""], cells)])
     say(f"{counted(len(rows), 'treebank')}, {sum(row['bytes'] is not None for row in rows):,} in {place}")
-
-
-def _matches(name: str, words: Sequence[str]) -> bool:
-    text = name.replace("_", " ").lower()
-    return all(word.replace("_", " ").lower() in text for word in words)
 
 
 def _described(name: str, repository_size: int | None, here: Folder | None) -> dict[str, Any]:

@@ -40,15 +40,9 @@ ALIGNED_HEADINGS = {"ufeats": "UFeats", "alltags": "AllTags"} | {
     name: name for name in ("tokens", "sentences", "words", "lemmas")
 }
 """Those of the other measures are abbreviations, in capitals."""
+BreakdownChoice = StrEnum("BreakdownChoice", "label arc-length sentence-length")
+"""What to break the scores down by; Typer has no lists of literals."""
 METRICS: tuple[Literal["uas", "las"], ...] = ("uas", "las")
-
-
-class BreakdownChoice(StrEnum):
-    """What to break the scores down by; Typer has no lists of literals."""
-
-    LABEL = "label"
-    ARC_LENGTH = "arc-length"
-    SENTENCE_LENGTH = "sentence-length"
 
 
 def command(

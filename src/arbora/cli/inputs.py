@@ -145,19 +145,14 @@ def open_reader(
 def _reject_binary(start: bytes, source: str) -> None:
     """DataError if a file is neither text nor a treebank."""
     found = next((what for mark, what in BINARY.items() if start.startswith(mark)), None)
-    if found is None and b"\0" in start and not _is_utf8(start):
-        found = "a binary file", "is it the right one?"
+    if found is None and b"\0" in start:
+        try:
+            codecs.utf_8_decode(start)  # the last character may be cut
+        except UnicodeDecodeError:
+            found = "a binary file", "is it the right one?"
     if found is not None:
         what, advice = found
         raise DataError(f"expected a text or a treebank, got {what}; {advice}", source=source)
-
-
-def _is_utf8(start: bytes) -> bool:
-    try:
-        codecs.getincrementaldecoder("utf-8")("strict").decode(start)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _peek(given: str) -> tuple[bytes, Source]:

@@ -158,10 +158,15 @@ def open_sink(
         drawing = _draw_pictures(request, form, reader.source)
 
     def render(columns: Columns) -> bytes:
-        if drawing is None:
-            return _render(parser, form, reader.format, request, columns)
-        found = request.parsed(parser, columns)  # with probabilities, which mark uncertain heads
-        return "".join(drawing[0](list(_captioned(trees, request))) for trees in found).encode()
+        if drawing is None and not request.needs_probabilities:
+            parsed = columns.with_trees(*request.trees(parser, columns))
+            is_same = form == "auto"
+            return parsed.to_bytes() if is_same else "".join(map(WRITERS[form], parsed.sentences())).encode()
+        found = request.parsed(parser, columns)  # drawings mark uncertain heads
+        if drawing is not None:
+            return "".join(drawing[0](list(_captioned(trees, request))) for trees in found).encode()
+        show = _ranked_json if form == "json" else _annotated
+        return "".join(show(trees, reader.format, request) for trees in found).encode()
 
     with open_output(output) as stream:
         yield lambda columns: stream.write(render(columns))
@@ -228,15 +233,6 @@ def _draw_pictures(request: Request, form: OutputFormat, source: str) -> Drawing
         lambda trees: next(start) + html.page_section(next(numbers), trees, look),
         lambda: next(start) + html.page_end(),
     )
-
-
-def _render(parser: Parser, form: OutputFormat, read_as: Format, request: Request, columns: Columns) -> bytes:
-    """Parse a piece and return its bytes."""
-    if request.needs_probabilities:
-        show = _ranked_json if form == "json" else _annotated
-        return "".join(show(trees, read_as, request) for trees in request.parsed(parser, columns)).encode()
-    parsed = columns.with_trees(*request.trees(parser, columns))
-    return parsed.to_bytes() if form == "auto" else "".join(map(WRITERS[form], parsed.sentences())).encode()
 
 
 WRITERS: dict[OutputFormat, Callable[[Sentence], str]] = {

@@ -37,10 +37,6 @@ from arbora.search.request import Decode
 from arbora.storage.bundled import DEFAULT
 
 
-def _models(names: list[str] | None) -> list[str]:
-    return [existing_model(name) for name in names or []]
-
-
 def command(
     context: typer.Context,
     source: str = typer.Argument(
@@ -49,12 +45,12 @@ def command(
         callback=text_or_file,
         help="A text in quotes; a file of raw text, or of sentences as CoNLL-U or CoNLL-X; - is stdin.",
     ),
-    given_models: list[str] | None = typer.Option(
-        None,
+    models: list[str] = typer.Option(
+        [],
         "--model",
         "-m",
         metavar="MODEL",
-        callback=_models,
+        callback=lambda names: list(map(existing_model, names)),
         help="A model from `arbora train` (default: the bundled English model). With several models, "
         "their probabilities are averaged, and decoded once.",
     ),
@@ -106,7 +102,6 @@ def command(
     - `arbora parse in.conllu -m da.arbora --probabilities --decode minimum-risk -o out.conllu`
     - `arbora parse in.conllu -m one.arbora -m two.arbora -m three.arbora -o out.conllu`
     """
-    models = given_models or []
     request = Request(decode, probabilities, kbest or 0, threads, keep_heads)
     _check_options(request, models, output, decode_is_given="decode" in options.given_options(context))
     not_an_input(output, models if is_text(source) else [source, *models])

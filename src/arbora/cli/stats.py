@@ -15,7 +15,7 @@ from arbora.cli.options import json_option
 from arbora.data.statistics import Statistics, by_count, statistics
 from arbora.data.treebank import ColumnReader
 
-Rows = list[tuple[str, ...]]
+Rows = list[tuple[object, ...]]
 
 MOST_TAGS = 40
 BAR_WIDTH = 40
@@ -93,11 +93,10 @@ def _tables(columns: list[tuple[str, Statistics]], total: Statistics) -> list[Ta
     tables = [
         Table("", ["", *(name for name, _ in columns)], rows),
         Table("", ["length", "sentences", ""], _histogram(total)),
-        Table("", ["label", "words", "%"], _ranked(total.labels, total.words)),
-        Table("", ["upos", "words", "%"], _ranked(total.upos, total.words)),
     ]
-    if len(total.xpos) > 1:
-        tables.append(Table("", ["xpos", "words", "%"], _ranked(total.xpos, total.words)))
+    for name, counter in {"label": total.labels, "upos": total.upos, "xpos": total.xpos}.items():
+        if name != "xpos" or len(counter) > 1:
+            tables.append(Table("", [name, "words", "%"], _ranked(counter, total.words)))
     return [table for table in tables if table.rows]
 
 
@@ -116,4 +115,4 @@ def _ranked(counter: Counter[str], words: int) -> Rows:
     ranked = by_count(counter)
     if others := ranked[MOST_TAGS:]:
         ranked = [*ranked[:MOST_TAGS], (f"{len(others)} others", sum(count for _, count in others))]
-    return [(name, f"{count:,}", f"{100 * count / words:.2f}") for name, count in ranked]
+    return [(name, f"{count:,}", 100 * count / words) for name, count in ranked]
