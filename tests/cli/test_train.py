@@ -14,7 +14,7 @@ import pytest
 
 import arbora as package
 from arbora.cli.progress import TerminalProgress
-from arbora.cli.settings import SHARED
+from arbora.cli.training import SHARED
 from arbora.data.treebank import read, write
 from arbora.registry import learners
 from arbora.settings import parameters_of

@@ -96,16 +96,11 @@ def list_treebanks(
         wanted = f" with {' '.join(words)} in its name" if words else ""
         say(f"note: no treebank{wanted}; {place} holds {counted(len(here), 'treebank')}")
         return
-    cells = [
-        [
-            row["name"],
-            row["release"] or ("yes" if row["bytes"] is not None else ""),
-            _megabytes(row["bytes"]),
-            _megabytes(row["repository_bytes"]),
-            row["licence"] or "",
-        ]
-        for row in rows
-    ]
+    cells = []
+    for row in rows:
+        is_here = row["release"] or ("yes" if row["bytes"] is not None else "")
+        sizes = map(_megabytes, (row["bytes"], row["repository_bytes"]))
+        cells.append([row["name"], is_here, *sizes, row["licence"]])
     show([Table("", ["treebank", "here", "MB", "repository MB", ""], cells)])
     say(f"{counted(len(rows), 'treebank')}, {sum(row['bytes'] is not None for row in rows):,} in {place}")
 

@@ -14,7 +14,7 @@ from arbora.cli import options
 from arbora.cli.console import Table, counted, print_json, show, show_seconds, stopped
 from arbora.cli.files import not_an_input
 from arbora.cli.progress import TerminalProgress, choose_mode
-from arbora.cli.treebanks import choose_treebanks, read_treebanks
+from arbora.cli.training import choose_treebanks, read_treebanks
 from arbora.data.columns import Columns, columns_of
 from arbora.data.raw_text import split_plainly
 from arbora.errors import DataError

@@ -66,8 +66,7 @@ def _add_command(kind: Kind, plural: str) -> None:
 
     @command.command(kind.singular, help=f"{kind.help}\n\n{names}\n\nExamples: {call}; {call} --json")
     def describe(
-        name: str = typer.Argument(..., metavar="NAME"),
-        as_json: bool = json_option("one object"),
+        name: str = typer.Argument(..., metavar="NAME"), as_json: bool = json_option("one object")
     ) -> None:
         with usage_errors():
             found = kind.describe(name)

@@ -8,20 +8,10 @@ from typing import Any
 
 import typer
 
-from arbora.cli import options, settings
-from arbora.cli.console import (
-    Table,
-    print_json,
-    say,
-    show,
-    show_loss,
-    show_scores,
-    show_seconds,
-    stopped,
-)
+from arbora.cli import options, training
+from arbora.cli.console import Table, print_json, say, show, show_loss, show_scores, show_seconds, stopped
 from arbora.cli.files import existing_model, not_an_input
 from arbora.cli.progress import TerminalProgress, choose_mode
-from arbora.cli.treebanks import choose_treebanks
 from arbora.data.columns import Columns
 from arbora.progress import Scores
 from arbora.storage.atomic import is_special
@@ -32,9 +22,9 @@ from arbora.web.plots import draw_curve
 CHECKPOINT = ".checkpoint"
 
 
-@options.setting_options(TrainConfig, f"{settings.SHARED} stack only tags", stack=existing_model)
+@options.setting_options(TrainConfig, f"{training.SHARED} stack only tags", stack=existing_model)
 def command(
-    files: settings.Files,
+    files: training.Files,
     output: options.ModelOutput = None,
     dev: str | None = typer.Option(
         None,
@@ -43,8 +33,8 @@ def command(
         "Default: the dev part of a treebank given by name.",
     ),
     config: options.Config = None,
-    parameters: settings.Parameters = None,
-    epochs: settings.Epochs = None,
+    parameters: training.Parameters = None,
+    epochs: training.Epochs = None,
     threads: options.Threads = 1,
     compact: bool = options.flag("--compact", "Store each weight in one byte, and report the cost on DEV."),
     licence: options.Licence = None,
@@ -73,17 +63,15 @@ def command(
     - `arbora train train.conllu --dev dev.conllu -o both.arbora --stack da.arbora --parser cube`
     - `arbora train train.conllu -o da.arbora --config best.toml --compact`
     """
-    chosen = choose_treebanks(files, dev, quiet=quiet)
+    chosen = training.choose_treebanks(files, dev, quiet=quiet)
     model = chosen.model_name(output)
     inputs = [*chosen.train, *chosen.dev, config, given["stack"]]
     not_an_input(model, inputs)
     not_an_input(plot, [*inputs, model])
-    chosen_config = settings.chosen_config(config, parameters, epochs, given)
+    chosen_config = training.chosen_config(config, parameters, epochs, given)
     with options.usage_errors():
         partial = learns_from_parts(chosen_config)
-    columns, dev_columns = chosen.read(
-        format, lenient=lenient, labelled=chosen_config.labels != "none", partial=partial
-    )
+    columns, dev_columns = chosen.read(format, chosen_config, lenient=lenient, partial=partial)
     checkpoint = _checkpoint(model, resume=resume, quiet=quiet)
     begun = time.monotonic()
     progress = TerminalProgress(choose_mode(quiet=quiet))

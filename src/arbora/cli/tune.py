@@ -6,21 +6,20 @@ from typing import Any
 
 import typer
 
-from arbora.cli import options, settings
+from arbora.cli import options, training
 from arbora.cli.console import Table, counted, print_json, show, show_scores, stopped
 from arbora.cli.files import not_an_input, optional, writable
 from arbora.cli.progress import TerminalProgress, choose_mode
-from arbora.cli.treebanks import choose_treebanks
 from arbora.data.files import open_output
 from arbora.settings import to_dict, to_toml
 from arbora.training.config import TrainConfig, learns_from_parts
 from arbora.training.tune import Tuned, combinations, tune
 
 
-@options.setting_options(TrainConfig, settings.SHARED)
+@options.setting_options(TrainConfig, training.SHARED)
 def command(
     context: typer.Context,
-    files: settings.Files,
+    files: training.Files,
     grid: list[str] = typer.Option(
         ...,
         metavar="NAME=V1,V2,...",
@@ -40,8 +39,8 @@ def command(
         help="Write the best settings, for train --config.",
     ),
     config: options.Config = None,
-    parameters: settings.Parameters = None,
-    epochs: settings.Epochs = None,
+    parameters: training.Parameters = None,
+    epochs: training.Epochs = None,
     threads: options.Threads = 1,
     quiet: bool = options.flag("--quiet -q", "Show no progress."),
     as_json: bool = options.json_option("all trials, best first, and the best settings"),
@@ -57,21 +56,19 @@ def command(
     - `arbora tune train.conllu --dev dev.conllu --grid C=0.003,0.01,0.03 -o best.toml`
     - `arbora tune train.conllu --folds 5 --epochs 30 --learner pegasos --grid lam=0.003,0.03`
     """
-    chosen = choose_treebanks(files, dev, quiet=quiet)
+    chosen = training.choose_treebanks(files, dev, quiet=quiet)
     not_an_input(output, [*chosen.train, *chosen.dev, config])
     if chosen.dev and "fold_count" in options.given_options(context):
         raise typer.BadParameter("--folds has no effect with a dev set; omit --dev, or name TREEBANK/train")
     if output == "-" and as_json:
         raise typer.BadParameter("-o - and --json both write to stdout; the JSON has the best settings, too")
-    base = settings.chosen_config(config, parameters, epochs, given)
+    base = training.chosen_config(config, parameters, epochs, given)
     values = {name: _values(name, text) for name, text in options.name_values(grid, "--grid").items()}
     with options.usage_errors():
         points = [config for _, config in combinations(values, base)]  # checked before any file is read
-    settings.require_in_all(parameters, base, (point.learner_name for point in points))
+    training.require_in_all(parameters, base, (point.learner_name for point in points))
     partial = bool(chosen.dev) and all(map(learns_from_parts, points))
-    columns, dev_columns = chosen.read(
-        format, lenient=lenient, labelled=base.labels != "none", partial=partial
-    )
+    columns, dev_columns = chosen.read(format, base, lenient=lenient, partial=partial)
     with options.usage_errors(), TerminalProgress(choose_mode(quiet=quiet)) as progress:
         tuned = tune(
             columns,

@@ -1,22 +1,56 @@
-"""Treebanks that are read whole, for training: which files they are, and where they come from."""
+"""What `train`, `tune` and `induce` share: treebanks that are read whole, settings, and their options."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import typer
 
 from arbora.cli.console import counted, say, say_skipped
 from arbora.cli.files import at_most_one_stdin, find_treebank, is_same_file, treebank_files
+from arbora.cli.options import name_values, usage_errors
 from arbora.data.columns import Columns
 from arbora.data.treebank import ColumnReader, FormatOrAuto
 from arbora.pipeline.pipeline import Pipeline
+from arbora.settings import load_config
 from arbora.storage.ud.folders import Folder
 from arbora.storage.ud.manifest import Manifest, Origin
 from arbora.training.annotation import check_treebank, is_complete
+from arbora.training.config import (
+    TrainConfig,
+    lost_parameters,
+    make_learner,
+    override,
+    say_lost,
+    with_learner,
+)
+
+Files: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TRAIN",
+        help="Treebanks to train on, compressed or not; - is stdin; a name such as UD_Danish-DDT is its "
+        "train part.",
+    ),
+]
+Parameters: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-p",
+        metavar="NAME=VALUE",
+        help="A parameter of the learner (`arbora info learner NAME`), or any setting of --config. "
+        "Repeatable.",
+    ),
+]
+Epochs: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="Passes over TRAIN at most. Default: the learner's own, mostly 10.")
+]
+SHARED = "learner loss scorer parser order update trees roots labels patience seed"
+"""Settings of a training that are options of `train` and `tune`."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +83,10 @@ class Chosen:
         return output or f"{self.default_name}.arbora"
 
     def read(
-        self, form: FormatOrAuto, *, lenient: bool, labelled: bool, partial: bool
+        self, form: FormatOrAuto, config: TrainConfig, *, lenient: bool, partial: bool
     ) -> tuple[Columns, Columns | None]:
         """Read the treebanks to train on and to evaluate on; `partial`: see `read_treebanks`."""
+        labelled = config.labels != "none"
         train = read_treebanks(self.train, form, lenient=lenient, labelled=labelled, partial=partial)
         dev = read_treebanks(self.dev, form, lenient=lenient, labelled=labelled) if self.dev else None
         return train, dev
@@ -125,3 +160,39 @@ def read_treebanks(
     for part in parts if checked else ():  # before they are joined, which loses line numbers
         check_treebank(part, labelled=labelled, partial=partial)
     return Columns.concat(parts, " + ".join(part.source for part in parts))
+
+
+def chosen_config(
+    file: str | None, parameters: list[str] | None, epochs: int | None, options: Mapping[str, Any]
+) -> TrainConfig:
+    """Return the configuration of --config, changed by -p and by the options that set its fields."""
+    given = {name: value for name, value in {**options, "epochs": epochs}.items() if value is not None}
+    overrides = name_values(parameters, "-p")
+    for name in overrides:
+        if name in given:
+            raise typer.BadParameter(f"-p {name}: given twice, since --{name} sets it, too")
+    with usage_errors():
+        config = load_config(file, TrainConfig) if file is not None else TrainConfig()
+        learner = given.pop("learner", None) or overrides.get("learner", config.learner)
+        if lost := say_lost(config, learner):
+            say(f"warning: {lost}")
+        config = with_learner(config, learner)
+        of_learner: dict[str, str] = {
+            name: str(given.pop(name)) for name in ("epochs", "seed") if name in given
+        }
+        config = override(replace(config, **given), of_learner, option="--")
+        config = override(config, overrides)
+        make_learner(config, config.parameters)  # checks the parameters of the file, too
+    return config
+
+
+def require_in_all(texts: list[str] | None, config: TrainConfig, names: Iterable[str]) -> None:
+    """Check that every learner of a grid has the parameters that -p sets."""
+    given = name_values(texts, "-p")
+    for learner in names:
+        for name in lost_parameters(config, learner):
+            for text in (name, f"parameters.{name}"):
+                if text in given:
+                    raise typer.BadParameter(
+                        f"-p {text}={given[text]}: {learner}, which --grid selects, has no parameter {name}"
+                    )
