@@ -88,12 +88,12 @@ def draws_bars() -> bool:
     return sys.stderr is not None and sys.stderr.isatty() and wants_codes()
 
 
-def make_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
+def make_console(*, stderr: bool = False) -> Console:
     """Return a console on stdout or stderr that highlights nothing by itself."""
     from rich.console import Console
 
     colours = "auto" if wants_codes() else None
-    return Console(stderr=stderr, soft_wrap=soft_wrap, highlight=False, color_system=colours)  # type: ignore[arg-type]
+    return Console(stderr=stderr, highlight=False, color_system=colours)  # type: ignore[arg-type]
 
 
 def drawing_style(*, to_terminal: bool, encoding: str | None) -> dict[str, Any]:
@@ -103,14 +103,6 @@ def drawing_style(*, to_terminal: bool, encoding: str | None) -> dict[str, Any]:
         "ascii_only": not (encoding or "").lower().startswith("utf"),
         "colour": to_terminal and wants_codes() and os.environ.get("TERM") != "dumb",
     }
-
-
-def silence_help() -> None:
-    """Apply NO_COLOR to Typer's help, too, which has consoles of its own."""
-    if not wants_codes():
-        from typer import rich_utils
-
-        rich_utils.COLOR_SYSTEM = None
 
 
 def print_json(value: object) -> None:

@@ -129,18 +129,16 @@ def _text(name: str) -> str:
 
 def _to_json(path: str, induced: InducedModel, seconds: float) -> dict[str, Any]:
     about = induced.pipeline.parser.about
-    histories = [
-        [{"round": r.number, "objective": r.objective, **r.measures} for r in start.history]
-        for start in induced.starts
-    ]
+    starts = []
+    for each, start in zip(about["starts"], induced.starts, strict=True):
+        rounds = [{"round": r.number, "objective": r.objective, **r.measures} for r in start.history]
+        starts.append({**each, "history": rounds})
     return {
         "model": path,
         "bytes": Path(path).stat().st_size,
         "parts": list(induced.pipeline.parts),
         "chosen": induced.chosen,
-        "starts": [
-            {**start, "history": history} for start, history in zip(about["starts"], histories, strict=True)
-        ],
+        "starts": starts,
         "interrupted": induced.interrupted,
         "seconds": seconds,
         "config": about["config"],
@@ -150,16 +148,11 @@ def _to_json(path: str, induced: InducedModel, seconds: float) -> dict[str, Any]
 def _table(induced: InducedModel) -> Table:
     """A row per start; the chosen one has a star."""
     several = len(induced.starts) > 1
-    rows = [
-        [
-            str(start.seed),
-            str(len(start.history)),
-            f"{start.objective:.4f}",
-            *([f"{100 * start.agreement:.1f}"] if several else []),
-            "*" if place == induced.chosen else "",
-        ]
-        for place, start in enumerate(induced.starts)
-    ]
+    rows = []
+    for place, start in enumerate(induced.starts):
+        agreed = [f"{100 * start.agreement:.1f}"] if several else []
+        star = "*" if place == induced.chosen else ""
+        rows.append([start.seed, len(start.history), f"{start.objective:.4f}", *agreed, star])
     agreement = ["same heads %"] if several else []
     return Table("", ["seed", "rounds", "objective", *agreement, ""], rows)
 

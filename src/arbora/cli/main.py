@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from arbora import __version__
-from arbora.cli.console import STOPPED, complain, drop_output, silence_help, warnings_on_stderr
+from arbora.cli.console import STOPPED, complain, drop_output, wants_codes, warnings_on_stderr
 from arbora.cli.verbs import VerbsOnDemand, add_verbs, make_command
 from arbora.errors import ArboraError, DataError
 
@@ -55,7 +55,10 @@ def run() -> None:
         sys.exit(1)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for ASCII terminals
-    silence_help()
+    if not wants_codes():
+        from typer import rich_utils  # the help has consoles of its own
+
+        rich_utils.COLOR_SYSTEM = None
     try:
         with warnings_on_stderr():
             status = app(arguments or ["--help"], prog_name="arbora", standalone_mode=False)

@@ -156,19 +156,13 @@ def _table(epochs: list[dict[str, Any]]) -> Table:
     """A row per epoch; the best one of each stage has a star."""
     measures = list(dict.fromkeys(name for epoch in epochs for name in epoch["measures"]))
     kept = {epoch["stage"]: epoch["epoch"] for epoch in epochs if epoch["best"]}
-    rows = [
-        [
-            epoch["stage"],
-            str(epoch["epoch"]),
-            show_loss(epoch["loss"]),
-            f"{epoch['updates']:,}",
-            *(f"{epoch['measures'][name]:.4g}" if name in epoch["measures"] else "" for name in measures),
-            "" if epoch["seconds"] is None else f"{epoch['seconds']:.1f}",
-            show_scores(epoch["dev"]),
-            "*" if kept[epoch["stage"]] == epoch["epoch"] else "",
-        ]
-        for epoch in epochs
-    ]
+    rows = []
+    for epoch in epochs:
+        stage, number, found = epoch["stage"], epoch["epoch"], epoch["measures"]
+        measured = [f"{found[name]:.4g}" if name in found else "" for name in measures]
+        seconds = None if epoch["seconds"] is None else f"{epoch['seconds']:.1f}"
+        row = [stage, number, show_loss(epoch["loss"]), f"{epoch['updates']:,}", *measured, seconds]
+        rows.append([*row, show_scores(epoch["dev"]), "*" if kept[stage] == number else ""])
     return Table("", ["stage", "epoch", "loss", "updates", *measures, "seconds", "dev", ""], rows)
 
 

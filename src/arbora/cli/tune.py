@@ -100,15 +100,11 @@ def _report(tuned: Tuned, output: str | None, *, as_json: bool) -> None:
         print_json({"best": to_dict(tuned.best), "trials": [to_dict(trial) for trial in tuned.trials]})
     elif output != "-":
         first = tuned.trials[0]
-        rows = [
-            [
-                *trial.values.values(),
-                *(_score(trial.scores[name], trial.spread.get(name)) for name in trial.scores),
-                "/".join(map(str, trial.epochs)),
-                f"{trial.seconds:.1f}",
-            ]
-            for trial in tuned.trials
-        ]
+        rows = []
+        for trial in tuned.trials:
+            scores = [_score(mean, trial.spread.get(name)) for name, mean in trial.scores.items()]
+            epochs = "/".join(map(str, trial.epochs))
+            rows.append([*trial.values.values(), *scores, epochs, f"{trial.seconds:.1f}"])
         show([Table("", [*first.values, *map(str.upper, first.scores), "epoch", "seconds"], rows)])
         best = " ".join(f"-p {name}={value}" for name, value in first.values.items())
         where = f"; train --config {output}" if output is not None else ""
