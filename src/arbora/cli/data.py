@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from arbora.cli.console import Table, complain, counted, print_json, say, show, stopped
-from arbora.cli.options import flag, json_option, usage_errors
+from arbora.cli.options import flag, json_option, option, usage_errors
 from arbora.cli.progress import Mode, TerminalProgress, choose_mode
 from arbora.errors import DataError, DownloadError, InputError
 from arbora.storage.ud import folders
@@ -33,19 +33,16 @@ def _folder(path: Path | None) -> Path:
 
 DataOption = Annotated[
     Path | None,
-    typer.Option(
-        "--data",
-        metavar="DIR",
+    option(
+        "--data DIR: Folder of treebanks, each in a folder of its own. Default: one in your cache.",
         envvar=folders.VARIABLE,
-        help="Folder of treebanks, each in a folder of its own. Default: one in your cache.",
     ),
 ]
 UrlOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="URL",
+    option(
+        "--url URL: A mirror to use instead of GitHub: https, or http on this computer.",
         envvar="ARBORA_UD_URL",
-        help="A mirror to use instead of GitHub: https, or http on this computer.",
     ),
 ]
 
@@ -65,7 +62,7 @@ def list_treebanks(
     words: list[str] | None = typer.Argument(
         None, metavar="[LANGUAGE]", help="Words that names must contain: danish, old french."
     ),
-    only_installed: bool = flag("--installed", "Only treebanks on disk; does not use the network."),
+    only_installed: bool = flag("--installed: Only treebanks on disk; does not use the network."),
     folder: DataOption = None,
     url: UrlOption = None,
     as_json: bool = json_option("a list of objects"),
@@ -134,10 +131,10 @@ def get_treebanks(
     names: list[str] = typer.Argument(
         ..., metavar="NAME", help=f"Treebanks, such as {EXAMPLE}, or {EXAMPLE}_r2.14."
     ),
-    replace: bool = flag("--replace", "Download the newest release again, even if a copy exists."),
+    replace: bool = flag("--replace: Download the newest release again, even if a copy exists."),
     folder: DataOption = None,
     url: UrlOption = None,
-    quiet: bool = flag("--quiet -q", "Show no progress."),
+    quiet: bool = flag("--quiet -q: Show no progress."),
     as_json: bool = json_option("a list of manifests"),
 ) -> None:
     """Download treebanks by name, check every file, and show their licences.

@@ -10,8 +10,8 @@ import typer
 
 from arbora.cli import options
 from arbora.cli.console import Table, print_json, show
-from arbora.cli.files import at_most_one_stdin, existing, optional
-from arbora.cli.options import flag, given_options, json_option, plot_option
+from arbora.cli.files import at_most_one_stdin, existing
+from arbora.cli.options import flag, given_options, json_option, option, plot_option
 from arbora.data import treebank
 from arbora.data.sentence import Sentence
 from arbora.evaluation.aligned import AlignedAgreement, evaluate_aligned
@@ -58,19 +58,14 @@ def command(
         help="Which words are punctuation: those with gold UPOS PUNCT (upos), or those that consist of "
         "punctuation characters (form). auto: upos for data with UD tags, else form.",
     ),
-    nopunct: bool = flag("--nopunct", "Ignore punctuation in --by and --compare, too."),
-    subtypes: bool | None = typer.Option(
-        None,
-        "--subtypes/--no-subtypes",
-        help="Compare whole labels, or only the part before the first colon, as the UD "
+    nopunct: bool = flag("--nopunct: Ignore punctuation in --by and --compare, too."),
+    subtypes: bool | None = option(
+        "--subtypes/--no-subtypes: Compare whole labels, or only the part before the first colon, as the UD "
         "scorer does. Default: --no-subtypes for data with UD tags, else --subtypes.",
+        default=None,
     ),
-    other: str | None = typer.Option(
-        None,
-        "--compare",
-        metavar="OTHER",
-        callback=optional(existing),
-        help="A second parse of the same words; test the difference.",
+    other: str | None = option(
+        "--compare OTHER: A second parse of the same words; test the difference.", existing, None
     ),
     test: Literal["sign", "bootstrap", "randomization"] = typer.Option(
         "sign", help="Significance test for --compare."
@@ -80,15 +75,13 @@ def command(
     ),
     seed: int = typer.Option(0, min=0, help="Random seed of these samples."),
     with_calibration: bool = flag(
-        "--calibration",
-        "Evaluate the probabilities in PREDICTED, from `arbora parse --probabilities`: are arcs "
-        "correct as often as predicted?",
+        "--calibration: Evaluate the probabilities in PREDICTED, from `arbora parse --probabilities`: are "
+        "arcs correct as often as predicted?"
     ),
     plot: str | None = plot_option("the reliability diagram of --calibration"),
     aligned: bool = flag(
-        "--aligned",
-        "For parses of raw text, whose words and sentences may differ from the gold ones: F1 by "
-        "characters, as in CoNLL 2018.",
+        "--aligned: For parses of raw text, whose words and sentences may differ from the gold ones: F1 by "
+        "characters, as in CoNLL 2018."
     ),
     format: options.Format = "auto",  # noqa: A002
 ) -> None:

@@ -45,12 +45,10 @@ def command(
         f"- is stdin; a name such as UD_Danish-DDT is its train part; {TEXT[0]} files are plain text.",
     ),
     output: options.ModelOutput = None,
-    parameters: list[str] | None = typer.Option(
-        None,
-        "-p",
-        metavar="NAME=VALUE",
-        help="A parameter of the model (`arbora info inducer NAME`), or of word classes "
+    parameters: list[str] | None = options.option(
+        "-p NAME=VALUE: A parameter of the model (`arbora info inducer NAME`), or of word classes "
         "(classes.count=40). Repeatable.",
+        default=None,
     ),
     threads: options.Threads = 1,
     licence: options.Licence = None,

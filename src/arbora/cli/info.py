@@ -100,8 +100,8 @@ for _plural, _kind in KINDS.items():
 def model(
     path: str = typer.Argument(..., metavar="MODEL", callback=existing_model, help="A model file."),
     as_json: bool = json_option("all metadata of the file"),
-    everything: bool = flag("--all", "Also show every setting of the training, all labels, every array."),
-    check: bool = flag("--check", "Read all data and compare the checksum."),
+    everything: bool = flag("--all: Also show every setting of the training, all labels, every array."),
+    check: bool = flag("--check: Read all data and compare the checksum."),
 ) -> None:
     """Show how and on what a model was trained, its scores, labels, tags and sizes.
 

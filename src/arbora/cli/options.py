@@ -22,21 +22,31 @@ InputFormat: TypeAlias = Literal["auto", "conllu", "conllx", "text"]
 Verb = TypeVar("Verb", bound=Callable[..., None])
 
 
-def flag(name: str, about: str) -> Any:
-    """Return an option without a value."""
-    return typer.Option(False, *name.split(), help=about)
+def option(usage: str, check: Callable[[str], Any] | None = None, default: Any = ..., **more: Any) -> Any:
+    """Return an option declared as its help shows it: `--output -o OUT: where to write`.
+
+    `check` takes the value and returns what the verb gets; an option that is left out is not checked.
+    """
+    names, about = usage.split(": ", maxsplit=1)
+    words = names.split()
+    metavar = None if words[-1].startswith("-") else words.pop()
+    callback = None if check is None else optional(check)
+    return typer.Option(default, *words, metavar=metavar, callback=callback, help=about, **more)
+
+
+def flag(usage: str) -> Any:
+    """Return an option without a value, declared as its help shows it."""
+    return option(usage, default=False)
 
 
 def json_option(what: str) -> Any:
     """Return the option --json; `what` says what is in the document."""
-    return flag("--json", f"Print JSON: {what}.")
+    return flag(f"--json: Print JSON: {what}.")
 
 
 def plot_option(what: str) -> Any:
     """Return an option for a picture's file; `what` is drawn."""
-    return typer.Option(
-        None, metavar="FILE", callback=optional(_plot_name), help=f"Draw {what}: {' or '.join(SUFFIXES)}."
-    )
+    return option(f"--plot FILE: Draw {what}: {' or '.join(SUFFIXES)}.", _plot_name, None)
 
 
 def _plot_name(name: str) -> str:
@@ -60,53 +70,34 @@ Roots: TypeAlias = Annotated[
     interfaces.Roots, typer.Option(help="Roots of a tree; single: a second root is an error.")
 ]
 Output: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--output", "-o", metavar="OUT", callback=writable, help="Output file (.gz compresses); - is stdout."
-    ),
+    str, option("--output -o OUT: Output file (.gz compresses); - is stdout.", writable)
 ]
 Lenient: TypeAlias = Annotated[
-    bool, typer.Option("--lenient", help="Skip malformed sentences with a warning, and count them.")
+    bool, option("--lenient: Skip malformed sentences with a warning, and count them.")
 ]
-Quiet: TypeAlias = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")
-]
+Quiet: TypeAlias = Annotated[bool, option("--quiet -q: Print nothing but warnings and errors.")]
 Threads: TypeAlias = Annotated[int, typer.Option(min=1, help="Number of threads. Does not change results.")]
 Model: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="MODEL",
-        callback=optional(existing_model),
-        help="A model from `arbora train` (default: the bundled English model).",
+    option(
+        "--model -m MODEL: A model from `arbora train` (default: the bundled English model).", existing_model
     ),
 ]
 ModelOutput: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="MODEL",
-        callback=optional(_model_name),
-        help="The model to write. Default: da_ddt.arbora for UD_Danish-DDT; none for files.",
+    option(
+        "--output -o MODEL: The model to write. Default: da_ddt.arbora for UD_Danish-DDT; none for files.",
+        _model_name,
     ),
 ]
 Config: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        callback=optional(existing),
-        help="Settings in TOML; command-line options override them.",
-    ),
+    str | None, option("--config FILE: Settings in TOML; command-line options override them.", existing)
 ]
 Licence: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="TEXT", help="Licence of the training data (default: from the treebank)."),
+    str | None, option("--licence TEXT: Licence of the training data (default: from the treebank).")
 ]
 Attribution: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="TEXT", help="Attribution for the training data (default: from the treebank)."),
+    str | None, option("--attribution TEXT: Attribution for the training data (default: from the treebank).")
 ]
 
 

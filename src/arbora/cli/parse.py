@@ -45,14 +45,11 @@ def command(
         callback=text_or_file,
         help="A text in quotes; a file of raw text, or of sentences as CoNLL-U or CoNLL-X; - is stdin.",
     ),
-    models: list[str] = typer.Option(
-        [],
-        "--model",
-        "-m",
-        metavar="MODEL",
-        callback=lambda names: list(map(existing_model, names)),
-        help="A model from `arbora train` (default: the bundled English model). With several models, "
-        "their probabilities are averaged, and decoded once.",
+    models: list[str] = options.option(
+        "--model -m MODEL: A model from `arbora train` (default: the bundled English model). With several "
+        "models, their probabilities are averaged, and decoded once.",
+        lambda names: list(map(existing_model, names)),
+        default=[],
     ),
     output: options.Output = "-",
     format: OutputFormat = typer.Option(  # noqa: A002
@@ -62,27 +59,26 @@ def command(
         ".parquet), without an ending the input's format; on a terminal, drawn trees.",
     ),
     probabilities: bool = options.flag(
-        "--probabilities",
-        "Add the probabilities of heads, labels and trees: HeadProb and DeprelProb in MISC, "
-        "and a comment # tree_probability.",
+        "--probabilities: Add the probabilities of heads, labels and trees: HeadProb and DeprelProb in MISC, "
+        "and a comment # tree_probability."
     ),
-    kbest: int | None = typer.Option(
-        None, "--kbest", metavar="K", min=1, max=MOST_TREES, help="Write the K most probable trees of each."
+    kbest: int | None = options.option(
+        "--kbest K: Write the K most probable trees of each.", default=None, min=1, max=MOST_TREES
     ),
     decode: Decode = typer.Option(
         "argmax", help="The tree with the best score, or the one with the most expected correct heads."
     ),
     keep_heads: bool = options.flag(
-        "--keep-heads", "Keep the heads of INPUT, with their labels, and find the best tree with them."
+        "--keep-heads: Keep the heads of INPUT, with their labels, and find the best tree with them."
     ),
     threads: options.Threads = 1,
     lenient: options.Lenient = False,
     input_format: options.InputFormat = typer.Option(
         "auto", help="Format of INPUT; auto: by its name and first lines."
     ),
-    retag: bool = options.flag("--retag", "Predict tags and lemmas, even if INPUT has some."),
-    lines: bool = options.flag("--lines", "Every line of raw text ends a sentence."),
-    offsets: bool = options.flag("--offsets", "Add the position in the raw text to MISC: TokenRange=0:3."),
+    retag: bool = options.flag("--retag: Predict tags and lemmas, even if INPUT has some."),
+    lines: bool = options.flag("--lines: Every line of raw text ends a sentence."),
+    offsets: bool = options.flag("--offsets: Add the position in the raw text to MISC: TokenRange=0:3."),
     quiet: options.Quiet = False,
 ) -> None:
     """Raw text is split into sentences and words, tagged and lemmatized first. Sentences of a treebank are

@@ -22,11 +22,9 @@ def command(
     model: options.Model = None,
     host: str = typer.Option("127.0.0.1", help="Address to listen on; 0.0.0.0 for all."),
     port: int = typer.Option(8080, min=0, max=65535, help="Port; 0 for any free one."),
-    allow_host: list[str] | None = typer.Option(
-        None,
-        "--allow-host",
-        metavar="NAME",
-        help="Host name that browsers may use; localhost and IP addresses are always allowed.",
+    allow_host: list[str] | None = options.option(
+        "--allow-host NAME: Host name that browsers may use; localhost and IP addresses are always allowed.",
+        default=None,
     ),
     max_body: int = typer.Option(DEFAULTS.body, min=1, help="Bytes per request."),
     max_sentences: int = typer.Option(DEFAULTS.sentences, min=1, help="Sentences per request."),
@@ -34,7 +32,7 @@ def command(
     threads: int = typer.Option(DEFAULTS.running, min=1, help="Requests computed in parallel."),
     queue: int = typer.Option(DEFAULTS.waiting, min=0, help="Longest queue of requests."),
     timeout: float = typer.Option(DEFAULTS.seconds, min=1, help="Seconds per request."),
-    quiet: bool = options.flag("--quiet -q", "Do not log requests."),
+    quiet: bool = options.flag("--quiet -q: Do not log requests."),
 ) -> None:
     """The page shows trees, their probabilities and alternative trees. Nothing leaves this machine, and no
     other machine can call it unless you set --host. Ctrl-C ends it.

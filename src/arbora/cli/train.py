@@ -26,20 +26,19 @@ CHECKPOINT = ".checkpoint"
 def command(
     files: training.Files,
     output: options.ModelOutput = None,
-    dev: str | None = typer.Option(
-        None,
-        metavar="DEV",
-        help="A treebank to evaluate each epoch on; the best epoch is kept. Without it, the last one is. "
-        "Default: the dev part of a treebank given by name.",
+    dev: str | None = options.option(
+        "--dev DEV: A treebank to evaluate each epoch on; the best epoch is kept. Without it, the last one "
+        "is. Default: the dev part of a treebank given by name.",
+        default=None,
     ),
     config: options.Config = None,
     parameters: training.Parameters = None,
     epochs: training.Epochs = None,
     threads: options.Threads = 1,
-    compact: bool = options.flag("--compact", "Store each weight in one byte, and report the cost on DEV."),
+    compact: bool = options.flag("--compact: Store each weight in one byte, and report the cost on DEV."),
     licence: options.Licence = None,
     attribution: options.Attribution = None,
-    resume: bool = options.flag("--resume", f"Resume an interrupted training from MODEL{CHECKPOINT}."),
+    resume: bool = options.flag(f"--resume: Resume an interrupted training from MODEL{CHECKPOINT}."),
     plot: str | None = options.plot_option("the learning curve"),
     quiet: options.Quiet = False,
     as_json: bool = options.json_option("scores, epochs and the whole configuration"),

@@ -12,7 +12,7 @@ import typer
 
 from arbora.cli.console import counted, say, say_skipped
 from arbora.cli.files import at_most_one_stdin, find_treebank, is_same_file, treebank_files
-from arbora.cli.options import name_values, usage_errors
+from arbora.cli.options import name_values, option, usage_errors
 from arbora.data.columns import Columns
 from arbora.data.treebank import ColumnReader, FormatOrAuto
 from arbora.pipeline.pipeline import Pipeline
@@ -39,11 +39,9 @@ Files: TypeAlias = Annotated[
 ]
 Parameters: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "-p",
-        metavar="NAME=VALUE",
-        help="A parameter of the learner (`arbora info learner NAME`), or any setting of --config. "
-        "Repeatable.",
+    option(
+        "-p NAME=VALUE: A parameter of the learner (`arbora info learner NAME`), or any setting of --config. "
+        "Repeatable."
     ),
 ]
 Epochs: TypeAlias = Annotated[

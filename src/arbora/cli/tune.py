@@ -8,7 +8,7 @@ import typer
 
 from arbora.cli import options, training
 from arbora.cli.console import Table, counted, print_json, show, show_scores, stopped
-from arbora.cli.files import not_an_input, optional, writable
+from arbora.cli.files import not_an_input, writable
 from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.data.files import open_output
 from arbora.settings import to_dict, to_toml
@@ -20,29 +20,22 @@ from arbora.training.tune import Tuned, combinations, tune
 def command(
     context: typer.Context,
     files: training.Files,
-    grid: list[str] = typer.Option(
-        ...,
-        metavar="NAME=V1,V2,...",
-        help="Values to try for a parameter of the learner, or for any setting of --config; "
-        "several grids are combined.",
+    grid: list[str] = options.option(
+        "--grid NAME=V1,V2,...: Values to try for a parameter of the learner, or for any setting of "
+        "--config; several grids are combined."
     ),
-    dev: str | None = typer.Option(None, metavar="DEV", help="A treebank to evaluate on."),
+    dev: str | None = options.option("--dev DEV: A treebank to evaluate on.", default=None),
     fold_count: int = typer.Option(
         5, "--folds", min=2, help="Without --dev: number of folds for cross-validation."
     ),
-    output: str | None = typer.Option(
-        None,
-        "--output",
-        "-o",
-        metavar="FILE",
-        callback=optional(writable),
-        help="Write the best settings, for train --config.",
+    output: str | None = options.option(
+        "--output -o FILE: Write the best settings, for train --config.", writable, None
     ),
     config: options.Config = None,
     parameters: training.Parameters = None,
     epochs: training.Epochs = None,
     threads: options.Threads = 1,
-    quiet: bool = options.flag("--quiet -q", "Show no progress."),
+    quiet: bool = options.flag("--quiet -q: Show no progress."),
     as_json: bool = options.json_option("all trials, best first, and the best settings"),
     lenient: options.Lenient = False,
     format: options.Format = "auto",  # noqa: A002
