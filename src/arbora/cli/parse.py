@@ -104,17 +104,14 @@ def command(
     named = format_of_output(format, output)
     pipelines = [load(model) for model in models] or [load()]
     parsers = [pipeline.parser for pipeline in pipelines]
-    gains = Gains(models) if len(models) > 1 and not quiet else None
-    watch = None if gains is None else gains.count
-    parser = parsers[0] if len(parsers) == 1 else ensemble(parsers, watch)
+    gains = Gains(models)
+    parser = parsers[0] if len(parsers) == 1 else ensemble(parsers, None if quiet else gains.count)
     if probabilities:
         parser.require(Query.MARGINALS)
     reader = open_reader(source, pipelines[0], input_format, lenient=lenient, offsets=offsets, lines=lines)
-    _check_input(
-        reader,
-        about_text={"--offsets": offsets, "--lines": lines},
-        about_treebanks={"--retag": retag, "--keep-heads": keep_heads, "--lenient": lenient},
-    )
+    for_text = {"--offsets": offsets, "--lines": lines}
+    for_treebanks = {"--retag": retag, "--keep-heads": keep_heads, "--lenient": lenient}
+    _check_input(reader, for_treebanks if isinstance(reader, TextReader) else for_text)
     form = chosen_format(named, output, reader, request)
     if isinstance(reader, TextReader) and form == "json":
         reader.offsets = True  # JSON has them as numbers
@@ -144,7 +141,7 @@ def command(
             say(f"note: {model} {UNCALIBRATED if each.search.is_supervised else UNCALIBRATED_INDUCED}")
     if not quiet:
         say(f"{reader.source}: {tally.summary()}")
-    for line in gains.lines() if gains is not None else ():
+    for line in gains.lines():
         say(line)
 
 
@@ -177,15 +174,11 @@ def _check_options(request: Request, models: list[str], output: str, *, decode_i
             raise typer.BadParameter(problem)
 
 
-def _check_input(
-    reader: ColumnReader | TextReader, about_text: dict[str, bool], about_treebanks: dict[str, bool]
-) -> None:
+def _check_input(reader: ColumnReader | TextReader, others: dict[str, bool]) -> None:
     """Reject options that have no effect on this kind of input."""
     is_raw = isinstance(reader, TextReader)
-    if isinstance(reader, TextReader) and reader.is_blank:
-        return
-    for option, is_given in (about_treebanks if is_raw else about_text).items():
-        if is_given:
+    for option, is_given in others.items():
+        if is_given and not (isinstance(reader, TextReader) and reader.is_blank):
             wanted, found = ("treebanks", "raw text") if is_raw else ("raw text", "a treebank")
             raise typer.BadParameter(f"{option} is for {wanted}, but {reader.source} is {found}; omit it")
 

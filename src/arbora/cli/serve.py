@@ -46,7 +46,7 @@ def command(
     if missing:
         packages = " and ".join(missing)
         raise typer.BadParameter(f"`arbora serve` needs {packages}: pip install 'arbora-nlp[serve]'")
-    from arbora.web.server import listen, make_application, serve
+    from arbora.web.server import is_address, listen, make_application, serve
     from arbora.web.serving import Engine
 
     limits = Limits(
@@ -71,14 +71,8 @@ def command(
         ) from None
     shown = f"[{host}]" if ":" in host else host
     say(f"serving {engine.name} on http://{shown}:{bound.getsockname()[1]}/ (Ctrl-C ends it)")
-    if not _is_local(host):
+    is_local = ipaddress.ip_address(host).is_loopback if is_address(host) else host == "localhost"
+    if not is_local:
         say("warning: other machines can reach this; there is no password")
     serve(application, bound)
     say("ended")
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -164,7 +164,7 @@ class Guard:
     def _check_host(self, headers: Headers) -> None:
         host = _only(headers, "host")
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-        if name.lower() not in self.hosts and not _is_address(name):
+        if name.lower() not in self.hosts and not is_address(name):
             message = f"unknown host name {quote(name)[:100]!r}; start the server with --allow-host NAME"
             raise Rejected(403, "bad_host", message)
 
@@ -174,7 +174,7 @@ def _only(headers: Headers, name: str, default: str = "") -> str:
     return ",".join(headers.getlist(name) or [default])
 
 
-def _is_address(name: str) -> bool:
+def is_address(name: str) -> bool:
     """Whether a host is an IP address, which DNS rebinding cannot redirect."""
     try:
         ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
