@@ -103,23 +103,13 @@ class TextReader:
 
 def _with_offsets(found: Segmented) -> Columns:
     """Add `TokenRange=start:end` to MISC, in characters of the text."""
-    old = found.columns.strings("misc")
-    ranges = zip(found.columns.ids("misc").tolist(), found.starts.tolist(), found.ends.tolist(), strict=True)
-    misc = [
-        f"TokenRange={start}:{end}" if number == 0 else f"{old[number]}|TokenRange={start}:{end}"
-        for number, start, end in ranges
-    ]
+    words = zip(found.columns.texts("misc"), found.starts.tolist(), found.ends.tolist(), strict=True)
+    misc = [f"{'' if old == '_' else f'{old}|'}TokenRange={start}:{end}" for old, start, end in words]
     return found.columns.with_column("misc", np.arange(found.columns.words, dtype=np.int32), misc)
 
 
 def open_reader(
-    given: str,
-    pipeline: Pipeline,
-    form: InputFormat,
-    *,
-    lenient: bool,
-    offsets: bool = False,
-    lines: bool = False,
+    given: str, pipeline: Pipeline, form: InputFormat, *, lenient: bool, offsets: bool, lines: bool
 ) -> ColumnReader | TextReader:
     """Return a reader of the input, piece by piece; raw text needs a segmenter."""
     if is_text(given):

@@ -144,13 +144,15 @@ class TerminalProgress(Silent):
         self.seconds[stage, number] = report.epoch.seconds
         self._flush(time.monotonic())
         results = _results(report)
+        best, last = f"best: {show_scores(report.scores)} (epoch {number})", f"last: {results[-1]}"
+        if self._is_narrow:
+            first = next((f" {score:.2f}" for score in report.scores.values()), None)
+            best, last = f"best{first}", f"last{first}" if first else results[-1]
         if report.best and report.scores:
-            score = next(iter(report.scores.values()))
-            shown = f"{show_scores(report.scores)} (epoch {number})"
-            self._best = f"best {score:.2f}" if self._is_narrow else f"best: {shown}"
+            self._best = best
         if self._bars:
             self._screen.update(self._bars[-1], result=self._best)
-            self._screen.update(self._bars[0], result=self._last(report, results))
+            self._screen.update(self._bars[0], result=last)
             if self._epochs is not None:
                 self._screen.update(self._bars[-1], completed=(self._total or 0) * number)
                 self._next_epoch(number + 1)
@@ -177,12 +179,6 @@ class TerminalProgress(Silent):
 
     def _full(self, name: str) -> str:
         return f"{self._name}: {name}" if self._name else name
-
-    def _last(self, report: EpochReport, results: list[str]) -> str:
-        """The result of the last epoch, in few words; a narrow terminal shows the first score only."""
-        if not self._is_narrow:
-            return f"last: {results[-1]}"
-        return f"last {next(iter(report.scores.values())):.2f}" if report.scores else results[-1]
 
     def _next_epoch(self, number: int) -> None:
         if self._epochs is not None and number <= self._epochs:
