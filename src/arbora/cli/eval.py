@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import partial
+from operator import attrgetter
 from typing import Any, Literal
 
 import typer
@@ -101,15 +103,12 @@ def command(
     at_most_one_stdin([gold, predicted, other])
     _check_options(given_options(context))
 
-    def read(path: str) -> Iterator[Sentence]:
-        return treebank.read(path, format=format)
+    read = partial(treebank.read, format=format)
 
     def score(reference: Iterable[Sentence], path: str, parsed: Iterable[Sentence]) -> Evaluation:
         return evaluate(reference, parsed, punctuation=punctuation, subtypes=subtypes, names=(gold, path))
 
-    def words(evaluation: Evaluation) -> Scores:
-        return evaluation.nopunct if nopunct else evaluation.all
-
+    words = attrgetter("nopunct" if nopunct else "all")
     if aligned:
         agreements = evaluate_aligned(read(gold), read(predicted), names=(gold, predicted))
         if as_json:

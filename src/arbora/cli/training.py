@@ -143,11 +143,9 @@ def read_treebanks(
     for name in names:
         reader = ColumnReader(name, format=form, lenient=lenient)
         columns = reader.read_all()
-        incomplete = 0
-        if lenient and not partial:
-            complete = is_complete(columns, labelled=labelled)
-            incomplete = int(np.count_nonzero(~complete))
-        if incomplete:
+        needs_all = lenient and not partial
+        complete = is_complete(columns, labelled=labelled) if needs_all else np.ones(len(columns), bool)
+        if incomplete := int(np.count_nonzero(~complete)):
             what = "heads or labels" if labelled else "heads"
             say(f"warning: {columns.source}: {what} are missing in {counted(incomplete, 'sentence')}")
             columns = columns.select(np.flatnonzero(complete))

@@ -35,8 +35,8 @@ VERBS = {
 }
 GROUP = "arbora.verbs"
 """Entry points of verbs in other packages."""
-EXTRAS = {"reproduce": "studies"}
-"""Verbs of packages that our extras install."""
+STUDIES = "reproduce"
+"""The verb of the package that the extra `studies` installs."""
 
 
 @cache
@@ -57,9 +57,8 @@ def require_studies() -> Any:
         raise _missing("studies") from None
 
 
-def _missing(verb: str) -> typer.BadParameter:
-    extra = EXTRAS.get(verb, verb)
-    return typer.BadParameter(f"the package for {verb} is not installed: pip install 'arbora-nlp[{extra}]'")
+def _missing(what: str) -> typer.BadParameter:
+    return typer.BadParameter(f"the package for {what} is not installed: pip install 'arbora-nlp[studies]'")
 
 
 class VerbsOnDemand(TyperGroup):
@@ -73,8 +72,8 @@ class VerbsOnDemand(TyperGroup):
         return make_command(cmd_name) if known is None and cmd_name in find_plugins() else known
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] in EXTRAS and args[0] not in find_plugins():
-            raise _missing(args[0])
+        if args[0] == STUDIES and STUDIES not in find_plugins():
+            raise _missing(STUDIES)
         name, listed, rest = super().resolve_command(ctx, args)
         return name, None if listed is None else make_command(str(name)), rest
 

@@ -83,8 +83,6 @@ def ems(text: str) -> float:
 
 
 def _cluster_ems(cluster: str) -> float:
-    if (known := ASCII_EMS.get(cluster)) is not None:
-        return known
     first, rest = cluster[0], cluster[1:]
     is_wide = unicodedata.east_asian_width(first) == "W"
     is_symbol = unicodedata.category(first) == "So" and ord(first) > 0x3300 and is_wide
