@@ -17,10 +17,7 @@ Target: TypeAlias = Literal["auto", "conllu", "conllx", "same"]
 
 def command(
     source: Annotated[
-        str,
-        typer.Argument(
-            metavar="IN", callback=existing, help="A treebank, compressed or not, or .parquet; - is stdin."
-        ),
+        str, options.argument("IN: A treebank, compressed or not, or .parquet; - is stdin.", existing)
     ],
     output: options.Output,
     to: Target = typer.Option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from arbora.cli.console import Table, complain, counted, print_json, say, show, stopped
-from arbora.cli.options import flag, json_option, option, usage_errors
+from arbora.cli.options import argument, flag, json_option, option, usage_errors
 from arbora.cli.progress import Mode, TerminalProgress, choose_mode
 from arbora.errors import DataError, DownloadError, InputError
 from arbora.storage.ud import folders
@@ -59,8 +59,8 @@ def _catalogue(url: str | None, note: Callable[[str], None]) -> Catalogue:
 
 @command.command("list")
 def list_treebanks(
-    words: list[str] | None = typer.Argument(
-        None, metavar="[LANGUAGE]", help="Words that names must contain: danish, old french."
+    words: list[str] | None = argument(
+        "[LANGUAGE]: Words that names must contain: danish, old french.", default=None
     ),
     only_installed: bool = flag("--installed: Only treebanks on disk; does not use the network."),
     folder: DataOption = None,
@@ -128,9 +128,7 @@ def _megabytes(size: int | None) -> str:
 
 @command.command("get")
 def get_treebanks(
-    names: list[str] = typer.Argument(
-        ..., metavar="NAME", help=f"Treebanks, such as {EXAMPLE}, or {EXAMPLE}_r2.14."
-    ),
+    names: list[str] = argument(f"NAME: Treebanks, such as {EXAMPLE}, or {EXAMPLE}_r2.14."),
     replace: bool = flag("--replace: Download the newest release again, even if a copy exists."),
     folder: DataOption = None,
     url: UrlOption = None,
@@ -205,9 +203,7 @@ def _print_treebank(folder: Folder) -> None:
 
 @command.command("check")
 def check_treebanks(
-    names: list[str] | None = typer.Argument(
-        None, metavar="[NAME]", help="Treebanks on disk (default: all)."
-    ),
+    names: list[str] | None = argument("[NAME]: Treebanks on disk (default: all).", default=None),
     folder: DataOption = None,
 ) -> None:
     """Compare treebanks on disk with the checksums of their download.

@@ -49,10 +49,8 @@ METRICS: tuple[Literal["uas", "las"], ...] = ("uas", "las")
 
 def command(
     context: typer.Context,
-    gold: str = typer.Argument(..., metavar="GOLD", callback=existing, help="Gold treebank; - is stdin."),
-    predicted: str = typer.Argument(
-        ..., metavar="PREDICTED", callback=existing, help="The same words, parsed; - is stdin."
-    ),
+    gold: str = options.argument("GOLD: Gold treebank; - is stdin.", existing),
+    predicted: str = options.argument("PREDICTED: The same words, parsed; - is stdin.", existing),
     as_json: bool = json_option("one object, percentages unrounded"),
     by: list[BreakdownChoice] | None = typer.Option(None, "--by", help="Break the scores down. Repeatable."),
     punctuation: Literal["auto", "upos", "form"] = typer.Option(
@@ -72,8 +70,8 @@ def command(
     test: Literal["sign", "bootstrap", "randomization"] = typer.Option(
         "sign", help="Significance test for --compare."
     ),
-    samples: int = typer.Option(
-        10_000, min=1, help="Number of samples for bootstrap and randomization tests."
+    samples: int = option(
+        "--samples: Number of samples for bootstrap and randomization tests.", default=10_000, min=1
     ),
     seed: int = typer.Option(0, min=0, help="Random seed of these samples."),
     with_calibration: bool = flag(

@@ -38,11 +38,9 @@ def _rules(name: str) -> str:
 
 @options.setting_options(InduceConfig, "model rules longest restarts seed only", rules=_rules)
 def command(
-    files: list[str] = typer.Argument(
-        ...,
-        metavar="TEXT",
-        help="Sentences to learn from, tagged or not, compressed or not; their trees are ignored. "
-        f"- is stdin; a name such as UD_Danish-DDT is its train part; {TEXT[0]} files are plain text.",
+    files: list[str] = options.argument(
+        "TEXT: Sentences to learn from, tagged or not, compressed or not; their trees are ignored. "
+        f"- is stdin; a name such as UD_Danish-DDT is its train part; {TEXT[0]} files are plain text."
     ),
     output: options.ModelOutput = None,
     parameters: list[str] | None = options.option(

@@ -22,16 +22,21 @@ InputFormat: TypeAlias = Literal["auto", "conllu", "conllx", "text"]
 Verb = TypeVar("Verb", bound=Callable[..., None])
 
 
-def option(usage: str, check: Callable[[str], Any] | None = None, default: Any = ..., **more: Any) -> Any:
+def option(usage: str, check: Callable[[Any], Any] | None = None, default: Any = ..., **more: Any) -> Any:
     """Return an option declared as its help shows it: `--output -o OUT: where to write`.
 
-    `check` takes the value and returns what the verb gets; an option that is left out is not checked.
+    Without names it is an argument: `IN: what to read`. `check` takes the value and returns what the verb
+    gets; what is left out is not checked.
     """
     names, about = usage.split(": ", maxsplit=1)
     words = names.split()
     metavar = None if words[-1].startswith("-") else words.pop()
     callback = None if check is None else optional(check)
-    return typer.Option(default, *words, metavar=metavar, callback=callback, help=about, **more)
+    declare: Any = typer.Option if words else typer.Argument
+    return declare(default, *words, metavar=metavar, callback=callback, help=about, **more)
+
+
+argument = option
 
 
 def flag(usage: str) -> Any:

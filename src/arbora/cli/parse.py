@@ -39,11 +39,9 @@ from arbora.storage.bundled import DEFAULT
 
 def command(
     context: typer.Context,
-    source: str = typer.Argument(
-        ...,
-        metavar="INPUT",
-        callback=text_or_file,
-        help="A text in quotes; a file of raw text, or of sentences as CoNLL-U or CoNLL-X; - is stdin.",
+    source: str = options.argument(
+        "INPUT: A text in quotes; a file of raw text, or of sentences as CoNLL-U or CoNLL-X; - is stdin.",
+        text_or_file,
     ),
     models: list[str] = options.option(
         "--model -m MODEL: A model from `arbora train` (default: the bundled English model). With several "

@@ -6,8 +6,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 
-import typer
-
 from arbora.cli import options
 from arbora.cli.console import Table, print_json, say_skipped, show
 from arbora.cli.files import at_most_one_stdin, treebank_files
@@ -50,11 +48,9 @@ def _expand(names: list[str]) -> list[str]:
 
 
 def command(
-    files: list[str] = typer.Argument(
-        ...,
-        metavar="FILE",
-        callback=_expand,
-        help="Treebanks, compressed or not; - is stdin; a name such as UD_Danish-DDT or UD_Danish-DDT/test.",
+    files: list[str] = options.argument(
+        "FILE: Treebanks, compressed or not; - is stdin; a name such as UD_Danish-DDT or UD_Danish-DDT/test.",
+        _expand,
     ),
     as_json: bool = json_option("counts, shares as fractions, labels, lengths"),
     lenient: options.Lenient = False,

@@ -12,7 +12,7 @@ import typer
 
 from arbora.cli.console import counted, say, say_skipped
 from arbora.cli.files import at_most_one_stdin, find_treebank, is_same_file, treebank_files
-from arbora.cli.options import name_values, option, usage_errors
+from arbora.cli.options import argument, name_values, option, usage_errors
 from arbora.data.columns import Columns
 from arbora.data.treebank import ColumnReader, FormatOrAuto
 from arbora.pipeline.pipeline import Pipeline
@@ -31,10 +31,9 @@ from arbora.training.config import (
 
 Files: TypeAlias = Annotated[
     list[str],
-    typer.Argument(
-        metavar="TRAIN",
-        help="Treebanks to train on, compressed or not; - is stdin; a name such as UD_Danish-DDT is its "
-        "train part.",
+    argument(
+        "TRAIN: Treebanks to train on, compressed or not; - is stdin; a name such as UD_Danish-DDT is its "
+        "train part."
     ),
 ]
 Parameters: TypeAlias = Annotated[
