@@ -108,9 +108,7 @@ def _read(names: list[str], form: options.InputFormat, *, lenient: bool) -> Colu
         if form == "text" or name.lower().endswith(TEXT):
             parts.append(columns_of(split_plainly(_text(name))))
         else:
-            parts.append(
-                read_treebanks([name], form, lenient=lenient, labelled=False, partial=True, checked=False)
-            )
+            parts.append(read_treebanks([name], form, lenient=lenient, labelled=False, partial=True))
     return parts[0] if len(parts) == 1 else Columns.concat(parts, " + ".join(names))
 
 

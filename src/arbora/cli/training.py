@@ -125,18 +125,12 @@ def _file_origin(name: str) -> Origin:
 
 
 def read_treebanks(
-    names: Sequence[str],
-    form: FormatOrAuto,
-    *,
-    lenient: bool,
-    labelled: bool,
-    partial: bool = False,
-    checked: bool = True,
+    names: Sequence[str], form: FormatOrAuto, *, lenient: bool, labelled: bool, partial: bool = False
 ) -> Columns:
     """Read files as one treebank, in order; DataError names the file and line.
 
     `lenient` skips malformed sentences, and those with a word that lacks a head (or a label, if `labelled`).
-    `partial` allows unknown heads. `checked`: DataError if trees lack what training needs.
+    `partial` allows unknown heads.
     """
     parts = []
     for name in names:
@@ -152,7 +146,7 @@ def read_treebanks(
         parts.append(columns)
     if len(parts) == 1:
         return parts[0]
-    for part in parts if checked else ():  # before they are joined, which loses line numbers
+    for part in parts:  # before they are joined, which loses line numbers
         check_treebank(part, labelled=labelled, partial=partial)
     return Columns.concat(parts, " + ".join(part.source for part in parts))
 
