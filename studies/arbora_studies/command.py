@@ -84,11 +84,11 @@ def reproduce(
 
     Examples: arbora reproduce pegasos --data treebanks; arbora reproduce pegasos --quick -o /tmp/pegasos
     """
-    from arbora.cli.progress import TerminalProgress, choose_mode
+    from arbora.cli.progress import TerminalProgress
     from arbora_studies.catalog import studies
     from arbora_studies.runner import Options
 
-    with TerminalProgress(choose_mode(quiet=False)) as observer:
+    with TerminalProgress() as observer:
         options = Options(
             output=output or Path("reproduce") / study,
             data=data,

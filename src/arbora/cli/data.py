@@ -10,7 +10,7 @@ import typer
 
 from arbora.cli.console import Table, complain, counted, print_json, say, show, stopped
 from arbora.cli.options import argument, flag, json_option, option, usage_errors
-from arbora.cli.progress import Mode, TerminalProgress, choose_mode
+from arbora.cli.progress import Mode, TerminalProgress
 from arbora.errors import DataError, DownloadError, InputError
 from arbora.storage.ud import folders
 from arbora.storage.ud.folders import Folder, find, installed
@@ -176,7 +176,7 @@ def _intact(name: TreebankName, place: Path) -> Folder | None:
 def _download(name: TreebankName, place: Path, url: str | None, *, replace: bool, quiet: bool) -> Folder:
     from arbora.storage.ud.download import download
 
-    progress = DownloadProgress(choose_mode(quiet=quiet))
+    progress = DownloadProgress(quiet=quiet)
     catalogue = _catalogue(url, progress.note)
     try:
         with progress:
@@ -238,8 +238,8 @@ def check_treebanks(
 class DownloadProgress(TerminalProgress):
     """A bar for all files of a download, or a line per file."""
 
-    def __init__(self, mode: Mode) -> None:
-        super().__init__(mode)
+    def __init__(self, *, quiet: bool) -> None:
+        super().__init__(quiet=quiet)
         self._sizes: dict[str, int] = {}
 
     def begins(self, release: Release, files: Sequence[RemoteFile]) -> None:

@@ -29,23 +29,19 @@ def report(nlp: Pipeline, **style: Any) -> str:
     sentences = nlp(TEXT)
     lines = [f"Text: {TEXT}", ""]
     for parsed in sentences:
-        probabilities = parsed.head_probabilities
-        drawn = draw(
-            parsed.tree, parsed.sentence.forms, probabilities=probabilities, every_probability=True, **style
-        )
+        forms, probabilities = parsed.sentence.forms, parsed.head_probabilities
+        drawn = draw(parsed.tree, forms, probabilities=probabilities, every_probability=True, **style)
         lines += [f"{parsed.sentence.text}  (probability {_percent(parsed)})", "", drawn, ""]
     first = sentences[0]
+    lines += [f"The {BEST_TREES} most probable trees of the first sentence:", ""]
+    for rank, tree in enumerate(first.kbest(BEST_TREES), start=1):
+        lines.append(f"{rank}. {_percent(tree):>6}  {_difference(tree, first)}")
     lines += [
-        f"The {BEST_TREES} most probable trees of the first sentence:",
-        "",
-        *(
-            f"{rank}. {_percent(tree):>6}  {_difference(tree, first)}"
-            for rank, tree in enumerate(first.kbest(BEST_TREES), start=1)
-        ),
         "",
         'Your own text: arbora parse "..."; a page to type on: arbora serve; more: arbora --help',
+        "",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _percent(parsed: Parsed) -> str:

@@ -13,7 +13,7 @@ import typer
 from arbora.cli import options
 from arbora.cli.console import Table, counted, print_json, show, show_seconds, stopped
 from arbora.cli.files import not_an_input
-from arbora.cli.progress import TerminalProgress, choose_mode
+from arbora.cli.progress import TerminalProgress
 from arbora.cli.training import choose_treebanks, read_treebanks
 from arbora.data.columns import Columns, columns_of
 from arbora.data.raw_text import split_plainly
@@ -85,7 +85,7 @@ def command(
     begun = time.monotonic()
     columns = _read(chosen.train, format, lenient=lenient)
     try:
-        with options.usage_errors(), TerminalProgress(choose_mode(quiet=quiet)) as progress:
+        with options.usage_errors(), TerminalProgress(quiet=quiet) as progress:
             induced = induce(columns, config=config, threads=threads, observer=progress)
     except KeyboardInterrupt:
         raise stopped(" before the end of the first round, so there is no model") from None

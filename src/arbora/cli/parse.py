@@ -184,9 +184,9 @@ def _check_input(reader: ColumnReader | TextReader, others: dict[str, bool]) -> 
 def _bar(*, quiet: bool) -> AbstractContextManager[Observer]:
     if quiet or not draws_bars():
         return nullcontext(Silent())
-    from arbora.cli.progress import Mode, TerminalProgress  # takes long to import
+    from arbora.cli.progress import TerminalProgress  # takes long to import
 
-    return TerminalProgress(Mode.BARS)
+    return TerminalProgress()
 
 
 class Tally:

@@ -28,11 +28,6 @@ class Mode(Enum):
     NOTHING = auto()
 
 
-def choose_mode(*, quiet: bool) -> Mode:
-    """Choose bars on a terminal that accepts escape codes, else lines."""
-    return Mode.NOTHING if quiet else Mode.BARS if draws_bars() else Mode.LINES
-
-
 class CountColumn(ProgressColumn):
     """Steps done, of how many, and how many per second."""
 
@@ -57,11 +52,12 @@ class TerminalProgress(Silent):
     """Shows all tasks of a command: how far they are, how long they will take, and the scores so far.
 
     A task with epochs has two bars, one for the epoch and one for all. A child of a running task draws its
-    bars below that task's, and prints no lines of its own.
+    bars below that task's, and prints no lines of its own. Unless `mode` is given, there are bars on a
+    terminal that accepts escape codes, else lines.
     """
 
-    def __init__(self, mode: Mode) -> None:
-        self.mode = mode
+    def __init__(self, mode: Mode | None = None, *, quiet: bool = False) -> None:
+        self.mode = mode or (Mode.NOTHING if quiet else Mode.BARS if draws_bars() else Mode.LINES)
         self.seconds: dict[tuple[str, int], float] = {}
         """The time of each epoch, by stage and number."""
         self._console = make_console(stderr=True)
@@ -76,7 +72,7 @@ class TerminalProgress(Silent):
             ResultColumn(),
             console=self._console,
             transient=True,
-            disable=mode is not Mode.BARS,
+            disable=self.mode is not Mode.BARS,
             refresh_per_second=4,
         )
         self._name, self._is_inside = "", False

@@ -11,7 +11,7 @@ import typer
 from arbora.cli import options, training
 from arbora.cli.console import Table, print_json, say, show, show_loss, show_scores, show_seconds, stopped
 from arbora.cli.files import existing_model, not_an_input
-from arbora.cli.progress import TerminalProgress, choose_mode
+from arbora.cli.progress import TerminalProgress
 from arbora.data.columns import Columns
 from arbora.progress import Scores
 from arbora.storage.atomic import is_special
@@ -73,7 +73,7 @@ def command(
     columns, dev_columns = chosen.read(format, chosen_config, lenient=lenient, partial=partial)
     checkpoint = _checkpoint(model, resume=resume, quiet=quiet)
     begun = time.monotonic()
-    progress = TerminalProgress(choose_mode(quiet=quiet))
+    progress = TerminalProgress(quiet=quiet)
     try:
         with options.usage_errors(), progress:
             trained = train(

@@ -9,7 +9,7 @@ import typer
 from arbora.cli import options, training
 from arbora.cli.console import Table, counted, print_json, show, show_scores, stopped
 from arbora.cli.files import not_an_input, writable
-from arbora.cli.progress import TerminalProgress, choose_mode
+from arbora.cli.progress import TerminalProgress
 from arbora.data.files import open_output
 from arbora.settings import to_dict, to_toml
 from arbora.training.config import TrainConfig, learns_from_parts
@@ -62,7 +62,7 @@ def command(
     training.require_in_all(parameters, base, (point.learner_name for point in points))
     partial = bool(chosen.dev) and all(map(learns_from_parts, points))
     columns, dev_columns = chosen.read(format, base, lenient=lenient, partial=partial)
-    with options.usage_errors(), TerminalProgress(choose_mode(quiet=quiet)) as progress:
+    with options.usage_errors(), TerminalProgress(quiet=quiet) as progress:
         tuned = tune(
             columns,
             dev_columns,
