@@ -36,12 +36,8 @@ def report(nlp: Pipeline, **style: Any) -> str:
     lines += [f"The {BEST_TREES} most probable trees of the first sentence:", ""]
     for rank, tree in enumerate(first.kbest(BEST_TREES), start=1):
         lines.append(f"{rank}. {_percent(tree):>6}  {_difference(tree, first)}")
-    lines += [
-        "",
-        'Your own text: arbora parse "..."; a page to type on: arbora serve; more: arbora --help',
-        "",
-    ]
-    return "\n".join(lines)
+    lines += ["", 'Your own text: arbora parse "..."; a page to type on: arbora serve; more: arbora --help']
+    return "\n".join(lines) + "\n"
 
 
 def _percent(parsed: Parsed) -> str:

@@ -26,7 +26,6 @@ NO_SEGMENTER = "this model has no segmenter: words were split at spaces and punc
 NO_TAGGER = "this model has no tagger: trees are better for CoNLL-U with tags"
 NO_RANKING = "this parser does not rank trees: only the best one is shown"
 
-
 RankedTrees: TypeAlias = tuple[list[Parsed], Doubles | None]
 """The most probable trees of a sentence, and P(arc) with shape (n+1, n+1) if requested."""
 

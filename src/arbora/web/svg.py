@@ -22,6 +22,7 @@ from arbora.web.layout import EDGE, Arc, Placed, Row, break_rows
 from arbora.web.writing import Direction, clipped, direction_of, ems, safe_in_xml
 
 DirectionChoice: TypeAlias = Literal["auto", "ltr", "rtl"]
+Drawable: TypeAlias = Sentence | Parsed
 
 WORD_SIZE, TAG_SIZE, LABEL_SIZE, CAPTION_SIZE = 16.0, 10.0, 11.5, 12.0
 LEVEL, FIRST_LEVEL = 22.0, 26.0
@@ -42,9 +43,6 @@ STYLE = (
     ".arbora-crossing{color:var(--arbora-crossing,#ffb083)}"
     "}"
 )
-
-
-Drawable: TypeAlias = Sentence | Parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +104,13 @@ def join_pictures(pictures: Sequence[Picture], *, standalone: bool = True) -> st
         body.append(f'<g transform="translate({_number(x)} {_number(y)})">\n{picture.elements}</g>\n')
         y += picture.height + PICTURE_GAP
     height = y - PICTURE_GAP + MARGIN if pictures else 2 * MARGIN
-    size = f"{_number(width)} {_number(height)}"
-    w, h = size.split()
+    w, h = _number(width), _number(height)
     title = pictures[0].title if len(pictures) == 1 else f"{len(pictures)} dependency trees"
     description = " ".join(picture.description for picture in pictures)
     colour = f' color="{INK}"' if standalone else ""
     style = f"<style>{STYLE}</style>\n" if standalone else ""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="arbora-tree" role="img" viewBox="0 0 {size}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="arbora-tree" role="img" viewBox="0 0 {w} {h}" '
         f'width="{w}" height="{h}" font-family="{FONTS}"{colour}>\n'
         f"<title>{safe_in_xml(title)}</title>\n<desc>{safe_in_xml(description)}</desc>\n"
         f"{style}{''.join(body)}</svg>\n"
