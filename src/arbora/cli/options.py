@@ -158,11 +158,8 @@ def usage_errors() -> Iterator[None]:
 
 def given_options(context: typer.Context) -> set[str]:
     """Return the names of the parameters that the command line sets."""
-    return {
-        name
-        for name in context.params
-        if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
-    }
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
 
 
 def name_values(texts: list[str] | None, option: str) -> dict[str, str]:

@@ -166,10 +166,8 @@ def chosen_config(
         if lost := say_lost(config, learner):
             say(f"warning: {lost}")
         config = with_learner(config, learner)
-        of_learner: dict[str, str] = {
-            name: str(given.pop(name)) for name in ("epochs", "seed") if name in given
-        }
-        config = override(replace(config, **given), of_learner, option="--")
+        own: dict[str, str] = {name: str(given.pop(name)) for name in ("epochs", "seed") if name in given}
+        config = override(replace(config, **given), own, option="--")
         config = override(config, overrides)
         make_learner(config, config.parameters)  # checks the parameters of the file, too
     return config

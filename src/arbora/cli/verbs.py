@@ -18,7 +18,6 @@ from typer.core import TyperGroup
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-
 VERBS = {
     "train": "Train a model on a treebank: segmenter, tagger, lemmatizer and parser.",
     "induce": "Learn a parser without trees: from tagged sentences, or from words alone.",
