@@ -116,17 +116,12 @@ def setting_options(cls: type[Any], names: str, **checks: Callable[[str], str]) 
 
     def add_options(verb: Verb) -> Verb:
         signature = inspect.signature(verb, eval_str=True)
-        own = [each.replace(kind=each.KEYWORD_ONLY) for each in signature.parameters.values()][:-1]
+        kind = inspect.Parameter.KEYWORD_ONLY
+        own = [each.replace(kind=kind) for each in signature.parameters.values()][:-1]
         place = list(signature.parameters).index("parameters") + 1
-        own[place:place] = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=None,
-                annotation=Annotated[str | None, _setting_option(declared[name], checks.get(name))],
-            )
-            for name in names.split()
-        ]
+        for name in reversed(names.split()):
+            annotation = Annotated[str | None, _setting_option(declared[name], checks.get(name))]
+            own.insert(place, inspect.Parameter(name, kind, default=None, annotation=annotation))
         verb.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
         return verb
 

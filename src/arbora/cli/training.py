@@ -17,7 +17,6 @@ from arbora.data.columns import Columns
 from arbora.data.treebank import ColumnReader, FormatOrAuto
 from arbora.pipeline.pipeline import Pipeline
 from arbora.settings import load_config
-from arbora.storage.ud.folders import Folder
 from arbora.storage.ud.manifest import Manifest, Origin
 from arbora.training.annotation import check_treebank, is_complete
 from arbora.training.config import (
@@ -92,16 +91,11 @@ class Chosen:
 def choose_treebanks(files: Sequence[str], dev: str | None, *, quiet: bool = False) -> Chosen:
     """Return the files of the arguments; a named treebank gives its train part, and without --dev its dev."""
     at_most_one_stdin([*files, dev])
-    train: list[str] = []
     dev_files = [] if dev is None else treebank_files(dev, "dev")
-    origins = []
-    whole: list[Folder] = []
-    for name in files:
-        found = find_treebank(name)
-        train += treebank_files(name, "train")
-        origins.append(_file_origin(name) if found is None else found[0].origin)
-        if found is not None and found[1] is None:
-            whole.append(found[0])
+    train = [file for name in files for file in treebank_files(name, "train")]
+    treebanks = [(name, find_treebank(name)) for name in files]
+    origins = [_file_origin(name) if found is None else found[0].origin for name, found in treebanks]
+    whole = [found[0] for _, found in treebanks if found is not None and found[1] is None]
     for folder in whole if dev is None else ():
         dev_files += map(str, folder.parts.get("dev", []))
         if "dev" not in folder.parts and not quiet:
