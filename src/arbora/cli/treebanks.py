@@ -14,8 +14,7 @@ from arbora.cli.files import at_most_one_stdin, find_treebank, is_same_file, tre
 from arbora.data.columns import Columns
 from arbora.data.treebank import ColumnReader, FormatOrAuto
 from arbora.pipeline.pipeline import Pipeline
-from arbora.storage.ud.folders import Folder
-from arbora.storage.ud.manifest import Manifest, Origin
+from arbora.storage.ud.folders import Folder, Origin
 from arbora.training.annotation import check_treebank, is_complete
 
 
@@ -86,10 +85,9 @@ def _file_origin(name: str) -> Origin:
     if name == "-":
         return Origin("stdin")
     path = Path(name)
-    manifest = Manifest.load(path.parent)
-    if manifest is not None and path.name in {file.name for file in manifest.files}:
-        return manifest.origin
-    return Origin(path.name)
+    folder = Folder(path.parent)
+    is_downloaded = folder.manifest and path.name in {file.name for file in folder.manifest.files}
+    return folder.origin if is_downloaded else Origin(path.name)
 
 
 def read_treebanks(
