@@ -63,10 +63,8 @@ class AlignedAgreement(Agreement):
         return None if self.aligned is None else percentage(self.correct, self.aligned)
 
     def to_json(self) -> dict[str, float]:
-        result = Agreement.to_json(self)
-        if self.aligned is not None:
-            result |= {"aligned": self.aligned, "aligned_accuracy": percentage(self.correct, self.aligned)}
-        return result
+        added = {"aligned": self.aligned, "aligned_accuracy": self.aligned_accuracy}
+        return Agreement.to_json(self) | {name: value for name, value in added.items() if value is not None}
 
 
 def evaluate_aligned(

@@ -25,11 +25,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from arbora.errors import DataError, InputError
+from arbora.errors import DataError, InputError, require_known
 from arbora.evaluation.scores import Agreement, Attachment, Evaluation, PerSentence, PunctuationRule, Scores
 from arbora.types import Bools, Longs
 
@@ -68,8 +68,7 @@ def evaluate(
     The module's docstring explains `punctuation` and `subtypes`. `names` are what errors call the two sides,
     usually file names. Raises `DataError` if sentences differ in number or words, or a word has no head.
     """
-    if punctuation not in ("auto", "upos", "form"):
-        raise InputError(f"punctuation: expected 'auto', 'upos' or 'form', got {punctuation!r}")
+    require_known("punctuation", punctuation, get_args(Punctuation))
     for side, sentences in zip(names, (gold, predicted), strict=True):
         if isinstance(sentences, str | os.PathLike):
             path = str(sentences)

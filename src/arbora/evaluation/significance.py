@@ -20,12 +20,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arbora.errors import InputError
+from arbora.errors import InputError, require_known, require_whole
 from arbora.types import Longs
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ class Comparison:
     interval: tuple[float, float] | None = None
 
     def to_json(self) -> dict[str, object]:
-        result = {name: value for name, value in asdict(self).items() if value is not None}
-        return result if self.interval is None else {**result, "interval": list(self.interval)}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def sign_test(first: ArrayLike, second: ArrayLike, tokens: ArrayLike) -> Comparison:
@@ -133,10 +132,8 @@ def compare(
     seed: int = 0,
 ) -> Comparison:
     """Test two outputs scored against the same gold data; `test` is one of `TESTS`."""
-    if test not in TESTS:
-        raise InputError(f"test: expected one of {', '.join(TESTS)}, got {test!r}")
-    if metric not in ("uas", "las"):
-        raise InputError(f"metric: expected 'uas' or 'las', got {metric!r}")
+    require_known("test", test, TESTS)
+    require_known("metric", metric, get_args(Metric))
     one, other = first.per_sentence, second.per_sentence
     if not np.array_equal(one.tokens, other.tokens):
         raise InputError(
@@ -182,10 +179,8 @@ def _whole_numbers(name: str, given: ArrayLike) -> Longs:
 
 
 def _random(samples: int, seed: int) -> np.random.Generator:
-    if samples < 1:
-        raise InputError(f"samples: expected at least 1, got {samples}")
-    if seed < 0:
-        raise InputError(f"seed: expected 0 or more, got {seed}")
+    require_whole("samples", samples, 1)
+    require_whole("seed", seed, 0)
     return np.random.default_rng(seed)
 
 
