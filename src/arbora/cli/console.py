@@ -52,7 +52,7 @@ def stopped(then: str) -> typer.Exit:
 def complain_about_system(error: OSError) -> None:
     """Print an error of the operating system, such as a full disk, and drop buffered output.
 
-    Errors about files carry their names (see `arbora.data.files`); one without a name is about stdout.
+    Errors about files carry their names (see `arbora.storage.files`); one without a name is about stdout.
     """
     why = error.strerror or error
     complain(f"{error.filename}: {why}" if error.filename else f"stdout could not be written: {why}")

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import typer
 
-from arbora.storage.atomic import is_special
 from arbora.storage.bundled import NO_MODEL, is_bundled
+from arbora.storage.files import is_special
 from arbora.storage.ud.folders import Folder, Part, advice, find_part
 
 

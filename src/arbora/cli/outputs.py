@@ -18,13 +18,13 @@ from arbora.cli.request import Request
 from arbora.data import conllx
 from arbora.data.columns import Columns, Format
 from arbora.data.encode import EMPTY_FIELD
-from arbora.data.files import open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import FORMAT_OF_ENDING, ColumnReader, ending_of, format_by_name
 from arbora.integrations.table import as_conllu, is_parquet, parquet_writer, pieces
 from arbora.parsing.parsed import RANK, Parsed
 from arbora.parsing.parser import Parser
+from arbora.storage.files import open_output
 from arbora.web.terminal import draw
 
 Captioned: TypeAlias = list[tuple[Parsed, str]]

@@ -11,8 +11,8 @@ from arbora.cli.console import Table, counted, print_json, session, show, show_s
 from arbora.cli.files import not_an_input, optional, writable
 from arbora.cli.progress import TerminalProgress, choose_mode
 from arbora.cli.treebanks import choose_treebanks
-from arbora.data.files import open_output
 from arbora.settings import to_dict, to_toml
+from arbora.storage.files import open_output
 from arbora.training.config import TrainConfig, learns_from_parts
 from arbora.training.tune import Tuned, combinations, tune
 

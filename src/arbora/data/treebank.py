@@ -16,11 +16,10 @@ from typing import Literal, TypeAlias, TypeVar, cast
 
 from arbora.data import conllx
 from arbora.data.columns import Columns, Format, columns_of, data_error, native_reader
-from arbora.data.files import Source, name_of, open_input, open_output, read_bytes
 from arbora.data.sentence import Origin, Sentence
 from arbora.errors import DataError, InputError, require_known
 from arbora.interfaces import Roots
-from arbora.storage.atomic import naming_errors
+from arbora.storage.files import Source, name_of, naming_errors, open_input, open_output, read_bytes
 
 logger = logging.getLogger("arbora")
 

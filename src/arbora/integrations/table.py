@@ -34,7 +34,7 @@ from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.data.treebank import ColumnReader, unless_all_bad
 from arbora.errors import DataError, InputError
 from arbora.parsing.parsed import HEAD, LABEL, TREE, Parsed
-from arbora.storage.atomic import replacing
+from arbora.storage.files import replacing
 from arbora.types import Doubles
 
 Given: TypeAlias = "Columns | Iterable[Sentence] | Iterable[Parsed]"

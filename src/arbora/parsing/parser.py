@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import Batch, Names
-from arbora.data.files import Source, open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, FormatOrAuto
@@ -26,6 +25,7 @@ from arbora.progress import Observer, Silent
 from arbora.search.base import Search
 from arbora.search.confidence import Confidence, ConfidenceAt
 from arbora.search.request import Decode, ParseRequest, Temperatures
+from arbora.storage.files import Source, open_output
 from arbora.storage.model_file import ModelFile, read_model, write_model
 from arbora.storage.pickling import Reloaded
 from arbora.types import Ints

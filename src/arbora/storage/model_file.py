@@ -28,7 +28,7 @@ from arbora import __version__
 from arbora.errors import InputError, ModelError
 from arbora.storage import _safetensors as container
 from arbora.storage._safetensors import DAMAGED, METADATA, OTHER_FILE, PADDING, FaultError
-from arbora.storage.atomic import replacing
+from arbora.storage.files import replacing
 
 FORMAT = 1
 DOCUMENT = "arbora"  # the key of our JSON document among the container's metadata
@@ -186,7 +186,7 @@ def _check_written(stream: IO[bytes], stored: Mapping[str, NDArray[Any]]) -> Non
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(stream.name, framework="numpy") as opened:
+        with safe_open(str(stream.name), framework="numpy") as opened:
             is_same = sorted(opened.keys()) == sorted(stored)
     except SafetensorError as error:
         raise OSError(f"the written file cannot be read back: {error}") from error

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arbora.errors import InputError
-from arbora.storage.atomic import replacing
+from arbora.storage.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

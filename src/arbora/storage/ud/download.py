@@ -15,7 +15,7 @@ from pathlib import Path
 from arbora.errors import DataError, DownloadError, InputError
 from arbora.formatting import counted
 from arbora.progress import Observer
-from arbora.storage.atomic import naming_errors
+from arbora.storage.files import naming_errors
 from arbora.storage.ud import folders
 from arbora.storage.ud.folders import MANIFEST, Folder, Manifest, StoredFile, TreebankName
 from arbora.storage.ud.github import HOME, Catalogue, Release, RemoteFile, RetryableError

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from arbora.errors import DataError, InputError
-from arbora.storage.atomic import replacing
+from arbora.storage.files import replacing
 
 Part: TypeAlias = Literal["train", "dev", "test"]
 PARTS: tuple[Part, ...] = get_args(Part)
