@@ -17,7 +17,7 @@ import numpy as np
 
 from arbora import _core
 from arbora.data.sentence import NO_HEAD, EmptyNode, MultiwordToken, Origin, Sentence
-from arbora.errors import DataError, InputError, require_known
+from arbora.errors import DataError, as_utf8, require_known
 from arbora.interfaces import Roots
 
 if TYPE_CHECKING:
@@ -219,12 +219,8 @@ def data_error(problem: tuple[int, str, str, str], source: str) -> DataError:
 
 def parse_text(text: str, format: Format = "conllu", roots: Roots = "multi") -> Columns:
     """Parse a whole text; DataError at its first fault. O(length)."""
-    try:
-        data = text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"text: expected text that UTF-8 can encode, got {error}") from None
     reader = native_reader(format, roots, lenient=False)
-    reader.parse(data, last=True)
+    reader.parse(as_utf8("text", text), last=True)
     return _taken(reader, "<text>")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from arbora.errors import InputError
+from arbora.errors import InputError, import_package
 
 if TYPE_CHECKING:
     import conllu
@@ -22,10 +22,7 @@ def to_token_list(sentence: Sentence) -> conllu.TokenList:
 
     Comments become that package's `metadata`, which holds one value per key.
     """
-    try:
-        import conllu
-    except ImportError as error:
-        raise InputError("the conllu package is not installed: pip install conllu") from error
+    conllu = import_package("conllu", "pip install conllu")
     try:
         keep_all = {"__fallback__": lambda key, value: (key, value)}
         return conllu.parse(sentence.to_conllu(), metadata_parsers=keep_all)[0]
@@ -47,14 +44,10 @@ def to_pyconll(sentence: Sentence) -> PyconllSentence:
 
     Comments become that package's metadata, which holds one value per key.
     """
-    try:
-        import pyconll
-        from pyconll.exception import FormatError, ParseError
-    except ImportError as error:
-        raise InputError("the pyconll package is not installed: pip install 'pyconll>=3'") from error
+    pyconll = import_package("pyconll", "pip install 'pyconll>=3'")
     try:
         return pyconll.load_from_string(sentence.to_conllu())[0]
-    except (FormatError, ParseError) as error:
+    except (pyconll.exception.FormatError, pyconll.exception.ParseError) as error:
         raise InputError(f"sentence: the pyconll package cannot hold it: {error}") from error
 
 

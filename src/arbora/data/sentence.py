@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from arbora.data import interchange
 from arbora.data.tree import Tree
-from arbora.errors import DataError, InputError
+from arbora.errors import DataError, InputError, as_utf8
 
 NO_HEAD = -1
 Span: TypeAlias = tuple[int, int]
@@ -310,10 +310,7 @@ def _checked_texts(name: str, values: Sequence[str | None] | None, n: int) -> tu
     texts = ("_",) * n if values is None else tuple("_" if value is None else value for value in values)
     if len(texts) != n:
         raise InputError(f"{name}: expected {n} entries, one per word, got {len(texts)}")
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"{name}: expected text that UTF-8 can encode, got {error}") from None
+    as_utf8(name, "".join(texts))
     for text in texts:
         if not text or "\t" in text or "\n" in text or "\r" in text:
             expected = "texts that are not empty, without tab or line break"

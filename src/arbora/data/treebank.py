@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias, TypeVar, cast
 from arbora.data import conllx
 from arbora.data.columns import Columns, Format, columns_of, data_error, native_reader
 from arbora.data.sentence import Origin, Sentence
-from arbora.errors import DataError, InputError, require_known
+from arbora.errors import DataError, InputError, as_utf8, require_known
 from arbora.interfaces import Roots
 from arbora.storage.files import Source, name_of, naming_errors, open_input, open_output, read_bytes
 
@@ -245,10 +245,7 @@ def _rendered(sentence: Sentence, origin: Origin, *, first: bool, last: bool) ->
     if first:
         mark = "\ufeff" if origin.byte_order_mark else ""
         text = mark + newline * origin.blank_lines_before + text
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"sentence: expected text that UTF-8 can encode, got {error}") from None
+    return as_utf8("sentence", text)
 
 
 def convert(

@@ -26,8 +26,7 @@ from arbora.search.base import Search
 from arbora.search.confidence import Confidence, ConfidenceAt
 from arbora.search.request import Decode, ParseRequest, Temperatures
 from arbora.storage.files import Source, open_output
-from arbora.storage.model_file import ModelFile, read_model, write_model
-from arbora.storage.pickling import Reloaded
+from arbora.storage.model_file import ModelFile, Reloaded, read_model, write_model
 from arbora.types import Ints
 
 UNCALIBRATED = Temperatures()
