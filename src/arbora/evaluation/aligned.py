@@ -3,18 +3,7 @@
 Both sides have the same characters, except for spaces. A token or a sentence is right if both sides have one
 with the same first and last character. Words that are tokens are aligned by their characters, words in and
 around multiword tokens by the longest common subsequence of their forms, in lower case. All other measures
-count aligned words; their F1 is over the words of both sides:
-
-| measure | a word is right if both sides have the same |
-|---|---|
-| upos, xpos | tag |
-| ufeats | universal features |
-| alltags | all three |
-| lemmas | lemma; always if gold has none |
-| uas, las | head (the heads are aligned); and label, without subtype |
-| clas | the same as las, over words with a content relation |
-| mlas | also UPOS, universal features, and function words with theirs |
-| blex | las and lemma, over words with a content relation |
+count aligned words, and their F1 is over the words of both sides; docs/evaluation.md defines them.
 
 O(words), except that m gold and n predicted words in overlapping multiword tokens take O(m n).
 """

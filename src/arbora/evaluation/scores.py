@@ -1,10 +1,6 @@
-"""Counts of an evaluation, and the measures that follow from them.
+"""Counts of an evaluation, and the measures that follow from them; docs/evaluation.md defines them.
 
 Made by `arbora.evaluate`. All measures are percentages; a share of nothing is 0.
-
-UAS and LAS (unlabelled and labelled attachment) are the shares of the words with the right head, and with the
-right head and label; LA (label accuracy) that of the words with the right label, whatever the head. CLAS is
-the F1 of labelled arcs over words with a content relation.
 """
 
 from __future__ import annotations

@@ -4,13 +4,6 @@ All take counts per sentence, so any measure that is a share of words can be tes
 the correct words of the two outputs, `tokens` the scored words. The statistic is the difference of the
 shares, where words weigh the same in all sentences. p-values are two-sided.
 
-sign           Sentences where one output has more correct words are fair coin flips under the null
-               hypothesis; ties are left out. Exact binomial (koo-2007, note 7).
-bootstrap      Draw sentences with replacement; p is the share of samples whose difference is at least as far
-               from the observed one as that is from 0 (efron-1993). Also gives a 95% interval.
-randomization  Swap the two outputs at random in every sentence; p is the share of shuffles whose difference
-               is at least as large as the observed one (noreen-1989, yeh-2000).
-
 The two sampled tests count the observed data as one more sample, (c+1) / (samples+1), so p is never 0. Time
 O(samples x sentences); memory is bounded by drawing in blocks. The same seed gives the same result.
 """
@@ -57,7 +50,10 @@ class Comparison:
 
 
 def sign_test(first: ArrayLike, second: ArrayLike, tokens: ArrayLike) -> Comparison:
-    """Exact two-sided sign test over sentences."""
+    """Sign test: sentences where one output has more correct words are fair coin flips (koo-2007, note 7).
+
+    Ties are left out. The binomial distribution is exact.
+    """
     data = _Data(first, second, tokens)
     return data.comparison("sign", coin_flips(data.better, data.worse))
 
@@ -81,7 +77,10 @@ def coin_flips(heads: int, tails: int) -> float:
 def paired_bootstrap(
     first: ArrayLike, second: ArrayLike, tokens: ArrayLike, *, samples: int = 10_000, seed: int = 0
 ) -> Comparison:
-    """Two-sided paired bootstrap over sentences, with a 95% interval for the difference."""
+    """Paired bootstrap: draw sentences with replacement (efron-1993). Also gives a 95% interval.
+
+    p is the share of samples whose difference is at least as far from the observed one as that is from 0.
+    """
     data, rng = _Data(first, second, tokens), _random(samples, seed)
     sentences = len(data.gains)
     found = np.empty(samples)
@@ -102,7 +101,10 @@ def paired_bootstrap(
 def approximate_randomization(
     first: ArrayLike, second: ArrayLike, tokens: ArrayLike, *, samples: int = 10_000, seed: int = 0
 ) -> Comparison:
-    """Two-sided approximate randomization over sentences."""
+    """Approximate randomization: swap the outputs at random in every sentence (noreen-1989, yeh-2000).
+
+    p is the share of shuffles whose difference is at least as large as the observed one.
+    """
     data, rng = _Data(first, second, tokens), _random(samples, seed)
     # Swapping equal counts changes nothing; float64 holds sums of such counts exactly.
     gains = data.gains[data.gains != 0].astype(np.float64)

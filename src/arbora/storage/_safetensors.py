@@ -1,15 +1,10 @@
 """The container of a model file: the safetensors format, laid out for memory mapping.
 
-    8 bytes      N, little-endian
-    N bytes      header, JSON in UTF-8, padded with spaces: name -> {dtype, shape, data_offsets};
-                 "__metadata__" -> {string: string}
-    the rest     the tensors' bytes, little-endian, C order, contiguous
+docs/model-file.md describes it to the byte. The data and every tensor of at least ALIGNMENT bytes begin at a
+multiple of ALIGNMENT. The format allows no gaps, so the padding is a tensor of its own, with a name that
+begins with PADDING. The layout depends on names, shapes and dtypes only.
 
-Writing: the data and every tensor of at least ALIGNMENT bytes begin at a multiple of ALIGNMENT. The format
-allows no gaps, so the padding is a tensor of its own, whose name begins with PADDING. The layout depends on
-names, shapes and dtypes only. (The official library does not align to cache lines, and copies what it reads.)
-
-Reading: the file is taken to be hostile. A size in the file is compared with the file's own before anything
+A file that is read is taken to be hostile. A size in the file is compared with the file's own before anything
 of that size is allocated, and each fault is a FaultError.
 """
 
