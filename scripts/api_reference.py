@@ -92,9 +92,9 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
         "Evaluation",
         "See [Evaluation](evaluation.md) and [Confidence](confidence.md).",
         [
-            ("arbora.evaluation.aligned", ("evaluate_aligned", "AlignedAgreement")),
+            ("arbora.evaluation.aligned", ("evaluate_aligned",)),
             ("arbora.evaluation.attachment", ("evaluate",)),
-            ("arbora.evaluation.scores", ("Evaluation",)),
+            ("arbora.evaluation.scores", ("Evaluation", "Agreement")),
             (
                 "arbora.evaluation.significance",
                 ("compare", "sign_test", "paired_bootstrap", "approximate_randomization", "Comparison"),

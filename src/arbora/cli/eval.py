@@ -14,10 +14,10 @@ from arbora.cli.files import at_most_one_stdin, existing, optional
 from arbora.cli.options import given_options, json_option, plot_option
 from arbora.data import treebank
 from arbora.data.sentence import Sentence
-from arbora.evaluation.aligned import AlignedAgreement, evaluate_aligned
+from arbora.evaluation.aligned import evaluate_aligned
 from arbora.evaluation.attachment import evaluate
 from arbora.evaluation.calibration import BINS, SHARES, Calibration, calibration
-from arbora.evaluation.scores import BREAKDOWNS, Attachment, Breakdown, Evaluation, Scores
+from arbora.evaluation.scores import BREAKDOWNS, Agreement, Attachment, Breakdown, Evaluation, Scores
 from arbora.evaluation.significance import Comparison, compare
 from arbora.web.plots import draw_reliability
 
@@ -187,13 +187,12 @@ def _percents(*values: float) -> list[str]:
     return [f"{value:.2f}" for value in values]
 
 
-def _aligned(agreements: dict[str, AlignedAgreement], name: str) -> Table:
+def _aligned(agreements: dict[str, Agreement], name: str) -> Table:
     rows = []
     for measure, each in agreements.items():
-        exact = each.aligned_accuracy
-        percents = _percents(each.precision, each.recall, each.f1)
+        percents = _percents(each.precision, each.recall, each.f1, each.aligned_accuracy)
         heading = ALIGNED_HEADINGS.get(measure, measure.upper())
-        rows.append([heading, *percents, "" if exact is None else f"{exact:.2f}"])
+        rows.append([heading, *percents[:3], "" if each.aligned is None else percents[3]])
     return Table(f"{name}: aligned", ["", "precision", "recall", "F1", "of aligned"], rows)
 
 

@@ -15,7 +15,7 @@ import typer
 from arbora.cli.console import drawing_style
 from arbora.cli.inputs import TextReader
 from arbora.cli.request import Request
-from arbora.data import conllx
+from arbora.data import treebank
 from arbora.data.columns import Columns, Format
 from arbora.data.encode import EMPTY_FIELD
 from arbora.data.sentence import Sentence
@@ -180,7 +180,7 @@ def _render(parser: Parser, form: OutputFormat, read_as: Format, request: Reques
         show = _ranked_json if form == "json" else _annotated
         return "".join(show(trees, read_as, request) for trees in request.parsed(parser, columns)).encode()
     if form == "auto":
-        return columns.to_bytes_with(*request.trees(parser, columns))
+        return columns.with_trees(*request.trees(parser, columns)).to_bytes()
     return "".join(map(WRITERS[form], _parsed(parser, columns, request))).encode()
 
 
@@ -195,8 +195,8 @@ def _parsed(parser: Parser, columns: Columns, request: Request) -> Iterator[Sent
 
 
 WRITERS: dict[OutputFormat, Callable[[Sentence], str]] = {
-    "conllu": lambda sentence: conllx.to_conllu(sentence).to_conllu(),
-    "conllx": lambda sentence: "\n".join([*conllx.from_conllu(sentence).lines(), "", ""]),
+    "conllu": lambda sentence: treebank.conllx_to_conllu(sentence).to_conllu(),
+    "conllx": lambda sentence: "\n".join([*treebank.conllu_to_conllx(sentence).lines(), "", ""]),
     "json": lambda sentence: json.dumps(sentence.to_json(), ensure_ascii=False) + "\n",
 }
 
@@ -213,7 +213,7 @@ def _annotated(trees: list[Parsed], read_as: Format, request: Request) -> str:
     text = []
     for i, tree in enumerate(trees, start=1):
         if read_as == "conllx":
-            tree = replace(tree, sentence=conllx.to_conllu(tree.sentence))
+            tree = replace(tree, sentence=treebank.conllx_to_conllu(tree.sentence))
         sentence = tree.annotated(*([f"# {RANK} = {i}/{len(trees)}"] if request.kbest else []))
         if not request.probabilities:
             sentence = replace(sentence, misc=tree.sentence.misc)

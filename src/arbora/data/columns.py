@@ -154,10 +154,6 @@ class Columns:
         """
         return Columns(self.native.with_trees(heads, labels, names), self.source)
 
-    def to_bytes_with(self, heads: Ints, labels: Ints, names: Sequence[str]) -> bytes:
-        """Return the same bytes with other trees; see `with_trees`."""
-        return self.with_trees(heads, labels, names).to_bytes()
-
     def sentences(self) -> Iterator[Sentence]:
         """Yield each sentence as an object; equal strings are shared. O(W) for all."""
         columns: list[list[Any]] = [self.texts(column) for column in TEXT_COLUMNS]

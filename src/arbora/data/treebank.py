@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, groupby, pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar, cast
 
-from arbora.data import conllx
+import numpy as np
+
 from arbora.data.columns import Columns, Format, columns_of, data_error, native_reader
 from arbora.data.sentence import Origin, Sentence
 from arbora.errors import DataError, InputError, as_utf8, require_known
@@ -260,7 +263,7 @@ def convert(
     """Read `source` and write `target`; return the reader, for `.format` and `.skipped`.
 
     `same` copies byte for byte. `auto` is the format of the target's name (.conllu, .conllx or .conll, before
-    .gz), and `same` if the name has none or that of the source. See `conllx.from_conllu` for what CoNLL-X
+    .gz), and `same` if the name has none or that of the source. See `conllu_to_conllx` for what CoNLL-X
     drops.
 
     Strict: DataError at the first fault. Lenient: malformed sentences are skipped; DataError if no others are
@@ -277,9 +280,53 @@ def convert(
         return reader
     sentences: Iterator[Sentence] = chain.from_iterable(map(Columns.sentences, unless_all_bad(reader)))
     if to != reader.format:
-        sentences = map(conllx.to_conllu if to == "conllu" else conllx.from_conllu, sentences)
+        sentences = map(conllx_to_conllu if to == "conllu" else conllu_to_conllx, sentences)
     write(sentences, target, layout="standard")
     return reader
+
+
+def conllx_to_conllu(sentence: Sentence) -> Sentence:
+    """Convert a sentence read as CoNLL-X: PHEAD and PDEPREL move to MISC, as `PHead=` and `PDeprel=`."""
+    misc = tuple(map(_to_misc, sentence.deps, sentence.misc))
+    return replace(sentence, deps=("_",) * len(sentence), misc=misc)
+
+
+def columns_to_conllu(columns: Columns) -> Columns:
+    """Convert columns like `conllx_to_conllu` converts sentences. O(W)."""
+    deps, misc = columns.strings("deps"), columns.strings("misc")
+    both = np.stack([columns.ids("deps"), columns.ids("misc")])
+    pairs, ids = np.unique(both, axis=1, return_inverse=True)
+    names = [_to_misc(deps[phead], misc[pdeprel]) for phead, pdeprel in pairs.T.tolist()]
+    with_misc = columns.with_column("misc", ids.reshape(-1).astype(np.int32), names)
+    return with_misc.with_column("deps", np.zeros(columns.words, dtype=np.int32), ["_"])
+
+
+def conllu_to_conllx(sentence: Sentence) -> Sentence:
+    """Convert a sentence read as CoNLL-U for writing as CoNLL-X.
+
+    Comments, multiword tokens (not their words), empty nodes, DEPS and the rest of MISC are dropped. Spaces
+    within a field become `_`, since readers of CoNLL-X split at any white space.
+    """
+    return replace(
+        sentence,
+        forms=tuple(re.sub(r"\s", "_", text) for text in sentence.forms),
+        lemmas=tuple(re.sub(r"\s", "_", text) for text in sentence.lemmas),
+        deps=tuple(_from_misc(misc, "PHead=") for misc in sentence.misc),
+        misc=tuple(_from_misc(misc, "PDeprel=") for misc in sentence.misc),
+        comments=(),
+        multiword_tokens=(),
+        empty_nodes=(),
+    )
+
+
+def _to_misc(phead: str, pdeprel: str) -> str:
+    pairs = (("PHead", phead), ("PDeprel", pdeprel))
+    return "|".join(f"{name}={value}" for name, value in pairs if value != "_") or "_"
+
+
+def _from_misc(misc: str, prefix: str) -> str:
+    values = (part.removeprefix(prefix) for part in misc.split("|") if part.startswith(prefix))
+    return next(values, "") or "_"
 
 
 def format_by_name(source: str, format: Format, target: Source) -> Literal["same", "conllu", "conllx"]:

@@ -18,8 +18,8 @@ Breakdown = Literal["label", "arc-length", "sentence-length"]
 BREAKDOWNS: tuple[Breakdown, ...] = get_args(Breakdown)
 
 
-def percentage(part: int, whole: int) -> float:
-    """100 part / whole, or 0 if whole is 0."""
+def percentage(part: int, whole: int | None) -> float:
+    """100 part / whole, or 0 without a whole."""
     return 100 * (part / whole) if whole else 0.0
 
 
@@ -40,9 +40,11 @@ class Agreement:
     gold: int
     predicted: int
     correct: int
+    aligned: int | None = None  # how many words are aligned, where the two sides may have different words
 
     precision = Share("correct", "predicted")
     recall = Share("correct", "gold")
+    aligned_accuracy = Share("correct", "aligned")
 
     @property
     def f1(self) -> float:
@@ -50,7 +52,8 @@ class Agreement:
         return percentage(2 * self.correct, self.gold + self.predicted)
 
     def to_json(self) -> dict[str, float]:
-        names = ("gold", "predicted", "correct", "precision", "recall", "f1")
+        names = ["gold", "predicted", "correct", "precision", "recall", "f1"]
+        names += [] if self.aligned is None else ["aligned", "aligned_accuracy"]
         return {name: getattr(self, name) for name in names}
 
 

@@ -27,10 +27,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from arbora.data import conllx
 from arbora.data.columns import TEXT_COLUMNS, Columns, Format, TextColumn, columns_of
 from arbora.data.sentence import NO_HEAD, Sentence
-from arbora.data.treebank import ColumnReader, unless_all_bad
+from arbora.data.treebank import ColumnReader, columns_to_conllu, unless_all_bad
 from arbora.errors import DataError, InputError, import_package
 from arbora.parsing.parsed import HEAD, LABEL, TREE, Parsed
 from arbora.storage.files import replacing
@@ -140,7 +139,7 @@ def convert_to_parquet(reader: ColumnReader, target: str | os.PathLike[str]) -> 
 
 def as_conllu(columns: Columns, format: Format) -> Columns:  # noqa: A002
     """Return the same sentences with the columns of CoNLL-U."""
-    return columns if format == "conllu" else conllx.columns_to_conllu(columns)
+    return columns if format == "conllu" else columns_to_conllu(columns)
 
 
 def pieces(given: Given) -> Iterator[tuple[Columns, Probabilities | None]]:

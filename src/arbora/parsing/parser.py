@@ -203,7 +203,7 @@ class Parser(Reloaded):
         with open_output(target) as stream:
             for columns in reader:
                 heads, labels = self.trees(columns, threads=threads)
-                stream.write(columns.to_bytes_with(heads, labels, self.names.labels))
+                stream.write(columns.with_trees(heads, labels, self.names.labels).to_bytes())
                 observer.advance(len(columns))
         observer.end()
         return reader

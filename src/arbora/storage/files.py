@@ -81,7 +81,11 @@ def _unzipped(stream: io.BufferedReader) -> io.BufferedIOBase:
     except BaseException:
         stream.close()
         raise
-    return _Unzipping(stream) if is_zipped else stream
+    if not is_zipped:
+        return stream
+    unzipped = gzip.GzipFile(fileobj=stream, mode="rb")
+    unzipped.myfileobj = stream  # type: ignore[assignment]  # closed with it
+    return unzipped
 
 
 def read_bytes(stream: io.BufferedIOBase, size: int, source: str) -> bytes:
@@ -91,18 +95,6 @@ def read_bytes(stream: io.BufferedIOBase, size: int, source: str) -> bytes:
             return stream.read(size)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"damaged gzip file: {error}", source=source) from error
-
-
-class _Unzipping(gzip.GzipFile):
-    """GzipFile that closes the stream it reads from."""
-
-    def __init__(self, stream: io.BufferedReader) -> None:
-        super().__init__(fileobj=stream, mode="rb")
-        self._under = stream
-
-    def close(self) -> None:
-        super().close()
-        self._under.close()
 
 
 @contextmanager
