@@ -158,20 +158,17 @@ class Columns:
         """Yield each sentence as an object; equal strings are shared. O(W) for all."""
         columns: list[list[Any]] = [self.texts(column) for column in TEXT_COLUMNS]
         columns.insert(HEAD_PLACE, self.heads.tolist())
-        others = zip(self.extras(), self._origins(), strict=True)
-        for (first, last), (extras, origin) in zip(pairwise(self.offsets.tolist()), others, strict=True):
-            fields: list[Any] = [tuple(column[first:last]) for column in columns]
-            yield Sentence(*(*fields, *extras, origin))
-
-    def _origins(self) -> Iterator[Origin]:
         native = self.native
         arrays = native.sentence_lines, native.carriage_returns, native.blank_lines
-        rows = zip(*(array.tolist() for array in arrays), strict=True)
-        for s, (line, carriage_return, blank_lines) in enumerate(rows):
+        layouts = zip(*(array.tolist() for array in arrays), strict=True)
+        rows = zip(pairwise(self.offsets.tolist()), self.extras(), layouts, strict=True)
+        for s, ((first, last), extras, (line, carriage_return, blank_lines)) in enumerate(rows):
             before = native.leading_blank_lines if s == 0 else 0
             final_newline = native.final_newline or s + 1 < len(self)
             layout = ("\r\n" if carriage_return else "\n", before, blank_lines, final_newline)
-            yield Origin(self.source, line, *layout, native.byte_order_mark and s == 0)
+            origin = Origin(self.source, line, *layout, native.byte_order_mark and s == 0)
+            fields: list[Any] = [tuple(column[first:last]) for column in columns]
+            yield Sentence(*(*fields, *extras, origin))
 
     def extras(self) -> Iterator[Extras]:
         """Yield the comments, multiword tokens and empty nodes of each sentence."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, pairwise
@@ -43,12 +42,15 @@ Treebank: TypeAlias = "Columns | Source | Iterable[Columns | Source | Sentence |
 """The input of training; see `gather`."""
 
 
-class Reader(Iterator[Item], ABC):
+class Reader(Iterator[Item]):
     """Iterator over a file, which is closed at the end.
 
     `format` is the given or detected one. In lenient mode malformed sentences are skipped: `skipped` counts
     them so far, `warnings` keeps the first thousand as DataErrors, and each is logged.
     """
+
+    _items: Callable[[Columns], Iterable[Item]]
+    """Makes the items of a piece of the file."""
 
     def __init__(
         self, source: Source, *, format: FormatOrAuto = "auto", lenient: bool = False, roots: Roots = "multi"
@@ -91,9 +93,6 @@ class Reader(Iterator[Item], ABC):
         columns = Columns(self._native.take(), self.source)
         self._raise_fault()
         return columns
-
-    @abstractmethod
-    def _items(self, columns: Columns) -> Iterable[Item]: ...
 
     def _run(self) -> Generator[Item, None, None]:
         for _ in self._feed():
@@ -139,15 +138,13 @@ class Reader(Iterator[Item], ABC):
 class ColumnReader(Reader[Columns]):
     """Reader of `Columns`, one per piece of a file."""
 
-    def _items(self, columns: Columns) -> tuple[Columns]:
-        return (columns,)
+    _items = staticmethod(lambda columns: (columns,))
 
 
 class SentenceReader(Reader[Sentence]):
     """Reader of the sentences of a file."""
 
-    def _items(self, columns: Columns) -> Iterator[Sentence]:
-        return columns.sentences()
+    _items = staticmethod(Columns.sentences)
 
 
 def read(
