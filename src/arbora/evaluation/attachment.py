@@ -176,14 +176,12 @@ def place_of(sentence: Sentence, name: str, word: int | None = None) -> str:
 
 def _where(sentence: Sentence, name: str, word: int | None) -> tuple[str, int | None]:
     """File and line; `name` and None for a sentence that was not read from a file."""
-    origin = sentence.origin
-    if origin.line is None:
-        return name, None
-    if word is None:
-        return origin.source, origin.line
-    tokens = sum(token.first <= word for token in sentence.multiword_tokens)
-    nodes = sum(node.word < word for node in sentence.empty_nodes)
-    return origin.source, origin.line + len(sentence.comments) + tokens + nodes + word - 1
+    origin, line = sentence.origin, sentence.origin.line
+    if line is not None and word is not None:
+        tokens = sum(token.first <= word for token in sentence.multiword_tokens)
+        nodes = sum(node.word < word for node in sentence.empty_nodes)
+        line += len(sentence.comments) + tokens + nodes + word - 1
+    return (name if line is None else origin.source), line
 
 
 def _score(words: _Words, scored: Bools, *, subtypes: bool) -> Scores:
