@@ -33,8 +33,7 @@ Texts: TypeAlias = "Sequence[str] | tuple[NDArray[Any], Sequence[str]]"
 """A column of words: strings, or ids and the strings that they number."""
 Extras: TypeAlias = tuple[tuple[str, ...], tuple[MultiwordToken, ...], tuple[EmptyNode, ...]]
 COMMENT, MULTIWORD, EMPTY = range(3)
-HEAD_PLACE = 5
-"""Place of HEAD among the columns of a sentence."""
+HEAD_PLACE = 5  # place of HEAD among the columns of a sentence
 
 
 @dataclass(slots=True, eq=False, repr=False)

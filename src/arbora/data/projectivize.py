@@ -49,10 +49,8 @@ from arbora.types import Doubles, Ints, Longs
 
 Encoding: TypeAlias = Literal["head", "path", "head+path"]
 
-LIFTED = ("^", "↑", "⇑", "⟰")
-"""Marks of lifted words; the first that no label contains is used."""
-ON_PATH = ("~", "↓", "⇓", "⟱")
-"""Marks of words that others were lifted past."""
+LIFTED = ("^", "↑", "⇑", "⟰")  # marks of lifted words; the first that no label contains is used
+ON_PATH = ("~", "↓", "⇓", "⟱")  # marks of words that others were lifted past
 Label = TypeVar("Label", bound=Hashable)
 
 
@@ -142,10 +140,8 @@ class Mark(NamedTuple, Generic[Label]):
     """The parts of a label, which may be texts or numbers."""
 
     own: Label
-    target: Label | str | None
-    """The label of the old head; None: not lifted, "": not recorded."""
-    on_path: bool
-    """Whether a word was lifted past this one."""
+    target: Label | str | None  # the label of the old head; None: not lifted, "": not recorded
+    on_path: bool  # whether a word was lifted past this one
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from pyconll.unit.sentence import Sentence as PyconllSentence
 
 NO_HEAD = -1
-Span: TypeAlias = tuple[int, int]
-"""Start and end in a text, in characters."""
+Span: TypeAlias = tuple[int, int]  # start and end in a text, in characters
 _TOKEN_RANGE = re.compile(r"(?:^|\|)TokenRange=([0-9]{1,18}):([0-9]{1,18})(?=\||$)")
 """The span of a word, in MISC."""
 _COLUMNS = ("forms", "lemmas", "upos", "xpos", "feats", "heads", "deprels", "deps", "misc")

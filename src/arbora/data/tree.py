@@ -33,10 +33,8 @@ class Tree:
     word, use `Tree.from_heads`.
     """
 
-    heads: Ints
-    """Head of every node, shape (n+1,), read-only; `heads[0] == -1`."""
-    labels: tuple[str, ...] | None
-    """Label of word i at i-1, or None if the tree is unlabelled."""
+    heads: Ints  # head of every node, shape (n+1,), read-only; `heads[0] == -1`
+    labels: tuple[str, ...] | None  # label of word i at i-1, or None if the tree is unlabelled
 
     def __init__(
         self, heads: ArrayLike, labels: Iterable[str] | None = None, *, roots: Roots = "multi"

@@ -49,8 +49,7 @@ class Reader(Iterator[Item]):
     them so far, `warnings` keeps the first thousand as DataErrors, and each is logged.
     """
 
-    _items: Callable[[Columns], Iterable[Item]]
-    """Makes the items of a piece of the file."""
+    _items: Callable[[Columns], Iterable[Item]]  # makes the items of a piece of the file
 
     def __init__(
         self, source: Source, *, format: FormatOrAuto = "auto", lenient: bool = False, roots: Roots = "multi"
@@ -125,9 +124,6 @@ class Reader(Iterator[Item]):
         self._stream.close()
 
     def _raise_fault(self) -> None:
-        if not self._native.failed:
-            return
-        self._stream.close()
         for problem in self._native.take_problems():
             error = data_error(problem, self.source)
             if not _has_ten_columns(self._ahead):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import reprlib
 import zlib
 from collections import Counter
 from collections.abc import Mapping
@@ -199,7 +200,9 @@ def locate_tensors(entries: Mapping[str, Any], size: int) -> dict[str, Tensor]:
 
 def _tensor(name: str, entry: object, size: int) -> Tensor:
     def fail(what: str, expected: str, got: object, advice: str = DAMAGED) -> FaultError:
-        return FaultError(f"tensor {name[:80]!r}: {what}: expected {expected}, got {_shown(got)}", advice)
+        return FaultError(
+            f"tensor {name[:80]!r}: {what}: expected {expected}, got {reprlib.repr(got)}", advice
+        )
 
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise fail("entry", "an object with dtype, shape and data_offsets", entry)
@@ -215,7 +218,7 @@ def _tensor(name: str, entry: object, size: int) -> Tensor:
         raise fail("data_offsets", f"begin and end, ascending, at most {size}", offsets)
     begin, end = offsets
     if end > size:
-        raise fail("data_offsets", f"at least {_shown(end)} bytes of tensors", size, CUT_OFF)
+        raise fail("data_offsets", f"at least {end} bytes of tensors", size, CUT_OFF)
     if end - begin != math.prod(shape) * dtype.itemsize:
         raise fail("data_offsets", f"{math.prod(shape) * dtype.itemsize} bytes for its shape", end - begin)
     if begin % dtype.itemsize:
@@ -225,10 +228,3 @@ def _tensor(name: str, entry: object, size: int) -> Tensor:
 
 def _are_sizes(value: object) -> bool:
     return isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
-
-
-def _shown(value: object) -> str:
-    try:
-        return str(value)[:80]
-    except RecursionError:
-        return f"a {type(value).__name__} nested too deeply"

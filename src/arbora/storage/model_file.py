@@ -58,8 +58,7 @@ class ModelFile:
     arbora_version: str
     metadata: Mapping[str, Any]
     tensors: Mapping[str, NDArray[Any]]
-    checksum: str | None = None
-    """Of the header, which contains that of the data; None if this is not a file."""
+    checksum: str | None = None  # of the header, which contains that of the data; None if this is not a file
 
     def _error(self, what: str) -> ModelError:
         return ModelError(what, source=self.source)

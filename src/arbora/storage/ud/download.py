@@ -23,8 +23,7 @@ from arbora.storage.ud.github import HOME, Catalogue, Release, RemoteFile, Retry
 MAX_DOCUMENT_BYTES = 4 << 20
 TREEBANK_FILE = re.compile(r"(?a:\w+-ud-(?:train|dev|test)(?:-[\w-]+)?\.conllu)")
 DOCUMENT = re.compile(r"(?ai:(?:README|LICENSE|LICENCE)(?:\.md|\.txt)?)")
-RESERVE_BYTES = 16 << 20
-"""Free disk space to leave."""
+RESERVE_BYTES = 16 << 20  # free disk space to leave
 
 
 def download(

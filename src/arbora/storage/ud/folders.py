@@ -103,8 +103,7 @@ class Manifest:
     source: str
     licence: str | None
     attribution: str
-    includes_text: bool
-    """False if the licence forbids distributing the words; each is then `_`."""
+    includes_text: bool  # false if the licence forbids distributing the words; each is then `_`
     files: tuple[StoredFile, ...]
 
     def to_json(self) -> dict[str, Any]:

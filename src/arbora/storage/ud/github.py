@@ -43,10 +43,8 @@ MAX_PAGES = 50
 SHA1 = re.compile(r"(?a:[0-9a-f]{40})")
 MAX_FILE_BYTES = 2 << 30
 TIMEOUT_SECONDS = 30.0
-PAUSES_SECONDS = (0.5, 1.0, 2.0, 4.0)
-"""Before each retry; progress resets them."""
-MAX_PAUSE_SECONDS = 30.0
-"""The longest pause that a server may request."""
+PAUSES_SECONDS = (0.5, 1.0, 2.0, 4.0)  # before each retry; progress resets them
+MAX_PAUSE_SECONDS = 30.0  # the longest pause that a server may request
 MAX_JSON_BYTES = 32 << 20
 MAX_REDIRECTS = 5
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
