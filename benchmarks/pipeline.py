@@ -93,7 +93,7 @@ class Ours:
         written = []
         for found in self.nlp.require_segmenter().segment_stream([text]):
             columns = self.nlp.prepare(found.columns)
-            written.append(columns.to_bytes_with(*parser.trees(columns), parser.names.labels))
+            written.append(columns.with_trees(*parser.trees(columns), parser.names.labels).to_bytes())
         return b"".join(written)
 
     def of_words(self, dev: Path) -> bytes:
@@ -101,7 +101,7 @@ class Ours:
         from arbora.data.treebank import read_columns
 
         columns = self.nlp.prepare(read_columns(dev), retag=True)
-        return columns.to_bytes_with(*self.nlp.parser.trees(columns), self.nlp.parser.names.labels)
+        return columns.with_trees(*self.nlp.parser.trees(columns), self.nlp.parser.names.labels).to_bytes()
 
     def speed(self, text: str) -> float:
         """Tokens per second of one core."""

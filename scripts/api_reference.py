@@ -78,8 +78,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
             ("arbora.data.sentence", ("Sentence", "Word", "MultiwordToken", "EmptyNode")),
             ("arbora.data.tree", ("Tree",)),
             ("arbora.data.columns", ("Columns", "columns_of")),
-            ("arbora.data.projectivize", ("projectivize", "deprojectivize")),
-            ("arbora.data.pseudo_projective", ("PseudoProjective", "Restorer")),
+            ("arbora.data.projectivize", ("projectivize", "deprojectivize", "PseudoProjective", "Restorer")),
             ("arbora.data.statistics", ("statistics",)),
             ("arbora.data.raw_text", ("raw_text",)),
             ("arbora.data.synthetic", ("generate",)),
@@ -93,9 +92,9 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
         "Evaluation",
         "See [Evaluation](evaluation.md) and [Confidence](confidence.md).",
         [
-            ("arbora.evaluation.aligned", ("evaluate_aligned", "AlignedAgreement")),
+            ("arbora.evaluation.aligned", ("evaluate_aligned",)),
             ("arbora.evaluation.attachment", ("evaluate",)),
-            ("arbora.evaluation.scores", ("Evaluation",)),
+            ("arbora.evaluation.scores", ("Evaluation", "Agreement")),
             (
                 "arbora.evaluation.significance",
                 ("compare", "sign_test", "paired_bootstrap", "approximate_randomization", "Comparison"),
@@ -291,27 +290,14 @@ def fields_of(node: ast.ClassDef) -> str | None:
     return f"({', '.join(fields)})"
 
 
-def borrowed(assignment: ast.Assign, package: str) -> Function | None:
-    """The function behind `method = module.function` or `method = staticmethod(module.function)`."""
-    value, decorators = assignment.value, []
-    if isinstance(value, ast.Call) and ast.unparse(value.func) == "staticmethod":
-        decorators = [value.func]
-        value = value.args[0]
-    if not (isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name)):
-        return None
-    found = definition(f"{package}.{value.value.id}", value.attr)
-    found.decorator_list += decorators
-    return None if isinstance(found, ast.ClassDef) else found
-
-
-def members(node: ast.ClassDef, package: str) -> Iterator[str]:
+def members(node: ast.ClassDef) -> Iterator[str]:
     """A line for each public method and property."""
     methods: dict[str, Function] = {}
     for each in node.body:
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and not is_decorated(each, "overload"):
             methods[each.name] = each
-        elif isinstance(each, ast.Assign) and (function := borrowed(each, package)):
-            methods[ast.unparse(each.targets[0])] = function
+        elif isinstance(each, ast.Assign) and ast.unparse(each.value).startswith("Share("):
+            yield f"    - `.{ast.unparse(each.targets[0])}: float`"
     for name, method in methods.items():
         if name.startswith("_") and name != "__call__":
             continue
@@ -340,7 +326,7 @@ def entry(module: str, name: str) -> Iterator[str]:
         values = [ast.unparse(each.targets[0]) for each in node.body if isinstance(each, ast.Assign)]
         yield f"    - {', '.join(f'`{value}`' for value in values)}"
         return
-    yield from members(node, module.rpartition(".")[0])
+    yield from members(node)
 
 
 def page() -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection
+from importlib import import_module
 from numbers import Integral
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 # A message starts with its source and field: `k must be ...`, `run.toml: order: expected ...`. The core's
 # errors are text only, so the field is read from there.
@@ -134,6 +135,22 @@ def require_whole(name: str, value: object, least: int, most: int | None = None)
     if not is_whole(value) or value < least or (most is not None and value > most):
         expected = f"of at least {least}" if most is None else f"in {least}..{most}"
         raise InputError(f"{name} must be a whole number {expected}, got {value!r}")
+
+
+def as_utf8(name: str, text: str) -> bytes:
+    """Encode text; InputError if it has half a surrogate pair."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{name}: expected text that UTF-8 can encode, got {error}") from None
+
+
+def import_package(name: str, install: str) -> Any:
+    """Import an optional package; InputError with the command that installs it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise InputError(f"{name} is not installed: {install}") from error
 
 
 def require_threads(threads: object) -> None:

@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from arbora.storage.atomic import replacing
+from arbora.storage.files import replacing
 from arbora.web.plots import Panel, save_plot
 from arbora_studies.runner import Options, Runner
 

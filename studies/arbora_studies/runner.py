@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from arbora import __version__
 from arbora.errors import DataError
 from arbora.progress import Observer, Silent
-from arbora.storage.atomic import replacing
+from arbora.storage.files import replacing
 
 RESULTS = "results.json"
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from arbora.data.conllx import from_conllu
-from arbora.data.treebank import read, write
+from arbora.data.treebank import conllu_to_conllx, read, write
 from arbora.training import train
 
 
@@ -75,7 +74,7 @@ def test_the_k_best_trees(arbora, model, parser, invented, tmp_path):
 
 
 def test_conllx_becomes_conllu(arbora, model, invented, tmp_path):
-    write((from_conllu(s) for s in read(invented[1])), tmp_path / "in.conll")
+    write((conllu_to_conllx(s) for s in read(invented[1])), tmp_path / "in.conll")
     options = ("--input-format", "conllx", "--probabilities", "-q")
     result = arbora("parse", tmp_path / "in.conll", "-m", model, "-o", tmp_path / "out.conllu", *options)
     assert result == (0, "", "")

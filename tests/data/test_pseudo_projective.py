@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from treebanks import random_heads, random_treebank
 
 from arbora.data.columns import columns_of
-from arbora.data.pseudo_projective import LIFTED, PseudoProjective, Restorer
+from arbora.data.projectivize import LIFTED, PseudoProjective, Restorer
 from arbora.data.tree import Tree
 from arbora.errors import InputError, UnknownNameError
 

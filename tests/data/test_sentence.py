@@ -5,7 +5,7 @@ import conllu as conllu_package
 import pytest
 from errors import rejects
 
-from arbora.data import conllx, treebank
+from arbora.data import treebank
 from arbora.data.columns import parse_sentence
 from arbora.data.sentence import Sentence, Word
 from arbora.data.tree import Tree
@@ -185,14 +185,14 @@ def test_formats_parse_and_render_one_sentence():
 def test_projective_heads_of_conllx_survive_conllu():
     text = "1\ta\t_\tN\tN\t_\t0\tROOT\t2\tX\n2\tb\t_\tN\tN\t_\t1\tR\t_\t_\n"
     sentence = parse_sentence(text, "conllx")
-    there = conllx.to_conllu(sentence)
+    there = treebank.conllx_to_conllu(sentence)
     assert there.deps == ("_", "_")
     assert there.misc == ("PHead=2|PDeprel=X", "_")
-    assert conllx.from_conllu(there) == sentence
+    assert treebank.conllu_to_conllx(there) == sentence
 
 
 def test_conllx_keeps_words_only(sentences):
-    for sentence in map(conllx.from_conllu, sentences):
+    for sentence in map(treebank.conllu_to_conllx, sentences):
         assert parse_sentence(sentence.to_conllu(), "conllx") == sentence
         assert not sentence.comments
-    assert conllx.from_conllu(sentences[4]).forms[2] == "3_000"
+    assert treebank.conllu_to_conllx(sentences[4]).forms[2] == "3_000"

@@ -162,11 +162,12 @@ def test_sources_of_every_kind(small_treebank, tmp_path):
 
 def test_damaged_gzip_is_a_data_error(small_treebank, tmp_path):
     data = gzip.compress(small_treebank.read_bytes())
-    for broken in (data[:200], data[:100] + b"xxxx" + data[104:]):
+    for broken in (data[:200], data[:100] + b"xxxx" + data[104:], data[:-8] + b"checksum"):
         path = tmp_path / "x.gz"
         path.write_bytes(broken)
-        with rejects(DataError, source=str(path), line=None):
+        with rejects(DataError, source=str(path), line=None) as caught:
             list(treebank.read(path))
+        assert "None" not in caught.value.what  # the reason, not an empty system error
 
 
 def test_empty_files_are_treebanks_and_blank_ones_are_not():

@@ -6,7 +6,7 @@ from errors import rejects
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arbora.data import conllx, treebank
+from arbora.data import treebank
 from arbora.data.columns import parse_sentence
 from arbora.data.sentence import Sentence
 from arbora.errors import DataError
@@ -70,5 +70,5 @@ def made_sentences(draw):
 @given(sentence=made_sentences())
 def test_sentences_from_lists_round_trip_through_files(sentence):
     assert parse_sentence(sentence.to_conllu()) == sentence
-    words = conllx.from_conllu(sentence)
+    words = treebank.conllu_to_conllx(sentence)
     assert parse_sentence(words.to_conllu(), "conllx") == words

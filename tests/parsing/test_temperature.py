@@ -28,7 +28,8 @@ def with_drawn_trees(parser, temperatures, seed=0):
     found = parser.confidence(encoded, decode="given", temperatures=temperatures, label_table=True)
     table = found.label_table.reshape(DEV.words, -1)
     labels = [random.choice(table.shape[1], p=row) for row in table]
-    text = DEV.to_bytes_with(found.heads, np.array(labels, dtype=np.int32), parser.names.labels).decode()
+    parsed = DEV.with_trees(found.heads, np.array(labels, dtype=np.int32), parser.names.labels)
+    text = parsed.to_bytes().decode()
     return parse_text(text, "conllu")
 
 

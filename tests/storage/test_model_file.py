@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 import arbora
 from arbora.errors import InputError, ModelError
-from arbora.storage import atomic as _replace
 from arbora.storage.model_file import FORMAT, read_model, write_model
 
 METADATA = {"config": {"seed": 1, "λ": 0.5}, "labels": ["nsubj", 'a"b\n', "ж"], "none": None, "yes": True}
@@ -237,8 +236,8 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(model, monkeypatch, st
             return full() if self.written > 4096 else len(data)
 
     if step == "write":
-        opened = _replace._open
-        monkeypatch.setattr(_replace, "_open", lambda path, name: Full(opened(path, name)))
+        opened = type(model).open
+        monkeypatch.setattr(type(model), "open", lambda path, mode: Full(opened(path, mode)))
     elif step == "fsync":
         monkeypatch.setattr(os, "fsync", full)
     else:

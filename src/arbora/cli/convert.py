@@ -9,7 +9,7 @@ import typer
 from arbora.cli import options
 from arbora.cli.console import say_skipped
 from arbora.cli.files import existing, not_an_input
-from arbora.data import conllx, treebank
+from arbora.data import treebank
 from arbora.integrations import table
 
 Target: TypeAlias = Literal["auto", "conllu", "conllx", "same"]
@@ -59,5 +59,5 @@ def _from_table(source: str, output: str, to: Target, *, plain: bool) -> None:
         raise typer.BadParameter(f"{source} is a table already; copy it, or name a .conllu or .conllx file")
     sentences = table.read_parquet(source)
     if to == "conllx" or (to == "auto" and treebank.ending_of(output) in (".conllx", ".conll")):
-        sentences = map(conllx.from_conllu, sentences)
+        sentences = map(treebank.conllu_to_conllx, sentences)
     treebank.write(sentences, output, layout="standard")

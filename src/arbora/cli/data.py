@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,14 +10,13 @@ import typer
 
 from arbora.cli.console import Table, complain, counted, print_json, say, show, stopped
 from arbora.cli.options import argument, flag, json_option, option, usage_errors
-from arbora.cli.progress import Mode, TerminalProgress
+from arbora.cli.progress import TerminalProgress
 from arbora.errors import DataError, DownloadError, InputError
 from arbora.storage.ud import folders
-from arbora.storage.ud.folders import Folder, find, installed
-from arbora.storage.ud.names import EXAMPLE, TreebankName, language_of
+from arbora.storage.ud.folders import EXAMPLE, Folder, TreebankName, find, installed, language_of
 
 if TYPE_CHECKING:
-    from arbora.storage.ud.github import Catalogue, Release, RemoteFile
+    from arbora.storage.ud.github import Catalogue
 
 # Modules that use the network are imported where they are used, to keep `data list --installed` fast.
 
@@ -48,8 +47,7 @@ UrlOption = Annotated[
 
 
 def _catalogue(url: str | None, note: Callable[[str], None]) -> Catalogue:
-    from arbora.storage.ud.github import Catalogue
-    from arbora.storage.ud.http import Client
+    from arbora.storage.ud.github import Catalogue, Client
 
     try:
         return Catalogue(Client(note=note), url)
@@ -176,7 +174,7 @@ def _intact(name: TreebankName, place: Path) -> Folder | None:
 def _download(name: TreebankName, place: Path, url: str | None, *, replace: bool, quiet: bool) -> Folder:
     from arbora.storage.ud.download import download
 
-    progress = DownloadProgress(quiet=quiet)
+    progress = TerminalProgress(quiet=quiet)
     catalogue = _catalogue(url, progress.note)
     try:
         with progress:
@@ -233,26 +231,3 @@ def check_treebanks(
     if damaged:
         complain(f"{counted(damaged, 'treebank')} damaged; `arbora data get NAME --replace` restores it")
         raise typer.Exit(1)
-
-
-class DownloadProgress(TerminalProgress):
-    """A bar for all files of a download, or a line per file."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        super().__init__(quiet=quiet)
-        self._sizes: dict[str, int] = {}
-
-    def begins(self, release: Release, files: Sequence[RemoteFile]) -> None:
-        """Begin one task for all files."""
-        title, total = f"{release.repository} {release.release}", sum(file.size for file in files)
-        if self.mode is Mode.LINES:
-            say(f"{title}: {counted(len(files), 'file')}, {_megabytes(total)} MB")
-        self.begin(title, total, unit="byte")
-
-    def moved(self, file: RemoteFile, size: int) -> None:
-        """Count the downloaded bytes of a file."""
-        before = self._sizes.get(file.name, 0)
-        self._sizes[file.name] = size
-        self.advance(size - before)
-        if size == file.size != before:
-            self.child(file.name).end(f"{file.size:,} bytes")

@@ -16,10 +16,10 @@ from arbora.cli.files import at_most_one_stdin, existing
 from arbora.cli.options import flag, given_options, json_option, option, plot_option
 from arbora.data import treebank
 from arbora.data.sentence import Sentence
-from arbora.evaluation.aligned import AlignedAgreement, evaluate_aligned
+from arbora.evaluation.aligned import evaluate_aligned
 from arbora.evaluation.attachment import evaluate
 from arbora.evaluation.calibration import BINS, SHARES, Calibration, calibration
-from arbora.evaluation.scores import BREAKDOWNS, Attachment, Breakdown, Evaluation, Scores
+from arbora.evaluation.scores import BREAKDOWNS, Agreement, Attachment, Breakdown, Evaluation, Scores
 from arbora.evaluation.significance import Comparison, compare
 from arbora.web.plots import draw_reliability
 
@@ -163,11 +163,11 @@ def _check_options(given: set[str]) -> None:
         raise typer.BadParameter("--plot needs --calibration, which it draws")
 
 
-def _aligned(agreements: dict[str, AlignedAgreement], name: str) -> Table:
-    rows = [
-        (ALIGNED_HEADINGS.get(measure, measure.upper()), e.precision, e.recall, e.f1, e.aligned_accuracy)
-        for measure, e in agreements.items()
-    ]
+def _aligned(agreements: dict[str, Agreement], name: str) -> Table:
+    rows = []
+    for measure, e in agreements.items():
+        accuracy = None if e.aligned is None else e.aligned_accuracy
+        rows.append((ALIGNED_HEADINGS.get(measure, measure.upper()), e.precision, e.recall, e.f1, accuracy))
     return Table(f"{name}: aligned", ["", "precision", "recall", "F1", "of aligned"], rows)
 
 

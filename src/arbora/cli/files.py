@@ -14,10 +14,9 @@ from pathlib import Path
 
 import typer
 
-from arbora.storage.atomic import is_special
 from arbora.storage.bundled import NO_MODEL, is_bundled
-from arbora.storage.ud.folders import Folder, advice, find_part
-from arbora.storage.ud.names import Part
+from arbora.storage.files import is_special
+from arbora.storage.ud.folders import Folder, Part, advice, find_part
 
 
 def optional(check: Callable[[str], str]) -> Callable[[str | None], str | None]:

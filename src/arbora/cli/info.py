@@ -17,7 +17,7 @@ from arbora.cli.options import flag, json_option, usage_errors
 from arbora.parsing.model_file import KIND, KINDS_OF_0_1, search_name
 from arbora.storage.bundled import BUNDLED, find_model, is_bundled
 from arbora.storage.model_file import ModelFile, read_model
-from arbora.storage.ud.manifest import clean
+from arbora.storage.ud.folders import clean
 
 Rows: TypeAlias = Sequence[Sequence[str]]
 

@@ -16,11 +16,11 @@ import typer
 from arbora.cli.files import existing
 from arbora.cli.options import InputFormat
 from arbora.data.columns import Columns, Format
-from arbora.data.files import Source, name_of, open_input, read_bytes
 from arbora.data.treebank import ColumnReader, is_treebank
 from arbora.errors import DataError
 from arbora.pipeline.pipeline import Pipeline
 from arbora.pipeline.segmenter import Segmented, Segmenter
+from arbora.storage.files import Source, name_of, open_input, read_bytes
 
 PIECE = 1 << 20
 THE_TEXT = "<text>"

@@ -79,7 +79,7 @@ def run() -> None:
         # (`arbora --help | true`); that is no error.
         drop_output()
         sys.exit(0)
-    except OSError as error:  # errors about files carry their names (see `arbora.data.files`)
+    except OSError as error:  # errors about files carry their names (see `arbora.storage.files`)
         complain(f"{error.filename or 'stdout could not be written'}: {error.strerror or error}")
         drop_output()
         sys.exit(1)

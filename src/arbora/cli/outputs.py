@@ -16,10 +16,9 @@ import typer
 
 from arbora.cli.console import drawing_style
 from arbora.cli.inputs import TextReader
-from arbora.data import conllx
+from arbora.data import treebank
 from arbora.data.columns import Columns, Format
 from arbora.data.encode import numbers_of
-from arbora.data.files import open_output
 from arbora.data.sentence import Sentence
 from arbora.data.treebank import FORMAT_OF_ENDING, ColumnReader, ending_of, format_by_name
 from arbora.errors import DataError, NoTreeError
@@ -27,6 +26,7 @@ from arbora.integrations.table import as_conllu, is_parquet, parquet_writer, pie
 from arbora.parsing.parsed import RANK, Parsed, keep_labels, make_parsed
 from arbora.parsing.parser import Parser
 from arbora.search.request import Decode
+from arbora.storage.files import open_output
 from arbora.types import Ints
 from arbora.web.terminal import draw
 
@@ -236,8 +236,8 @@ def _draw_pictures(request: Request, form: OutputFormat, source: str) -> Drawing
 
 
 WRITERS: dict[OutputFormat, Callable[[Sentence], str]] = {
-    "conllu": lambda sentence: conllx.to_conllu(sentence).to_conllu(),
-    "conllx": lambda sentence: "\n".join([*conllx.from_conllu(sentence).lines(), "", ""]),
+    "conllu": lambda sentence: treebank.conllx_to_conllu(sentence).to_conllu(),
+    "conllx": lambda sentence: "\n".join([*treebank.conllu_to_conllx(sentence).lines(), "", ""]),
     "json": lambda sentence: json.dumps(sentence.to_json(), ensure_ascii=False) + "\n",
 }
 
@@ -254,7 +254,7 @@ def _annotated(trees: list[Parsed], read_as: Format, request: Request) -> str:
     text = []
     for i, tree in enumerate(trees, start=1):
         if read_as == "conllx":
-            tree = replace(tree, sentence=conllx.to_conllu(tree.sentence))
+            tree = replace(tree, sentence=treebank.conllx_to_conllu(tree.sentence))
         sentence = tree.annotated(*([f"# {RANK} = {i}/{len(trees)}"] if request.kbest else []))
         if not request.probabilities:
             sentence = replace(sentence, misc=tree.sentence.misc)

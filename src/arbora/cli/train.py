@@ -14,7 +14,7 @@ from arbora.cli.files import existing_model, not_an_input
 from arbora.cli.progress import TerminalProgress
 from arbora.data.columns import Columns
 from arbora.progress import Scores
-from arbora.storage.atomic import is_special
+from arbora.storage.files import is_special
 from arbora.training.config import TrainConfig, learns_from_parts
 from arbora.training.pipeline import Trained, train
 from arbora.web.plots import draw_curve

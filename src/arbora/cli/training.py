@@ -17,7 +17,7 @@ from arbora.data.columns import Columns
 from arbora.data.treebank import ColumnReader, FormatOrAuto
 from arbora.pipeline.pipeline import Pipeline
 from arbora.settings import load_config
-from arbora.storage.ud.manifest import Manifest, Origin
+from arbora.storage.ud.folders import Folder, Origin
 from arbora.training.annotation import check_treebank, is_complete
 from arbora.training.config import (
     TrainConfig,
@@ -112,10 +112,9 @@ def _file_origin(name: str) -> Origin:
     if name == "-":
         return Origin("stdin")
     path = Path(name)
-    manifest = Manifest.load(path.parent)
-    if manifest is not None and path.name in {file.name for file in manifest.files}:
-        return manifest.origin
-    return Origin(path.name)
+    folder = Folder(path.parent)
+    is_downloaded = folder.manifest and path.name in {file.name for file in folder.manifest.files}
+    return folder.origin if is_downloaded else Origin(path.name)
 
 
 def read_treebanks(

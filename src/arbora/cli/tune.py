@@ -10,8 +10,8 @@ from arbora.cli import options, training
 from arbora.cli.console import Table, counted, print_json, show, show_scores, stopped
 from arbora.cli.files import not_an_input, writable
 from arbora.cli.progress import TerminalProgress
-from arbora.data.files import open_output
 from arbora.settings import to_dict, to_toml
+from arbora.storage.files import open_output
 from arbora.training.config import TrainConfig, learns_from_parts
 from arbora.training.tune import Tuned, combinations, tune
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from arbora import _core
 from arbora.data.sentence import NO_HEAD, EmptyNode, MultiwordToken, Origin, Sentence
-from arbora.errors import DataError, InputError, require_known
+from arbora.errors import DataError, as_utf8, require_known
 from arbora.interfaces import Roots
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ Texts: TypeAlias = "Sequence[str] | tuple[NDArray[Any], Sequence[str]]"
 """A column of words: strings, or ids and the strings that they number."""
 Extras: TypeAlias = tuple[tuple[str, ...], tuple[MultiwordToken, ...], tuple[EmptyNode, ...]]
 COMMENT, MULTIWORD, EMPTY = range(3)
-HEAD_PLACE = 5
-"""Place of HEAD among the columns of a sentence."""
+HEAD_PLACE = 5  # place of HEAD among the columns of a sentence
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -154,28 +153,21 @@ class Columns:
         """
         return Columns(self.native.with_trees(heads, labels, names), self.source)
 
-    def to_bytes_with(self, heads: Ints, labels: Ints, names: Sequence[str]) -> bytes:
-        """Return the same bytes with other trees; see `with_trees`."""
-        return self.with_trees(heads, labels, names).to_bytes()
-
     def sentences(self) -> Iterator[Sentence]:
         """Yield each sentence as an object; equal strings are shared. O(W) for all."""
         columns: list[list[Any]] = [self.texts(column) for column in TEXT_COLUMNS]
         columns.insert(HEAD_PLACE, self.heads.tolist())
-        others = zip(self.extras(), self._origins(), strict=True)
-        for (first, last), (extras, origin) in zip(pairwise(self.offsets.tolist()), others, strict=True):
-            fields: list[Any] = [tuple(column[first:last]) for column in columns]
-            yield Sentence(*(*fields, *extras, origin))
-
-    def _origins(self) -> Iterator[Origin]:
         native = self.native
         arrays = native.sentence_lines, native.carriage_returns, native.blank_lines
-        rows = zip(*(array.tolist() for array in arrays), strict=True)
-        for s, (line, carriage_return, blank_lines) in enumerate(rows):
+        layouts = zip(*(array.tolist() for array in arrays), strict=True)
+        rows = zip(pairwise(self.offsets.tolist()), self.extras(), layouts, strict=True)
+        for s, ((first, last), extras, (line, carriage_return, blank_lines)) in enumerate(rows):
             before = native.leading_blank_lines if s == 0 else 0
             final_newline = native.final_newline or s + 1 < len(self)
             layout = ("\r\n" if carriage_return else "\n", before, blank_lines, final_newline)
-            yield Origin(self.source, line, *layout, native.byte_order_mark and s == 0)
+            origin = Origin(self.source, line, *layout, native.byte_order_mark and s == 0)
+            fields: list[Any] = [tuple(column[first:last]) for column in columns]
+            yield Sentence(*(*fields, *extras, origin))
 
     def extras(self) -> Iterator[Extras]:
         """Yield the comments, multiword tokens and empty nodes of each sentence."""
@@ -219,12 +211,8 @@ def data_error(problem: tuple[int, str, str, str], source: str) -> DataError:
 
 def parse_text(text: str, format: Format = "conllu", roots: Roots = "multi") -> Columns:
     """Parse a whole text; DataError at its first fault. O(length)."""
-    try:
-        data = text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"text: expected text that UTF-8 can encode, got {error}") from None
     reader = native_reader(format, roots, lenient=False)
-    reader.parse(data, last=True)
+    reader.parse(as_utf8("text", text), last=True)
     return _taken(reader, "<text>")
 
 

@@ -42,14 +42,10 @@ class Tokens:
     """The surface tokens of a treebank: multiword tokens, and the words outside of them."""
 
     forms: list[str]
-    spaces: Bools
-    """Shape (T,): whether a space follows."""
-    offsets: Longs
-    """Shape (S+1,): start of each sentence's tokens, and T."""
-    paragraphs: Bools
-    """Shape (S,): whether the sentence starts a paragraph."""
-    words: dict[int, list[str]]
-    """The words of each multiword token, by token."""
+    spaces: Bools  # shape (T,): whether a space follows
+    offsets: Longs  # shape (S+1,): start of each sentence's tokens, and T
+    paragraphs: Bools  # shape (S,): whether the sentence starts a paragraph
+    words: dict[int, list[str]]  # the words of each multiword token, by token
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +55,7 @@ class RawText:
     text: str
     starts: Longs
     ends: Longs
-    last: NDArray[np.uint8]
-    """Shape (T,): 1 for the last token of a sentence."""
+    last: NDArray[np.uint8]  # shape (T,): 1 for the last token of a sentence
     tokens: Tokens
 
 
@@ -165,13 +160,10 @@ def split_plainly(text: str) -> Iterator[Sentence]:
 
 
 def _pieces(chunk: str) -> list[str]:
-    start, end = 0, len(chunk)
-    while start < end and unicodedata.category(chunk[start]).startswith("P"):
-        start += 1
-    while end > start and unicodedata.category(chunk[end - 1]).startswith("P"):
-        end -= 1
-    word = [chunk[start:end]] if start < end else []
-    return [*chunk[:start], *word, *chunk[end:]]
+    marks = "".join(c for c in chunk if unicodedata.category(c)[0] == "P")
+    word = chunk.strip(marks)
+    start = len(chunk) - len(chunk.lstrip(marks))
+    return [*chunk[:start], *([word] if word else []), *chunk[start + len(word) :]]
 
 
 def _sentence(forms: Sequence[str], spaces: Sequence[bool]) -> Sentence:

@@ -10,15 +10,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from arbora.data import interchange
 from arbora.data.tree import Tree
-from arbora.errors import DataError, InputError
+from arbora.errors import DataError, InputError, as_utf8, import_package
+
+if TYPE_CHECKING:
+    import conllu
+    from pyconll.unit.sentence import Sentence as PyconllSentence
 
 NO_HEAD = -1
-Span: TypeAlias = tuple[int, int]
-"""Start and end in a text, in characters."""
+Span: TypeAlias = tuple[int, int]  # start and end in a text, in characters
 _TOKEN_RANGE = re.compile(r"(?:^|\|)TokenRange=([0-9]{1,18}):([0-9]{1,18})(?=\||$)")
 """The span of a word, in MISC."""
 _COLUMNS = ("forms", "lemmas", "upos", "xpos", "feats", "heads", "deprels", "deps", "misc")
@@ -182,11 +184,69 @@ class Sentence:
         """Return the columns as plain lists under the names `from_lists` takes."""
         return {name: list(getattr(self, name)) for name in (*_COLUMNS, "comments")}
 
-    from_token_list = staticmethod(interchange.from_token_list)
-    to_token_list = interchange.to_token_list
-    from_pyconll = staticmethod(interchange.from_pyconll)
-    to_pyconll = interchange.to_pyconll
-    to_displacy = interchange.to_displacy
+    # `conllu` and `pyconll` are reached through CoNLL-U text, the only input and output that both document.
+
+    def to_token_list(self) -> conllu.TokenList:
+        """Convert to a `conllu.TokenList`; needs `pip install conllu`. O(n).
+
+        Comments become that package's `metadata`, which holds one value per key.
+        """
+        conllu = import_package("conllu", "pip install conllu")
+        try:
+            keep_all = {"__fallback__": lambda key, value: (key, value)}
+            return conllu.parse(self.to_conllu(), metadata_parsers=keep_all)[0]
+        except conllu.exceptions.ParseException as error:
+            raise InputError(f"sentence: the conllu package cannot hold it: {error}") from error
+
+    @staticmethod
+    def from_token_list(tokens: conllu.TokenList) -> Sentence:
+        """Convert a `conllu.TokenList`; DataError if it is not valid CoNLL-U. O(n)."""
+        try:
+            text = tokens.serialize()
+        except (AttributeError, TypeError) as error:
+            raise InputError(f"tokens: expected a conllu.TokenList with plain values, {error}") from error
+        return _parse(text)
+
+    def to_pyconll(self) -> PyconllSentence:
+        """Convert to a `pyconll.unit.sentence.Sentence`; needs `pip install pyconll`. O(n).
+
+        Comments become that package's metadata, which holds one value per key.
+        """
+        pyconll = import_package("pyconll", "pip install 'pyconll>=3'")
+        try:
+            return pyconll.load_from_string(self.to_conllu())[0]
+        except (pyconll.exception.FormatError, pyconll.exception.ParseError) as error:
+            raise InputError(f"sentence: the pyconll package cannot hold it: {error}") from error
+
+    @staticmethod
+    def from_pyconll(sentence: PyconllSentence) -> Sentence:
+        """Convert a `pyconll` sentence; DataError if it is not valid CoNLL-U. O(n)."""
+        try:
+            text: str = sentence.conll()
+        except Exception as error:  # its FormatError, or anything if it is no such object
+            raise InputError(f"sentence: expected a pyconll Sentence that it can write, {error}") from error
+        return _parse(text + "\n\n")
+
+    def to_displacy(
+        self, *, lemmas: bool = False, head_probabilities: Sequence[float] | None = None
+    ) -> dict[str, list[dict[str, Any]]]:
+        """Convert for `spacy.displacy.render(..., manual=True)`; DataError if a head is unknown. O(n).
+
+        `head_probabilities` are appended to the labels. Words are counted from 0.
+        """
+        words: list[dict[str, Any]] = []
+        arcs: list[dict[str, Any]] = []
+        for word, head in zip(self, self.tree.heads[1:].tolist(), strict=True):
+            lemma, tag, label = ("" if text == "_" else text for text in (word.lemma, word.upos, word.deprel))
+            words.append({"text": word.form, "tag": tag, **({"lemma": lemma or None} if lemmas else {})})
+            if head == 0:
+                continue  # displaCy draws no arc from the root
+            if head_probabilities is not None:
+                label = f"{label} {head_probabilities[word.id - 1]:.2f}".strip()
+            start, end = sorted((word.id - 1, head - 1))
+            direction = "left" if word.id < head else "right"  # of the arrow
+            arcs.append({"start": start, "end": end, "label": label, "dir": direction})
+        return {"words": words, "arcs": arcs}
 
     def to_json(
         self, *, words: Iterable[Any] | None = None, about: Mapping[str, Any] | None = None
@@ -281,6 +341,12 @@ class Sentence:
         return "\n".join(self.lines()) + "\n\n"
 
 
+def _parse(text: str) -> Sentence:
+    from arbora.data.columns import parse_sentence  # which imports Sentence
+
+    return parse_sentence(text)
+
+
 def _line(extra: MultiwordToken | EmptyNode) -> str:
     return "\t".join((extra.id, *extra.fields))
 
@@ -310,10 +376,7 @@ def _checked_texts(name: str, values: Sequence[str | None] | None, n: int) -> tu
     texts = ("_",) * n if values is None else tuple("_" if value is None else value for value in values)
     if len(texts) != n:
         raise InputError(f"{name}: expected {n} entries, one per word, got {len(texts)}")
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"{name}: expected text that UTF-8 can encode, got {error}") from None
+    as_utf8(name, "".join(texts))
     for text in texts:
         if not text or "\t" in text or "\n" in text or "\r" in text:
             expected = "texts that are not empty, without tab or line break"

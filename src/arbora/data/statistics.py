@@ -54,8 +54,7 @@ class Statistics:
     @property
     def mean_depth(self) -> float:
         """Arcs from the root to the deepest word, averaged over trees."""
-        total = sum(depth * count for depth, count in self.depths.items())
-        return total / self.trees if self.trees else 0.0
+        return sum(self.depths.elements()) / max(1, self.trees)
 
     @classmethod
     def of(cls, columns: Columns) -> Statistics:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from arbora._core import measure_trees
+from arbora import _core
 from arbora.errors import InputError, require_known
 from arbora.interfaces import Roots
 from arbora.types import Bools, Ints
@@ -32,10 +33,8 @@ class Tree:
     word, use `Tree.from_heads`.
     """
 
-    heads: Ints
-    """Head of every node, shape (n+1,), read-only; `heads[0] == -1`."""
-    labels: tuple[str, ...] | None
-    """Label of word i at i-1, or None if the tree is unlabelled."""
+    heads: Ints  # head of every node, shape (n+1,), read-only; `heads[0] == -1`
+    labels: tuple[str, ...] | None  # label of word i at i-1, or None if the tree is unlabelled
 
     def __init__(
         self, heads: ArrayLike, labels: Iterable[str] | None = None, *, roots: Roots = "multi"
@@ -76,7 +75,7 @@ class Tree:
         return np.concatenate([[False], self._measures()[0].astype(np.bool_)])
 
     def _measures(self) -> tuple[NDArray[np.uint8], Ints, Ints]:
-        return measure_trees(self.heads[1:], np.array([0, len(self)]))
+        return _core.measure_trees(self.heads[1:], np.array([0, len(self)]))
 
     def __len__(self) -> int:
         return len(self.heads) - 1
@@ -148,30 +147,18 @@ def _as_heads(heads: ArrayLike, roots: Roots) -> Ints:
             raise InputError(f"word {word}: expected a head from 0 to {n}, got {head}")
         if head == word:
             raise InputError(f"word {word}: expected another word or 0 as head, got the word itself")
-    if cycle := _find_cycle(numbers):
-        raise InputError(f"heads: these heads form a cycle: {' -> '.join(map(str, [*cycle, cycle[0]]))}")
+    if not _core.in_family(numbers, _core.Trees.nonprojective, _core.Roots.multi):
+        try:
+            TopologicalSorter({dep: [head] for dep, head in enumerate(numbers)}).prepare()
+        except CycleError as error:
+            cycle = " -> ".join(map(str, reversed(error.args[1])))
+            raise InputError(f"heads: these heads form a cycle: {cycle}") from None
     if roots == "single" and numbers.count(0) != 1:
         words = ", ".join(str(word) for word, head in enumerate(numbers) if head == 0) or "none"
         raise InputError(f"heads: expected exactly one word with head 0, got {numbers.count(0)} ({words})")
     array = np.array(given, dtype=np.int32)
     array.flags.writeable = False
     return array
-
-
-def _find_cycle(heads: Sequence[int]) -> list[int]:
-    """Return the words of one cycle, each followed by its head, or an empty list; O(n)."""
-    walk_of = [-1] + [0] * (len(heads) - 1)  # the number of the walk that first reached a word
-    for start in range(1, len(heads)):
-        node = start
-        while walk_of[node] == 0:
-            walk_of[node] = start
-            node = heads[node]
-        if walk_of[node] == start:
-            cycle = [node]
-            while heads[cycle[-1]] != node:
-                cycle.append(heads[cycle[-1]])
-            return cycle
-    return []
 
 
 def _as_labels(labels: Iterable[str] | None, n: int) -> tuple[str, ...] | None:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import logging
 import os
-from abc import ABC, abstractmethod
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, groupby, pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar, cast
 
-from arbora.data import conllx
+import numpy as np
+
 from arbora.data.columns import Columns, Format, columns_of, data_error, native_reader
-from arbora.data.files import Source, name_of, open_input, open_output, read_bytes
 from arbora.data.sentence import Origin, Sentence
-from arbora.errors import DataError, InputError, require_known
+from arbora.errors import DataError, InputError, as_utf8, require_known
 from arbora.interfaces import Roots
-from arbora.storage.atomic import naming_errors
+from arbora.storage.files import Source, name_of, naming_errors, open_input, open_output, read_bytes
 
 logger = logging.getLogger("arbora")
 
@@ -41,12 +42,14 @@ Treebank: TypeAlias = "Columns | Source | Iterable[Columns | Source | Sentence |
 """The input of training; see `gather`."""
 
 
-class Reader(Iterator[Item], ABC):
+class Reader(Iterator[Item]):
     """Iterator over a file, which is closed at the end.
 
     `format` is the given or detected one. In lenient mode malformed sentences are skipped: `skipped` counts
     them so far, `warnings` keeps the first thousand as DataErrors, and each is logged.
     """
+
+    _items: Callable[[Columns], Iterable[Item]]  # makes the items of a piece of the file
 
     def __init__(
         self, source: Source, *, format: FormatOrAuto = "auto", lenient: bool = False, roots: Roots = "multi"
@@ -90,9 +93,6 @@ class Reader(Iterator[Item], ABC):
         self._raise_fault()
         return columns
 
-    @abstractmethod
-    def _items(self, columns: Columns) -> Iterable[Item]: ...
-
     def _run(self) -> Generator[Item, None, None]:
         for _ in self._feed():
             columns = Columns(self._native.take(), self.source)
@@ -124,9 +124,6 @@ class Reader(Iterator[Item], ABC):
         self._stream.close()
 
     def _raise_fault(self) -> None:
-        if not self._native.failed:
-            return
-        self._stream.close()
         for problem in self._native.take_problems():
             error = data_error(problem, self.source)
             if not _has_ten_columns(self._ahead):
@@ -137,15 +134,13 @@ class Reader(Iterator[Item], ABC):
 class ColumnReader(Reader[Columns]):
     """Reader of `Columns`, one per piece of a file."""
 
-    def _items(self, columns: Columns) -> tuple[Columns]:
-        return (columns,)
+    _items = staticmethod(lambda columns: (columns,))
 
 
 class SentenceReader(Reader[Sentence]):
     """Reader of the sentences of a file."""
 
-    def _items(self, columns: Columns) -> Iterator[Sentence]:
-        return columns.sentences()
+    _items = staticmethod(Columns.sentences)
 
 
 def read(
@@ -246,10 +241,7 @@ def _rendered(sentence: Sentence, origin: Origin, *, first: bool, last: bool) ->
     if first:
         mark = "\ufeff" if origin.byte_order_mark else ""
         text = mark + newline * origin.blank_lines_before + text
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"sentence: expected text that UTF-8 can encode, got {error}") from None
+    return as_utf8("sentence", text)
 
 
 def convert(
@@ -264,7 +256,7 @@ def convert(
     """Read `source` and write `target`; return the reader, for `.format` and `.skipped`.
 
     `same` copies byte for byte. `auto` is the format of the target's name (.conllu, .conllx or .conll, before
-    .gz), and `same` if the name has none or that of the source. See `conllx.from_conllu` for what CoNLL-X
+    .gz), and `same` if the name has none or that of the source. See `conllu_to_conllx` for what CoNLL-X
     drops.
 
     Strict: DataError at the first fault. Lenient: malformed sentences are skipped; DataError if no others are
@@ -281,9 +273,53 @@ def convert(
         return reader
     sentences: Iterator[Sentence] = chain.from_iterable(map(Columns.sentences, unless_all_bad(reader)))
     if to != reader.format:
-        sentences = map(conllx.to_conllu if to == "conllu" else conllx.from_conllu, sentences)
+        sentences = map(conllx_to_conllu if to == "conllu" else conllu_to_conllx, sentences)
     write(sentences, target, layout="standard")
     return reader
+
+
+def conllx_to_conllu(sentence: Sentence) -> Sentence:
+    """Convert a sentence read as CoNLL-X: PHEAD and PDEPREL move to MISC, as `PHead=` and `PDeprel=`."""
+    misc = tuple(map(_to_misc, sentence.deps, sentence.misc))
+    return replace(sentence, deps=("_",) * len(sentence), misc=misc)
+
+
+def columns_to_conllu(columns: Columns) -> Columns:
+    """Convert columns like `conllx_to_conllu` converts sentences. O(W)."""
+    deps, misc = columns.strings("deps"), columns.strings("misc")
+    both = np.stack([columns.ids("deps"), columns.ids("misc")])
+    pairs, ids = np.unique(both, axis=1, return_inverse=True)
+    names = [_to_misc(deps[phead], misc[pdeprel]) for phead, pdeprel in pairs.T.tolist()]
+    with_misc = columns.with_column("misc", ids.reshape(-1).astype(np.int32), names)
+    return with_misc.with_column("deps", np.zeros(columns.words, dtype=np.int32), ["_"])
+
+
+def conllu_to_conllx(sentence: Sentence) -> Sentence:
+    """Convert a sentence read as CoNLL-U for writing as CoNLL-X.
+
+    Comments, multiword tokens (not their words), empty nodes, DEPS and the rest of MISC are dropped. Spaces
+    within a field become `_`, since readers of CoNLL-X split at any white space.
+    """
+    return replace(
+        sentence,
+        forms=tuple(re.sub(r"\s", "_", text) for text in sentence.forms),
+        lemmas=tuple(re.sub(r"\s", "_", text) for text in sentence.lemmas),
+        deps=tuple(_from_misc(misc, "PHead=") for misc in sentence.misc),
+        misc=tuple(_from_misc(misc, "PDeprel=") for misc in sentence.misc),
+        comments=(),
+        multiword_tokens=(),
+        empty_nodes=(),
+    )
+
+
+def _to_misc(phead: str, pdeprel: str) -> str:
+    pairs = (("PHead", phead), ("PDeprel", pdeprel))
+    return "|".join(f"{name}={value}" for name, value in pairs if value != "_") or "_"
+
+
+def _from_misc(misc: str, prefix: str) -> str:
+    values = (part.removeprefix(prefix) for part in misc.split("|") if part.startswith(prefix))
+    return next(values, "") or "_"
 
 
 def format_by_name(source: str, format: Format, target: Source) -> Literal["same", "conllu", "conllx"]:

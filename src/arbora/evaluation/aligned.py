@@ -3,18 +3,7 @@
 Both sides have the same characters, except for spaces. A token or a sentence is right if both sides have one
 with the same first and last character. Words that are tokens are aligned by their characters, words in and
 around multiword tokens by the longest common subsequence of their forms, in lower case. All other measures
-count aligned words; their F1 is over the words of both sides:
-
-| measure | a word is right if both sides have the same |
-|---|---|
-| upos, xpos | tag |
-| ufeats | universal features |
-| alltags | all three |
-| lemmas | lemma; always if gold has none |
-| uas, las | head (the heads are aligned); and label, without subtype |
-| clas | the same as las, over words with a content relation |
-| mlas | also UPOS, universal features, and function words with theirs |
-| blex | las and lemma, over words with a content relation |
+count aligned words, and their F1 is over the words of both sides; docs/evaluation.md defines them.
 
 O(words), except that m gold and n predicted words in overlapping multiword tokens take O(m n).
 """
@@ -25,7 +14,6 @@ import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -34,7 +22,7 @@ from numpy.typing import NDArray
 
 from arbora.errors import DataError
 from arbora.evaluation.attachment import CONTENT_RELATIONS, error_at, place_of, universal_part
-from arbora.evaluation.scores import Agreement, percentage
+from arbora.evaluation.scores import Agreement
 from arbora.types import Bools
 
 if TYPE_CHECKING:
@@ -51,27 +39,9 @@ MOST_COMPARED = 25_000_000  # Pairs of words in overlapping multiword tokens; tr
 SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedAgreement(Agreement):
-    """Precision, recall and F1, and the share of aligned words that are right."""
-
-    aligned: int | None = None  # How many words are aligned; None for tokens and sentences
-
-    @property
-    def aligned_accuracy(self) -> float | None:
-        """Share of the aligned words that are right."""
-        return None if self.aligned is None else percentage(self.correct, self.aligned)
-
-    def to_json(self) -> dict[str, float]:
-        result = Agreement.to_json(self)
-        if self.aligned is not None:
-            result |= {"aligned": self.aligned, "aligned_accuracy": percentage(self.correct, self.aligned)}
-        return result
-
-
 def evaluate_aligned(
     gold: Iterable[Sentence], predicted: Iterable[Sentence], *, names: tuple[str, str] = ("gold", "predicted")
-) -> dict[str, AlignedAgreement]:
+) -> dict[str, Agreement]:
     """Agreement on tokens, sentences, words and their annotation, by name; both sides may be streams.
 
     Errors call the two sides by `names`. Raises DataError if the characters differ or a head is missing.
@@ -86,10 +56,10 @@ def evaluate_aligned(
     def same(column: str) -> Bools:
         return np.equal(getattr(one, column)[g], getattr(other, column)[p]).astype(np.bool_)
 
-    def count(right: Bools, *, content: bool = False) -> AlignedAgreement:
+    def count(right: Bools, *, content: bool = False) -> Agreement:
         inside = one.content[g] if content else np.ones(len(g), dtype=np.bool_)
         gold, predicted = (int(s.content.sum()) if content else len(s.forms) for s in (one, other))
-        return AlignedAgreement(gold, predicted, int((right & inside).sum()), int(inside.sum()))
+        return Agreement(gold, predicted, int((right & inside).sum()), int(inside.sum()))
 
     upos, xpos, feats, deprels = map(same, ("upos", "xpos", "feats", "deprels"))
     morphology = upos & feats
@@ -209,8 +179,8 @@ def _check_characters(one: _Side, other: _Side) -> None:
     raise error_at(f"{what}; words are aligned by their characters", got_in, other.name)
 
 
-def _spans(gold: list[Span], predicted: list[Span]) -> AlignedAgreement:
-    return AlignedAgreement(len(gold), len(predicted), len(set(gold) & set(predicted)))
+def _spans(gold: list[Span], predicted: list[Span]) -> Agreement:
+    return Agreement(len(gold), len(predicted), len(set(gold) & set(predicted)))
 
 
 def _align(one: _Side, other: _Side) -> Iterator[tuple[int, int]]:

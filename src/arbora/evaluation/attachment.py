@@ -1,19 +1,10 @@
 """Score predicted trees against gold trees, word for word.
 
 All words of both sides are compared once, in flat arrays of heads, labels and punctuation. All measures are
-counts over these arrays, O(words).
+counts over these arrays, O(words). docs/evaluation.md defines them and the rules for punctuation and labels;
+they agree with the UD scorer (zeman-2018) and CoNLL-X (buchholz-2006) to the last digit.
 
-- Measures are percentages (0 to 100), computed as the UD scorer computes them, so they agree to the last
-  digit; a share of nothing is 0.
-- *Universal part.* The UD scorer compares labels up to the first `:` (zeman-2018); CoNLL-X compares whole
-  labels (buchholz-2006). `subtypes=None` follows the gold data: universal parts if it looks like UD (most of
-  the tagged words have one of UD's tags as UPOS, or no word is tagged), otherwise whole labels.
-- *Punctuation* is a word with gold UPOS `PUNCT` ("upos"), or a word whose form is all Unicode punctuation,
-  categories P* ("form", the CoNLL-X rule). "auto" is "upos" if the gold data has UD tags, otherwise "form".
-  Scores named `nopunct` follow this choice; those named `conllx` are always by form and whole labels.
-- CLAS is the F1 of labelled arcs over words whose label is one of UD's content relations.
-- Exact match and root accuracy count sentences with at least one scored word. A root is right if exactly the
-  gold words are dependents of node 0.
+Exact match and root accuracy count sentences with at least one scored word.
 """
 
 from __future__ import annotations
@@ -25,11 +16,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from arbora.errors import DataError, InputError
+from arbora.errors import DataError, InputError, require_known
 from arbora.evaluation.scores import Agreement, Attachment, Evaluation, PerSentence, PunctuationRule, Scores
 from arbora.types import Bools, Longs
 
@@ -65,11 +56,12 @@ def evaluate(
 ) -> Evaluation:
     """Score `predicted` against `gold`, sentence by sentence; both may be streams.
 
-    The module's docstring explains `punctuation` and `subtypes`. `names` are what errors call the two sides,
-    usually file names. Raises `DataError` if sentences differ in number or words, or a word has no head.
+    `punctuation`: words with gold UPOS `PUNCT` ("upos"), or whose form is all Unicode punctuation ("form").
+    `subtypes`: compare whole labels, not only the part before `:`. By default, both depend on whether the
+    gold data has UD's tags. `names` are what errors call the two sides, usually file names. DataError if
+    sentences differ in number or words, or a word has no head.
     """
-    if punctuation not in ("auto", "upos", "form"):
-        raise InputError(f"punctuation: expected 'auto', 'upos' or 'form', got {punctuation!r}")
+    require_known("punctuation", punctuation, get_args(Punctuation))
     for side, sentences in zip(names, (gold, predicted), strict=True):
         if isinstance(sentences, str | os.PathLike):
             path = str(sentences)
@@ -184,14 +176,12 @@ def place_of(sentence: Sentence, name: str, word: int | None = None) -> str:
 
 def _where(sentence: Sentence, name: str, word: int | None) -> tuple[str, int | None]:
     """File and line; `name` and None for a sentence that was not read from a file."""
-    origin = sentence.origin
-    if origin.line is None:
-        return name, None
-    if word is None:
-        return origin.source, origin.line
-    tokens = sum(token.first <= word for token in sentence.multiword_tokens)
-    nodes = sum(node.word < word for node in sentence.empty_nodes)
-    return origin.source, origin.line + len(sentence.comments) + tokens + nodes + word - 1
+    origin, line = sentence.origin, sentence.origin.line
+    if line is not None and word is not None:
+        tokens = sum(token.first <= word for token in sentence.multiword_tokens)
+        nodes = sum(node.word < word for node in sentence.empty_nodes)
+        line += len(sentence.comments) + tokens + nodes + word - 1
+    return (name if line is None else origin.source), line
 
 
 def _score(words: _Words, scored: Bools, *, subtypes: bool) -> Scores:

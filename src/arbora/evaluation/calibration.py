@@ -1,12 +1,8 @@
 """Calibration: of all arcs with probability 90%, nine in ten should be right.
 
-Over n predictions with probabilities p and outcomes r (1 right, 0 wrong):
-
-- *Expected calibration error* (ECE) [guo-2017]: 15 bins of equal width, [0, 1/15), ..., [14/15, 1]; the mean
-  over predictions of |mean p - share of right ones| in their bin. 0 is best; it ignores sharpness.
-- *Brier score* [brier-1950]: the mean of (p - r)². 0 is best; it rewards calibration and sharpness.
-- *Accuracy of the most certain x%*: without the predictions of lowest p. Among equal p at the edge, each
-  counts by its share.
+Over n predictions with probabilities p and outcomes r (1 right, 0 wrong), the expected calibration error
+[guo-2017] is the mean of |mean p - share of right ones| over the bins of the predictions, [0, 1/15), ...,
+[14/15, 1]; the Brier score [brier-1950] is the mean of (p - r)². 0 is best for both.
 
 Three kinds of predictions are evaluated: heads by P(head); labels by P(label | head), over words with the
 right head; labelled arcs by the product of both.

@@ -1,4 +1,4 @@
-"""Counts of an evaluation, and the measures that follow from them.
+"""Counts of an evaluation, and the measures that follow from them; docs/evaluation.md defines them.
 
 Made by `arbora.evaluate`. All measures are percentages; a share of nothing is 0.
 """
@@ -7,19 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from operator import attrgetter
+from typing import Literal, get_args
 
-from arbora.errors import InputError
+from arbora.errors import require_known
 from arbora.types import Bools, Longs
 
 PunctuationRule = Literal["upos", "form"]
 Breakdown = Literal["label", "arc-length", "sentence-length"]
-BREAKDOWNS: tuple[Breakdown, ...] = ("label", "arc-length", "sentence-length")
+BREAKDOWNS: tuple[Breakdown, ...] = get_args(Breakdown)
 
 
-def percentage(part: int, whole: int) -> float:
-    """100 part / whole, or 0 if whole is 0."""
+def percentage(part: int, whole: int | None) -> float:
+    """100 part / whole, or 0 without a whole."""
     return 100 * (part / whole) if whole else 0.0
+
+
+class Share:
+    """An attribute: one count of an object as a percentage of another."""
+
+    def __init__(self, part: str, whole: str) -> None:
+        self._counts = attrgetter(part, whole)
+
+    def __get__(self, counts: object, kind: type | None = None) -> float:
+        return percentage(*self._counts(counts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +40,11 @@ class Agreement:
     gold: int
     predicted: int
     correct: int
+    aligned: int | None = None  # how many words are aligned, where the two sides may have different words
 
-    @property
-    def precision(self) -> float:
-        """Share of the predicted ones that are right."""
-        return percentage(self.correct, self.predicted)
-
-    @property
-    def recall(self) -> float:
-        """Share of the gold ones that were found."""
-        return percentage(self.correct, self.gold)
+    precision = Share("correct", "predicted")
+    recall = Share("correct", "gold")
+    aligned_accuracy = Share("correct", "aligned")
 
     @property
     def f1(self) -> float:
@@ -46,7 +52,8 @@ class Agreement:
         return percentage(2 * self.correct, self.gold + self.predicted)
 
     def to_json(self) -> dict[str, float]:
-        names = ("gold", "predicted", "correct", "precision", "recall", "f1")
+        names = ["gold", "predicted", "correct", "precision", "recall", "f1"]
+        names += [] if self.aligned is None else ["aligned", "aligned_accuracy"]
         return {name: getattr(self, name) for name in names}
 
 
@@ -60,20 +67,9 @@ class Attachment:
     arcs: int  # words with the right head and label
     exact: int  # sentences with every head right
 
-    @property
-    def uas(self) -> float:
-        """Unlabelled attachment: share of the words with the right head."""
-        return percentage(self.heads, self.tokens)
-
-    @property
-    def las(self) -> float:
-        """Labelled attachment: share of the words with the right head and label."""
-        return percentage(self.arcs, self.tokens)
-
-    @property
-    def exact_match(self) -> float:
-        """Share of the sentences with every head right."""
-        return percentage(self.exact, self.sentences)
+    uas = Share("heads", "tokens")
+    las = Share("arcs", "tokens")
+    exact_match = Share("exact", "sentences")
 
     def to_json(self) -> dict[str, float]:
         return {name: getattr(self, name) for name in ("sentences", "tokens", "uas", "las", "exact_match")}
@@ -111,25 +107,13 @@ class Scores(Attachment):
     by_sentence_length: Mapping[str, Attachment]
     per_sentence: PerSentence = field(compare=False, repr=False)
 
-    @property
-    def la(self) -> float:
-        """Label accuracy: share of the words with the right label, whatever the head."""
-        return percentage(self.labels, self.tokens)
+    la = Share("labels", "tokens")
+    exact_match_labelled = Share("exact_labelled", "sentences")
+    root_accuracy = Share("roots", "sentences")
 
     @property
     def clas(self) -> float:
-        """F1 of labelled arcs over words with a content relation."""
         return self.content.f1
-
-    @property
-    def exact_match_labelled(self) -> float:
-        """Share of the sentences with every head and label right."""
-        return percentage(self.exact_labelled, self.sentences)
-
-    @property
-    def root_accuracy(self) -> float:
-        """Share of the sentences where exactly the gold words are roots."""
-        return percentage(self.roots, self.sentences)
 
     def measures(self) -> dict[str, float]:
         """The measures by name, and the number of scored words."""
@@ -140,8 +124,7 @@ class Scores(Attachment):
 
     def breakdown(self, by: Breakdown) -> Mapping[str, Agreement] | Mapping[str, Attachment]:
         """The groups of one breakdown, by name."""
-        if by not in BREAKDOWNS:
-            raise InputError(f"by: expected one of {', '.join(BREAKDOWNS)}, got {by!r}")
+        require_known("by", by, BREAKDOWNS)
         return getattr(self, f"by_{by.replace('-', '_')}")
 
 

@@ -4,13 +4,6 @@ All take counts per sentence, so any measure that is a share of words can be tes
 the correct words of the two outputs, `tokens` the scored words. The statistic is the difference of the
 shares, where words weigh the same in all sentences. p-values are two-sided.
 
-sign           Sentences where one output has more correct words are fair coin flips under the null
-               hypothesis; ties are left out. Exact binomial (koo-2007, note 7).
-bootstrap      Draw sentences with replacement; p is the share of samples whose difference is at least as far
-               from the observed one as that is from 0 (efron-1993). Also gives a 95% interval.
-randomization  Swap the two outputs at random in every sentence; p is the share of shuffles whose difference
-               is at least as large as the observed one (noreen-1989, yeh-2000).
-
 The two sampled tests count the observed data as one more sample, (c+1) / (samples+1), so p is never 0. Time
 O(samples x sentences); memory is bounded by drawing in blocks. The same seed gives the same result.
 """
@@ -20,12 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arbora.errors import InputError
+from arbora.errors import InputError, require_known, require_whole
 from arbora.types import Longs
 
 if TYPE_CHECKING:
@@ -53,12 +46,14 @@ class Comparison:
     interval: tuple[float, float] | None = None
 
     def to_json(self) -> dict[str, object]:
-        result = {name: value for name, value in asdict(self).items() if value is not None}
-        return result if self.interval is None else {**result, "interval": list(self.interval)}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def sign_test(first: ArrayLike, second: ArrayLike, tokens: ArrayLike) -> Comparison:
-    """Exact two-sided sign test over sentences."""
+    """Sign test: sentences where one output has more correct words are fair coin flips (koo-2007, note 7).
+
+    Ties are left out. The binomial distribution is exact.
+    """
     data = _Data(first, second, tokens)
     return data.comparison("sign", coin_flips(data.better, data.worse))
 
@@ -82,7 +77,10 @@ def coin_flips(heads: int, tails: int) -> float:
 def paired_bootstrap(
     first: ArrayLike, second: ArrayLike, tokens: ArrayLike, *, samples: int = 10_000, seed: int = 0
 ) -> Comparison:
-    """Two-sided paired bootstrap over sentences, with a 95% interval for the difference."""
+    """Paired bootstrap: draw sentences with replacement (efron-1993). Also gives a 95% interval.
+
+    p is the share of samples whose difference is at least as far from the observed one as that is from 0.
+    """
     data, rng = _Data(first, second, tokens), _random(samples, seed)
     sentences = len(data.gains)
     found = np.empty(samples)
@@ -103,7 +101,10 @@ def paired_bootstrap(
 def approximate_randomization(
     first: ArrayLike, second: ArrayLike, tokens: ArrayLike, *, samples: int = 10_000, seed: int = 0
 ) -> Comparison:
-    """Two-sided approximate randomization over sentences."""
+    """Approximate randomization: swap the outputs at random in every sentence (noreen-1989, yeh-2000).
+
+    p is the share of shuffles whose difference is at least as large as the observed one.
+    """
     data, rng = _Data(first, second, tokens), _random(samples, seed)
     # Swapping equal counts changes nothing; float64 holds sums of such counts exactly.
     gains = data.gains[data.gains != 0].astype(np.float64)
@@ -133,10 +134,8 @@ def compare(
     seed: int = 0,
 ) -> Comparison:
     """Test two outputs scored against the same gold data; `test` is one of `TESTS`."""
-    if test not in TESTS:
-        raise InputError(f"test: expected one of {', '.join(TESTS)}, got {test!r}")
-    if metric not in ("uas", "las"):
-        raise InputError(f"metric: expected 'uas' or 'las', got {metric!r}")
+    require_known("test", test, TESTS)
+    require_known("metric", metric, get_args(Metric))
     one, other = first.per_sentence, second.per_sentence
     if not np.array_equal(one.tokens, other.tokens):
         raise InputError(
@@ -182,10 +181,8 @@ def _whole_numbers(name: str, given: ArrayLike) -> Longs:
 
 
 def _random(samples: int, seed: int) -> np.random.Generator:
-    if samples < 1:
-        raise InputError(f"samples: expected at least 1, got {samples}")
-    if seed < 0:
-        raise InputError(f"seed: expected 0 or more, got {seed}")
+    require_whole("samples", samples, 1)
+    require_whole("seed", seed, 0)
     return np.random.default_rng(seed)
 
 

@@ -17,7 +17,6 @@ Needs pyarrow: `pip install 'arbora-nlp[table]'`.
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,13 +27,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from arbora.data import conllx
 from arbora.data.columns import TEXT_COLUMNS, Columns, Format, TextColumn, columns_of
 from arbora.data.sentence import NO_HEAD, Sentence
-from arbora.data.treebank import ColumnReader, unless_all_bad
-from arbora.errors import DataError, InputError
+from arbora.data.treebank import ColumnReader, columns_to_conllu, unless_all_bad
+from arbora.errors import DataError, InputError, import_package
 from arbora.parsing.parsed import HEAD, LABEL, TREE, Parsed
-from arbora.storage.atomic import replacing
+from arbora.storage.files import replacing
 from arbora.types import Doubles
 
 Given: TypeAlias = "Columns | Iterable[Sentence] | Iterable[Parsed]"
@@ -53,15 +51,8 @@ class Probabilities:
     trees: Doubles
 
 
-def _import(name: str, hint: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise InputError(f"{name} is not installed: {hint}") from error
-
-
 def _arrow(name: str = "pyarrow") -> Any:
-    return _import(name, "pip install 'arbora-nlp[table]'")
+    return import_package(name, "pip install 'arbora-nlp[table]'")
 
 
 # To tables
@@ -78,7 +69,7 @@ def to_arrow(given: Given) -> Any:
 
 def to_pandas(given: Given) -> Any:
     """Return a `pandas.DataFrame` with texts as categories; needs pandas."""
-    pandas = _import("pandas", "pip install pandas")
+    pandas = import_package("pandas", "pip install pandas")
     # Without this, one unknown head would turn all heads into floats.
     whole = {_arrow().int32(): pandas.Int32Dtype()}
     return to_arrow(given).to_pandas(types_mapper=whole.get)
@@ -86,7 +77,7 @@ def to_pandas(given: Given) -> Any:
 
 def to_polars(given: Given) -> Any:
     """Return a `polars.DataFrame` with texts as categories; needs Polars."""
-    return _import("polars", "pip install polars").from_arrow(to_arrow(given))
+    return import_package("polars", "pip install polars").from_arrow(to_arrow(given))
 
 
 class ParquetWriter:
@@ -148,7 +139,7 @@ def convert_to_parquet(reader: ColumnReader, target: str | os.PathLike[str]) -> 
 
 def as_conllu(columns: Columns, format: Format) -> Columns:  # noqa: A002
     """Return the same sentences with the columns of CoNLL-U."""
-    return columns if format == "conllu" else conllx.columns_to_conllu(columns)
+    return columns if format == "conllu" else columns_to_conllu(columns)
 
 
 def pieces(given: Given) -> Iterator[tuple[Columns, Probabilities | None]]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from arbora.data.encode import INPUT_COLUMNS, Names
-from arbora.data.pseudo_projective import PseudoProjective
+from arbora.data.projectivize import PseudoProjective
 from arbora.errors import InputError, ModelError
 from arbora.parsing.guide import GuidedNames
 from arbora.registry import searches

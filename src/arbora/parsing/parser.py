@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import Batch, Names
-from arbora.data.files import Source, open_output
 from arbora.data.sentence import Sentence
 from arbora.data.tree import Tree
 from arbora.data.treebank import ColumnReader, FormatOrAuto
@@ -26,8 +25,8 @@ from arbora.progress import Observer, Silent
 from arbora.search.base import Search
 from arbora.search.confidence import Confidence, ConfidenceAt
 from arbora.search.request import Decode, ParseRequest, Temperatures
-from arbora.storage.model_file import ModelFile, read_model, write_model
-from arbora.storage.pickling import Reloaded
+from arbora.storage.files import Source, open_output
+from arbora.storage.model_file import ModelFile, Reloaded, read_model, write_model
 from arbora.types import Ints
 
 UNCALIBRATED = Temperatures()
@@ -204,7 +203,7 @@ class Parser(Reloaded):
         with open_output(target) as stream:
             for columns in reader:
                 heads, labels = self.trees(columns, threads=threads)
-                stream.write(columns.to_bytes_with(heads, labels, self.names.labels))
+                stream.write(columns.with_trees(heads, labels, self.names.labels).to_bytes())
                 observer.advance(len(columns))
         observer.end()
         return reader

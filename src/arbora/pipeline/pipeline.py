@@ -29,8 +29,7 @@ from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.pipeline.tagger import Tagger
 from arbora.search.request import Decode
 from arbora.storage.bundled import find_model
-from arbora.storage.model_file import FORMAT, ModelFile, read_model, write_model
-from arbora.storage.pickling import Reloaded
+from arbora.storage.model_file import FORMAT, ModelFile, Reloaded, read_model, write_model
 from arbora.types import Bools
 
 KIND = "pipeline"

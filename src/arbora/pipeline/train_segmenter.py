@@ -17,7 +17,7 @@ import numpy as np
 
 from arbora import _core
 from arbora.data.raw_text import RawText, Spaces, Tokens, join_tokens, raw_text, tokens_of
-from arbora.errors import DataError, InputError
+from arbora.errors import DataError, as_utf8
 from arbora.interfaces import Epoch
 from arbora.pipeline.segmenter import Segmenter
 from arbora.progress import EpochReport, Observer, Scores, Silent
@@ -171,10 +171,7 @@ def varied(tokens: Tokens, chance: random.Random) -> RawText:
 
 def _native(raw: RawText) -> tuple[bytes, Longs, Longs, NDArray[np.uint8], dict[int, Any]]:
     words = {token: [list(map(ord, word)) for word in words] for token, words in raw.tokens.words.items()}
-    try:
-        return raw.text.encode(), raw.starts, raw.ends, raw.last, words
-    except UnicodeEncodeError as error:
-        raise InputError(f"forms: expected valid Unicode, got {error}") from None
+    return as_utf8("forms", raw.text), raw.starts, raw.ends, raw.last, words
 
 
 def _words_per_token(tokens: Tokens) -> Longs:

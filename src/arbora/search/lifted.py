@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from arbora.data.encode import Batch
-from arbora.data.pseudo_projective import PseudoProjective, Restorer
+from arbora.data.projectivize import PseudoProjective, Restorer
 from arbora.interfaces import Query
 from arbora.search.base import Parts, Search
 from arbora.search.confidence import Confidence, ConfidenceAt

@@ -1,15 +1,10 @@
 """The container of a model file: the safetensors format, laid out for memory mapping.
 
-    8 bytes      N, little-endian
-    N bytes      header, JSON in UTF-8, padded with spaces: name -> {dtype, shape, data_offsets};
-                 "__metadata__" -> {string: string}
-    the rest     the tensors' bytes, little-endian, C order, contiguous
+docs/model-file.md describes it to the byte. The data and every tensor of at least ALIGNMENT bytes begin at a
+multiple of ALIGNMENT. The format allows no gaps, so the padding is a tensor of its own, with a name that
+begins with PADDING. The layout depends on names, shapes and dtypes only.
 
-Writing: the data and every tensor of at least ALIGNMENT bytes begin at a multiple of ALIGNMENT. The format
-allows no gaps, so the padding is a tensor of its own, whose name begins with PADDING. The layout depends on
-names, shapes and dtypes only. (The official library does not align to cache lines, and copies what it reads.)
-
-Reading: the file is taken to be hostile. A size in the file is compared with the file's own before anything
+A file that is read is taken to be hostile. A size in the file is compared with the file's own before anything
 of that size is allocated, and each fault is a FaultError.
 """
 
@@ -18,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import reprlib
 import zlib
 from collections import Counter
 from collections.abc import Mapping
@@ -204,7 +200,9 @@ def locate_tensors(entries: Mapping[str, Any], size: int) -> dict[str, Tensor]:
 
 def _tensor(name: str, entry: object, size: int) -> Tensor:
     def fail(what: str, expected: str, got: object, advice: str = DAMAGED) -> FaultError:
-        return FaultError(f"tensor {name[:80]!r}: {what}: expected {expected}, got {_shown(got)}", advice)
+        return FaultError(
+            f"tensor {name[:80]!r}: {what}: expected {expected}, got {reprlib.repr(got)}", advice
+        )
 
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise fail("entry", "an object with dtype, shape and data_offsets", entry)
@@ -220,7 +218,7 @@ def _tensor(name: str, entry: object, size: int) -> Tensor:
         raise fail("data_offsets", f"begin and end, ascending, at most {size}", offsets)
     begin, end = offsets
     if end > size:
-        raise fail("data_offsets", f"at least {_shown(end)} bytes of tensors", size, CUT_OFF)
+        raise fail("data_offsets", f"at least {end} bytes of tensors", size, CUT_OFF)
     if end - begin != math.prod(shape) * dtype.itemsize:
         raise fail("data_offsets", f"{math.prod(shape) * dtype.itemsize} bytes for its shape", end - begin)
     if begin % dtype.itemsize:
@@ -230,10 +228,3 @@ def _tensor(name: str, entry: object, size: int) -> Tensor:
 
 def _are_sizes(value: object) -> bool:
     return isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
-
-
-def _shown(value: object) -> str:
-    try:
-        return str(value)[:80]
-    except RecursionError:
-        return f"a {type(value).__name__} nested too deeply"

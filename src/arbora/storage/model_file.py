@@ -16,19 +16,21 @@ import mmap
 import os
 import stat
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Self, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from arbora import __version__
-from arbora.errors import InputError, ModelError
+from arbora.errors import InputError, ModelError, as_utf8
 from arbora.storage import _safetensors as container
 from arbora.storage._safetensors import DAMAGED, METADATA, OTHER_FILE, PADDING, FaultError
-from arbora.storage.atomic import replacing
+from arbora.storage.files import replacing
 
 FORMAT = 1
 DOCUMENT = "arbora"  # the key of our JSON document among the container's metadata
@@ -56,8 +58,7 @@ class ModelFile:
     arbora_version: str
     metadata: Mapping[str, Any]
     tensors: Mapping[str, NDArray[Any]]
-    checksum: str | None = None
-    """Of the header, which contains that of the data; None if this is not a file."""
+    checksum: str | None = None  # of the header, which contains that of the data; None if this is not a file
 
     def _error(self, what: str) -> ModelError:
         return ModelError(what, source=self.source)
@@ -186,7 +187,7 @@ def _check_written(stream: IO[bytes], stored: Mapping[str, NDArray[Any]]) -> Non
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(stream.name, framework="numpy") as opened:
+        with safe_open(str(stream.name), framework="numpy") as opened:
             is_same = sorted(opened.keys()) == sorted(stored)
     except SafetensorError as error:
         raise OSError(f"the written file cannot be read back: {error}") from error
@@ -203,27 +204,21 @@ def _json_value(value: Any, place: str, depth: int = 0) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     if isinstance(value, str):
-        return _text(value, place)
+        as_utf8(place, value)
+        return str(value)
     if isinstance(value, Mapping):
         for name in value:
             if not isinstance(name, str):
                 raise InputError(f"{place}: expected names that are strings, got {name!r}")
         items = value.items()
-        return {_text(name, place): _json_value(item, f"{place}.{name}", depth + 1) for name, item in items}
+        as_utf8(place, "".join(value))
+        return {str(name): _json_value(item, f"{place}.{name}", depth + 1) for name, item in items}
     if isinstance(value, list | tuple):
         return [_json_value(item, f"{place}[{i}]", depth + 1) for i, item in enumerate(value)]
     expected = "text, a finite number, true, false, null, a list or a mapping"
     got = repr(value) if isinstance(value, float) else type(value).__name__
     advice = "convert it first (arrays belong among the tensors)"
     raise InputError(f"{place}: expected {expected}, got {got}; {advice}")
-
-
-def _text(value: str, place: str) -> str:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise InputError(f"{place}: expected text that is valid Unicode, got {value[:80]!r}") from None
-    return str(value)
 
 
 # ---------------------------------------------------------------- reading
@@ -268,3 +263,58 @@ def _document(entries: Mapping[str, Any]) -> dict[str, Any]:
             got = type(document.get(name)).__name__
             raise FaultError(f"{DOCUMENT}.{name}: expected {kind.__name__}, got {got}")
     return document
+
+
+# ---------------------------------------------------------------- models in other processes
+
+
+Place = tuple[type["Reloaded"], str, str]
+"""The class of a model, the absolute path of its file, and the file's checksum."""
+_loaded: WeakValueDictionary[Place, Reloaded] = WeakValueDictionary()
+
+
+class Reloaded(ABC):
+    """Base of models that can be saved; never changed, so that copies may be shared.
+
+    `multiprocessing` pickles what it sends, and native code cannot be pickled. A model that was loaded from a
+    file is pickled as the file's name and checksum, and opened where it arrives, once per process while it
+    is in use. Any other model is pickled as the tensors and metadata of its file.
+    """
+
+    @abstractmethod
+    def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return tensors and metadata for a model file."""
+
+    @classmethod
+    @abstractmethod
+    def from_file(cls, file: ModelFile) -> Self:
+        """Make the model from a file that is read."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a file and make the model."""
+
+    def remember(self, file: ModelFile) -> Self:
+        """Note that this model is in a file; return the model."""
+        if file.checksum is not None:
+            place = (type(self), str(Path(file.source).absolute()), file.checksum)
+            object.__setattr__(self, "_place", place)
+            _loaded[place] = self
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        place: Place | None = getattr(self, "_place", None)
+        return (_rebuild, (type(self), *self.to_parts())) if place is None else (_reload, place)
+
+
+def _reload(kind: type[Reloaded], path: str, checksum: str) -> Reloaded:
+    place = (kind, path, checksum)
+    model = _loaded[place] if place in _loaded else kind.load(path)
+    if getattr(model, "_place", None) != place:
+        raise ModelError("the file has changed since the model was loaded; load it again", source=path)
+    return model
+
+
+def _rebuild(kind: type[Reloaded], tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> Reloaded:
+    return kind.from_file(ModelFile("the model", FORMAT, "", metadata, tensors))

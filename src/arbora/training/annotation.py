@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from arbora._core import measure_trees
 from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import INPUT_COLUMNS, Names, filled, numbers_of
-from arbora.data.projectivize import projectivize
-from arbora.data.pseudo_projective import Encoding, PseudoProjective
+from arbora.data.projectivize import Encoding, PseudoProjective, projectivize
 from arbora.data.tree import Tree
 from arbora.errors import DataError
 from arbora.inference import argmax

@@ -13,7 +13,7 @@ import numpy as np
 
 from arbora.costs import COST, TreeCost
 from arbora.data.columns import Columns
-from arbora.data.pseudo_projective import Encoding
+from arbora.data.projectivize import Encoding
 from arbora.errors import InputError, UnknownNameError
 from arbora.features.guide_v1 import SUFFIX as GUIDE_SUFFIX
 from arbora.interfaces import Learner, Query, Roots, Trees

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arbora.errors import InputError
-from arbora.storage.atomic import replacing
+from arbora.errors import InputError, import_package
+from arbora.storage.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,11 +67,7 @@ class Panel:
 
 def require_matplotlib() -> None:
     """InputError if matplotlib is missing."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        install = "pip install 'arbora-nlp[plot]'"
-        raise InputError(f"plots need matplotlib ({error}); install it with `{install}`") from None
+    import_package("matplotlib", "pip install 'arbora-nlp[plot]'")
 
 
 def save_plot(panels: Sequence[Panel], *paths: str | os.PathLike[str]) -> None:

@@ -6,8 +6,8 @@ import pytest
 from fake_github import FakeGitHub, serving
 
 from arbora.data.synthetic import generate
-from arbora.storage.ud.github import Catalogue
-from arbora.storage.ud.http import Client
+from arbora.progress import Silent
+from arbora.storage.ud.github import Catalogue, Client
 
 DANISH = "UD_Danish-DDT"
 
@@ -39,17 +39,17 @@ def github(danish_files):
         yield found
 
 
-class Observer:
+class Observer(Silent):
     def __init__(self) -> None:
         self.notes: list[str] = []
-        self.sizes: dict[str, list[int]] = {}
         self.pauses: list[float] = []
+        self.total = self.bytes = 0
 
-    def begins(self, release, files) -> None:
-        self.release = release
+    def begin(self, task, total, **options) -> None:
+        self.total = total
 
-    def moved(self, file, size) -> None:
-        self.sizes.setdefault(file.name, []).append(size)
+    def advance(self, steps=1) -> None:
+        self.bytes += steps
 
     def note(self, text) -> None:
         self.notes.append(text)

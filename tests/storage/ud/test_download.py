@@ -20,13 +20,10 @@ from fake_github import commit_of, git_sha1
 
 from arbora.errors import DataError, DownloadError, InputError
 from arbora.storage.ud import download as module
-from arbora.storage.ud import http
+from arbora.storage.ud import github as client_module
 from arbora.storage.ud.download import download
-from arbora.storage.ud.folders import Folder
-from arbora.storage.ud.github import Catalogue
-from arbora.storage.ud.http import Client, NotFoundError, require_safe
-from arbora.storage.ud.manifest import MANIFEST, Manifest, StoredFile, digest
-from arbora.storage.ud.names import TreebankName
+from arbora.storage.ud.folders import MANIFEST, Folder, Manifest, StoredFile, TreebankName, digest
+from arbora.storage.ud.github import Catalogue, Client, NotFoundError, require_safe
 
 DANISH = TreebankName("UD_Danish-DDT")
 TRAIN = "da_ddt-ud-train.conllu"
@@ -89,8 +86,8 @@ def test_newest_release_is_downloaded(get, danish_files, github, tmp_path, obser
         name: hashlib.sha256(content).hexdigest() for name, content in found.items()
     }
     assert list(manifest.faults(folder.path)) == []
-    assert observer.sizes[TRAIN][-1] == len(danish_files[TRAIN])
-    assert observer.notes == []
+    assert observer.bytes == observer.total == sum(map(len, found.values()))
+    assert len(observer.notes) == 1
     assert all("Arbora" in h["User-Agent"].title() for _, h in github.requests)
 
 
@@ -146,7 +143,7 @@ def test_lost_connection_is_resumed(get, github, danish_files, observer):
     assert "Range" not in first
     assert second["Range"] == "bytes=1000-"
     assert observer.pauses == [0.5]
-    assert len(observer.notes) == 1
+    assert len(observer.notes) == 2
 
 
 def test_file_that_changes_between_two_parts_is_fetched_again(get, github, danish_files):
@@ -158,14 +155,14 @@ def test_file_that_changes_between_two_parts_is_fetched_again(get, github, danis
 
 def test_interrupted_download_is_resumed_by_the_next_run(get, github, danish_files, observer, tmp_path):
     def stop(request) -> None:
-        observer.moved = interrupt
+        observer.advance = interrupt
         cut(2000)(request)
 
-    def interrupt(file, size) -> None:
-        if size:
+    def interrupt(steps) -> None:
+        if steps:
             raise KeyboardInterrupt
 
-    keep = observer.moved
+    keep = observer.advance
     github.faults.append(once(TRAIN, stop))
     with pytest.raises(KeyboardInterrupt):
         get()
@@ -175,7 +172,7 @@ def test_interrupted_download_is_resumed_by_the_next_run(get, github, danish_fil
     (part,) = hidden.glob("*.part")
     there = part.stat().st_size
     assert 0 < there <= 2000
-    observer.moved = keep
+    observer.advance = keep
     github.requests.clear()
     assert contents(get().path)[TRAIN] == danish_files[TRAIN]
     assert github.asked(TRAIN)[0]["Range"] == f"bytes={there}-"
@@ -505,7 +502,7 @@ def test_malformed_json_is_rejected(get, github, observer, body):
 
 
 def test_endless_json_is_rejected(get, github, monkeypatch):
-    monkeypatch.setattr("arbora.storage.ud.http.MAX_JSON_BYTES", 1000)
+    monkeypatch.setattr("arbora.storage.ud.github.MAX_JSON_BYTES", 1000)
     github.faults.append(always("/tags?per_page=100", lambda r: r.answer(b"[]" + b" " * 5000)))
     with pytest.raises(DownloadError) as error:
         get()
@@ -755,9 +752,9 @@ def test_untrusted_certificate_is_rejected(tmp_path, monkeypatch):
                 catalogue.repositories()
             assert pauses == []  # no retries
             monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-            http._certificates.cache_clear()
+            client_module._certificates.cache_clear()
             assert list(catalogue.repositories()) == ["UD_Danish-DDT"]
         finally:
-            http._certificates.cache_clear()
+            client_module._certificates.cache_clear()
             server.shutdown()
             thread.join()

@@ -1,6 +1,7 @@
 """Byte streams for what users name on a command line: paths, `-`, gzip, file objects.
 
-Files are written under a temporary name and renamed at the end, so that no half-written file is ever seen.
+Files are written under a temporary name in the same folder and renamed at the end, so that no half-written
+file is ever seen.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import secrets
+import stat
 import sys
 import zlib
 from collections.abc import Iterator
@@ -16,7 +19,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
 from arbora.errors import DataError, InputError
-from arbora.storage.atomic import is_special, naming_errors, replacing
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -79,7 +81,11 @@ def _unzipped(stream: io.BufferedReader) -> io.BufferedIOBase:
     except BaseException:
         stream.close()
         raise
-    return _Unzipping(stream) if is_zipped else stream
+    if not is_zipped:
+        return stream
+    unzipped = gzip.GzipFile(fileobj=stream, mode="rb")
+    unzipped.myfileobj = stream  # type: ignore[assignment]  # closed with it
+    return unzipped
 
 
 def read_bytes(stream: io.BufferedIOBase, size: int, source: str) -> bytes:
@@ -89,18 +95,6 @@ def read_bytes(stream: io.BufferedIOBase, size: int, source: str) -> bytes:
             return stream.read(size)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"damaged gzip file: {error}", source=source) from error
-
-
-class _Unzipping(gzip.GzipFile):
-    """GzipFile that closes the stream it reads from."""
-
-    def __init__(self, stream: io.BufferedReader) -> None:
-        super().__init__(fileobj=stream, mode="rb")
-        self._under = stream
-
-    def close(self) -> None:
-        super().close()
-        self._under.close()
 
 
 @contextmanager
@@ -128,3 +122,56 @@ def open_output(target: Source) -> Iterator[IO[bytes]]:
                     yield cast("IO[bytes]", stream)
             else:
                 yield raw
+
+
+def is_special(path: Path) -> bool:
+    """Return whether a path is a device or a pipe, which cannot be replaced."""
+    return path.exists() and not path.is_file()
+
+
+@contextmanager
+def naming_errors(name: str, temporary: str | None = None) -> Iterator[None]:
+    """Name the file in system errors of the block that name none, or that name `temporary`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename in (None, temporary):
+            error.filename = name
+        raise
+
+
+@contextmanager
+def replacing(target: str | os.PathLike[str], *, durable: bool = False) -> Iterator[IO[bytes]]:
+    """Open a byte stream that replaces `target` when the block ends without an error.
+
+    After an error, an existing file is unchanged and no temporary file is left. Links are followed,
+    permissions are kept, and a device or a pipe is written to directly. `durable` waits for the disk before
+    renaming, so that even a power cut leaves either the old file or the new one.
+    """
+    name = os.fspath(target)
+    path = Path(target).resolve()
+    if is_special(path):
+        with naming_errors(name), path.open("wb") as stream:
+            yield stream
+        return
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    with naming_errors(name, str(temporary)):
+        try:
+            with temporary.open("wb") as stream:
+                yield stream
+                if durable:
+                    stream.flush()
+                    os.fsync(stream.fileno())
+            if path.exists():
+                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    if durable:
+        descriptor = os.open(path.parent, os.O_RDONLY)  # the new name is to be on the disk, too
+        try:
+            os.fsync(descriptor)
+        except OSError:  # some network file systems cannot do this for folders; the file itself is safe
+            pass
+        finally:
+            os.close(descriptor)
