@@ -74,7 +74,7 @@ def _parse(text: str) -> Sentence:
 
 
 def to_displacy(
-    sentence: Sentence, *, lemmas: bool = False, head_probabilities: Sequence[float] | None = None
+    sentence: Sentence, *, lemmas: bool = False, head_probabilities: Sequence[float | None] | None = None
 ) -> dict[str, list[dict[str, Any]]]:
     """Convert for `spacy.displacy.render(..., manual=True)`; DataError if a head is unknown. O(n).
 
@@ -90,8 +90,9 @@ def to_displacy(
         if head == 0:
             continue  # displaCy draws no arc from the root
         label = "" if word.deprel == "_" else word.deprel
-        if head_probabilities is not None:
-            label = f"{label} {head_probabilities[word.id - 1]:.2f}".strip()
+        share = None if head_probabilities is None else head_probabilities[word.id - 1]
+        if share is not None:
+            label = f"{label} {share:.2f}".strip()
         start, end = sorted((word.id - 1, head - 1))
         direction = "left" if word.id < head else "right"  # of the arrow
         arcs.append({"start": start, "end": end, "label": label, "dir": direction})

@@ -21,7 +21,7 @@ from arbora.inference.distribution import TreeDistribution
 from arbora.inference.queries import MOST_TREES
 from arbora.interfaces import Query
 from arbora.parsing.model_file import parser_parts, read_parts
-from arbora.parsing.parsed import Parsed, keep_labels, make_parsed, with_kept_labels
+from arbora.parsing.parsed import Parsed, label_names, make_parsed, with_kept_labels
 from arbora.progress import Observer, Silent
 from arbora.search.base import Search
 from arbora.search.confidence import Confidence, ConfidenceAt
@@ -161,14 +161,13 @@ class Parser(Reloaded):
         if probabilities:
             self.require(Query.MARGINALS)
             confidence = self.confidence(batch, decode=decode, keep_heads=keep_heads, threads=threads)
-            parsed = [tree for (tree,) in make_parsed(given, confidence, self.names.labels, self)]
-            return list(map(keep_labels, parsed, given)) if keep_heads else parsed
+            return [tree for (tree,) in make_parsed(given, confidence, self, keep_heads=keep_heads)]
         heads, labels = self.trees(batch, decode=decode, keep_heads=keep_heads, threads=threads)
+        names = label_names(labels, self)
         trees, at = [], 0
         for sentence in given:
             end = at + len(sentence)
-            names = [self.names.labels[label] if label >= 0 else "_" for label in labels[at:end].tolist()]
-            tree = sentence.with_tree(Tree.from_heads(heads[at:end].tolist(), labels=names))
+            tree = sentence.with_tree(Tree.from_heads(heads[at:end].tolist(), labels=names[at:end]))
             trees.append(with_kept_labels(tree, sentence) if keep_heads else tree)
             at = end
         return trees
@@ -257,8 +256,7 @@ class Parser(Reloaded):
         require_whole("k", k, 1, MOST_TREES)
         given = as_sentence(sentence)
         confidence = self.confidence(self._encoded([given], keep_heads), k=int(k), keep_heads=keep_heads)
-        trees = next(make_parsed([given], confidence, self.names.labels, self))
-        return [keep_labels(tree, given) for tree in trees] if keep_heads else trees
+        return next(make_parsed([given], confidence, self, keep_heads=keep_heads))
 
     def distribution(self, sentence: Words) -> TreeDistribution:
         """The distribution over a sentence's trees, labels summed out; for first-order parsers."""
