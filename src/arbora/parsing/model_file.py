@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from arbora.data.encode import INPUT_COLUMNS, Names
 from arbora.data.pseudo_projective import PseudoProjective
 from arbora.errors import InputError, ModelError
-from arbora.parsing.guide import GuidedNames
 from arbora.registry import searches
 from arbora.search.base import Parts, Search
 from arbora.search.lifted import LIFTS, LiftedSearch
@@ -41,8 +40,8 @@ def parser_parts(parser: Parser, *, quantized: bool = False) -> Parts:
         CALIBRATION: to_dict(parser.calibration) if parser.is_calibrated else None,
         "about": parser.about,
     }
-    for guide in names.guides:
-        arrays, metadata[GUIDE] = parser_parts(guide, quantized=quantized)
+    if names.guide is not None:
+        arrays, metadata[GUIDE] = parser_parts(names.guide, quantized=quantized)
         tensors |= {f"{GUIDE}/{name}": array for name, array in arrays.items()}
     return tensors, metadata
 
@@ -68,7 +67,7 @@ def read_parts(file: ModelFile) -> dict[str, Any]:
     if guide is not None:
         from arbora.parsing.parser import Parser
 
-        names = GuidedNames.over(names, Parser.from_file(guide))
+        names = replace(names, guide=Parser.from_file(guide))
     return {"names": names, "search": search, "about": about, **calibration}
 
 

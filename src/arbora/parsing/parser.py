@@ -63,7 +63,7 @@ class Parser(Reloaded):
     """How it was trained: the resolved configuration, scores on dev, epochs."""
 
     def __repr__(self) -> str:
-        guide = "".join(f", guided by {guide!r}" for guide in self.names.guides)
+        guide = "" if self.names.guide is None else f", guided by {self.names.guide!r}"
         trees, labels = self.search.trees, len(self.plain_labels)
         return f"<Parser: {trees} trees, {self.search.describe()}, {labels} labels{guide}>"
 
@@ -271,9 +271,8 @@ class Parser(Reloaded):
 
     def rounded(self) -> Parser:
         """The parser that a file saved with `quantized` holds, to see what is lost before saving."""
-        return replace(
-            self, names=self.names.rounded(), search=self.search.quantized(), about=dict(self.about)
-        )
+        names = replace(self.names, guide=self.names.guide and self.names.guide.rounded())
+        return replace(self, names=names, search=self.search.quantized(), about=dict(self.about))
 
     def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Tensors and metadata for a model file."""
