@@ -64,8 +64,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
                     "arc_marginals",
                 ),
             ),
-            ("arbora.inference._parts", ("FirstOrder", "Options")),
-            ("arbora.inference._native", ("Marginals",)),
+            ("arbora.inference._parts", ("FirstOrder", "Options", "Marginals")),
             ("arbora.inference.distribution", ("TreeDistribution",)),
             ("arbora.inference.torch", ("TreeDistribution", "Drawn")),
         ],
@@ -190,7 +189,6 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
 IMPORTED_FROM = {
     "arbora.inference.queries": "arbora.inference",
     "arbora.inference._parts": "arbora.inference",
-    "arbora.inference._native": "arbora.inference",
     "arbora.learners._online": "arbora.learners",
     "arbora.classification.classifier": "arbora.classification",
     "arbora.classification.classes": "arbora.classification",

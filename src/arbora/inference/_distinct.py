@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from arbora.errors import NoTreeError
-from arbora.inference import _native
 from arbora.inference._parts import Parts
 from arbora.inference._relative import own_scores
 from arbora.interfaces import Best
@@ -67,7 +66,7 @@ class _DistinctTrees:
 
     def _sample(self, parts: Parts, k: int) -> list[Tree]:
         seed = int(self._random.integers(2**63))
-        return [_choices(best) for best in _native.sample(parts, k, seed)[0]]
+        return [_choices(best) for best in parts.sample(k, seed)[0]]
 
     def _reject(self, k: int) -> None:
         """Skip repeats; give up when most draws repeat."""
@@ -102,7 +101,7 @@ class _DistinctTrees:
         branching = self._branchings[prefix]
         if branching.log_mass is None:
             try:
-                branching.log_mass = float(_native.log_partition(self._restricted(prefix))[0])
+                branching.log_mass = float(self._restricted(prefix).log_partition()[0])
             except NoTreeError:
                 branching.log_mass = -np.inf
         return branching.log_mass

@@ -1,4 +1,4 @@
-"""Checked scores for the native core: float64, C order, one sentence or a batch.
+"""Checked scores for the native core: float64, C order, one sentence or a batch; and the core's answers.
 
 Conventions as in `arbora.inference.queries`. Nothing here writes into the caller's arrays.
 """
@@ -8,13 +8,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+from itertools import accumulate
+from typing import Any, NamedTuple, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora import _core
 from arbora.errors import InputError, is_whole, require_threads, unknown
+from arbora.interfaces import Best, Roots, Trees
 from arbora.types import Doubles
 
 Batch: TypeAlias = Sequence[NDArray[Any]]
@@ -31,8 +33,8 @@ _ROOTS = {"single": _core.Roots.single, "multi": _core.Roots.multi}
 class FirstOrder(TypedDict, total=False):
     """Options of every query: the family of trees, known heads, threads."""
 
-    trees: Literal["projective", "nonprojective"]
-    roots: Literal["single", "multi"]
+    trees: Trees
+    roots: Roots
     required: Required | Sequence[Required | None] | None
     threads: int
 
@@ -45,9 +47,18 @@ class Options(FirstOrder, total=False):
     grandsiblings: Scores | None
 
 
+class Marginals(NamedTuple):
+    """Probabilities of the parts of higher-order models, each shaped as its scores; None if absent."""
+
+    arcs: Doubles
+    siblings: Doubles | None = None
+    grandparents: Doubles | None = None
+    grandsiblings: Doubles | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A batch: lists of arrays, one entry per sentence, and the family of trees."""
+    """A batch: lists of arrays, one entry per sentence, and the family of trees. Queries go to the core."""
 
     arcs: list[Doubles]
     siblings: list[Doubles] | None
@@ -82,6 +93,49 @@ class Parts:
     def arguments(self) -> tuple[Any, ...]:
         """The arguments of every native query."""
         return (self.arcs, *self.higher, self.trees, self.roots, self.threads)
+
+    def check(self) -> None:
+        """Raise InputError if a score is NaN or too large."""
+        _core.check(*self.arguments[:-1])
+
+    def argmax(self) -> list[Best]:
+        heads, labels, values = _core.argmax(*self.arguments)
+        ends = list(accumulate(map(len, self.arcs)))
+        spans = zip([0, *ends], ends, values.tolist(), strict=False)
+        new = tuple.__new__  # half the time of Best(...), which matters at two microseconds a sentence
+        if labels is None:
+            return [new(Best, (heads[start:end], score, None)) for start, end, score in spans]
+        return [new(Best, (heads[start:end], score, labels[start:end])) for start, end, score in spans]
+
+    def kbest(self, k: int) -> list[list[Best]]:
+        arcs, *rest = self.arguments
+        return [
+            list(map(Best, heads, values.tolist(), *([] if labels is None else [labels])))
+            for heads, labels, values in _core.kbest(arcs, k, *rest)
+        ]
+
+    def log_partition(self) -> Doubles:
+        return _core.log_partition(*self.arguments)
+
+    def marginals(self) -> list[Any]:
+        """P(part) of each sentence: an array, or a `Marginals` if there are higher-order parts."""
+        arrays = _core.marginals(*self.arguments)
+        return [each[0] for each in arrays] if self.first_order else [Marginals(*each) for each in arrays]
+
+    def marginals_along(self, directions: list[Doubles]) -> list[Doubles]:
+        """Derivatives of P(arc) along the directions; unlabelled, first-order sentences."""
+        return _core.marginals_along(self.arcs, directions, self.trees, self.roots, self.threads)
+
+    def sample(self, k: int, seed: int) -> list[list[Best]]:
+        arcs, *rest = self.arguments
+        heads, labels, values = _core.sample(arcs, k, seed, *rest)
+        lists, at = [], 0
+        for array, scores in zip(self.arcs, values.tolist(), strict=True):
+            end = at + k * len(array)
+            rows = [] if labels is None else [labels[at:end].reshape(k, -1)]
+            lists.append(list(map(Best, heads[at:end].reshape(k, -1), scores, *rows)))
+            at = end
+        return lists
 
 
 def option(name: str, value: str, choices: dict[str, Any]) -> Any:

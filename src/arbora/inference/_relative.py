@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from arbora import _core
 from arbora.errors import InputError
-from arbora.inference._native import Marginals
-from arbora.inference._parts import Parts, partial_heads, per_sentence
+from arbora.inference._parts import Marginals, Parts, partial_heads, per_sentence
 from arbora.interfaces import Best
 from arbora.types import Doubles
 

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from arbora import inference
 from arbora.errors import InputError
-from arbora.inference import _native
-from arbora.inference._native import Marginals
-from arbora.inference._parts import Options, make_parts
+from arbora.inference._parts import Marginals, Options, make_parts
 from arbora.inference.queries import label_shares
 from arbora.interfaces import Best
 from arbora.types import Doubles, Ints
@@ -40,7 +38,7 @@ class TreeDistribution:
         if isinstance(scores, (list, tuple)):
             raise InputError("TreeDistribution takes one sentence; make one for each array of a batch")
         parts = make_parts(scores, **options)
-        _native.check(parts)
+        parts.check()
         self._scores = parts.arcs[0].copy()
         self._options = options.copy()
 
