@@ -102,10 +102,12 @@ class LinearSearch(Search):
                 source=file.source,
             )
         settings = from_dict(GraphSettings, file.entry("settings", dict))
-        own = () if cls.settings_kind is None else (from_dict(cls.settings_kind, file.entry(cls.name, dict)),)
+        own = {}
+        if cls.settings_kind is not None:
+            own = {"search": from_dict(cls.settings_kind, file.entry(cls.name, dict))}
         templates = cls.templates.needed_by_file(settings.features, file.source)()
         labels = len(names.labels)
-        scorer = cls.scorer_kind(settings, *own, templates, labels=labels)
+        scorer = cls.scorer_kind(settings, templates, labels=labels, **own)
         count = 64 * 64 * labels
         seen = file.tensor("seen", np.uint8, [(count + 7) // 8])
         weights: dict[str, Any] = {"seen": np.unpackbits(seen, count=count)}
