@@ -149,7 +149,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
                 ),
             ),
             ("arbora.learners._online", ("OnlineTrainer",)),
-            ("arbora.features._templates", ("TemplateSet",)),
+            ("arbora.features._templates", ("Templates", "TemplateSet", "TransitionTemplates")),
             ("arbora.costs", ("TreeCost",)),
             ("arbora.scorers.torch", ("TorchScorer",)),
             ("arbora.search.base", ("Search",)),
