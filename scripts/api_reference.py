@@ -169,6 +169,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
                     "parameter",
                     "Parameter",
                     "Settings",
+                    "Configured",
                     "load_config",
                     "from_dict",
                     "to_dict",

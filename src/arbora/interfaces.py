@@ -7,6 +7,7 @@ works with any problem that answers its queries.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from arbora._core import SparseVector as SparseVector
 from arbora._core import Weights as Weights
-from arbora.settings import Parameter as Parameter
+from arbora.settings import Configured
 from arbora.types import Doubles, Floats, Ints, Longs
 
 if TYPE_CHECKING:
@@ -389,28 +390,18 @@ class Learned:
     """Why training ended: all epochs done, converged, `StopTraining`, or Ctrl-C (within an epoch)."""
 
 
-class Learner(Protocol):
+class Learner(Configured, ABC):
     """Finds weights for a problem; an immutable set of parameters with `fit`."""
 
-    name: ClassVar[str]
     paper: ClassVar[str]
     """The key of the paper in docs/references.bib."""
 
-    @classmethod
-    def parameters(cls) -> tuple[Parameter, ...]:
-        """All parameters with their ranges, in order."""
-
-    @classmethod
-    def parse(cls, texts: Mapping[str, str]) -> dict[str, Any]:
-        """Values for the constructor from the NAME=VALUE pairs of a command line; checked."""
-
     @property
+    @abstractmethod
     def needs(self) -> frozenset[Query]:
         """Queries that the problem must answer."""
 
-    def settings(self) -> dict[str, Any]:
-        """All parameters with their values, as a config file can hold them."""
-
+    @abstractmethod
     def fit(
         self,
         problem: Problem,

@@ -35,7 +35,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from arbora.errors import InputError, UnknownNameError
+from arbora.errors import InputError, UnknownNameError, require_known
 
 T = TypeVar("T")
 NONE = "none"
@@ -84,12 +84,8 @@ class Parameter:
         if self.choices:
             return " | ".join(self.choices)
         bounds = " and ".join(f"{sign} {bound:.10g}" for sign, _, bound in self._bounds())
-        words = {int: "whole number", float: "number"}
-        members = sorted(_members(self.kind), key=lambda member: member is NoneType)
-        return " or ".join(
-            f"{words[member]} {bounds}".strip() if member in words else _described(member)
-            for member in members
-        )
+        words = {int: f"whole number {bounds}".strip(), float: f"number {bounds}".strip()}
+        return _described(self.kind, words)
 
     def _bounds(self) -> list[tuple[str, Callable[[Any, Any], bool], float]]:
         limits = ((">", gt, self.above), (">=", ge, self.least), ("<=", le, self.most), ("<", lt, self.below))
@@ -191,10 +187,8 @@ class Configured(Settings):
 
     @classmethod
     def _require_known(cls, names: Iterable[str]) -> None:
-        known = [declared.name for declared in cls.parameters()]
         for name in names:
-            if name not in known:
-                raise UnknownNameError(f"parameter of {cls.name}", name, known)
+            require_known(f"parameter of {cls.name}", name, [declared.name for declared in cls.parameters()])
 
 
 # ---------------------------------------------------------------- reading
@@ -274,23 +268,28 @@ def _members(kind: Any) -> tuple[Any, ...]:
     return tuple(sorted(get_args(kind), key=lambda member: member is not NoneType))
 
 
-def _described(kind: Any) -> str:
+def _described(kind: Any, words: Mapping[Any, str] = _WORDS) -> str:
     """The name of a type in messages."""
     members, origin, arguments = _members(kind), get_origin(kind), get_args(kind)
     if len(members) > 1:
-        return " or ".join(_described(member) for member in (*members[1:], members[0]))
-
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        origin, arguments = Literal, tuple(member.value for member in kind)
-    if origin is Literal:
-        return f"one of {', '.join(map(repr, arguments))}" if len(arguments) > 1 else repr(arguments[0])
+        last = sorted(members, key=lambda member: member is NoneType)
+        return " or ".join(_described(member, words) for member in last)
+    if known := _known_values(kind):
+        return f"one of {', '.join(map(repr, known))}" if len(known) > 1 else repr(*known)
     if origin is list or Ellipsis in arguments:
         return f"a list, each item {_described(arguments[0])}"
     if origin is tuple:
         return f"a list of {len(arguments)} values: {', '.join(map(_described, arguments))}"
     if origin is dict or dataclasses.is_dataclass(kind):
         return "a table"
-    return _WORDS.get(kind, str(kind))
+    return words.get(kind) or _WORDS.get(kind, str(kind))
+
+
+def _known_values(kind: Any) -> tuple[Any, ...]:
+    """The values of a Literal or an enumeration; none for other types."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return tuple(member.value for member in kind)
+    return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def _is_one_of(value: Any, known: tuple[Any, ...]) -> bool:
@@ -305,14 +304,6 @@ def _as(value: Any, kind: Any, *, is_text: bool = False) -> Any:
     raise _MismatchError(_described(kind))
 
 
-def _guessed(text: str) -> Any:
-    """Text for a setting of any type: a number or a truth value if it looks like one."""
-    for kind in (int, float, bool):
-        with suppress(ValueError):
-            return _as(text, kind, is_text=True)
-    return text
-
-
 def _as_member(value: Any, kind: Any) -> Any:
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any:
@@ -323,11 +314,8 @@ def _as_member(value: Any, kind: Any) -> Any:
         return float(value)
     if kind in (bool, int, str) and type(value) is kind:
         return value
-    if origin is Literal and _is_one_of(value, arguments):
-        return value
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        with suppress(ValueError):
-            return kind(value)
+    if _is_one_of(value, _known_values(kind)):
+        return value if origin is Literal else kind(value)
     if origin in (list, tuple) and isinstance(value, list | tuple):
         kinds = _item_kinds(arguments, len(value))
         return origin(_as(item, item_kind) for item, item_kind in zip(value, kinds, strict=True))
@@ -359,16 +347,15 @@ def merge(config: T, overrides: Mapping[str, str], *, option: str = "-p") -> T:
     for name, text in overrides.items():
         where = f"{option} {name}={text}".strip()
         path, kind, full_name = _find(config, name, where)
-        try:
-            value = _as(text, kind, is_text=True)
-        except _MismatchError as error:
-            raise InputError(f"{where}: expected {error}, got {text!r}{full_name}") from None
         table = values
         for step in path[:-1]:
             if table.get(step) is None:
                 table[step] = {}
             table = table[step]
-        table[path[-1]] = _plain(value)
+        try:
+            table[path[-1]] = _plain(_as(text, kind, is_text=True))
+        except _MismatchError as error:
+            raise InputError(f"{where}: expected {error}, got {text!r}{full_name}") from None
     given = " ".join(f"{option} {name}={text}".strip() for name, text in overrides.items())
     return from_dict(type(config), values, source=given)
 
@@ -414,16 +401,14 @@ def _from_text(text: str, kind: Any) -> Any:
         if text.lower() not in _TRUTH:
             raise ValueError
         return _TRUTH[text.lower()]
-    if kind is Any:
-        return _guessed(text)
+    if kind is Any:  # a number or a truth value if it looks like one
+        return _as(text, int | float | bool | str, is_text=True)
     if kind in (int, float):
         return kind(text)
     if kind is NoneType:
         return text.lower()
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        origin, arguments = Literal, tuple(known.value for known in kind)
-    if origin is Literal:
-        return next((known for known in arguments if str(known) == text), text)
+    if known := _known_values(kind):
+        return next((value for value in known if str(value) == text), text)
     if origin in (list, tuple):
         items = [item for item in text.strip("[]()").split(",") if item.strip()]
         kinds = _item_kinds(arguments, len(items))
