@@ -17,7 +17,6 @@ import numpy as np
 
 from arbora.errors import NoTreeError
 from arbora.inference._parts import Parts
-from arbora.inference._relative import own_scores
 from arbora.interfaces import Best
 from arbora.types import Doubles
 
@@ -42,7 +41,7 @@ def draw_distinct(one: Parts, k: int, seed: int, stream: int) -> list[Best]:
 def _best_of(one: Parts, tree: Tree) -> Best:
     heads = np.array([-1, *(head for head, _ in tree)], dtype=np.int32)
     labels = np.array([-1, *(label for _, label in tree)], dtype=np.int32) if one.labelled else None
-    return Best(heads, float(np.sum(own_scores(one, heads, labels)[1:])), labels)
+    return Best(heads, float(np.sum(one.own_scores(heads, labels)[1:])), labels)
 
 
 def _choices(best: Best) -> Tree:

@@ -34,7 +34,6 @@ from arbora import _core
 from arbora.errors import InputError, require_whole
 from arbora.inference._distinct import draw_distinct
 from arbora.inference._parts import Batch, FirstOrder, Marginals, Options, Parts, Scores, make_parts
-from arbora.inference._relative import expected_score, read_labels, read_trees, relative_to, relative_to_best
 from arbora.interfaces import Best
 from arbora.types import Doubles
 
@@ -142,12 +141,12 @@ def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[O
     """
     parts = make_parts(scores, **options)
     parts.check()
-    trees = read_trees(parts, heads)
-    chosen = read_labels(parts, trees, labels)
+    trees = parts.read_trees(heads)
+    chosen = parts.read_labels(labels)
     values = np.full(len(parts.arcs), -np.inf)
     arcs: dict[int, Doubles] = {}
     for i, tree in enumerate(trees):
-        relative = relative_to(parts.only(i), tree, chosen[i])
+        relative = parts.only(i).relative_to(tree, chosen[i])
         if relative is not None and _core.in_family(tree.tolist(), parts.trees, parts.roots):
             arcs[i] = relative
     if arcs:
@@ -164,8 +163,11 @@ def entropy(scores: Batch, **options: Unpack[Options]) -> Doubles: ...
 def entropy(scores: Scores, **options: Unpack[Options]) -> float | Doubles:
     """Entropy in nats of the distribution over trees: a float, or an array for a batch."""
     parts = make_parts(scores, **options)
-    relative = relative_to_best(parts, parts.argmax())
-    expected = [expected_score(m, relative.only(i)) for i, m in enumerate(relative.marginals())]
+    bests = enumerate(parts.argmax())
+    # None of these is None: the best tree uses no forbidden part.
+    arcs: Any = [parts.only(i).relative_to(best.heads, best.labels) for i, best in bests]
+    relative = replace(parts, arcs=arcs)
+    expected = [_expected_score(m, relative.only(i)) for i, m in enumerate(relative.marginals())]
     return _number(parts, np.maximum(0.0, relative.log_partition() - np.asarray(expected)))
 
 
@@ -195,7 +197,7 @@ def expected_wrong_heads(scores: Batch, heads: Any, **options: Unpack[Options]) 
 def expected_wrong_heads(scores: Scores, heads: Any, **options: Unpack[Options]) -> float | Doubles:
     """The expected number of words whose head differs from `heads` (n+1,), under the distribution."""
     parts = make_parts(scores, **options)
-    trees = read_trees(parts, heads)
+    trees = parts.read_trees(heads)
     values = [
         float(np.sum(1.0 - arc_marginals(marginal)[tree[1:], np.arange(1, len(tree))]))
         for tree, marginal in zip(trees, parts.marginals(), strict=True)
@@ -294,10 +296,18 @@ def _number(parts: Parts, values: Doubles) -> float | Doubles:
     return float(values[0]) if parts.single else values
 
 
+def _expected_score(marginal: Any, one: Parts) -> float:
+    """The mean score of a tree, from the result of `marginals` and its scores."""
+    marginals = marginal if isinstance(marginal, Marginals) else (marginal, None, None, None)
+    given = zip(marginals, (one.arcs, *one.higher), strict=True)
+    pairs = [(m, scores[0]) for m, scores in given if m is not None and scores is not None]
+    # Parts of probability 0 may be forbidden: 0 * -inf counts 0.
+    return sum(float(np.sum(m[m > 0.0] * s[m > 0.0])) for m, s in pairs)
+
+
 def _kl(p: Parts, q: Parts, best: Best) -> float:
     """Both relative to p's best tree."""
-    p_scores = relative_to(p, best.heads, best.labels)
-    q_scores = relative_to(q, best.heads, best.labels)
+    p_scores, q_scores = (each.relative_to(best.heads, best.labels) for each in (p, q))
     if p_scores is None or q_scores is None:
         return float("inf")
     near_p, near_q = replace(p, arcs=[p_scores]), replace(q, arcs=[q_scores])
