@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -304,7 +305,14 @@ def borrowed(assignment: ast.Assign, package: str) -> Function | None:
 
 
 def members(node: ast.ClassDef, package: str) -> Iterator[str]:
-    """A line for each public method and property."""
+    """A line for each documented class variable, and each public method and property."""
+    for variable, text in pairwise(node.body):
+        if not (isinstance(variable, ast.AnnAssign) and isinstance(text, ast.Expr)):
+            continue
+        outer, _, kind = ast.unparse(variable.annotation).removesuffix("]").partition("[")
+        if outer == "ClassVar" and isinstance(text.value, ast.Constant):
+            said = str(text.value.value).partition("\n")[0]
+            yield f"    - `.{ast.unparse(variable.target)}: {kind}`: {said}"
     methods: dict[str, Function] = {}
     for each in node.body:
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and not is_decorated(each, "overload"):

@@ -174,9 +174,9 @@ def _rejected(query: Query) -> Any:
 class SearchFamily:
     """A search's own `argmax` as a family, for losses that need no more."""
 
-    name = "search"
-    queries = frozenset({Query.ARGMAX})
-    approximate: frozenset[Query] = frozenset()
+    name: ClassVar[str] = "search"
+    queries: ClassVar[frozenset[Query]] = frozenset({Query.ARGMAX})
+    approximate: ClassVar[frozenset[Query]] = frozenset()
 
     def __init__(self, search: PartSearch) -> None:
         self.trees, self.roots, self.parts = search.trees, search.roots, search.parts
