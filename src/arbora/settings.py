@@ -221,6 +221,8 @@ def from_dict(
     `prefix`: the name of a table, with a dot. `base`: where fields that are not named come from.
     """
     known = {declared.name: declared for declared in parameters_of(cls)}
+    if not isinstance(values, Mapping):
+        raise InputError(f"{source}: expected a table, got {_shown(values)}")
     arguments = {}
     for name, value in values.items():
         if name not in known:

@@ -11,7 +11,7 @@ Time per tree: one draw, or, in the second mode, up to n partition functions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,14 +22,6 @@ from arbora.types import Doubles
 
 Choice = tuple[int, int]  # (head, label), label 0 if unlabelled
 Tree = tuple[Choice, ...]
-
-
-@dataclass
-class _Branching:
-    """Trees that share a drawn tree's first words and then differ."""
-
-    taken: set[Choice] = field(default_factory=set)
-    log_mass: float | None = None  # None: not computed since `taken` last grew
 
 
 def draw_distinct(one: Parts, k: int, seed: int, stream: int) -> list[Best]:
@@ -54,7 +46,10 @@ class _DistinctTrees:
         self._parts = parts
         self._random = random
         self._drawn: dict[Tree, None] = {}  # an ordered set
-        self._branchings: dict[Tree, _Branching] = {}
+        # Branchings: the trees that share a drawn tree's first words and then differ. By these words, the
+        # choices that drawn trees have for the next one, and the mass of the trees with other choices.
+        self._taken: dict[Tree, set[Choice]] = {}
+        self._log_masses: dict[Tree, float] = {}
 
     def draw(self, k: int) -> list[Tree]:
         self._reject(k)
@@ -79,16 +74,16 @@ class _DistinctTrees:
 
     def _note(self, tree: Tree) -> None:
         for j, choice in enumerate(tree):
-            branching = self._branchings.setdefault(tree[:j], _Branching())
-            if choice not in branching.taken:
-                branching.taken.add(choice)
-                branching.log_mass = None
+            taken = self._taken.setdefault(tree[:j], set())
+            if choice not in taken:
+                taken.add(choice)
+                self._log_masses.pop(tree[:j], None)
 
     def _draw_unseen(self) -> Tree | None:
-        if not self._branchings:
+        if not self._taken:
             for tree in self._drawn:
                 self._note(tree)
-        prefixes = list(self._branchings)
+        prefixes = list(self._taken)
         masses = np.array([self._log_mass(prefix) for prefix in prefixes])
         if np.all(masses == -np.inf):
             return None
@@ -97,13 +92,12 @@ class _DistinctTrees:
         return self._sample(self._restricted(chosen), 1)[0]
 
     def _log_mass(self, prefix: Tree) -> float:
-        branching = self._branchings[prefix]
-        if branching.log_mass is None:
+        if prefix not in self._log_masses:
             try:
-                branching.log_mass = float(self._restricted(prefix).log_partition()[0])
+                self._log_masses[prefix] = float(self._restricted(prefix).log_partition()[0])
             except NoTreeError:
-                branching.log_mass = -np.inf
-        return branching.log_mass
+                self._log_masses[prefix] = -np.inf
+        return self._log_masses[prefix]
 
     def _restricted(self, prefix: Tree) -> Parts:
         """Scores that allow exactly the trees of this branching."""
@@ -115,6 +109,6 @@ class _DistinctTrees:
             arcs[:, dep] = -np.inf
             arcs[place] = kept
         word = len(prefix) + 1
-        for head, label in self._branchings[prefix].taken:
+        for head, label in self._taken[prefix]:
             arcs[(head, word, label) if labelled else (head, word)] = -np.inf
         return replace(self._parts, arcs=[arcs])

@@ -86,7 +86,8 @@ class EnsembleSearch(Search):
         self.order = max(search.order for search in searches)
         self.label_count = len(self.labels) if any(search.label_count for search in searches) else 0
         places = {label: place for place, label in enumerate(names.labels)}
-        self._places = [np.array([places[label] for label in p.names.labels], np.int32) for p in parsers]
+        # The ensemble's index of each parser's labels; that of no label, -1, comes last.
+        self._places = [np.array([*map(places.get, p.names.labels), -1], np.int32) for p in parsers]
 
     @property
     def queries(self) -> frozenset[Query]:
@@ -132,21 +133,17 @@ class EnsembleSearch(Search):
 
     def combine(self, batch: Batch, request: ParseRequest) -> Combined:
         """The trees of a batch. Two passes with sums over trees per parser; O(n²) numbers per sentence."""
+        given, threads = batch.columns, request.threads
         alone = [
-            parser.confidence(
-                batch.columns,
-                temperatures=parser.calibration.for_minimum_risk,
-                arc_table=True,
-                threads=request.threads,
-            )
-            for parser in self.parsers
+            p.confidence(given, temperatures=p.calibration.for_minimum_risk, arc_table=True, threads=threads)
+            for p in self.parsers
         ]
         heads = batch.heads
         if request.decode != "given":
             tables = _mean_tables(batch, alone)
-            bests = inference.argmax(tables, trees=self.trees, roots=self.roots, threads=request.threads)
+            bests = inference.argmax(tables, trees=self.trees, roots=self.roots, threads=threads)
             heads = np.concatenate([np.zeros(0, np.int32), *(best.heads[1:] for best in bests)])
-        members = self._confidences(batch, heads, request.threads)
+        members = self._confidences(batch, heads, threads)
         table, counts = self._label_table(batch, members)
         labels, shares = self._label(table, counts, members)
         combined = Combined(
@@ -156,7 +153,7 @@ class EnsembleSearch(Search):
             label_table=table,
             tables=_mean_tables(batch, members),
             probabilities=np.mean([np.exp(each.log_probabilities) for each in members], axis=0),
-            alone=[(each.heads, self._own_labels(i, each.labels)) for i, each in enumerate(alone)],
+            alone=[(c.heads, places[c.labels]) for c, places in zip(alone, self._places, strict=True)],
         )
         if self._watch is not None:
             self._watch(batch, combined)
@@ -172,17 +169,13 @@ class EnsembleSearch(Search):
             confidences.append(parser.confidence_at(given, request)(parser.calibration))
         return confidences
 
-    def _own_labels(self, parser: int, labels: Ints) -> Ints:
-        places = self._places[parser]
-        return np.where(labels < 0, -1, places[labels] if len(places) else -1).astype(np.int32)
-
     def _label_table(self, batch: Batch, members: list[Confidence]) -> tuple[Doubles, Doubles]:
         """Mean P(label | head), (W, labels), and how many parsers know it, (W,)."""
         sums, counts = np.zeros((batch.words, len(self.labels))), np.zeros(batch.words)
         for parser, places, confidence in zip(self.parsers, self._places, members, strict=True):
             if parser.gives_labels:
-                own = confidence.label_table.reshape(batch.words, len(places))
-                sums[:, places] += own
+                own = confidence.label_table.reshape(batch.words, len(places) - 1)
+                sums[:, places[:-1]] += own
                 counts += own.any(axis=1)
         return sums / np.maximum(counts, 1.0)[:, None], counts
 
@@ -194,8 +187,8 @@ class EnsembleSearch(Search):
             labels[known] = np.argmax(table[known], axis=1)
             shares[known] = table[known].max(axis=1)
         # Parsers trained without labels still have some that follow from the tree.
-        for i, confidence in enumerate(members):
-            labels = np.where(labels < 0, self._own_labels(i, confidence.labels), labels)
+        for places, confidence in zip(self._places, members, strict=True):
+            labels = np.where(labels < 0, places[confidence.labels], labels)
         return labels, shares
 
     def to_parts(self, *, quantized: bool = False) -> Parts:

@@ -55,7 +55,7 @@ def read_parts(file: ModelFile) -> dict[str, Any]:
         names = _read_names(file)
         search: Search = factory.from_file(file, names)
         if file.metadata.get(LIFTS) is not None:
-            lifts = from_dict(PseudoProjective, _table(LIFTS, file.metadata[LIFTS]))
+            lifts = from_dict(PseudoProjective, file.metadata[LIFTS], source=LIFTS)
             search = LiftedSearch(search, lifts, names.labels)
         templates = getattr(search.scorer, "templates", None)
         guide = _guide_file(file, is_needed=templates is not None and templates.needs_guide)
@@ -99,13 +99,7 @@ def _read_calibration(file: ModelFile) -> dict[str, Any]:
     settings = file.metadata.get(CALIBRATION, file.entry("about", dict).get("temperature"))
     if settings is None:
         return {}
-    return {"calibration": from_dict(Temperatures, _table(CALIBRATION, settings)), "is_calibrated": True}
-
-
-def _table(name: str, value: object) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InputError(f"{name}: expected a table, got {type(value).__name__}")
-    return value
+    return {"calibration": from_dict(Temperatures, settings, source=CALIBRATION), "is_calibrated": True}
 
 
 def _read_names(file: ModelFile) -> Names:

@@ -29,6 +29,7 @@ Labels: TypeAlias = Literal["staged", "joint", "none"]
 Task: TypeAlias = Literal["tree", "joint", "labels"]
 
 SMALLEST_TABLE, LARGEST_TABLE = 10, 28
+KINDS = (PartKind.ARC, PartKind.SIBLING, PartKind.GRANDPARENT)
 
 
 def table_bits(default: int | str, help: str) -> Any:  # noqa: A002
@@ -54,10 +55,7 @@ class GraphSettings(Settings):
     @property
     def parts(self) -> tuple[PartKind, ...]:
         """The kinds of parts that are scored."""
-        if self.order == 1:
-            return (PartKind.ARC,)
-        higher = (PartKind.SIBLING, PartKind.GRANDPARENT) if self.grandparents else (PartKind.SIBLING,)
-        return (PartKind.ARC, *higher)
+        return KINDS[: 1 if self.order == 1 else 3 if self.grandparents else 2]
 
 
 @dataclass(eq=False, repr=False)
@@ -104,7 +102,6 @@ class LinearScorer(HashedScorer):
 
     name: ClassVar[str] = "linear"
     templates: TemplateSet
-    _kinds = (PartKind.ARC, PartKind.SIBLING, PartKind.GRANDPARENT)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -149,12 +146,12 @@ class LinearScorer(HashedScorer):
 
     def sentence_scores(self, sentences: Encoded, sentence: int, w: Weights) -> PartScores:
         """Dense scores of one sentence, as `arbora.inference` takes them."""
-        arrays = zip(self._kinds, self.native.score_parts(sentences, sentence, w), strict=True)
+        arrays = zip(KINDS, self.native.score_parts(sentences, sentence, w), strict=True)
         return {kind: array for kind, array in arrays if array is not None}
 
     def sentence_pullback(self, sentences: Encoded, sentence: int, coefficients: PartScores) -> SparseVector:
         """The sum over parts of coefficient times features; coefficients are shaped as the scores."""
-        given = (coefficients.get(kind) for kind in self._kinds)
+        given = (coefficients.get(kind) for kind in KINDS)
         arrays = [None if array is None else np.ascontiguousarray(array, np.float64) for array in given]
         if arrays[0] is None:
             raise InputError(f"coefficients: expected an entry {PartKind.ARC.value!r}, got none")
