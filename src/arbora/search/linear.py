@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from arbora._core import GraphModel, Pruning, in_memory
 from arbora.data.encode import Batch, Names
 from arbora.errors import ModelError
+from arbora.interfaces import Query
 from arbora.registry import Registry, features
 from arbora.scorers import GraphSettings, LinearScorer
 from arbora.search.base import Parts, Search
@@ -46,6 +47,10 @@ class LinearSearch(Search):
         shape: GraphSettings = scorer.settings
         self.trees, self.roots, self.order = shape.trees, shape.roots, shape.order
         self.label_count = scorer.label_count
+
+    @property
+    def queries(self) -> frozenset[Query]:
+        return frozenset({Query.ARGMAX, Query.KBEST, Query.MARGINALS, Query.LOG_PARTITION, Query.GIVEN_HEADS})
 
     # Finding trees
 

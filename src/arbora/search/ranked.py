@@ -45,7 +45,7 @@ class RankedTrees:
 
     def shares(self, temperature: float) -> Doubles:
         """P of each distinct tree."""
-        return _softmax(self.scores[self.distinct], temperature)
+        return softmax(self.scores[self.distinct], temperature)
 
     def arc_table(self, temperature: float) -> Doubles:
         """P(arc), (n+1, n+1) [head, dep]."""
@@ -60,7 +60,7 @@ class RankedTrees:
         """P(label | head) of each word, (n, labels); rows of zeros for heads that no tree has."""
         table = np.zeros((self.heads.shape[1], labels))
         rows, words = np.nonzero((self.heads == heads) & (self.labels >= 0))
-        np.add.at(table, (words, self.labels[rows, words]), _softmax(self.scores, 1.0)[rows])
+        np.add.at(table, (words, self.labels[rows, words]), softmax(self.scores, 1.0)[rows])
         table **= 1.0 / temperature
         sums = table.sum(axis=1, keepdims=True)
         result: Doubles = np.divide(table, sums, out=table, where=sums > 0.0)
@@ -147,7 +147,8 @@ def ranked_lists(
     return lists
 
 
-def _softmax(scores: Doubles, temperature: float) -> Doubles:
-    weights = np.exp((scores - scores.max()) / temperature)
-    result: Doubles = weights / weights.sum()
+def softmax(scores: Doubles, temperature: float) -> Doubles:
+    """Probabilities that are proportional to exp(score / temperature) along the last axis."""
+    weights = np.exp((scores - scores.max(axis=-1, keepdims=True)) / temperature)
+    result: Doubles = weights / weights.sum(axis=-1, keepdims=True)
     return result
