@@ -40,6 +40,7 @@ class TreeDistribution:
         parts = make_parts(scores, **options)
         parts.check()
         self._scores = parts.arcs[0].copy()
+        _freeze(self._scores)
         self._options = options.copy()
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -49,10 +50,8 @@ class TreeDistribution:
 
     @property
     def scores(self) -> NDArray[Any]:
-        """A read-only view of the arc scores."""
-        view = self._scores.view()
-        view.flags.writeable = False
-        return view
+        """The arc scores, read-only."""
+        return self._scores
 
     def __len__(self) -> int:
         return len(self._scores) - 1

@@ -71,10 +71,17 @@ class RankedTrees:
     ) -> dict[str, Any]:
         """The fields of a `Confidence` for the requested trees. O(trees · n), with the arc table O(n²)."""
         shares = self.shares(t.trees)
+        places = {self.heads[i].tobytes(): place for place, i in enumerate(self.distinct)}
         if request.k:
-            heads, ranks, chosen = self._top(request.k)
+            # The parser's own tree with its own labels comes first, even if the list has better ones.
+            own = places[self.heads[0].tobytes()]
+            chosen = [0, *self.distinct[:own], *self.distinct[own + 1 :]][: request.k]
+            heads = self.heads[chosen]
         else:
-            heads, ranks, chosen = self._one(self._decoded(gold, request, t, search), request)
+            heads = self._decoded(gold, request, t, search)[None]
+            place = places.get(heads.tobytes())
+            chosen = [-1 if place is None else 0 if request.decode == "argmax" else self.distinct[place]]
+        ranks = [places.get(row.tobytes(), 0) for row in heads]
         tables = [self.label_table(row, t.labels, search.label_count) for row in heads]
         labels = [self._labels(index, table) for index, table in zip(chosen, tables, strict=True)]
         is_listed = np.array(chosen) >= 0
@@ -94,32 +101,11 @@ class RankedTrees:
             missed=t.missed,
         )
 
-    def _top(self, k: int) -> tuple[Ints, list[int], list[int]]:
-        """Heads of the k best trees, their places in `distinct`, and their indices.
-
-        The parser's own tree with its own labels comes first, even if the list has better ones.
-        """
-        own = self._rank(self.heads[0])[0]
-        ranks = [own, *(rank for rank in range(len(self.distinct)) if rank != own)][:k]
-        chosen = [0, *(self.distinct[rank] for rank in ranks[1:])]
-        return self.heads[chosen], ranks, chosen
-
-    def _one(self, heads: Ints, request: ParseRequest) -> tuple[Ints, list[int], list[int]]:
-        """The same for one tree; index -1 if it is not in the list."""
-        ranks = self._rank(heads)
-        if not ranks:
-            return heads[None], [0], [-1]
-        return heads[None], ranks, [0 if request.decode == "argmax" else self.distinct[ranks[0]]]
-
-    def _rank(self, heads: Ints) -> list[int]:
-        """The place in `distinct` of the tree with these heads; empty if there is none."""
-        return [rank for rank, i in enumerate(self.distinct) if np.array_equal(self.heads[i], heads)]
-
     def _decoded(self, gold: GoldTree, request: ParseRequest, t: Temperatures, search: Search) -> Ints:
         if request.decode == "argmax":
             return self.heads[0]
         if request.decode == "given":
-            return gold.heads[1:]
+            return gold.heads[1:].astype(np.int32)
         risk = self.arc_table(t.risk * t.trees)
         scores = np.where(risk > 0.0, risk, -np.inf)
         return inference.argmax(scores, trees=search.trees, roots=search.roots).heads[1:].astype(np.int32)
