@@ -145,10 +145,9 @@ class Parsed:
             raise InputError(f"threshold: expected a number within [0, 1], got {threshold!r}")
         pairs = zip(self.head_probabilities, self.label_probabilities, strict=True)
         is_certain = [(head or 0.0) * (1.0 if label is None else label) >= threshold for head, label in pairs]
-        heads = tuple(np.where(is_certain, self.heads, NO_HEAD).tolist())
-        return replace(
-            self.sentence, heads=heads, deprels=tuple(np.where(is_certain, self.deprels, "_").tolist())
-        )
+        heads = np.where(is_certain, self.heads, NO_HEAD).tolist()
+        labels = np.where(is_certain, self.deprels, "_").tolist()
+        return replace(self.sentence, heads=tuple(heads), deprels=tuple(labels))
 
     def to_conllu(self) -> str:
         """CoNLL-U with `HeadProb=` and `DeprelProb=` in MISC and a comment `# tree_probability`."""

@@ -78,7 +78,7 @@ class RankedTrees:
             chosen = [0, *self.distinct[:own], *self.distinct[own + 1 :]][: request.k]
             heads = self.heads[chosen]
         else:
-            heads = self._decoded(gold, request, t, search)[None]
+            heads = self._decoded(gold, request, t, search)[None].astype(self.heads.dtype)
             place = places.get(heads.tobytes())
             chosen = [-1 if place is None else 0 if request.decode == "argmax" else self.distinct[place]]
         ranks = [places.get(row.tobytes(), 0) for row in heads]
@@ -105,10 +105,10 @@ class RankedTrees:
         if request.decode == "argmax":
             return self.heads[0]
         if request.decode == "given":
-            return gold.heads[1:].astype(np.int32)
+            return gold.heads[1:]
         risk = self.arc_table(t.risk * t.trees)
         scores = np.where(risk > 0.0, risk, -np.inf)
-        return inference.argmax(scores, trees=search.trees, roots=search.roots).heads[1:].astype(np.int32)
+        return inference.argmax(scores, trees=search.trees, roots=search.roots).heads[1:]
 
     def _labels(self, index: int, table: Doubles) -> Ints:
         """Labels of a chosen tree; -1 where there are none."""
