@@ -53,19 +53,15 @@ class Parameter:
     """A setting as it was declared."""
 
     name: str
-    kind: Any
-    """Its type: `int`, `float`, `str`, or another of the types above."""
+    kind: Any  # Its type: `int`, `float`, `str`, or another of those above
     default: Any = None
     help: str = ""
-    above: float | None = None
-    """The value must be greater than this."""
+    above: float | None = None  # The value must be greater than this
     least: float | None = None
     most: float | None = None
-    below: float | None = None
-    """The value must be less than this."""
+    below: float | None = None  # The value must be less than this
     choices: tuple[str, ...] = ()
-    attribute: str = ""
-    """Its name in Python, which may end in `_`."""
+    attribute: str = ""  # Its name in Python, which may end in `_`
     required: bool = False
 
     @property

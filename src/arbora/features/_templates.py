@@ -75,8 +75,7 @@ class ContextGroup:
 
     name: str
     kind: ContextKind
-    order: Literal[2, 3]
-    """The lowest order of parsers that have it."""
+    order: Literal[2, 3]  # The lowest order of parsers that have it
     templates: str
 
     def compiled(self, *, labelled: bool) -> list[Template]:

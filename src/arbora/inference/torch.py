@@ -272,9 +272,7 @@ class TreeDistribution:
         if not isinstance(other, TreeDistribution):
             raise InputError(f"kl_divergence: expected a TreeDistribution, got {type(other).__name__}")
         if self._family != other._family or self._exact.shape != other._exact.shape:
-            raise InputError(
-                "kl_divergence needs two distributions over the same sentences and the same family"
-            )
+            raise InputError("kl_divergence needs distributions over the same sentences and the same family")
         weights = self._part_marginals
         used = weights.detach() > 0.0
         gain = torch.where(used, self._exact, 0.0) - torch.where(used, other._exact, 0.0)
@@ -303,13 +301,9 @@ class TreeDistribution:
         counts = torch.tensor([len(each) for each in trees], device=heads.device)
         exists = counts[:, None] > torch.arange(k or 1, device=heads.device)
         sums = torch.where(heads >= 0, self._own_scores(heads, labels), 0.0).sum(dim=-1)
-        scores = torch.where(exists, sums, -torch.inf)
         shape = (*self.batch_shape, heads.shape[2]) if k is None else (*self.batch_shape, *heads.shape[1:])
-        return Drawn(
-            heads.reshape(shape),
-            scores.reshape(shape[:-1]).to(self._dtype),
-            None if labels is None else labels.reshape(shape),
-        )
+        scores = torch.where(exists, sums, -torch.inf).reshape(shape[:-1]).to(self._dtype)
+        return Drawn(heads.reshape(shape), scores, None if labels is None else labels.reshape(shape))
 
     def _padded(self, trees: list[list[inference.Best]], count: int) -> tuple[Tensor, Tensor | None]:
         """Heads and labels, (B, count, n+1) each, -1 past the end of a sentence or of its trees."""
@@ -370,11 +364,9 @@ def _lengths(lengths: Any, mask: Tensor | None, batch: tuple[int, ...], most: in
         lengths = known.sum(dim=-1)
     counts = torch.full(batch, most) if lengths is None else torch.as_tensor(lengths).cpu()
     if tuple(counts.shape) != batch or counts.is_floating_point() or counts.dtype == torch.bool:
-        raise InputError(
-            f"lengths: expected whole numbers of shape {batch}, got {counts.dtype} {tuple(counts.shape)}"
-        )
+        got = f"{counts.dtype} {tuple(counts.shape)}"
+        raise InputError(f"lengths: expected whole numbers of shape {batch}, got {got}")
     if bool(((counts < 0) | (counts > most)).any()):
-        raise InputError(
-            f"lengths: expected 0 to {most} words, got {counts.min().item()} to {counts.max().item()}"
-        )
+        low, high = counts.min().item(), counts.max().item()
+        raise InputError(f"lengths: expected 0 to {most} words, got {low} to {high}")
     return counts.numpy().astype(np.int64)

@@ -32,15 +32,11 @@ class Combined:
     """The trees of a batch, and those of each parser; arrays have one entry per word."""
 
     heads: Ints
-    labels: Ints
-    """Indices into the ensemble's labels."""
+    labels: Ints  # Indices into the ensemble's labels
     label_probabilities: Doubles
-    label_table: Doubles
-    """Mean P(label | head), (W, labels)."""
-    tables: list[Doubles]
-    """Mean P(arc), (n+1, n+1) per sentence."""
-    probabilities: Doubles
-    """P(tree), one per sentence; NaN if a parser does not know it."""
+    label_table: Doubles  # Mean P(label | head), (W, labels)
+    tables: list[Doubles]  # Mean P(arc), (n+1, n+1) per sentence
+    probabilities: Doubles  # P(tree), one per sentence; NaN if a parser does not know it
     alone: list[tuple[Ints, Ints]]
     """The trees of each parser by itself: heads, and labels as indices into the ensemble's."""
 
@@ -144,8 +140,7 @@ class EnsembleSearch(Search):
             bests = inference.argmax(tables, trees=self.trees, roots=self.roots, threads=threads)
             heads = np.concatenate([np.zeros(0, np.int32), *(best.heads[1:] for best in bests)])
         members = self._confidences(batch, heads, threads)
-        table, counts = self._label_table(batch, members)
-        labels, shares = self._label(table, counts, members)
+        table, labels, shares = self._label(batch, members)
         combined = Combined(
             heads=heads,
             labels=labels,
@@ -169,18 +164,15 @@ class EnsembleSearch(Search):
             confidences.append(parser.confidence_at(given, request)(parser.calibration))
         return confidences
 
-    def _label_table(self, batch: Batch, members: list[Confidence]) -> tuple[Doubles, Doubles]:
-        """Mean P(label | head), (W, labels), and how many parsers know it, (W,)."""
+    def _label(self, batch: Batch, members: list[Confidence]) -> tuple[Doubles, Ints, Doubles]:
+        """Mean P(label | head), (W, labels), the most probable labels and their P; -1 and NaN if unknown."""
         sums, counts = np.zeros((batch.words, len(self.labels))), np.zeros(batch.words)
         for parser, places, confidence in zip(self.parsers, self._places, members, strict=True):
             if parser.gives_labels:
                 own = confidence.label_table.reshape(batch.words, len(places) - 1)
                 sums[:, places[:-1]] += own
                 counts += own.any(axis=1)
-        return sums / np.maximum(counts, 1.0)[:, None], counts
-
-    def _label(self, table: Doubles, counts: Doubles, members: list[Confidence]) -> tuple[Ints, Doubles]:
-        """The most probable labels and their P; -1 and NaN where there are none."""
+        table = sums / np.maximum(counts, 1.0)[:, None]
         labels = np.full(len(table), -1, dtype=np.int32)
         shares = np.full(len(table), np.nan)
         if (known := counts > 0).any():
@@ -189,7 +181,7 @@ class EnsembleSearch(Search):
         # Parsers trained without labels still have some that follow from the tree.
         for places, confidence in zip(self._places, members, strict=True):
             labels = np.where(labels < 0, places[confidence.labels], labels)
-        return labels, shares
+        return table, labels, shares
 
     def to_parts(self, *, quantized: bool = False) -> Parts:
         tensors: dict[str, Any] = {}

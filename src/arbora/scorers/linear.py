@@ -65,12 +65,10 @@ class HashedScorer:
     settings: GraphSettings
     templates: Any
     _: KW_ONLY
-    labels: int = 0
-    """How many there are."""
+    labels: int = 0  # How many there are
     seen: Any = None
     """Which labels each pair of tags had in training, uint8 (64 * 64 * labels,); all of them by default."""
-    tree: Any = None
-    """The weights of trees, float32; zeros by default."""
+    tree: Any = None  # The weights of trees, float32; zeros by default
     label_weights: Floats | None = None
 
     def __post_init__(self) -> None:

@@ -30,10 +30,8 @@ class RankedTrees:
     """The best trees of one sentence: first the parser's own, then the others, best first."""
 
     scores: Doubles
-    heads: Ints
-    """(trees, n)"""
-    labels: Ints
-    """(trees, n); -1 where there are none."""
+    heads: Ints  # (trees, n)
+    labels: Ints  # (trees, n); -1 where there are none
 
     @cached_property
     def distinct(self) -> list[int]:
