@@ -22,8 +22,7 @@ from arbora.features.zhang_nivre_v1 import ZHANG_NIVRE_V1
 
 T = TypeVar("T", bound=Templates)
 
-SUFFIX = "+guide-v1"
-"""Ends the name of a set with these templates."""
+SUFFIX = "+guide-v1"  # Ends the name of a set with these templates
 
 ARCS = "d.guide h.tag d.tag; d.guide q.tag".replace("; ", "\n")
 LABELS = "d.guide; d.guide h.tag d.tag; d.guide d.lemma; d.guide q.tag d.tag".replace("; ", "\n")

@@ -23,8 +23,7 @@ Batch: TypeAlias = Sequence[NDArray[Any]]
 Scores: TypeAlias = NDArray[Any] | Batch
 Required: TypeAlias = NDArray[Any] | Iterable[tuple[int, int]]
 
-HIGHER_ORDER = {"siblings": 3, "grandparents": 3, "grandsiblings": 4}
-"""The numbers of their axes."""
+HIGHER_ORDER = {"siblings": 3, "grandparents": 3, "grandsiblings": 4}  # The numbers of their axes
 _FLOAT64 = np.dtype(np.float64)
 _TREES = {"projective": _core.Trees.projective, "nonprojective": _core.Trees.nonprojective}
 _ROOTS = {"single": _core.Roots.single, "multi": _core.Roots.multi}

@@ -37,8 +37,7 @@ from arbora.inference._parts import Batch, FirstOrder, Marginals, Options, Parts
 from arbora.interfaces import Best
 from arbora.types import Doubles
 
-MOST_TREES = 1000
-"""The largest k of the k best trees."""
+MOST_TREES = 1000  # The largest k of the k best trees
 
 Answer = TypeVar("Answer")
 

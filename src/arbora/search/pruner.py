@@ -29,8 +29,7 @@ from arbora.types import Floats
 Rule: TypeAlias = Literal["margin", "max-marginal", "tree-odds", "arc-odds"]
 
 MOST_KEPT = 1_000_000
-ANY_TREES: tuple[Rule, ...] = ("margin", "arc-odds")
-"""Rules for projective and non-projective trees."""
+ANY_TREES: tuple[Rule, ...] = ("margin", "arc-odds")  # Rules for projective and non-projective trees
 
 
 @dataclass(frozen=True, kw_only=True)
