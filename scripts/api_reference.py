@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,8 +65,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
                     "arc_marginals",
                 ),
             ),
-            ("arbora.inference._parts", ("FirstOrder", "Options")),
-            ("arbora.inference._native", ("Marginals",)),
+            ("arbora.inference._parts", ("FirstOrder", "Options", "Marginals")),
             ("arbora.inference.distribution", ("TreeDistribution",)),
             ("arbora.inference.torch", ("TreeDistribution", "Drawn")),
         ],
@@ -149,7 +149,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
                 ),
             ),
             ("arbora.learners._online", ("OnlineTrainer",)),
-            ("arbora.features._templates", ("TemplateSet",)),
+            ("arbora.features._templates", ("Templates", "TemplateSet", "TransitionTemplates")),
             ("arbora.costs", ("TreeCost",)),
             ("arbora.scorers.torch", ("TorchScorer",)),
             ("arbora.search.base", ("Search",)),
@@ -169,6 +169,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
                     "parameter",
                     "Parameter",
                     "Settings",
+                    "Configured",
                     "load_config",
                     "from_dict",
                     "to_dict",
@@ -189,7 +190,6 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
 IMPORTED_FROM = {
     "arbora.inference.queries": "arbora.inference",
     "arbora.inference._parts": "arbora.inference",
-    "arbora.inference._native": "arbora.inference",
     "arbora.learners._online": "arbora.learners",
     "arbora.classification.classifier": "arbora.classification",
     "arbora.classification.classes": "arbora.classification",
@@ -291,7 +291,14 @@ def fields_of(node: ast.ClassDef) -> str | None:
 
 
 def members(node: ast.ClassDef) -> Iterator[str]:
-    """A line for each public method and property."""
+    """A line for each documented class variable, and each public method and property."""
+    for variable, text in pairwise(node.body):
+        if not (isinstance(variable, ast.AnnAssign) and isinstance(text, ast.Expr)):
+            continue
+        outer, _, kind = ast.unparse(variable.annotation).removesuffix("]").partition("[")
+        if outer == "ClassVar" and isinstance(text.value, ast.Constant):
+            said = str(text.value.value).partition("\n")[0]
+            yield f"    - `.{ast.unparse(variable.target)}: {kind}`: {said}"
     methods: dict[str, Function] = {}
     for each in node.body:
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and not is_decorated(each, "overload"):

@@ -15,6 +15,7 @@ ORDER = [
     "errors",
     "types",
     "formatting",
+    "values",
     "settings",
     "interfaces",
     "progress",

@@ -65,32 +65,25 @@ class NoTreeError(_FieldError):
     """The constraints (forbidden arcs, required arcs, roots) allow no tree; `field` names the sentence."""
 
 
-class DataError(ArboraError, ValueError):
+class _FileError(ArboraError, ValueError):
+    def __init__(self, what: str, *, source: str = "<text>", line: int | None = None) -> None:
+        self.source, self.line, self.what = source, line, what
+        self._set_field(what)
+        super().__init__(f"{source}: {what}" if line is None else f"{source}:{line}: {what}")
+
+
+class DataError(_FileError):
     """A treebank is malformed; `str()` starts with `file:line:`.
 
     `field` names the sentence and word if the message starts with them.
     """
 
-    def __init__(self, what: str, *, source: str = "<text>", line: int | None = None) -> None:
-        self.source = source
-        self.line = line
-        self.what = what
-        self._set_field(what)
-        place = source if line is None else f"{source}:{line}"
-        super().__init__(f"{place}: {what}")
 
-
-class ModelError(ArboraError, ValueError):
+class ModelError(_FileError):
     """A model cannot be read or saved; `str()` starts with the file's name.
 
     `field` names the part of the file that is damaged, such as `tensor 'weights'`.
     """
-
-    def __init__(self, what: str, *, source: str = "<model>") -> None:
-        self.source = source
-        self.what = what
-        self._set_field(what)
-        super().__init__(f"{source}: {what}")
 
 
 class DownloadError(ArboraError):

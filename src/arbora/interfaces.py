@@ -7,6 +7,7 @@ works with any problem that answers its queries.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from arbora._core import SparseVector as SparseVector
 from arbora._core import Weights as Weights
-from arbora.settings import Parameter as Parameter
+from arbora.settings import Configured
 from arbora.types import Doubles, Floats, Ints, Longs
 
 if TYPE_CHECKING:
@@ -68,7 +69,6 @@ FAMILY_QUERIES: frozenset[Query] = frozenset(
     {Query.ARGMAX, Query.KBEST, Query.LOG_PARTITION, Query.MARGINALS, Query.SAMPLE}
 )
 
-
 PartScores: TypeAlias = Mapping[PartKind, NDArray[Any]]
 """One array per kind of part, of shape `(n+1,) * kind.axes`; conventions as in `arbora.inference`.
 
@@ -89,10 +89,8 @@ class Best(NamedTuple):
 class GoldTree:
     """The gold tree of one sentence, or what is known of it."""
 
-    heads: Ints
-    """(n+1,); -1 for the root and for unknown heads."""
-    labels: Ints
-    """(n+1,); -1 where unknown."""
+    heads: Ints  # (n+1,); -1 for the root and for unknown heads
+    labels: Ints  # (n+1,); -1 where unknown
 
 
 class Family(Protocol):
@@ -103,9 +101,12 @@ class Family(Protocol):
     `NoTreeError`. Inputs are never written to.
     """
 
-    @property
-    def name(self) -> str:
-        """The name in the registry."""
+    name: ClassVar[str]
+    """The name in the registry."""
+    queries: ClassVar[frozenset[Query]]
+    """Queries with exact answers."""
+    approximate: ClassVar[frozenset[Query]]
+    """Queries with approximate answers."""
 
     @property
     def trees(self) -> Trees:
@@ -118,14 +119,6 @@ class Family(Protocol):
     @property
     def parts(self) -> tuple[PartKind, ...]:
         """The kinds of parts that may be scored, arcs first."""
-
-    @property
-    def queries(self) -> frozenset[Query]:
-        """Queries with exact answers."""
-
-    @property
-    def approximate(self) -> frozenset[Query]:
-        """Queries with approximate answers."""
 
     def argmax(self, scores: PartScores) -> Best:
         """The best tree."""
@@ -333,16 +326,11 @@ class StopTraining(Exception):  # noqa: N818 - a request, not an error
 class Epoch:
     """The record of one pass over the examples."""
 
-    number: int
-    """From 1."""
-    loss: float
-    """The sum of the answers' losses, each at the weights of its step."""
-    hinge: float
-    """The sum of the answers' hinges over the examples, each at the weights of its time."""
-    updates: int
-    """The number of steps that changed the weights."""
-    seconds: float
-    """Time of the learner, without callbacks."""
+    number: int  # From 1
+    loss: float  # The sum of the answers' losses, each at the weights of its step
+    hinge: float  # The sum of the answers' hinges, each at the weights of its step
+    updates: int  # The number of steps that changed the weights
+    seconds: float  # Time of the learner, without callbacks
     measures: Mapping[str, float] = field(default_factory=dict)
     """Other numbers, such as `primal`, `dual` and `gap` of the 1-slack SVM."""
 
@@ -379,38 +367,25 @@ Callback: TypeAlias = Callable[[Progress], None]
 class Learned:
     """The result of `fit`."""
 
-    last: Floats
-    """The weights after the last step, (size,)."""
-    averaged: Floats
-    """Their average over all steps, (size,); `last` if the learner does not average."""
-    history: tuple[Epoch, ...]
-    """One per finished epoch."""
+    last: Floats  # The weights after the last step, (size,)
+    averaged: Floats  # Their average over all steps, (size,); `last` if the learner does not average
+    history: tuple[Epoch, ...]  # One per finished epoch
     stopped: Literal["finished", "converged", "callback", "interrupted"]
     """Why training ended: all epochs done, converged, `StopTraining`, or Ctrl-C (within an epoch)."""
 
 
-class Learner(Protocol):
+class Learner(Configured, ABC):
     """Finds weights for a problem; an immutable set of parameters with `fit`."""
 
-    name: ClassVar[str]
     paper: ClassVar[str]
     """The key of the paper in docs/references.bib."""
 
-    @classmethod
-    def parameters(cls) -> tuple[Parameter, ...]:
-        """All parameters with their ranges, in order."""
-
-    @classmethod
-    def parse(cls, texts: Mapping[str, str]) -> dict[str, Any]:
-        """Values for the constructor from the NAME=VALUE pairs of a command line; checked."""
-
     @property
+    @abstractmethod
     def needs(self) -> frozenset[Query]:
         """Queries that the problem must answer."""
 
-    def settings(self) -> dict[str, Any]:
-        """All parameters with their values, as a config file can hold them."""
-
+    @abstractmethod
     def fit(
         self,
         problem: Problem,

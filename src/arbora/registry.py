@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from arbora.interfaces import Family, Learner, Loss, Scorer
 
 T = TypeVar("T")
-NAMED_IN_FILES = ("arbora.scorers", "arbora.search")
-"""Groups whose classes must have a name: model files hold it."""
+NAMED_IN_FILES = ("arbora.scorers", "arbora.search")  # Model files hold the names of their classes
 
 
 class Registry(Generic[T]):

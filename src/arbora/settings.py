@@ -6,25 +6,21 @@
         update: Literal["early", "standard"] = parameter("early", "when weights are updated")
 
 `Settings` checks types and ranges when an object is made, in code or from text; the command line shows the
-same help and ranges. The functions below take any dataclass. Field types are bool, int, float, str,
-enumerations of strings, Literal, `X | None` and other unions, tuple, list, dict with string keys, and
+same help and ranges. The functions below take any dataclass. Field types are those of `arbora.values`, and
 dataclasses of these, which are tables in TOML and have dotted names in NAME=VALUE. A field that ends in `_`,
 such as `lambda_`, is called `lambda` outside Python. A static method `elsewhere` may say where an unknown
 name belongs.
 
-TOML has no null, so `"none"` stands for it if a field may be None. Stored numbers are finite, as in JSON.
 Every error is an InputError that says where, what was expected, what was found, and the nearest known name.
 """
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import json
 import math
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass
@@ -32,19 +28,13 @@ from enum import Enum
 from functools import cache
 from operator import ge, gt, le, lt
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from arbora.errors import InputError, UnknownNameError
+from arbora.errors import InputError, UnknownNameError, require_known
+from arbora.values import NONE, MismatchError, convert, described, from_text, is_one_of, members, shown
 
 T = TypeVar("T")
-NONE = "none"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_WORDS = {bool: "true or false", int: "a whole number", float: "a finite number", str: "text", NoneType: NONE}
-_TRUTH = {
-    **dict.fromkeys(("true", "yes", "on", "1"), True),
-    **dict.fromkeys(("false", "no", "off", "0"), False),
-}
 
 
 # ---------------------------------------------------------------- declaring
@@ -63,19 +53,15 @@ class Parameter:
     """A setting as it was declared."""
 
     name: str
-    kind: Any
-    """Its type: `int`, `float`, `str`, or another of the types above."""
+    kind: Any  # Its type: `int`, `float`, `str`, or another of those above
     default: Any = None
     help: str = ""
-    above: float | None = None
-    """The value must be greater than this."""
+    above: float | None = None  # The value must be greater than this
     least: float | None = None
     most: float | None = None
-    below: float | None = None
-    """The value must be less than this."""
+    below: float | None = None  # The value must be less than this
     choices: tuple[str, ...] = ()
-    attribute: str = ""
-    """Its name in Python, which may end in `_`."""
+    attribute: str = ""  # Its name in Python, which may end in `_`
     required: bool = False
 
     @property
@@ -84,12 +70,8 @@ class Parameter:
         if self.choices:
             return " | ".join(self.choices)
         bounds = " and ".join(f"{sign} {bound:.10g}" for sign, _, bound in self._bounds())
-        words = {int: "whole number", float: "number"}
-        members = sorted(_members(self.kind), key=lambda member: member is NoneType)
-        return " or ".join(
-            f"{words[member]} {bounds}".strip() if member in words else _described(member)
-            for member in members
-        )
+        words = {int: f"whole number {bounds}".strip(), float: f"number {bounds}".strip()}
+        return described(self.kind, words)
 
     def _bounds(self) -> list[tuple[str, Callable[[Any, Any], bool], float]]:
         limits = ((">", gt, self.above), (">=", ge, self.least), ("<=", le, self.most), ("<", lt, self.below))
@@ -97,11 +79,11 @@ class Parameter:
 
     def accepts(self, value: object) -> bool:
         """Whether a value has the right type and lies in the range."""
-        return any(self._accepts(value, member) for member in _members(self.kind))
+        return any(self._accepts(value, member) for member in members(self.kind))
 
     def _accepts(self, value: Any, kind: Any) -> bool:
         if get_origin(kind) is Literal:
-            return _is_one_of(value, get_args(kind))
+            return is_one_of(value, get_args(kind))
         if kind is str:
             return isinstance(value, str) and (not self.choices or value in self.choices)
         if kind in (int, float):
@@ -116,9 +98,9 @@ class Parameter:
 
     def from_text(self, text: str, where: str | None = None) -> Any:
         """The value that a command line gives; InputError unless it is allowed."""
-        for member in _members(self.kind):
+        for member in members(self.kind):
             with suppress(ValueError):
-                value = _from_text(text.strip(), member)
+                value = from_text(text.strip(), member)
                 if self._accepts(value, member):
                     return value
         raise self.error(text, where)
@@ -128,7 +110,7 @@ class Parameter:
         expected = f"one of {', '.join(self.choices)}" if self.choices else self.range
         if expected.startswith(("whole", "number")):
             expected = f"a {expected}"
-        return InputError(f"expected {expected}, got {_shown(value)}", field=self.name, where=where)
+        return InputError(f"expected {expected}, got {shown(value)}", field=self.name, where=where)
 
 
 def parameters_of(cls: type[Any]) -> tuple[Parameter, ...]:
@@ -191,10 +173,8 @@ class Configured(Settings):
 
     @classmethod
     def _require_known(cls, names: Iterable[str]) -> None:
-        known = [declared.name for declared in cls.parameters()]
         for name in names:
-            if name not in known:
-                raise UnknownNameError(f"parameter of {cls.name}", name, known)
+            require_known(f"parameter of {cls.name}", name, [declared.name for declared in cls.parameters()])
 
 
 # ---------------------------------------------------------------- reading
@@ -227,6 +207,8 @@ def from_dict(
     `prefix`: the name of a table, with a dot. `base`: where fields that are not named come from.
     """
     known = {declared.name: declared for declared in parameters_of(cls)}
+    if not isinstance(values, Mapping):
+        raise InputError(f"{source}: expected a table, got {shown(values)}")
     arguments = {}
     for name, value in values.items():
         if name not in known:
@@ -248,100 +230,14 @@ def from_dict(
 def _converted(value: Any, declared: Parameter, source: str, prefix: str) -> Any:
     """A TOML or JSON value as its field's type."""
     name, default = prefix + declared.name, declared.default
-    for member in _members(declared.kind):
+    for member in members(declared.kind):
         if dataclasses.is_dataclass(member) and isinstance(member, type) and isinstance(value, Mapping):
             base = default if type(default) is member else None
             return from_dict(member, value, source=source, prefix=f"{name}.", base=base)
     try:
-        return _as(value, declared.kind)
-    except _MismatchError as error:
-        raise InputError(f"expected {error}, got {_shown(value)}", field=name, where=source) from None
-
-
-def _shown(value: object) -> str:
-    text = repr(value).lower() if isinstance(value, bool) else repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-class _MismatchError(ValueError):
-    """A value does not fit its type; the message says what was expected."""
-
-
-def _members(kind: Any) -> tuple[Any, ...]:
-    """The members of a union, None first, or the type itself."""
-    if get_origin(kind) not in (Union, UnionType):
-        return (kind,)
-    return tuple(sorted(get_args(kind), key=lambda member: member is not NoneType))
-
-
-def _described(kind: Any) -> str:
-    """The name of a type in messages."""
-    members, origin, arguments = _members(kind), get_origin(kind), get_args(kind)
-    if len(members) > 1:
-        return " or ".join(_described(member) for member in (*members[1:], members[0]))
-
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        origin, arguments = Literal, tuple(member.value for member in kind)
-    if origin is Literal:
-        return f"one of {', '.join(map(repr, arguments))}" if len(arguments) > 1 else repr(arguments[0])
-    if origin is list or Ellipsis in arguments:
-        return f"a list, each item {_described(arguments[0])}"
-    if origin is tuple:
-        return f"a list of {len(arguments)} values: {', '.join(map(_described, arguments))}"
-    if origin is dict or dataclasses.is_dataclass(kind):
-        return "a table"
-    return _WORDS.get(kind, str(kind))
-
-
-def _is_one_of(value: Any, known: tuple[Any, ...]) -> bool:
-    return any(value == each and type(value) is type(each) for each in known)
-
-
-def _as(value: Any, kind: Any, *, is_text: bool = False) -> Any:
-    """The value as the first member of a union that takes it; _MismatchError if none does."""
-    for member in _members(kind):
-        with suppress(ValueError):
-            return _as_member(_from_text(value.strip(), member) if is_text else value, member)
-    raise _MismatchError(_described(kind))
-
-
-def _guessed(text: str) -> Any:
-    """Text for a setting of any type: a number or a truth value if it looks like one."""
-    for kind in (int, float, bool):
-        with suppress(ValueError):
-            return _as(text, kind, is_text=True)
-    return text
-
-
-def _as_member(value: Any, kind: Any) -> Any:
-    origin, arguments = get_origin(kind), get_args(kind)
-    if kind is Any:
-        return copy.deepcopy(value)
-    if kind is NoneType and (value is None or value == NONE):
-        return None
-    if kind is float and type(value) in (int, float) and abs(value) <= sys.float_info.max:
-        return float(value)
-    if kind in (bool, int, str) and type(value) is kind:
-        return value
-    if origin is Literal and _is_one_of(value, arguments):
-        return value
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        with suppress(ValueError):
-            return kind(value)
-    if origin in (list, tuple) and isinstance(value, list | tuple):
-        kinds = _item_kinds(arguments, len(value))
-        return origin(_as(item, item_kind) for item, item_kind in zip(value, kinds, strict=True))
-    if origin is dict and isinstance(value, Mapping):
-        return {name: _as(item, arguments[1]) for name, item in value.items()}
-    raise _MismatchError(_described(kind))
-
-
-def _item_kinds(arguments: tuple[Any, ...], count: int) -> list[Any]:
-    if len(arguments) == 1 or Ellipsis in arguments:
-        return [arguments[0]] * count
-    if len(arguments) != count:
-        raise _MismatchError(f"{len(arguments)} values")
-    return list(arguments)
+        return convert(value, declared.kind)
+    except MismatchError as error:
+        raise InputError(f"expected {error}, got {shown(value)}", field=name, where=source) from None
 
 
 # ---------------------------------------------------------------- NAME=VALUE
@@ -359,16 +255,15 @@ def merge(config: T, overrides: Mapping[str, str], *, option: str = "-p") -> T:
     for name, text in overrides.items():
         where = f"{option} {name}={text}".strip()
         path, kind, full_name = _find(config, name, where)
-        try:
-            value = _as(text, kind, is_text=True)
-        except _MismatchError as error:
-            raise InputError(f"{where}: expected {error}, got {text!r}{full_name}") from None
         table = values
         for step in path[:-1]:
             if table.get(step) is None:
                 table[step] = {}
             table = table[step]
-        table[path[-1]] = _plain(value)
+        try:
+            table[path[-1]] = _plain(convert(text, kind, is_text=True))
+        except MismatchError as error:
+            raise InputError(f"{where}: expected {error}, got {text!r}{full_name}") from None
     given = " ".join(f"{option} {name}={text}".strip() for name, text in overrides.items())
     return from_dict(type(config), values, source=given)
 
@@ -378,7 +273,7 @@ def flat_parameters(cls: type[Any], default: Any = None) -> dict[str, Parameter]
     found: dict[str, Parameter] = {}
     for declared in parameters_of(cls):
         value = declared.default if default is None else getattr(default, declared.attribute)
-        tables: list[Any] = [member for member in _members(declared.kind) if dataclasses.is_dataclass(member)]
+        tables: list[Any] = [member for member in members(declared.kind) if dataclasses.is_dataclass(member)]
         if not tables:
             found[declared.name] = dataclasses.replace(declared, default=value)
         for table in tables:
@@ -405,30 +300,6 @@ def _find(config: Any, name: str, where: str) -> tuple[list[str], Any, str]:
         names = [last if short else each for each, last, short in zip(known, lasts, is_short, strict=True)]
         raise UnknownNameError("setting", name, names, where=where)
     return found[0].split("."), known[found[0]].kind, f"; {name} is {found[0]}"
-
-
-def _from_text(text: str, kind: Any) -> Any:
-    """What a TOML file would have; ValueError if it cannot have it."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if kind is bool:
-        if text.lower() not in _TRUTH:
-            raise ValueError
-        return _TRUTH[text.lower()]
-    if kind is Any:
-        return _guessed(text)
-    if kind in (int, float):
-        return kind(text)
-    if kind is NoneType:
-        return text.lower()
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        origin, arguments = Literal, tuple(known.value for known in kind)
-    if origin is Literal:
-        return next((known for known in arguments if str(known) == text), text)
-    if origin in (list, tuple):
-        items = [item for item in text.strip("[]()").split(",") if item.strip()]
-        kinds = _item_kinds(arguments, len(items))
-        return [_as(item, item_kind, is_text=True) for item, item_kind in zip(items, kinds, strict=True)]
-    return text
 
 
 # ---------------------------------------------------------------- writing

@@ -80,9 +80,8 @@ class Actions:
         shape = GraphSettings(trees="projective", roots=material.roots, order=1, labels="joint")
         # Pairs are made when rows are, which keeps the rest small.
         templates = replace(transition_features.create(features), quadratic=False)
-        scorer = TransitionScorer(
-            shape, TransitionSettings(oracle="static"), templates, labels=len(names.labels)
-        )
+        search = TransitionSettings(oracle="static")
+        scorer = TransitionScorer(shape, templates, search=search, labels=len(names.labels))
         hashes, moves, labels = TransitionProblem(scorer, encoded).instances()
         # One number for each pair of move and label, then only those that occur.
         codes, right = np.unique(moves * np.int64(len(names.labels) + 1) + labels + 1, return_inverse=True)

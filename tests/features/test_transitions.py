@@ -8,6 +8,10 @@ from arbora.features import TransitionTemplates
 from arbora.registry import transition_features
 
 
+def made(moves, **options):
+    return TransitionTemplates(name="x-v1", summary="", moves=moves, labels="d.form", **options)
+
+
 @pytest.mark.parametrize("name", list(transition_features))
 def test_every_set_compiles(name):
     compiled = transition_features.create(name).compiled
@@ -17,8 +21,8 @@ def test_every_set_compiles(name):
 
 
 def test_a_quadratic_set_has_all_pairs():
-    plain = TransitionTemplates("x-v1", "", "l.form\nr.tag\nl.label", "d.form")
-    pairs = TransitionTemplates("x-v1", "", "l.form\nr.tag\nl.label", "d.form", quadratic=True)
+    plain = made("l.form\nr.tag\nl.label")
+    pairs = made("l.form\nr.tag\nl.label", quadratic=True)
     singles = plain.compiled["moves"]
     assert pairs.compiled["moves"][:3] == singles
     assert sorted(pairs.compiled["moves"][3:]) == sorted(
@@ -45,7 +49,7 @@ def test_a_quadratic_set_has_all_pairs():
 )
 def test_malformed_templates_are_rejected(moves, field):
     with rejects(InputError, field=field):
-        _ = TransitionTemplates("x-v1", "", moves, "d.form").compiled
+        _ = made(moves).compiled
 
 
 @pytest.mark.parametrize(
@@ -60,7 +64,7 @@ def test_malformed_templates_are_rejected(moves, field):
 )
 def test_malformed_templates_about_a_guide_are_rejected(guides, field):
     with rejects(InputError, field=field):
-        _ = TransitionTemplates("x-v1", "", "l.form", "d.form", guides=guides).compiled
+        _ = made("l.form", guides=guides).compiled
 
 
 @pytest.mark.parametrize("name", ["zhang-nivre-v1", "nivre-v1"])

@@ -29,7 +29,7 @@ LEARNERS = {
 def scorer(columns=COLUMNS, *, labels="joint", bits=14, order=3, **search):
     shape = GraphSettings(order=order, labels=labels, features="cube-v1", tree_bits=bits, label_bits=12)
     count = len(Names.of(columns).labels)
-    return CubeScorer(shape, CubeSettings(**search), features.create("cube-v1"), labels=count)
+    return CubeScorer(shape, features.create("cube-v1"), search=CubeSettings(**search), labels=count)
 
 
 def problem(columns=COLUMNS, update="p-max", threads=1, **options):

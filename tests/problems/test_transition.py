@@ -36,7 +36,7 @@ def problem(
     )
     names = Names.of(columns)
     templates = transition_features.create(features)
-    scorer = TransitionScorer(shape, made, templates, labels=len(names.labels))
+    scorer = TransitionScorer(shape, templates, search=made, labels=len(names.labels))
     encoded = names.encode(columns)
     if templates.needs_guide:
         encoded.set_guide(columns.heads, names.label_numbers(columns), names.labels)
@@ -228,4 +228,4 @@ def test_bad_settings_are_rejected(options, field):
 def test_too_many_labels_for_the_actions_are_rejected():
     templates = transition_features.create("nivre-v1")
     with rejects(InputError, field="label_count"):
-        TransitionScorer(GraphSettings(labels="joint"), TransitionSettings(), templates, labels=32768)
+        TransitionScorer(GraphSettings(labels="joint"), templates, search=TransitionSettings(), labels=32768)

@@ -5,6 +5,7 @@ import pytest
 from errors import rejects
 from graph_toys import treebank
 
+import arbora
 from arbora.costs import COST
 from arbora.data.encode import Names
 from arbora.errors import InputError
@@ -12,11 +13,14 @@ from arbora.inference import Best
 from arbora.interfaces import PartKind, Query
 from arbora.losses import Hinge
 from arbora.parsing.parser import Parser
+from arbora.pipeline.pipeline import Pipeline
 from arbora.problems.scorer import ScorerProblem
 from arbora.registry import Registry
 from arbora.scorers import LinearScorer
 from arbora.search.parts import PartSearch
 from arbora.search.request import ParseRequest
+from arbora.web.svg import draw_svg
+from arbora.web.terminal import draw
 
 COLUMNS = treebank(4, seed=3, longest=8)
 NAMES = Names.of(COLUMNS)
@@ -126,3 +130,16 @@ def test_one_tree_has_no_probability():
         parser.parse([sentence], probabilities=True)
     with rejects(InputError, field="kbest"):
         parser.kbest(sentence, 2)
+    nlp = Pipeline(parser=parser, segmenter=arbora.load().segmenter)
+    (parsed,) = nlp("She reads books")
+    assert parsed.heads == (0, 1, 2)
+    assert parsed.probability is None
+    assert parsed.entropy is None
+    for word in parsed:
+        assert (word.head_probability, word.label_probability, word.entropy) == (None, None, None)
+    assert "Prob" not in parsed.to_conllu()
+    assert "reads" in draw(parsed.tree, parsed.sentence.forms, probabilities=parsed.head_probabilities)
+    assert draw_svg(parsed).count("P(head)") == 0
+    assert [arc["label"] for arc in parsed.to_displacy()["arcs"]] == ["", ""]
+    with rejects(InputError, field="marginals"):
+        parsed.certain(0.5)

@@ -378,7 +378,7 @@ def test_pickles(stacked, tmp_path):
     for parser in (stacked.parser, loaded):
         assert np.array_equal(pickle.loads(pickle.dumps(parser)).trees(DEV)[0], expected)
         again = pickle.loads(pickle.dumps(parser.names.guide))
-        assert not again.names.guides
+        assert again.names.guide is None
         assert np.array_equal(again.trees(DEV)[0], parser.names.guide.trees(DEV)[0])
 
 

@@ -94,7 +94,7 @@ def learned(name, *, system, beam):
         trees=search.trees, order=1, labels="joint", features=name, tree_bits=16, label_bits=14
     )
     count = len(names.labels)
-    scorer = TransitionScorer(shape, search, templates, labels=count)
+    scorer = TransitionScorer(shape, templates, search=search, labels=count)
     guide = wrong_in_part(BLANK_TRAIN, names) if templates.needs_guide else None
     problem = TransitionProblem(scorer, encoded(BLANK_TRAIN, guide))
     weights = learners.create("perceptron", epochs=4).fit(problem).averaged

@@ -23,7 +23,7 @@ from arbora.data.sentence import Sentence
 from arbora.data.treebank import FORMAT_OF_ENDING, ColumnReader, ending_of, format_by_name
 from arbora.errors import DataError, NoTreeError
 from arbora.integrations.table import as_conllu, is_parquet, parquet_writer, pieces
-from arbora.parsing.parsed import RANK, Parsed, keep_labels, make_parsed
+from arbora.parsing.parsed import RANK, Parsed, make_parsed
 from arbora.parsing.parser import Parser
 from arbora.search.request import Decode
 from arbora.storage.files import open_output
@@ -69,11 +69,7 @@ class Request:
         found = parser.confidence(
             columns, decode=self.decode, k=self.kbest, keep_heads=self.keep_heads, threads=self.threads
         )
-        trees = make_parsed(columns.sentences(), found, parser.names.labels, parser)
-        if not self.keep_heads:
-            return trees
-        both = zip(trees, columns.sentences(), strict=True)
-        return ([keep_labels(tree, given) for tree in each] for each, given in both)
+        return make_parsed(columns.sentences(), found, parser, keep_heads=self.keep_heads)
 
     def trees(self, parser: Parser, columns: Columns) -> tuple[Ints, Ints, Sequence[str]]:
         """Parse without probabilities: heads and labels of all words, and the names of labels."""

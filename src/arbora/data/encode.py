@@ -6,10 +6,10 @@ Words are hashed, so a model stores no vocabulary; only coarse tags and labels h
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from arbora.data.statistics import by_count
 from arbora.errors import InputError
 from arbora.interfaces import GoldTree
 from arbora.types import Ints, Longs
+
+if TYPE_CHECKING:
+    from arbora.parsing.parser import Parser
 
 EMPTY_FIELD = "_"
 InputColumn: TypeAlias = Literal["lemma", "upos", "xpos", "feats"]
@@ -34,6 +37,8 @@ class Names:
     labels: tuple[str, ...]
     columns: tuple[InputColumn, ...] | None = None
     """Those that were filled in training; others are ignored. None: unknown, so none is ignored."""
+    guide: Parser | None = field(default=None, kw_only=True)
+    """The parser whose trees are features beside the words [nivre-2008]; None unless parsers are stacked."""
 
     @classmethod
     def of(cls, columns: Columns) -> Names:
@@ -48,16 +53,11 @@ class Names:
         """Encode sentences as ids; unknown labels count as none. O(words + distinct text)."""
         known = INPUT_COLUMNS if self.columns is None else self.columns
         ignored = [column for column in INPUT_COLUMNS if column not in known]
-        return Encoded(columns.native, self.tags, self.labels, ignored)
-
-    @property
-    def guides(self) -> tuple[Any, ...]:
-        """The parsers whose trees are features; none here, see `arbora.parsing.guide`."""
-        return ()
-
-    def rounded(self) -> Names:
-        """Return the names that a quantized file holds."""
-        return self
+        encoded = Encoded(columns.native, self.tags, self.labels, ignored)
+        if self.guide is not None:
+            heads, labels = self.guide.trees(columns, threads=threads)
+            encoded.set_guide(heads, labels, self.guide.names.labels)
+        return encoded
 
     def batch(self, columns: Columns, *, threads: int = 1) -> Batch:
         """Return sentences as a parser sees them."""

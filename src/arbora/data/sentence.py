@@ -228,7 +228,7 @@ class Sentence:
         return _parse(text + "\n\n")
 
     def to_displacy(
-        self, *, lemmas: bool = False, head_probabilities: Sequence[float] | None = None
+        self, *, lemmas: bool = False, head_probabilities: Sequence[float | None] | None = None
     ) -> dict[str, list[dict[str, Any]]]:
         """Convert for `spacy.displacy.render(..., manual=True)`; DataError if a head is unknown. O(n).
 
@@ -241,8 +241,9 @@ class Sentence:
             words.append({"text": word.form, "tag": tag, **({"lemma": lemma or None} if lemmas else {})})
             if head == 0:
                 continue  # displaCy draws no arc from the root
-            if head_probabilities is not None:
-                label = f"{label} {head_probabilities[word.id - 1]:.2f}".strip()
+            share = None if head_probabilities is None else head_probabilities[word.id - 1]
+            if share is not None:
+                label = f"{label} {share:.2f}".strip()
             start, end = sorted((word.id - 1, head - 1))
             direction = "left" if word.id < head else "right"  # of the arrow
             arcs.append({"start": start, "end": end, "label": label, "dir": direction})

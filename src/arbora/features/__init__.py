@@ -4,6 +4,7 @@ The template language is here too. A saved model names its set, so a released se
 """
 
 from arbora.features._templates import ContextGroup as ContextGroup
+from arbora.features._templates import Templates as Templates
 from arbora.features._templates import TemplateSet as TemplateSet
-from arbora.features._transitions import TransitionTemplates as TransitionTemplates
+from arbora.features._templates import TransitionTemplates as TransitionTemplates
 from arbora.features.guide_v1 import guided as guided

@@ -9,6 +9,11 @@ arc: it has the arc, has it reversed, or has another head instead, and which.
 
 Contexts, for higher-order parsers, look at up to four nodes of a tree at once, and also at labels and numbers
 of dependents: `d.label`, `l.count`. There are three kinds, see `CONTEXT_ROLES`.
+
+Sets of transition parsers describe a state. The next arc joins two words, l and r: the stack's top and the
+buffer's front in the arc-eager system, the two topmost words of the stack in others. So one set serves all
+systems. docs/transition.md lists all roles and fields. `ahead` and `behind` do not count the two words in
+focus.
 """
 
 from __future__ import annotations
@@ -17,17 +22,20 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from itertools import combinations
+from types import MappingProxyType
+from typing import ClassVar, Literal, TypeAlias
 
 from arbora.errors import InputError, UnknownNameError
 
 Atom: TypeAlias = tuple[int, int, int]
 Template: TypeAlias = list[Atom]
+Restricted: TypeAlias = Mapping[str, Collection[str]]
+"""The only roles that have a field."""
 
-ROLES = {"h": 0, "d": 1, "s": 2, "b": 3, "g": 4, "l": 5, "r": 6, "q": 7}
+ROLES = {role: number for number, role in enumerate("hdsbglrq")}
 NAMES = ("form", "lemma", "tag", "fine", "feats", "prefix", "suffix", "ending", "shape")
 FIELDS = {name: number for number, name in enumerate(NAMES)}
-GUIDE_FIELDS = {**FIELDS, "guide": len(FIELDS)}
 LARGEST_OFFSET = 2
 
 ContextKind: TypeAlias = Literal["chains", "lineages", "closings"]
@@ -40,12 +48,23 @@ CONTEXT_ROLES: dict[ContextKind, str] = {
     "closings": "hdlr",
 }
 CONTEXT_FIELDS = {**FIELDS, "label": len(FIELDS), "count": len(FIELDS) + 1}
-RESTRICTED_FIELDS: dict[ContextKind, dict[str, str]] = {
+CONTEXT_RESTRICTED: dict[ContextKind, Restricted] = {
     "chains": {"label": "ds", "count": "h"},
     "lineages": {"label": "hds", "count": ""},
     "closings": {"label": "dlr", "count": "lr"},
 }
-"""The roles that have a label or a count."""
+
+STACK_AND_BUFFER = ("l", "r", "u", "n", "m", "lh", "lg")
+DEPENDENTS = ("ll", "ll2", "lr", "lr2", "rl", "rl2", "rr", "rr2")
+MOVE_ROLES = (*STACK_AND_BUFFER, *DEPENDENTS)
+MOVE_GUIDE_ROLES = ("lq", "rq")
+LABEL_ROLES = ("h", "d", "s", "dl", "dr")
+STATE_ROLES = (*MOVE_ROLES, *MOVE_GUIDE_ROLES, *LABEL_ROLES, "dq")
+"""Numbered as in core/search/transition."""
+COUNT_FIELDS = ("lefts", "rights", "leftset", "rightset")
+GUIDE_COUNT_FIELDS = ("headplace", "ahead", "behind")
+STATE_NAMES = (*NAMES, "guide", "label", *COUNT_FIELDS, "distance", *GUIDE_COUNT_FIELDS)
+STATE_FIELDS = {name: number for number, name in enumerate(STATE_NAMES)}
 
 _ATOM = re.compile(r"([a-z]+2?)([+-]\d+)?\.([a-z]+)")
 
@@ -56,25 +75,35 @@ class ContextGroup:
 
     name: str
     kind: ContextKind
-    order: Literal[2, 3]
-    """The lowest order of parsers that have it."""
+    order: Literal[2, 3]  # The lowest order of parsers that have it
     templates: str
 
     def compiled(self, *, labelled: bool) -> list[Template]:
         """Atoms as (role, offset, field) numbers; only templates without labels unless `labelled`."""
         roles = {role: number for number, role in enumerate(CONTEXT_ROLES[self.kind])}
-        restricted = RESTRICTED_FIELDS[self.kind]
+        restricted = CONTEXT_RESTRICTED[self.kind]
         templates = compile_templates(self.templates, roles, self.name, CONTEXT_FIELDS, restricted)
         label = CONTEXT_FIELDS["label"]
         return [each for each in templates if labelled or all(field != label for _, _, field in each)]
 
 
-class GuidedTemplates:
-    """What sets of graph and of transition templates share."""
+@dataclass(frozen=True, kw_only=True)
+class Templates:
+    """A named, versioned set of templates. Saved models name it, so a released set never changes."""
 
-    guides: str
-    guide_labels: str
-    kinds: tuple[str, ...]
+    name: str
+    summary: str
+    labels: str = ""
+    guides: str = ""
+    """For arcs or moves, about a guide."""
+    guide_labels: str = ""
+
+    kinds: ClassVar[Mapping[str, Sequence[str]]]
+    """The roles that the templates of each kind may have."""
+    roles: ClassVar[Mapping[str, int]]
+    fields: ClassVar[Mapping[str, int]]
+    guide_fields: ClassVar[Mapping[str, int]]
+    restricted: ClassVar[Restricted] = MappingProxyType({})
 
     @property
     def needs_guide(self) -> bool:
@@ -86,23 +115,33 @@ class GuidedTemplates:
         """The templates by what they score."""
         return {kind: getattr(self, kind) for kind in self.kinds}
 
+    def compile_kind(self, kind: str) -> list[Template]:
+        """Atoms as (role, offset, field) numbers; InputError for a malformed one."""
+        roles = {role: self.roles[role] for role in self.kinds[kind]}
+        fields = self.guide_fields if kind.startswith("guide") else self.fields
+        return compile_templates(getattr(self, kind), roles, f"{self.name}: {kind}", fields, self.restricted)
 
-@dataclass(frozen=True)
-class TemplateSet(GuidedTemplates):
-    """A named, versioned set of templates. Saved models name it, so a released set never changes."""
 
-    name: str
-    summary: str
+@dataclass(frozen=True, kw_only=True)
+class TemplateSet(Templates):
+    """The templates of a graph parser."""
+
     arcs: str
     siblings: str = ""
     grandparents: str = ""
-    labels: str = ""
     contexts: tuple[ContextGroup, ...] = ()
-    guides: str = ""
-    """For arcs, about a guide."""
-    guide_labels: str = ""
 
-    kinds = ("arcs", "siblings", "grandparents", "labels", "guides", "guide_labels")
+    kinds: ClassVar = {
+        "arcs": "hdb",
+        "siblings": "hds",
+        "grandparents": "hdg",
+        "labels": "hdsglr",
+        "guides": "hdq",
+        "guide_labels": "hdsglrq",
+    }
+    roles = ROLES
+    fields = FIELDS
+    guide_fields: ClassVar = {**FIELDS, "guide": len(FIELDS)}
 
     @property
     def texts(self) -> dict[str, str]:
@@ -110,19 +149,9 @@ class TemplateSet(GuidedTemplates):
 
     @cached_property
     def compiled(self) -> dict[str, list[Template]]:
-        """Atoms as (role, offset, field) numbers, by kind of part; InputError for a malformed one."""
-        roles = {"arcs": "hdb", "siblings": "hds", "grandparents": "hdg", "labels": "hdsglr"}
-        if self.needs_guide:
-            roles |= {"guides": "hdq", "guide_labels": "hdsglrq"}
-        return {
-            kind: compile_templates(
-                getattr(self, kind),
-                {role: ROLES[role] for role in known},
-                f"{self.name}: {kind}",
-                GUIDE_FIELDS if kind.startswith("guide") else FIELDS,
-            )
-            for kind, known in roles.items()
-        }
+        """The templates by kind of part; InputError for a malformed one."""
+        kinds = [kind for kind in self.kinds if self.needs_guide or not kind.startswith("guide")]
+        return {kind: self.compile_kind(kind) for kind in kinds}
 
     def compiled_contexts(
         self, order: int, *, labelled: bool, without: Sequence[str] = ()
@@ -139,12 +168,47 @@ class TemplateSet(GuidedTemplates):
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class TransitionTemplates(Templates):
+    """The templates of a transition parser."""
+
+    moves: str
+    quadratic: bool = False
+    """Also use all pairs of templates of moves, without those about a guide."""
+
+    kinds: ClassVar = {
+        "moves": MOVE_ROLES,
+        "labels": (*MOVE_ROLES, *LABEL_ROLES),
+        "guides": (*MOVE_ROLES, *MOVE_GUIDE_ROLES),
+        "guide_labels": STATE_ROLES,
+    }
+    roles: ClassVar = {name: number for number, name in enumerate(STATE_ROLES)}
+    fields: ClassVar = {
+        name: n for name, n in STATE_FIELDS.items() if name not in ("guide", *GUIDE_COUNT_FIELDS)
+    }
+    guide_fields = STATE_FIELDS
+    restricted: ClassVar = {
+        "distance": ("l", "h"),
+        # The arcs of the others are not known yet, or no longer.
+        "label": set(STATE_ROLES) - {"n", "m", "lg", "lq", "rq", "dq"},
+        **dict.fromkeys((*COUNT_FIELDS, *GUIDE_COUNT_FIELDS), ("l", "r", "h", "d")),
+    }
+
+    @cached_property
+    def compiled(self) -> dict[str, list[Template]]:
+        """The templates of moves and labels; InputError for a malformed one."""
+        moves, labels = self.compile_kind("moves"), self.compile_kind("labels")
+        if self.quadratic:
+            moves += [[*a, *b] for a, b in combinations(moves, 2)]
+        # After all others, which so keep the weights that they have without a guide.
+        return {
+            "moves": moves + self.compile_kind("guides"),
+            "labels": labels + self.compile_kind("guide_labels"),
+        }
+
+
 def compile_templates(
-    text: str,
-    roles: Mapping[str, int],
-    where: str,
-    fields: Mapping[str, int],
-    restricted: Mapping[str, Collection[str]] | None = None,
+    text: str, roles: Mapping[str, int], where: str, fields: Mapping[str, int], restricted: Restricted
 ) -> list[Template]:
     """Compile one template per line; `restricted`: the only roles that have a field, without offset."""
     templates = []
@@ -152,16 +216,12 @@ def compile_templates(
         place = f"{where}, template {number}"
         words = line.partition("#")[0].split()
         if words:
-            templates.append([_compile_atom(word, roles, place, fields, restricted or {}) for word in words])
+            templates.append([_compile_atom(word, roles, place, fields, restricted) for word in words])
     return templates
 
 
 def _compile_atom(
-    atom: str,
-    roles: Mapping[str, int],
-    where: str,
-    fields: Mapping[str, int],
-    restricted: Mapping[str, Collection[str]],
+    atom: str, roles: Mapping[str, int], where: str, fields: Mapping[str, int], restricted: Restricted
 ) -> Atom:
     match = _ATOM.fullmatch(atom)
     if match is None:

@@ -14,17 +14,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
-from arbora.features._templates import TemplateSet
-from arbora.features._transitions import TransitionTemplates
+from arbora.features._templates import Templates, TemplateSet
 from arbora.features.cube_v1 import CUBE_V1
 from arbora.features.graph_v1 import GRAPH_V1
 from arbora.features.nivre_v1 import NIVRE_V1
 from arbora.features.zhang_nivre_v1 import ZHANG_NIVRE_V1
 
-Templates = TypeVar("Templates", TemplateSet, TransitionTemplates)
+T = TypeVar("T", bound=Templates)
 
-SUFFIX = "+guide-v1"
-"""Ends the name of a set with these templates."""
+SUFFIX = "+guide-v1"  # Ends the name of a set with these templates
 
 ARCS = "d.guide h.tag d.tag; d.guide q.tag".replace("; ", "\n")
 LABELS = "d.guide; d.guide h.tag d.tag; d.guide d.lemma; d.guide q.tag d.tag".replace("; ", "\n")
@@ -42,7 +40,7 @@ d.headplace d.guide dq.tag d.tag
 """.replace("; ", "\n")
 
 
-def guided(base: Templates) -> Templates:
+def guided(base: T) -> T:
     """A set with the templates of guide-v1 added."""
     own, labels = (ARCS, LABELS) if isinstance(base, TemplateSet) else (MOVES, MOVE_LABELS)
     name, summary = base.name + SUFFIX, f"{base.name}, and the trees of a guide"

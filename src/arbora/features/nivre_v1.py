@@ -4,7 +4,7 @@ Some twenty words, tags and labels of a state; all pairs of them stand for the e
 [johansson-2007].
 """
 
-from arbora.features._transitions import TransitionTemplates
+from arbora.features._templates import TransitionTemplates
 
 MOVES = """
 l.form; l.lemma; l.tag; l.fine; l.label; r.form; r.lemma; r.tag; r.fine; n.form; n.tag; n.fine; m.tag

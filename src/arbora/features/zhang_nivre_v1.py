@@ -5,7 +5,7 @@ next ones, heads and their heads, and sets of labels; also lemmas, fine tags, en
 the word below the stack's top.
 """
 
-from arbora.features._transitions import TransitionTemplates
+from arbora.features._templates import TransitionTemplates
 
 MOVES = """
 # Single words

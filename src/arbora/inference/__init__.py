@@ -4,8 +4,8 @@ Queries, families of trees, `TreeDistribution`, and the same for PyTorch (`arbor
 here; nothing here knows words, files or features. `arbora.inference.queries` states the conventions.
 """
 
-from arbora.inference._native import Marginals as Marginals
 from arbora.inference._parts import FirstOrder as FirstOrder
+from arbora.inference._parts import Marginals as Marginals
 from arbora.inference._parts import Options as Options
 from arbora.inference.queries import arc_marginals as arc_marginals
 from arbora.inference.queries import argmax as argmax

@@ -11,27 +11,17 @@ Time per tree: one draw, or, in the second mode, up to n partition functions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from arbora.errors import NoTreeError
-from arbora.inference import _native
 from arbora.inference._parts import Parts
-from arbora.inference._relative import own_scores
 from arbora.interfaces import Best
 from arbora.types import Doubles
 
 Choice = tuple[int, int]  # (head, label), label 0 if unlabelled
 Tree = tuple[Choice, ...]
-
-
-@dataclass
-class _Branching:
-    """Trees that share a drawn tree's first words and then differ."""
-
-    taken: set[Choice] = field(default_factory=set)
-    log_mass: float | None = None  # None: not computed since `taken` last grew
 
 
 def draw_distinct(one: Parts, k: int, seed: int, stream: int) -> list[Best]:
@@ -43,7 +33,7 @@ def draw_distinct(one: Parts, k: int, seed: int, stream: int) -> list[Best]:
 def _best_of(one: Parts, tree: Tree) -> Best:
     heads = np.array([-1, *(head for head, _ in tree)], dtype=np.int32)
     labels = np.array([-1, *(label for _, label in tree)], dtype=np.int32) if one.labelled else None
-    return Best(heads, float(np.sum(own_scores(one, heads, labels)[1:])), labels)
+    return Best(heads, float(np.sum(one.own_scores(heads, labels)[1:])), labels)
 
 
 def _choices(best: Best) -> Tree:
@@ -56,7 +46,10 @@ class _DistinctTrees:
         self._parts = parts
         self._random = random
         self._drawn: dict[Tree, None] = {}  # an ordered set
-        self._branchings: dict[Tree, _Branching] = {}
+        # Branchings: the trees that share a drawn tree's first words and then differ. By these words, the
+        # choices that drawn trees have for the next one, and the mass of the trees with other choices.
+        self._taken: dict[Tree, set[Choice]] = {}
+        self._log_masses: dict[Tree, float] = {}
 
     def draw(self, k: int) -> list[Tree]:
         self._reject(k)
@@ -67,7 +60,7 @@ class _DistinctTrees:
 
     def _sample(self, parts: Parts, k: int) -> list[Tree]:
         seed = int(self._random.integers(2**63))
-        return [_choices(best) for best in _native.sample(parts, k, seed)[0]]
+        return [_choices(best) for best in parts.sample(k, seed)[0]]
 
     def _reject(self, k: int) -> None:
         """Skip repeats; give up when most draws repeat."""
@@ -81,16 +74,16 @@ class _DistinctTrees:
 
     def _note(self, tree: Tree) -> None:
         for j, choice in enumerate(tree):
-            branching = self._branchings.setdefault(tree[:j], _Branching())
-            if choice not in branching.taken:
-                branching.taken.add(choice)
-                branching.log_mass = None
+            taken = self._taken.setdefault(tree[:j], set())
+            if choice not in taken:
+                taken.add(choice)
+                self._log_masses.pop(tree[:j], None)
 
     def _draw_unseen(self) -> Tree | None:
-        if not self._branchings:
+        if not self._taken:
             for tree in self._drawn:
                 self._note(tree)
-        prefixes = list(self._branchings)
+        prefixes = list(self._taken)
         masses = np.array([self._log_mass(prefix) for prefix in prefixes])
         if np.all(masses == -np.inf):
             return None
@@ -99,13 +92,12 @@ class _DistinctTrees:
         return self._sample(self._restricted(chosen), 1)[0]
 
     def _log_mass(self, prefix: Tree) -> float:
-        branching = self._branchings[prefix]
-        if branching.log_mass is None:
+        if prefix not in self._log_masses:
             try:
-                branching.log_mass = float(_native.log_partition(self._restricted(prefix))[0])
+                self._log_masses[prefix] = float(self._restricted(prefix).log_partition()[0])
             except NoTreeError:
-                branching.log_mass = -np.inf
-        return branching.log_mass
+                self._log_masses[prefix] = -np.inf
+        return self._log_masses[prefix]
 
     def _restricted(self, prefix: Tree) -> Parts:
         """Scores that allow exactly the trees of this branching."""
@@ -117,6 +109,6 @@ class _DistinctTrees:
             arcs[:, dep] = -np.inf
             arcs[place] = kept
         word = len(prefix) + 1
-        for head, label in self._branchings[prefix].taken:
+        for head, label in self._taken[prefix]:
             arcs[(head, word, label) if labelled else (head, word)] = -np.inf
         return replace(self._parts, arcs=[arcs])

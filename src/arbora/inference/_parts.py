@@ -1,4 +1,4 @@
-"""Checked scores for the native core: float64, C order, one sentence or a batch.
+"""Checked scores for the native core: float64, C order, one sentence or a batch; and the core's answers.
 
 Conventions as in `arbora.inference.queries`. Nothing here writes into the caller's arrays.
 """
@@ -8,21 +8,22 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+from itertools import accumulate
+from typing import Any, NamedTuple, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arbora import _core
 from arbora.errors import InputError, is_whole, require_threads, unknown
+from arbora.interfaces import Best, Roots, Trees
 from arbora.types import Doubles
 
 Batch: TypeAlias = Sequence[NDArray[Any]]
 Scores: TypeAlias = NDArray[Any] | Batch
 Required: TypeAlias = NDArray[Any] | Iterable[tuple[int, int]]
 
-HIGHER_ORDER = {"siblings": 3, "grandparents": 3, "grandsiblings": 4}
-"""The numbers of their axes."""
+HIGHER_ORDER = {"siblings": 3, "grandparents": 3, "grandsiblings": 4}  # The numbers of their axes
 _FLOAT64 = np.dtype(np.float64)
 _TREES = {"projective": _core.Trees.projective, "nonprojective": _core.Trees.nonprojective}
 _ROOTS = {"single": _core.Roots.single, "multi": _core.Roots.multi}
@@ -31,8 +32,8 @@ _ROOTS = {"single": _core.Roots.single, "multi": _core.Roots.multi}
 class FirstOrder(TypedDict, total=False):
     """Options of every query: the family of trees, known heads, threads."""
 
-    trees: Literal["projective", "nonprojective"]
-    roots: Literal["single", "multi"]
+    trees: Trees
+    roots: Roots
     required: Required | Sequence[Required | None] | None
     threads: int
 
@@ -45,9 +46,18 @@ class Options(FirstOrder, total=False):
     grandsiblings: Scores | None
 
 
+class Marginals(NamedTuple):
+    """Probabilities of the parts of higher-order models, each shaped as its scores; None if absent."""
+
+    arcs: Doubles
+    siblings: Doubles | None = None
+    grandparents: Doubles | None = None
+    grandsiblings: Doubles | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A batch: lists of arrays, one entry per sentence, and the family of trees."""
+    """A batch: lists of arrays, one entry per sentence, and the family of trees. Queries go to the core."""
 
     arcs: list[Doubles]
     siblings: list[Doubles] | None
@@ -82,6 +92,121 @@ class Parts:
     def arguments(self) -> tuple[Any, ...]:
         """The arguments of every native query."""
         return (self.arcs, *self.higher, self.trees, self.roots, self.threads)
+
+    def own_scores(self, tree: NDArray[Any], labels: NDArray[Any] | None) -> Doubles:
+        """The scores (n+1,) of each word's own parts in a tree of the only sentence.
+
+        Without `labels`, the log-sum over all labels.
+        """
+        words, arcs = np.arange(1, len(tree)), self.arcs[0]
+        if self.labelled:
+            own = arcs[tree[words], words]
+            own = np.logaddexp.reduce(own, axis=-1) if labels is None else own[words - 1, labels[1:]]
+            arcs = np.zeros(arcs.shape[:2])
+            arcs[tree[words], words] = own
+        return _core.word_scores(arcs, np.asarray(tree).tolist(), *self.higher)
+
+    def relative_to(self, tree: NDArray[Any], labels: NDArray[Any] | None = None) -> Doubles | None:
+        """Arc scores of the only sentence, shifted per word so that a tree scores 0; None if it is forbidden.
+
+        Every word has one head, so this adds the same number to all trees and changes no probability. Sums
+        relative to the right tree are small: large scores do not swamp a log-probability or an entropy.
+        """
+        own = self.own_scores(tree, labels)
+        if np.any(own == -np.inf):
+            return None
+        # Ignored entries may hold anything, and a difference may fall below the range, where it forbids.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.arcs[0] - own.reshape((1, -1, 1) if self.labelled else (1, -1))
+
+    def read_trees(self, heads: Any) -> list[NDArray[np.intp]]:
+        """The caller's trees, one per sentence, checked."""
+        trees = []
+        for (where, tree), array in zip(self._each("heads", heads), self.arcs, strict=True):
+            if isinstance(tree, Best):
+                raise InputError(f"{where} must be an array of heads, got a Best; pass its .heads")
+            try:
+                given = np.asarray(tree)
+            except (TypeError, ValueError) as error:
+                got = type(tree).__name__
+                raise InputError(f"{where} must be heads of shape (n+1,), got {got}") from error
+            if given.ndim != 1:
+                raise InputError(f"{where} must be heads of shape (n+1,), got shape {given.shape}")
+            trees.append(partial_heads(given, len(array), where))
+            if np.any(trees[-1][1:] < 0):
+                raise InputError(f"{where}: word {1 + int(np.argmin(trees[-1][1:]))} has no head")
+        return trees
+
+    def read_labels(self, labels: Any) -> list[NDArray[Any] | None]:
+        """The caller's labels, one array per sentence, checked; None for each if not given."""
+        if labels is None:
+            return [None] * len(self.arcs)
+        if not self.labelled:
+            raise InputError("expected none, as the scores are not labelled", field="labels")
+        arrays: list[NDArray[Any] | None] = []
+        for scores, (where, given) in zip(self.arcs, self._each("labels", labels), strict=True):
+            array, (nodes, _, count) = np.asarray(given), scores.shape
+            if array.shape != (nodes,) or array.dtype.kind not in "iu":
+                got = f"{array.dtype} of shape {array.shape}"
+                raise InputError(f"{where} must be whole numbers of shape ({nodes},), got {got}")
+            if np.any((array[1:] < 0) | (array[1:] >= count)):
+                raise InputError(f"{where} must lie in 0..{count - 1}, got {array[1:]}")
+            arrays.append(array)
+        return arrays
+
+    def requiring(self, required: Any) -> Parts:
+        """The same with the partial tree that `required` gives for each sentence, or None."""
+        arcs = [
+            array if heads is None else constrain(array, partial_heads(heads, len(array), where))
+            for array, (where, heads) in zip(self.arcs, self._each("required", required), strict=True)
+        ]
+        return replace(self, arcs=arcs)
+
+    def _each(self, name: str, given: Any) -> list[tuple[str, Any]]:
+        return per_sentence(name, given, len(self.arcs), self.single)
+
+    def check(self) -> None:
+        """Raise InputError if a score is NaN or too large."""
+        _core.check(*self.arguments[:-1])
+
+    def argmax(self) -> list[Best]:
+        heads, labels, values = _core.argmax(*self.arguments)
+        ends = list(accumulate(map(len, self.arcs)))
+        spans = zip([0, *ends], ends, values.tolist(), strict=False)
+        new = tuple.__new__  # half the time of Best(...), which matters at two microseconds a sentence
+        if labels is None:
+            return [new(Best, (heads[start:end], score, None)) for start, end, score in spans]
+        return [new(Best, (heads[start:end], score, labels[start:end])) for start, end, score in spans]
+
+    def kbest(self, k: int) -> list[list[Best]]:
+        arcs, *rest = self.arguments
+        return [
+            list(map(Best, heads, values.tolist(), *([] if labels is None else [labels])))
+            for heads, labels, values in _core.kbest(arcs, k, *rest)
+        ]
+
+    def log_partition(self) -> Doubles:
+        return _core.log_partition(*self.arguments)
+
+    def marginals(self) -> list[Any]:
+        """P(part) of each sentence: an array, or a `Marginals` if there are higher-order parts."""
+        arrays = _core.marginals(*self.arguments)
+        return [each[0] for each in arrays] if self.first_order else [Marginals(*each) for each in arrays]
+
+    def marginals_along(self, directions: list[Doubles]) -> list[Doubles]:
+        """Derivatives of P(arc) along the directions; unlabelled, first-order sentences."""
+        return _core.marginals_along(self.arcs, directions, self.trees, self.roots, self.threads)
+
+    def sample(self, k: int, seed: int) -> list[list[Best]]:
+        arcs, *rest = self.arguments
+        heads, labels, values = _core.sample(arcs, k, seed, *rest)
+        lists, at = [], 0
+        for array, scores in zip(self.arcs, values.tolist(), strict=True):
+            end = at + k * len(array)
+            rows = [] if labels is None else [labels[at:end].reshape(k, -1)]
+            lists.append(list(map(Best, heads[at:end].reshape(k, -1), scores, *rows)))
+            at = end
+        return lists
 
 
 def option(name: str, value: str, choices: dict[str, Any]) -> Any:
@@ -118,7 +243,7 @@ def make_parts(scores: Scores, **options: Unpack[Options]) -> Parts:
     roots = option("roots", options.get("roots", "single"), _ROOTS)
     parts = Parts(arcs, **higher, trees=trees, roots=roots, threads=threads, single=single)
     required = options.get("required")
-    return parts if required is None else _require(parts, required)
+    return parts if required is None else parts.requiring(required)
 
 
 def _require_same_axes(arcs: list[Doubles]) -> None:
@@ -221,13 +346,3 @@ def constrain(scores: Doubles, heads: NDArray[Any]) -> Doubles:
     result[:, known] = -np.inf
     result[heads[known], known] = scores[heads[known], known]
     return result
-
-
-def _require(parts: Parts, required: Any) -> Parts:
-    arcs = [
-        array if heads is None else constrain(array, partial_heads(heads, len(array), where))
-        for array, (where, heads) in zip(
-            parts.arcs, per_sentence("required", required, len(parts.arcs), parts.single), strict=True
-        )
-    ]
-    return replace(parts, arcs=arcs)

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from arbora import inference
 from arbora.errors import InputError
-from arbora.inference import _native
-from arbora.inference._native import Marginals
-from arbora.inference._parts import Options, make_parts
+from arbora.inference._parts import Marginals, Options, make_parts
 from arbora.inference.queries import label_shares
 from arbora.interfaces import Best
 from arbora.types import Doubles, Ints
@@ -40,8 +38,9 @@ class TreeDistribution:
         if isinstance(scores, (list, tuple)):
             raise InputError("TreeDistribution takes one sentence; make one for each array of a batch")
         parts = make_parts(scores, **options)
-        _native.check(parts)
+        parts.check()
         self._scores = parts.arcs[0].copy()
+        _freeze(self._scores)
         self._options = options.copy()
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -51,10 +50,8 @@ class TreeDistribution:
 
     @property
     def scores(self) -> NDArray[Any]:
-        """A read-only view of the arc scores."""
-        view = self._scores.view()
-        view.flags.writeable = False
-        return view
+        """The arc scores, read-only."""
+        return self._scores
 
     def __len__(self) -> int:
         return len(self._scores) - 1

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, get_args
 
 from arbora.errors import InputError
 from arbora.inference import queries
-from arbora.inference._native import Marginals
+from arbora.inference._parts import Marginals
 from arbora.inference.tree_parts import labelled_arcs, split_labels
 from arbora.interfaces import FAMILY_QUERIES, Best, PartKind, PartMarginals, PartScores, Query, Roots, Trees
 

@@ -32,16 +32,12 @@ from numpy.typing import NDArray
 
 from arbora import _core
 from arbora.errors import InputError, require_whole
-from arbora.inference import _native
 from arbora.inference._distinct import draw_distinct
-from arbora.inference._native import Marginals
-from arbora.inference._parts import Batch, FirstOrder, Options, Parts, Scores, make_parts
-from arbora.inference._relative import expected_score, read_labels, read_trees, relative_to, relative_to_best
+from arbora.inference._parts import Batch, FirstOrder, Marginals, Options, Parts, Scores, make_parts
 from arbora.interfaces import Best
 from arbora.types import Doubles
 
-MOST_TREES = 1000
-"""The largest k of the k best trees."""
+MOST_TREES = 1000  # The largest k of the k best trees
 
 Answer = TypeVar("Answer")
 
@@ -57,7 +53,7 @@ def argmax(scores: Scores, **options: Unpack[Options]) -> Best | list[Best]:
     never below the best projective tree, and no single head change improves it.
     """
     parts = make_parts(scores, **options)
-    return _result(parts, _native.argmax(parts))
+    return _result(parts, parts.argmax())
 
 
 @overload
@@ -71,7 +67,7 @@ def kbest(scores: Scores, k: int, **options: Unpack[Options]) -> list[Best] | li
     """
     require_whole("k", k, 1, MOST_TREES)
     parts = make_parts(scores, **options)
-    return _result(parts, _native.kbest(parts, int(k)))
+    return _result(parts, parts.kbest(int(k)))
 
 
 @overload
@@ -84,7 +80,7 @@ def log_partition(scores: Scores, **options: Unpack[Options]) -> float | Doubles
     Never below the score of the best tree.
     """
     parts = make_parts(scores, **options)
-    return _number(parts, _native.log_partition(parts))
+    return _number(parts, parts.log_partition())
 
 
 @overload
@@ -104,7 +100,7 @@ def marginals(
     Every word's column sums to one.
     """
     parts = make_parts(scores, **options)
-    result = _native.marginals(parts)
+    result = parts.marginals()
     return result[0] if parts.single else result
 
 
@@ -128,7 +124,7 @@ def marginals_along(scores: Scores, direction: Any, **options: Unpack[FirstOrder
     if parts.labelled:
         changes = [_labelled_along(parts.only(i), along.arcs[i]) for i in range(len(parts.arcs))]
     else:
-        changes = _native.marginals_along(parts, along.arcs)
+        changes = parts.marginals_along(along.arcs)
     return _result(parts, changes)
 
 
@@ -143,18 +139,18 @@ def log_prob(scores: Scores, heads: Any, labels: Any = None, **options: Unpack[O
     labellings.
     """
     parts = make_parts(scores, **options)
-    _native.check(parts)
-    trees = read_trees(parts, heads)
-    chosen = read_labels(parts, trees, labels)
+    parts.check()
+    trees = parts.read_trees(heads)
+    chosen = parts.read_labels(labels)
     values = np.full(len(parts.arcs), -np.inf)
     arcs: dict[int, Doubles] = {}
     for i, tree in enumerate(trees):
-        relative = relative_to(parts.only(i), tree, chosen[i])
+        relative = parts.only(i).relative_to(tree, chosen[i])
         if relative is not None and _core.in_family(tree.tolist(), parts.trees, parts.roots):
             arcs[i] = relative
     if arcs:
         # Relative to the tree its own score is 0, so its log-probability is -log Z alone.
-        log_z = _native.log_partition(replace(parts.pick([*arcs]), arcs=[*arcs.values()]))
+        log_z = replace(parts.pick([*arcs]), arcs=[*arcs.values()]).log_partition()
         values[[*arcs]] = np.minimum(0.0, -log_z)  # sums over labels may round differently
     return _number(parts, values)
 
@@ -166,9 +162,12 @@ def entropy(scores: Batch, **options: Unpack[Options]) -> Doubles: ...
 def entropy(scores: Scores, **options: Unpack[Options]) -> float | Doubles:
     """Entropy in nats of the distribution over trees: a float, or an array for a batch."""
     parts = make_parts(scores, **options)
-    relative = relative_to_best(parts, _native.argmax(parts))
-    expected = [expected_score(m, relative.only(i)) for i, m in enumerate(_native.marginals(relative))]
-    return _number(parts, np.maximum(0.0, _native.log_partition(relative) - np.asarray(expected)))
+    bests = enumerate(parts.argmax())
+    # None of these is None: the best tree uses no forbidden part.
+    arcs: Any = [parts.only(i).relative_to(best.heads, best.labels) for i, best in bests]
+    relative = replace(parts, arcs=arcs)
+    expected = [_expected_score(m, relative.only(i)) for i, m in enumerate(relative.marginals())]
+    return _number(parts, np.maximum(0.0, relative.log_partition() - np.asarray(expected)))
 
 
 @overload
@@ -185,8 +184,8 @@ def kl_divergence(p: Scores, q: Scores, **options: Unpack[Options]) -> float | D
         raise InputError("kl_divergence takes first-order scores only")
     if [a.shape for a in first.arcs] != [a.shape for a in second.arcs]:
         raise InputError("kl_divergence needs p and q of the same shapes")
-    _native.check(second)
-    values = [_kl(first.only(i), second.only(i), best) for i, best in enumerate(_native.argmax(first))]
+    second.check()
+    values = [_kl(first.only(i), second.only(i), best) for i, best in enumerate(first.argmax())]
     return _number(first, np.asarray(values, dtype=np.float64))
 
 
@@ -197,10 +196,10 @@ def expected_wrong_heads(scores: Batch, heads: Any, **options: Unpack[Options]) 
 def expected_wrong_heads(scores: Scores, heads: Any, **options: Unpack[Options]) -> float | Doubles:
     """The expected number of words whose head differs from `heads` (n+1,), under the distribution."""
     parts = make_parts(scores, **options)
-    trees = read_trees(parts, heads)
+    trees = parts.read_trees(heads)
     values = [
         float(np.sum(1.0 - arc_marginals(marginal)[tree[1:], np.arange(1, len(tree))]))
-        for tree, marginal in zip(trees, _native.marginals(parts), strict=True)
+        for tree, marginal in zip(trees, parts.marginals(), strict=True)
     ]
     return _number(parts, np.asarray(values, dtype=np.float64))
 
@@ -228,7 +227,7 @@ def sample(
     require_whole("seed", seed, 0, 2**64 - 1)
     parts = make_parts(scores, **options)
     if replacement:
-        drawn = _native.sample(parts, int(k), int(seed))
+        drawn = parts.sample(int(k), int(seed))
     else:
         drawn = [draw_distinct(parts.only(i), int(k), int(seed), i) for i in range(len(parts.arcs))]
     return _result(parts, drawn)
@@ -245,11 +244,11 @@ def minimum_risk(scores: Scores, **options: Unpack[Options]) -> Best | list[Best
     """
     parts = make_parts(scores, **options)
     risks = []
-    for scored, marginal in zip(parts.arcs, _native.marginals(parts), strict=True):
+    for scored, marginal in zip(parts.arcs, parts.marginals(), strict=True):
         allowed = scored.max(axis=-1) if parts.labelled else scored
         risks.append(np.where(allowed == -np.inf, -np.inf, arc_marginals(marginal)))
     plain = replace(parts, arcs=risks, siblings=None, grandparents=None, grandsiblings=None)
-    bests = _native.argmax(plain)
+    bests = plain.argmax()
     if parts.labelled:
         bests = list(map(_with_best_labels, bests, parts.arcs))
     return _result(parts, bests)
@@ -275,7 +274,7 @@ def label_shares(scores: Doubles) -> tuple[Doubles, Doubles]:
 
 def _labelled_along(one: Parts, direction: Doubles) -> Doubles:
     """P(arc, label) = P(arc) P(label | arc), where the score of an arc is the log-sum of its labels'."""
-    _native.check(one)
+    one.check()
     shares, arcs = label_shares(one.arcs[0])
     inner = np.where(shares > 0.0, direction, 0.0)  # entries that no tree uses may be anything
     if not np.all(np.isfinite(inner)):
@@ -283,8 +282,8 @@ def _labelled_along(one: Parts, direction: Doubles) -> Doubles:
         raise InputError(f"direction[{place}] must be a finite number")
     means = np.sum(shares * inner, axis=-1)
     plain = replace(one, arcs=[arcs])
-    changes = _native.marginals_along(plain, [means])[0]
-    probabilities: Doubles = _native.marginals(plain)[0]
+    changes = plain.marginals_along([means])[0]
+    probabilities: Doubles = plain.marginals()[0]
     return shares * (changes[..., None] + probabilities[..., None] * (inner - means[..., None]))
 
 
@@ -296,17 +295,25 @@ def _number(parts: Parts, values: Doubles) -> float | Doubles:
     return float(values[0]) if parts.single else values
 
 
+def _expected_score(marginal: Any, one: Parts) -> float:
+    """The mean score of a tree, from the result of `marginals` and its scores."""
+    marginals = marginal if isinstance(marginal, Marginals) else (marginal, None, None, None)
+    given = zip(marginals, (one.arcs, *one.higher), strict=True)
+    pairs = [(m, scores[0]) for m, scores in given if m is not None and scores is not None]
+    # Parts of probability 0 may be forbidden: 0 * -inf counts 0.
+    return sum(float(np.sum(m[m > 0.0] * s[m > 0.0])) for m, s in pairs)
+
+
 def _kl(p: Parts, q: Parts, best: Best) -> float:
     """Both relative to p's best tree."""
-    p_scores = relative_to(p, best.heads, best.labels)
-    q_scores = relative_to(q, best.heads, best.labels)
+    p_scores, q_scores = (each.relative_to(best.heads, best.labels) for each in (p, q))
     if p_scores is None or q_scores is None:
         return float("inf")
     near_p, near_q = replace(p, arcs=[p_scores]), replace(q, arcs=[q_scores])
-    probabilities = _native.marginals(near_p)[0]
+    probabilities = near_p.marginals()[0]
     used = probabilities > 0.0
     gain = float(np.sum(probabilities[used] * (p_scores[used] - q_scores[used])))
-    return max(0.0, gain - float(_native.log_partition(near_p)[0]) + float(_native.log_partition(near_q)[0]))
+    return max(0.0, gain - float(near_p.log_partition()[0]) + float(near_q.log_partition()[0]))
 
 
 def _with_best_labels(best: Best, scores: Doubles) -> Best:

@@ -201,6 +201,10 @@ class TreeDistribution:
     def _marginals(self) -> Tensor:
         return _Marginals.apply(self._arcs, self._family)
 
+    @property
+    def _part_marginals(self) -> Tensor:
+        return self._marginals[..., None] * self._labels_given_arcs if self.labelled else self._marginals
+
     def _answer(self, values: Tensor) -> Tensor:
         return values.reshape(self.batch_shape + values.shape[1:]).to(self._dtype)
 
@@ -217,9 +221,7 @@ class TreeDistribution:
     @cached_property
     def marginals(self) -> Tensor:
         """P(arc), or P(arc and label), shaped as the scores."""
-        if not self.labelled:
-            return self.arc_marginals
-        return self._answer(self._marginals[..., None] * self._labels_given_arcs)
+        return self._answer(self._part_marginals)
 
     @cached_property
     def entropy(self) -> Tensor:
@@ -260,7 +262,9 @@ class TreeDistribution:
             count = self._exact.shape[-1]
             if bool((inside & ((chosen < 0) | (chosen >= count))).any()):
                 raise InputError(f"labels: expected 0 to {count - 1} for each word, got others")
-            values = values + self._log_label_shares(safe, torch.where(inside, chosen, 0), inside)
+            shares = self._own_scores(safe[:, None], torch.where(inside, chosen, 0)[:, None])[:, 0]
+            known = inside & (own > -torch.inf)
+            values = values + torch.where(known, shares - torch.where(known, own, 0.0), 0.0).sum(dim=1)
         return self._answer(torch.where(possible, values, -torch.inf))
 
     def kl_divergence(self, other: TreeDistribution) -> Tensor:
@@ -268,10 +272,8 @@ class TreeDistribution:
         if not isinstance(other, TreeDistribution):
             raise InputError(f"kl_divergence: expected a TreeDistribution, got {type(other).__name__}")
         if self._family != other._family or self._exact.shape != other._exact.shape:
-            raise InputError(
-                "kl_divergence needs two distributions over the same sentences and the same family"
-            )
-        weights = self._marginals[..., None] * self._labels_given_arcs if self.labelled else self._marginals
+            raise InputError("kl_divergence needs distributions over the same sentences and the same family")
+        weights = self._part_marginals
         used = weights.detach() > 0.0
         gain = torch.where(used, self._exact, 0.0) - torch.where(used, other._exact, 0.0)
         sums = (weights * gain).flatten(start_dim=1).sum(dim=1)
@@ -299,13 +301,9 @@ class TreeDistribution:
         counts = torch.tensor([len(each) for each in trees], device=heads.device)
         exists = counts[:, None] > torch.arange(k or 1, device=heads.device)
         sums = torch.where(heads >= 0, self._own_scores(heads, labels), 0.0).sum(dim=-1)
-        scores = torch.where(exists, sums, -torch.inf)
         shape = (*self.batch_shape, heads.shape[2]) if k is None else (*self.batch_shape, *heads.shape[1:])
-        return Drawn(
-            heads.reshape(shape),
-            scores.reshape(shape[:-1]).to(self._dtype),
-            None if labels is None else labels.reshape(shape),
-        )
+        scores = torch.where(exists, sums, -torch.inf).reshape(shape[:-1]).to(self._dtype)
+        return Drawn(heads.reshape(shape), scores, None if labels is None else labels.reshape(shape))
 
     def _padded(self, trees: list[list[inference.Best]], count: int) -> tuple[Tensor, Tensor | None]:
         """Heads and labels, (B, count, n+1) each, -1 past the end of a sentence or of its trees."""
@@ -330,12 +328,6 @@ class TreeDistribution:
         own = torch.gather(self._arcs, 1, heads[:, None, :])[:, 0]
         shift = torch.where(own > -torch.inf, own, 0.0)
         return torch.where(self._allowed, self._arcs - shift[:, None, :], -torch.inf), own
-
-    def _log_label_shares(self, heads: Tensor, labels: Tensor, inside: Tensor) -> Tensor:
-        chosen = self._own_scores(heads[:, None], labels[:, None])[:, 0]
-        sums = torch.gather(self._arcs, 1, heads[:, None, :])[:, 0]
-        known = inside & (sums > -torch.inf)
-        return torch.where(known, chosen - torch.where(known, sums, 0.0), 0.0).sum(dim=1)
 
     def _whole(self, given: Any, name: str) -> Tensor:
         tensor = torch.as_tensor(given, device=self._exact.device)
@@ -372,11 +364,9 @@ def _lengths(lengths: Any, mask: Tensor | None, batch: tuple[int, ...], most: in
         lengths = known.sum(dim=-1)
     counts = torch.full(batch, most) if lengths is None else torch.as_tensor(lengths).cpu()
     if tuple(counts.shape) != batch or counts.is_floating_point() or counts.dtype == torch.bool:
-        raise InputError(
-            f"lengths: expected whole numbers of shape {batch}, got {counts.dtype} {tuple(counts.shape)}"
-        )
+        got = f"{counts.dtype} {tuple(counts.shape)}"
+        raise InputError(f"lengths: expected whole numbers of shape {batch}, got {got}")
     if bool(((counts < 0) | (counts > most)).any()):
-        raise InputError(
-            f"lengths: expected 0 to {most} words, got {counts.min().item()} to {counts.max().item()}"
-        )
+        low, high = counts.min().item(), counts.max().item()
+        raise InputError(f"lengths: expected 0 to {most} words, got {low} to {high}")
     return counts.numpy().astype(np.int64)

@@ -30,7 +30,7 @@ from arbora.interfaces import (
     Query,
     StopTraining,
 )
-from arbora.settings import Configured, parameter
+from arbora.settings import parameter
 from arbora.types import Floats, Longs
 
 State: TypeAlias = dict[str, NDArray[Any]]
@@ -38,19 +38,12 @@ Stored: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trainer(Configured, ABC):
+class Trainer(Learner):
     """Base class of learners: a number of epochs, and `fit`."""
 
-    name: ClassVar[str]
-    paper: ClassVar[str]  # The key of the paper in docs/references.bib
     needs_more: ClassVar[str] = ""  # What other than default parameters need, in words
 
     epochs: int = parameter(10, "passes over the examples", least=1)
-
-    @property
-    @abstractmethod
-    def needs(self) -> frozenset[Query]:
-        """What the problem must answer."""
 
     def require_installed(self) -> None:
         """Raise InputError if an optional package is missing."""

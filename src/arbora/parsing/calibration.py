@@ -24,11 +24,9 @@ from arbora.search.request import ParseRequest, Temperatures
 from arbora.types import Bools, Doubles
 
 LOWEST, HIGHEST = 0.02, 50.0
-PRECISION = 0.02
-"""Of log T."""
+PRECISION = 0.02  # Of log T
 MOST_MISSED = 0.5
-CERTAIN = 1e-6
-"""Probabilities are clipped to this distance from 0 and 1."""
+CERTAIN = 1e-6  # Probabilities are clipped to this distance from 0 and 1
 
 GOLDEN = (3.0 - math.sqrt(5.0)) / 2.0
 ROUNDING = math.sqrt(2.0**-52)

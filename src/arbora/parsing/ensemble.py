@@ -32,15 +32,11 @@ class Combined:
     """The trees of a batch, and those of each parser; arrays have one entry per word."""
 
     heads: Ints
-    labels: Ints
-    """Indices into the ensemble's labels."""
+    labels: Ints  # Indices into the ensemble's labels
     label_probabilities: Doubles
-    label_table: Doubles
-    """Mean P(label | head), (W, labels)."""
-    tables: list[Doubles]
-    """Mean P(arc), (n+1, n+1) per sentence."""
-    probabilities: Doubles
-    """P(tree), one per sentence; NaN if a parser does not know it."""
+    label_table: Doubles  # Mean P(label | head), (W, labels)
+    tables: list[Doubles]  # Mean P(arc), (n+1, n+1) per sentence
+    probabilities: Doubles  # P(tree), one per sentence; NaN if a parser does not know it
     alone: list[tuple[Ints, Ints]]
     """The trees of each parser by itself: heads, and labels as indices into the ensemble's."""
 
@@ -86,7 +82,8 @@ class EnsembleSearch(Search):
         self.order = max(search.order for search in searches)
         self.label_count = len(self.labels) if any(search.label_count for search in searches) else 0
         places = {label: place for place, label in enumerate(names.labels)}
-        self._places = [np.array([places[label] for label in p.names.labels], np.int32) for p in parsers]
+        # The ensemble's index of each parser's labels; that of no label, -1, comes last.
+        self._places = [np.array([*map(places.get, p.names.labels), -1], np.int32) for p in parsers]
 
     @property
     def queries(self) -> frozenset[Query]:
@@ -132,23 +129,18 @@ class EnsembleSearch(Search):
 
     def combine(self, batch: Batch, request: ParseRequest) -> Combined:
         """The trees of a batch. Two passes with sums over trees per parser; O(n²) numbers per sentence."""
+        given, threads = batch.columns, request.threads
         alone = [
-            parser.confidence(
-                batch.columns,
-                temperatures=parser.calibration.for_minimum_risk,
-                arc_table=True,
-                threads=request.threads,
-            )
-            for parser in self.parsers
+            p.confidence(given, temperatures=p.calibration.for_minimum_risk, arc_table=True, threads=threads)
+            for p in self.parsers
         ]
         heads = batch.heads
         if request.decode != "given":
             tables = _mean_tables(batch, alone)
-            bests = inference.argmax(tables, trees=self.trees, roots=self.roots, threads=request.threads)
+            bests = inference.argmax(tables, trees=self.trees, roots=self.roots, threads=threads)
             heads = np.concatenate([np.zeros(0, np.int32), *(best.heads[1:] for best in bests)])
-        members = self._confidences(batch, heads, request.threads)
-        table, counts = self._label_table(batch, members)
-        labels, shares = self._label(table, counts, members)
+        members = self._confidences(batch, heads, threads)
+        table, labels, shares = self._label(batch, members)
         combined = Combined(
             heads=heads,
             labels=labels,
@@ -156,7 +148,7 @@ class EnsembleSearch(Search):
             label_table=table,
             tables=_mean_tables(batch, members),
             probabilities=np.mean([np.exp(each.log_probabilities) for each in members], axis=0),
-            alone=[(each.heads, self._own_labels(i, each.labels)) for i, each in enumerate(alone)],
+            alone=[(c.heads, places[c.labels]) for c, places in zip(alone, self._places, strict=True)],
         )
         if self._watch is not None:
             self._watch(batch, combined)
@@ -172,31 +164,24 @@ class EnsembleSearch(Search):
             confidences.append(parser.confidence_at(given, request)(parser.calibration))
         return confidences
 
-    def _own_labels(self, parser: int, labels: Ints) -> Ints:
-        places = self._places[parser]
-        return np.where(labels < 0, -1, places[labels] if len(places) else -1).astype(np.int32)
-
-    def _label_table(self, batch: Batch, members: list[Confidence]) -> tuple[Doubles, Doubles]:
-        """Mean P(label | head), (W, labels), and how many parsers know it, (W,)."""
+    def _label(self, batch: Batch, members: list[Confidence]) -> tuple[Doubles, Ints, Doubles]:
+        """Mean P(label | head), (W, labels), the most probable labels and their P; -1 and NaN if unknown."""
         sums, counts = np.zeros((batch.words, len(self.labels))), np.zeros(batch.words)
         for parser, places, confidence in zip(self.parsers, self._places, members, strict=True):
             if parser.gives_labels:
-                own = confidence.label_table.reshape(batch.words, len(places))
-                sums[:, places] += own
+                own = confidence.label_table.reshape(batch.words, len(places) - 1)
+                sums[:, places[:-1]] += own
                 counts += own.any(axis=1)
-        return sums / np.maximum(counts, 1.0)[:, None], counts
-
-    def _label(self, table: Doubles, counts: Doubles, members: list[Confidence]) -> tuple[Ints, Doubles]:
-        """The most probable labels and their P; -1 and NaN where there are none."""
+        table = sums / np.maximum(counts, 1.0)[:, None]
         labels = np.full(len(table), -1, dtype=np.int32)
         shares = np.full(len(table), np.nan)
         if (known := counts > 0).any():
             labels[known] = np.argmax(table[known], axis=1)
             shares[known] = table[known].max(axis=1)
         # Parsers trained without labels still have some that follow from the tree.
-        for i, confidence in enumerate(members):
-            labels = np.where(labels < 0, self._own_labels(i, confidence.labels), labels)
-        return labels, shares
+        for places, confidence in zip(self._places, members, strict=True):
+            labels = np.where(labels < 0, places[confidence.labels], labels)
+        return table, labels, shares
 
     def to_parts(self, *, quantized: bool = False) -> Parts:
         tensors: dict[str, Any] = {}

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from arbora.data.encode import INPUT_COLUMNS, Names
 from arbora.data.projectivize import PseudoProjective
 from arbora.errors import InputError, ModelError
-from arbora.parsing.guide import GuidedNames
 from arbora.registry import searches
 from arbora.search.base import Parts, Search
 from arbora.search.lifted import LIFTS, LiftedSearch
@@ -41,8 +40,8 @@ def parser_parts(parser: Parser, *, quantized: bool = False) -> Parts:
         CALIBRATION: to_dict(parser.calibration) if parser.is_calibrated else None,
         "about": parser.about,
     }
-    for guide in names.guides:
-        arrays, metadata[GUIDE] = parser_parts(guide, quantized=quantized)
+    if names.guide is not None:
+        arrays, metadata[GUIDE] = parser_parts(names.guide, quantized=quantized)
         tensors |= {f"{GUIDE}/{name}": array for name, array in arrays.items()}
     return tensors, metadata
 
@@ -56,7 +55,7 @@ def read_parts(file: ModelFile) -> dict[str, Any]:
         names = _read_names(file)
         search: Search = factory.from_file(file, names)
         if file.metadata.get(LIFTS) is not None:
-            lifts = from_dict(PseudoProjective, _table(LIFTS, file.metadata[LIFTS]))
+            lifts = from_dict(PseudoProjective, file.metadata[LIFTS], source=LIFTS)
             search = LiftedSearch(search, lifts, names.labels)
         templates = getattr(search.scorer, "templates", None)
         guide = _guide_file(file, is_needed=templates is not None and templates.needs_guide)
@@ -68,7 +67,7 @@ def read_parts(file: ModelFile) -> dict[str, Any]:
     if guide is not None:
         from arbora.parsing.parser import Parser
 
-        names = GuidedNames.over(names, Parser.from_file(guide))
+        names = replace(names, guide=Parser.from_file(guide))
     return {"names": names, "search": search, "about": about, **calibration}
 
 
@@ -100,13 +99,7 @@ def _read_calibration(file: ModelFile) -> dict[str, Any]:
     settings = file.metadata.get(CALIBRATION, file.entry("about", dict).get("temperature"))
     if settings is None:
         return {}
-    return {"calibration": from_dict(Temperatures, _table(CALIBRATION, settings)), "is_calibrated": True}
-
-
-def _table(name: str, value: object) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InputError(f"{name}: expected a table, got {type(value).__name__}")
-    return value
+    return {"calibration": from_dict(Temperatures, settings, source=CALIBRATION), "is_calibrated": True}
 
 
 def _read_names(file: ModelFile) -> Names:

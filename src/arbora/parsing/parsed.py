@@ -6,14 +6,16 @@
 - `entropy`, of a word's heads or of the sentence's trees, in nats: 0 is certainty.
 
 Second-order parsers of non-projective trees have no sums over trees. Their P(head) compares a word's heads
-with the rest of the tree fixed, and their trees have no probability (None).
+with the rest of the tree fixed, and their trees have no probability (None). A search that finds one tree only
+(no MARGINALS in `Parser.queries`) gives no probabilities at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +23,12 @@ from arbora.data.sentence import NO_HEAD, Sentence, Word, split_features
 from arbora.data.tree import Tree
 from arbora.errors import InputError
 from arbora.inference.distribution import TreeDistribution
+from arbora.interfaces import Query
 from arbora.search.confidence import Confidence
-from arbora.types import Doubles
+from arbora.types import Ints
+
+if TYPE_CHECKING:
+    from arbora.parsing.parser import Parser
 
 HEAD, LABEL = "HeadProb", "DeprelProb"
 TREE, RANK = "tree_probability", "kbest"
@@ -41,10 +47,10 @@ class ParsedWord(NamedTuple):
     deprel: str
     deps: str
     misc: str
-    head_probability: float
+    head_probability: float | None
     label_probability: float | None
     """None if the parser predicts no labels."""
-    entropy: float
+    entropy: float | None
     """Of the word's distribution over heads, in nats."""
     start: int | None = None
     """Where it begins in the text, in characters; None if unknown."""
@@ -57,16 +63,6 @@ class ParsedWord(NamedTuple):
         return split_features(self.feats)
 
 
-class ParserLike(Protocol):
-    """The parser of a sentence, for further queries about it."""
-
-    def kbest(self, sentence: Sentence, k: int) -> list[Parsed]:
-        """Its k most probable trees."""
-
-    def distribution(self, sentence: Sentence) -> TreeDistribution:
-        """The distribution over its trees."""
-
-
 @dataclass(frozen=True, eq=False)
 class Parsed:
     """A sentence with its tree and their probabilities; iterating gives `ParsedWord`s."""
@@ -76,22 +72,24 @@ class Parsed:
     """P(tree); None if the parser does not know it."""
     entropy: float | None
     """Of the distribution over the sentence's trees, in nats."""
-    head_probabilities: tuple[float, ...]
+    head_probabilities: tuple[float | None, ...]
     label_probabilities: tuple[float | None, ...]
-    entropies: tuple[float, ...]
-    parser: ParserLike = field(repr=False)
+    entropies: tuple[float | None, ...]
+    parser: Parser = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.sentence)
 
     def __iter__(self) -> Iterator[ParsedWord]:
-        numbers = zip(self.head_probabilities, self.label_probabilities, self.entropies, strict=True)
-        for word, of_word in zip(self.sentence, numbers, strict=True):
-            yield _parsed_word(word, *of_word)
+        return map(self._word, self.sentence)
 
     def __getitem__(self, index: int) -> ParsedWord:
-        head, label = self.head_probabilities[index], self.label_probabilities[index]
-        return _parsed_word(self.sentence[index], head, label, self.entropies[index])
+        return self._word(self.sentence[index])
+
+    def _word(self, word: Word) -> ParsedWord:
+        i = word.id - 1
+        numbers = self.head_probabilities[i], self.label_probabilities[i], self.entropies[i]
+        return ParsedWord(*word[:10], *numbers, word.start, word.end)
 
     def __repr__(self) -> str:
         probability = "" if self.probability is None else f", probability {self.probability:.4g}"
@@ -140,16 +138,16 @@ class Parsed:
         """The sentence with only those heads and labels whose joint probability reaches the threshold.
 
         The others become unknown (`_`), as in a partially annotated treebank, from which probabilistic
-        learners can train.
+        learners can train. InputError if the parser gives no probabilities.
         """
+        self.parser.require(Query.MARGINALS)
         if not 0.0 <= threshold <= 1.0:
             raise InputError(f"threshold: expected a number within [0, 1], got {threshold!r}")
         pairs = zip(self.head_probabilities, self.label_probabilities, strict=True)
-        is_certain = [head * (1.0 if label is None else label) >= threshold for head, label in pairs]
-        arcs = zip(self.heads, self.deprels, is_certain, strict=True)
-        kept = [(head, label) if certain else (NO_HEAD, "_") for head, label, certain in arcs]
-        heads, labels = zip(*kept, strict=True)
-        return replace(self.sentence, heads=heads, deprels=labels)
+        is_certain = [(head or 0.0) * (1.0 if label is None else label) >= threshold for head, label in pairs]
+        heads = np.where(is_certain, self.heads, NO_HEAD).tolist()
+        labels = np.where(is_certain, self.deprels, "_").tolist()
+        return replace(self.sentence, heads=tuple(heads), deprels=tuple(labels))
 
     def to_conllu(self) -> str:
         """CoNLL-U with `HeadProb=` and `DeprelProb=` in MISC and a comment `# tree_probability`."""
@@ -168,71 +166,59 @@ class Parsed:
         return self.sentence.to_json(words=self, about=about)
 
 
-def _parsed_word(word: Word, head: float, label: float | None, entropy: float) -> ParsedWord:
-    return ParsedWord(*word[:10], head, label, entropy, word.start, word.end)
-
-
-def with_probabilities(misc: str, head: float, label: float | None) -> str:
-    """MISC with the two entries at its end, in place of those that it had."""
-    names = (HEAD, LABEL)
-    kept = [part for part in misc.split("|") if part != "_" and part.partition("=")[0] not in names]
-    kept.append(f"{HEAD}={head:.4f}")
-    if label is not None:
-        kept.append(f"{LABEL}={label:.4f}")
-    return "|".join(kept)
+def with_probabilities(misc: str, head: float | None, label: float | None) -> str:
+    """MISC with the two entries, as far as they are known, at its end, in place of those that it had."""
+    given = {HEAD: head, LABEL: label}
+    kept = [part for part in misc.split("|") if part != "_" and part.partition("=")[0] not in given]
+    kept += [f"{name}={value:.4f}" for name, value in given.items() if value is not None]
+    return "|".join(kept) or "_"
 
 
 def make_parsed(
-    sentences: Iterable[Sentence], confidence: Confidence, labels: Sequence[str], parser: ParserLike
+    sentences: Iterable[Sentence], confidence: Confidence, parser: Parser, *, keep_heads: bool = False
 ) -> Iterator[list[Parsed]]:
-    """The trees of each sentence; `labels` are the names of labels."""
-    heads, numbers = confidence.heads.tolist(), confidence.labels.tolist()
-    of_heads, of_labels = confidence.head_probabilities.tolist(), _optional(confidence.label_probabilities)
-    of_words, of_sentences = confidence.head_entropies.tolist(), _optional(confidence.entropies)
-    of_trees = iter(_optional(confidence.log_probabilities))
+    """The trees of each sentence; `keep_heads`: given heads keep their labels, with probability 1."""
+    arrays = (
+        confidence.entropies,
+        confidence.log_probabilities,
+        confidence.head_probabilities,
+        confidence.label_probabilities,
+        confidence.head_entropies,
+    )
+    is_known = Query.MARGINALS in parser.queries
+    numbers = [[p if is_known and p == p else None for p in array.tolist()] for array in arrays]  # NaN != NaN
+    of_trees, of_words = iter(numbers[1]), numbers[2:]
+    heads, labels = confidence.heads.tolist(), label_names(confidence.labels, parser)
     at = 0
-    for sentence, count, entropy in zip(sentences, confidence.counts.tolist(), of_sentences, strict=True):
+    for sentence, count, entropy in zip(sentences, confidence.counts.tolist(), numbers[0], strict=True):
         trees = []
-        for _ in range(count):
+        for log_probability in islice(of_trees, count):
             words = slice(at, at + len(sentence))
-            names = tuple(labels[number] if number >= 0 else "_" for number in numbers[words])
-            log_probability = next(of_trees)
-            trees.append(
-                Parsed(
-                    sentence=replace(sentence, heads=tuple(heads[words]), deprels=names),
-                    probability=None if log_probability is None else float(np.exp(log_probability)),
-                    entropy=entropy,
-                    head_probabilities=tuple(of_heads[words]),
-                    label_probabilities=tuple(of_labels[words]),
-                    entropies=tuple(of_words[words]),
-                    parser=parser,
-                )
-            )
             at = words.stop
+            tree = replace(sentence, heads=tuple(heads[words]), deprels=tuple(labels[words]))
+            head_shares, label_shares, entropies = (tuple(each[words]) for each in of_words)
+            if keep_heads:
+                tree = with_kept_labels(tree, sentence)
+                pairs = zip(label_shares, has_label(sentence), strict=True)
+                label_shares = tuple(1.0 if is_kept else share for share, is_kept in pairs)
+            probability = None if log_probability is None else float(np.exp(log_probability))
+            trees.append(Parsed(tree, probability, entropy, head_shares, label_shares, entropies, parser))
         yield trees
 
 
-def _optional(numbers: Doubles) -> list[float | None]:
-    """The numbers, with None for NaN."""
-    return [None if number != number else number for number in numbers.tolist()]
-
-
-def keep_labels(parsed: Parsed, given: Sentence) -> Parsed:
-    """The parse with the labels of the given heads, whose probability is 1."""
-    shares = zip(parsed.label_probabilities, _has_label(given), strict=True)
-    return replace(
-        parsed,
-        sentence=with_kept_labels(parsed.sentence, given),
-        label_probabilities=tuple(1.0 if is_kept else share for share, is_kept in shares),
-    )
+def label_names(labels: Ints, parser: Parser) -> list[str]:
+    """The names of labels, `_` for -1."""
+    names = [*parser.names.labels, "_"]
+    return [names[label] for label in labels.tolist()]
 
 
 def with_kept_labels(parsed: Sentence, given: Sentence) -> Sentence:
     """The parsed sentence with the labels of the given heads."""
-    labels = zip(parsed.deprels, given.deprels, _has_label(given), strict=True)
+    labels = zip(parsed.deprels, given.deprels, has_label(given), strict=True)
     return replace(parsed, deprels=tuple(old if is_kept else new for new, old, is_kept in labels))
 
 
-def _has_label(given: Sentence) -> list[bool]:
+def has_label(given: Sentence) -> list[bool]:
+    """Whether each word has a head and a label."""
     arcs = zip(given.heads, given.deprels, strict=True)
     return [head != NO_HEAD and label != "_" for head, label in arcs]

@@ -20,7 +20,7 @@ from arbora.inference.distribution import TreeDistribution
 from arbora.inference.queries import MOST_TREES
 from arbora.interfaces import Query
 from arbora.parsing.model_file import parser_parts, read_parts
-from arbora.parsing.parsed import Parsed, keep_labels, make_parsed, with_kept_labels
+from arbora.parsing.parsed import Parsed, label_names, make_parsed, with_kept_labels
 from arbora.progress import Observer, Silent
 from arbora.search.base import Search
 from arbora.search.confidence import Confidence, ConfidenceAt
@@ -62,7 +62,7 @@ class Parser(Reloaded):
     """How it was trained: the resolved configuration, scores on dev, epochs."""
 
     def __repr__(self) -> str:
-        guide = "".join(f", guided by {guide!r}" for guide in self.names.guides)
+        guide = "" if self.names.guide is None else f", guided by {self.names.guide!r}"
         trees, labels = self.search.trees, len(self.plain_labels)
         return f"<Parser: {trees} trees, {self.search.describe()}, {labels} labels{guide}>"
 
@@ -160,14 +160,13 @@ class Parser(Reloaded):
         if probabilities:
             self.require(Query.MARGINALS)
             confidence = self.confidence(batch, decode=decode, keep_heads=keep_heads, threads=threads)
-            parsed = [tree for (tree,) in make_parsed(given, confidence, self.names.labels, self)]
-            return list(map(keep_labels, parsed, given)) if keep_heads else parsed
+            return [tree for (tree,) in make_parsed(given, confidence, self, keep_heads=keep_heads)]
         heads, labels = self.trees(batch, decode=decode, keep_heads=keep_heads, threads=threads)
+        names = label_names(labels, self)
         trees, at = [], 0
         for sentence in given:
             end = at + len(sentence)
-            names = [self.names.labels[label] if label >= 0 else "_" for label in labels[at:end].tolist()]
-            tree = sentence.with_tree(Tree.from_heads(heads[at:end].tolist(), labels=names))
+            tree = sentence.with_tree(Tree.from_heads(heads[at:end].tolist(), labels=names[at:end]))
             trees.append(with_kept_labels(tree, sentence) if keep_heads else tree)
             at = end
         return trees
@@ -256,8 +255,7 @@ class Parser(Reloaded):
         require_whole("k", k, 1, MOST_TREES)
         given = as_sentence(sentence)
         confidence = self.confidence(self._encoded([given], keep_heads), k=int(k), keep_heads=keep_heads)
-        trees = next(make_parsed([given], confidence, self.names.labels, self))
-        return [keep_labels(tree, given) for tree in trees] if keep_heads else trees
+        return next(make_parsed([given], confidence, self, keep_heads=keep_heads))
 
     def distribution(self, sentence: Words) -> TreeDistribution:
         """The distribution over a sentence's trees, labels summed out; for first-order parsers."""
@@ -272,9 +270,8 @@ class Parser(Reloaded):
 
     def rounded(self) -> Parser:
         """The parser that a file saved with `quantized` holds, to see what is lost before saving."""
-        return replace(
-            self, names=self.names.rounded(), search=self.search.quantized(), about=dict(self.about)
-        )
+        names = replace(self.names, guide=self.names.guide and self.names.guide.rounded())
+        return replace(self, names=names, search=self.search.quantized(), about=dict(self.about))
 
     def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Tensors and metadata for a model file."""

@@ -63,7 +63,7 @@ class Pipeline(Reloaded):
     # From text
 
     def __call__(self, text: str, *, decode: Decode = "argmax", threads: int = 1) -> list[Parsed]:
-        """Parse a text into sentences with trees and probabilities.
+        """Parse a text into sentences with trees, and with probabilities if the parser gives them.
 
         Words know their offsets: `text[word.start : word.end]`.
         """
@@ -73,7 +73,7 @@ class Pipeline(Reloaded):
             return []
         found = self.parser.confidence(columns, decode=decode, threads=threads)
         sentences = segmented.placed(columns.sentences())
-        return [tree for (tree,) in make_parsed(sentences, found, self.parser.names.labels, self.parser)]
+        return [tree for (tree,) in make_parsed(sentences, found, self.parser)]
 
     def segment(self, text: str) -> Segmented:
         """Split a text into words, without annotation, and their offsets."""

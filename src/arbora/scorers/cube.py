@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from arbora._core import CubeModel
-from arbora.features import TemplateSet
-from arbora.scorers.linear import GraphSettings, LinearScorer
+from arbora.scorers.linear import LinearScorer
 from arbora.settings import Settings, parameter
 from arbora.types import Floats
 
@@ -39,34 +38,23 @@ class CubeSettings(Settings):
     )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CubeScorer(LinearScorer):
     """A linear scorer with contexts of higher order; `label_filter` chooses the labels worth a search."""
 
     name: ClassVar[str] = "cube"
+    search: CubeSettings
+    label_filter: Floats | None = None
 
-    def __init__(
-        self,
-        settings: GraphSettings,
-        search: CubeSettings,
-        templates: TemplateSet,
-        *,
-        label_filter: Floats | None = None,
-        **hashed: Any,
-    ) -> None:
-        """`hashed`: labels, seen and weights, as of `HashedScorer`."""
-        super().__init__(settings, templates, **hashed)
-        contexts = templates.compiled_contexts(
-            settings.order, labelled=settings.labels != "none", without=search.without
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        contexts = self.templates.compiled_contexts(
+            self.settings.order, labelled=self.settings.labels != "none", without=self.search.without
         )
-        self.search = search
-        self.label_filter = label_filter
         self.cube = CubeModel(
             parts=self.native,
             **contexts,
-            beam=search.beam,
-            most_labels=search.most_labels,
-            labels_within=search.labels_within,
+            beam=self.search.beam,
+            most_labels=self.search.most_labels,
+            labels_within=self.search.labels_within,
         )
-
-    def _arguments(self) -> dict[str, Any]:
-        return {**super()._arguments(), "search": self.search, "label_filter": self.label_filter}

@@ -9,7 +9,7 @@ pruner kept; tests show that both give the same answers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -29,6 +29,7 @@ Labels: TypeAlias = Literal["staged", "joint", "none"]
 Task: TypeAlias = Literal["tree", "joint", "labels"]
 
 SMALLEST_TABLE, LARGEST_TABLE = 10, 28
+KINDS = (PartKind.ARC, PartKind.SIBLING, PartKind.GRANDPARENT)
 
 
 def table_bits(default: int | str, help: str) -> Any:  # noqa: A002
@@ -54,99 +55,71 @@ class GraphSettings(Settings):
     @property
     def parts(self) -> tuple[PartKind, ...]:
         """The kinds of parts that are scored."""
-        if self.order == 1:
-            return (PartKind.ARC,)
-        higher = (PartKind.SIBLING, PartKind.GRANDPARENT) if self.grandparents else (PartKind.SIBLING,)
-        return (PartKind.ARC, *higher)
+        return KINDS[: 1 if self.order == 1 else 3 if self.grandparents else 2]
 
 
+@dataclass(eq=False, repr=False)
 class HashedScorer:
-    """What scorers with hashed weights share: settings, templates, weights and the labels seen with tags."""
+    """What scorers with hashed weights share; problems take one without weights, and bring their own."""
 
     settings: GraphSettings
+    templates: Any
+    _: KW_ONLY
+    labels: int = 0  # How many there are
+    seen: Any = None
+    """Which labels each pair of tags had in training, uint8 (64 * 64 * labels,); all of them by default."""
+    tree: Any = None  # The weights of trees, float32; zeros by default
+    label_weights: Floats | None = None
 
-    def __init__(
-        self,
-        settings: GraphSettings,
-        templates: Any,
-        *,
-        labels: int = 0,
-        seen: NDArray[np.uint8] | None = None,
-        tree: Floats | None = None,
-        label_weights: Floats | None = None,
-    ) -> None:
-        """`labels`: how many there are; `seen`: which of them each pair of tags had, (64 * 64 * labels,).
-
-        `tree` and `label_weights`: the weights; a scorer without them is for problems, which bring their own.
-        """
-        self.settings = settings
-        self.templates = templates
-        self.label_count = 0 if settings.labels == "none" else labels
-        self.seen = np.ones(64 * 64 * labels, dtype=np.uint8) if seen is None else seen
-        self._tree = tree
-        self.label_weights = label_weights
+    def __post_init__(self) -> None:
+        self.label_count = 0 if self.settings.labels == "none" else self.labels
+        if self.seen is None:
+            self.seen = np.ones(64 * 64 * self.labels, dtype=np.uint8)
+        if self.tree is None:
+            self.tree = np.zeros(self.weight_count("tree"), dtype=np.float32)
         self._native_options: dict[str, Any] = {
-            **templates.compiled,
+            **self.templates.compiled,
             "label_count": self.label_count,
             "seen": self.seen[: 64 * 64 * self.label_count],
-            "label_bits": settings.label_bits,
+            "label_bits": self.settings.label_bits,
+            "single_root": self.settings.roots == "single",
         }
 
-    def weight_count(self, task: Task) -> int:
-        """The length of a weight vector for a task."""
-        raise NotImplementedError
-
-    @property
-    def tree(self) -> Floats:
-        """The weights of trees; zeros if the scorer was made without any."""
-        return np.zeros(self.weight_count("tree"), dtype=np.float32) if self._tree is None else self._tree
+    def weight_count(self, task: Task = "tree") -> int:
+        """The length of a weight vector: of trees or moves (tree), of labels, or of both (joint)."""
+        tree, labels = 1 << self.settings.tree_bits, 1 << self.settings.label_bits
+        return {"tree": tree, "labels": labels, "joint": tree + (labels if self.label_count else 0)}[task]
 
     def replaced(self, **changes: Any) -> Self:
         """A copy with other settings or weights."""
-        return type(self)(**{**self._arguments(), **changes})
-
-    def _arguments(self) -> dict[str, Any]:
-        return {
-            "settings": self.settings,
-            "templates": self.templates,
-            "labels": len(self.seen) // (64 * 64),
-            "seen": self.seen,
-            "tree": self._tree,
-            "label_weights": self.label_weights,
-        }
+        return replace(self, **changes)
 
 
 class LinearScorer(HashedScorer):
     """Scores arcs, siblings and grandparents by the features of a template set; a `Scorer`."""
 
     name: ClassVar[str] = "linear"
-    _kinds = (PartKind.ARC, PartKind.SIBLING, PartKind.GRANDPARENT)
+    templates: TemplateSet
 
-    def __init__(self, settings: GraphSettings, templates: TemplateSet, **hashed: Any) -> None:
-        """`hashed`: labels, seen and weights, as of `HashedScorer`."""
-        super().__init__(settings, templates, **hashed)
-        self.parts = settings.parts
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.parts = self.settings.parts
         self.native = GraphModel(
             **self._native_options,
-            projective=settings.trees == "projective",
-            single_root=settings.roots == "single",
+            projective=self.settings.trees == "projective",
             use_siblings=PartKind.SIBLING in self.parts,
             use_grandparents=PartKind.GRANDPARENT in self.parts,
-            tree_bits=settings.tree_bits,
+            tree_bits=self.settings.tree_bits,
         )
-
-    def weight_count(self, task: Task = "tree") -> int:
-        return int(self.native.weight_count(task))
 
     @property
     def size(self) -> int:
         """The number of weights of parts; those of labels belong to the fused search."""
         return self.weight_count("tree")
 
-    # As a Scorer
-
     def weights(self) -> Floats:
-        return self.tree
+        weights: Floats = self.tree
+        return weights
 
     def with_weights(self, values: Floats) -> Self:
         return self.replaced(tree=values)
@@ -171,12 +144,12 @@ class LinearScorer(HashedScorer):
 
     def sentence_scores(self, sentences: Encoded, sentence: int, w: Weights) -> PartScores:
         """Dense scores of one sentence, as `arbora.inference` takes them."""
-        arrays = zip(self._kinds, self.native.score_parts(sentences, sentence, w), strict=True)
+        arrays = zip(KINDS, self.native.score_parts(sentences, sentence, w), strict=True)
         return {kind: array for kind, array in arrays if array is not None}
 
     def sentence_pullback(self, sentences: Encoded, sentence: int, coefficients: PartScores) -> SparseVector:
         """The sum over parts of coefficient times features; coefficients are shaped as the scores."""
-        given = (coefficients.get(kind) for kind in self._kinds)
+        given = (coefficients.get(kind) for kind in KINDS)
         arrays = [None if array is None else np.ascontiguousarray(array, np.float64) for array in given]
         if arrays[0] is None:
             raise InputError(f"coefficients: expected an entry {PartKind.ARC.value!r}, got none")

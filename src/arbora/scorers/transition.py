@@ -6,13 +6,12 @@ See core/search/transition: states, systems and features, greedy and beam search
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from arbora._core import TransitionModel
 from arbora.errors import InputError
-from arbora.features import TransitionTemplates
 from arbora.interfaces import Trees
-from arbora.scorers.linear import GraphSettings, HashedScorer, Task
+from arbora.scorers.linear import HashedScorer
 from arbora.settings import Settings, parameter
 
 System: TypeAlias = Literal["arc-eager", "arc-standard", "swap"]
@@ -76,34 +75,19 @@ class TransitionSettings(Settings):
         return replace(made, beam=made.training_beam)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TransitionScorer(HashedScorer):
-    """A transition system with its features; scores moves and labels, not parts of trees."""
+    """A transition system with its features; scores moves (`tree`) and labels, not parts of trees."""
 
     name: ClassVar[str] = "transition"
+    search: TransitionSettings
 
-    def __init__(
-        self,
-        settings: GraphSettings,
-        search: TransitionSettings,
-        templates: TransitionTemplates,
-        **hashed: Any,
-    ) -> None:
-        """`hashed`: labels, seen and weights, as of `HashedScorer`; `tree`: the weights of moves."""
-        super().__init__(settings, templates, **hashed)
-        self.search = search
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.native = TransitionModel(
             **self._native_options,
-            system=search.system,
-            single_root=settings.roots == "single",
-            move_bits=settings.tree_bits,
-            beam=search.beam,
-            most_labels=search.most_labels,
+            system=self.search.system,
+            move_bits=self.settings.tree_bits,
+            beam=self.search.beam,
+            most_labels=self.search.most_labels,
         )
-
-    def weight_count(self, task: Task = "joint") -> int:
-        """The length of a weight vector: of moves (tree), of labels, or of both (joint)."""
-        moves, labels = 1 << self.settings.tree_bits, 1 << self.settings.label_bits
-        return {"tree": moves, "labels": labels, "joint": int(self.native.weight_count)}[task]
-
-    def _arguments(self) -> dict[str, Any]:
-        return {**super()._arguments(), "search": self.search}

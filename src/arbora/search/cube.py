@@ -8,24 +8,21 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from arbora.interfaces import Query
 from arbora.scorers import CubeScorer, CubeSettings
 from arbora.search.linear import LinearSearch
 
 
 class CubeSearch(LinearSearch):
-    """Features of any order, heads and labels together, by cube pruning: slower and more accurate."""
+    """Features of any order, heads and labels together, by cube pruning: slower and more accurate.
+
+    No query is answered exactly.
+    """
 
     name: ClassVar[str] = "cube"
     scorer: CubeScorer
     scorer_kind = CubeScorer
     settings_kind = CubeSettings
     tables: ClassVar[dict[str, str]] = {**LinearSearch.tables, "label_filter": "label_filter"}
-
-    @property
-    def queries(self) -> frozenset[Query]:
-        """None is answered exactly."""
-        return frozenset({Query.ARGMAX, Query.KBEST, Query.MARGINALS, Query.LOG_PARTITION, Query.GIVEN_HEADS})
 
     def describe(self) -> str:
         return f"order {self.order} by cube pruning, beam {self.settings.beam}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from arbora.interfaces import Best, Family, PartKind, PartScores
+from arbora.interfaces import Family, PartKind
 from arbora.registry import families
 from arbora.search.parts import PartSearch
 
@@ -31,6 +31,3 @@ class ExactSearch(PartSearch):
     def family(self) -> Family:
         largest = [kind for kind in self.scorer.parts if kind is not PartKind.LABEL][-1]
         return families.create(FAMILIES[self.trees, largest], roots=self.roots)
-
-    def argmax(self, scores: PartScores) -> Best:
-        return self.family.argmax(scores)

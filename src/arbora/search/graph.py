@@ -31,10 +31,8 @@ class GraphSearch(LinearSearch):
 
     @property
     def queries(self) -> frozenset[Query]:
-        queries = {Query.ARGMAX, Query.MARGINALS, Query.GIVEN_HEADS}
-        if self.order == 1 or self.trees == "projective":
-            queries |= {Query.KBEST, Query.LOG_PARTITION}
-        return frozenset(queries)
+        has_sums = self.order == 1 or self.trees == "projective"
+        return super().queries if has_sums else super().queries - {Query.KBEST, Query.LOG_PARTITION}
 
     def describe(self) -> str:
         return f"order {self.order}"

@@ -21,8 +21,7 @@ from arbora.search.request import ParseRequest, Temperatures
 from arbora.settings import to_dict
 from arbora.types import Ints, Longs
 
-LIFTS = "lifts"
-"""The entry of model files that says how labels mark lifted arcs."""
+LIFTS = "lifts"  # The entry of model files that says how labels mark lifted arcs
 
 
 class LiftedSearch(Search):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from arbora._core import GraphModel, Pruning, in_memory
 from arbora.data.encode import Batch, Names
 from arbora.errors import ModelError
+from arbora.interfaces import Query
 from arbora.registry import Registry, features
 from arbora.scorers import GraphSettings, LinearScorer
 from arbora.search.base import Parts, Search
@@ -46,6 +47,10 @@ class LinearSearch(Search):
         shape: GraphSettings = scorer.settings
         self.trees, self.roots, self.order = shape.trees, shape.roots, shape.order
         self.label_count = scorer.label_count
+
+    @property
+    def queries(self) -> frozenset[Query]:
+        return frozenset({Query.ARGMAX, Query.KBEST, Query.MARGINALS, Query.LOG_PARTITION, Query.GIVEN_HEADS})
 
     # Finding trees
 
@@ -102,10 +107,12 @@ class LinearSearch(Search):
                 source=file.source,
             )
         settings = from_dict(GraphSettings, file.entry("settings", dict))
-        own = () if cls.settings_kind is None else (from_dict(cls.settings_kind, file.entry(cls.name, dict)),)
+        own = {}
+        if cls.settings_kind is not None:
+            own = {"search": from_dict(cls.settings_kind, file.entry(cls.name, dict))}
         templates = cls.templates.needed_by_file(settings.features, file.source)()
         labels = len(names.labels)
-        scorer = cls.scorer_kind(settings, *own, templates, labels=labels)
+        scorer = cls.scorer_kind(settings, templates, labels=labels, **own)
         count = 64 * 64 * labels
         seen = file.tensor("seen", np.uint8, [(count + 7) // 8])
         weights: dict[str, Any] = {"seen": np.unpackbits(seen, count=count)}

@@ -21,7 +21,7 @@ from arbora.interfaces import Best, Family, GoldTree, PartKind, PartScores, Quer
 from arbora.registry import scorers
 from arbora.search.base import Parts, Search
 from arbora.search.confidence import Confidence, ConfidenceAt, sentence_confidence
-from arbora.search.ranked import RankedTrees
+from arbora.search.ranked import RankedTrees, softmax
 from arbora.search.request import ParseRequest, Temperatures
 from arbora.storage.model_file import ModelFile
 from arbora.types import Doubles, Ints
@@ -45,11 +45,13 @@ class PartSearch(Search):
 
     def argmax(self, scores: PartScores) -> Best:
         """The best tree of one sentence."""
-        raise InputError(f"{type(self).__name__} must define `argmax` or `family`", field="search")
+        return self.family.argmax(scores)
 
     @property
     def family(self) -> Family:
         """What losses ask about trees; by default the best tree alone, by `argmax`."""
+        if type(self).argmax is PartSearch.argmax:
+            raise InputError(f"{type(self).__name__} must define `argmax` or `family`", field="search")
         return SearchFamily(self)
 
     @property
@@ -174,9 +176,9 @@ def _rejected(query: Query) -> Any:
 class SearchFamily:
     """A search's own `argmax` as a family, for losses that need no more."""
 
-    name = "search"
-    queries = frozenset({Query.ARGMAX})
-    approximate: frozenset[Query] = frozenset()
+    name: ClassVar[str] = "search"
+    queries: ClassVar[frozenset[Query]] = frozenset({Query.ARGMAX})
+    approximate: ClassVar[frozenset[Query]] = frozenset()
 
     def __init__(self, search: PartSearch) -> None:
         self.trees, self.roots, self.parts = search.trees, search.roots, search.parts
@@ -228,7 +230,4 @@ def _label_table(scores: PartScores, heads: Ints, temperature: float) -> Doubles
     """P(label | head) of each word, (n, labels)."""
     if PartKind.LABEL not in scores:
         return np.zeros((len(heads), 0))
-    rows = np.asarray(scores[PartKind.LABEL])[heads, np.arange(1, len(heads) + 1)] / temperature
-    weights = np.exp(rows - rows.max(axis=1, keepdims=True))
-    shares: Doubles = weights / weights.sum(axis=1, keepdims=True)
-    return shares
+    return softmax(scores[PartKind.LABEL][heads, np.arange(1, len(heads) + 1)] / temperature, 1.0)

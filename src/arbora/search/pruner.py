@@ -29,8 +29,7 @@ from arbora.types import Floats
 Rule: TypeAlias = Literal["margin", "max-marginal", "tree-odds", "arc-odds"]
 
 MOST_KEPT = 1_000_000
-ANY_TREES: tuple[Rule, ...] = ("margin", "arc-odds")
-"""Rules for projective and non-projective trees."""
+ANY_TREES: tuple[Rule, ...] = ("margin", "arc-odds")  # Rules for projective and non-projective trees
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,15 +86,16 @@ class PrunerSettings(Settings):
         return Pruning("max-marginal", keep=self.among, alpha=1.0, within=self.log_odds)
 
 
+@dataclass(eq=False)
 class Pruner:
     """Keeps a few heads per word; O(n²) per sentence, at a fraction of a parser's cost per arc."""
 
-    def __init__(self, settings: PrunerSettings, weights: Floats, roots: Roots = "single") -> None:
-        """`roots`: of the trees of max-marginals."""
-        self.settings = settings
-        self.weights = weights
-        self.roots = roots
-        self.scorer = pruner_scorer(settings, roots)
+    settings: PrunerSettings
+    weights: Floats
+    roots: Roots = "single"  # Of the trees of max-marginals
+
+    def __post_init__(self) -> None:
+        self.scorer = pruner_scorer(self.settings, self.roots)
 
     def prune(self, sentences: Encoded, threads: int = 1) -> KeptArcs:
         """The kept arcs of every sentence."""

@@ -30,10 +30,8 @@ class RankedTrees:
     """The best trees of one sentence: first the parser's own, then the others, best first."""
 
     scores: Doubles
-    heads: Ints
-    """(trees, n)"""
-    labels: Ints
-    """(trees, n); -1 where there are none."""
+    heads: Ints  # (trees, n)
+    labels: Ints  # (trees, n); -1 where there are none
 
     @cached_property
     def distinct(self) -> list[int]:
@@ -45,7 +43,7 @@ class RankedTrees:
 
     def shares(self, temperature: float) -> Doubles:
         """P of each distinct tree."""
-        return _softmax(self.scores[self.distinct], temperature)
+        return softmax(self.scores[self.distinct], temperature)
 
     def arc_table(self, temperature: float) -> Doubles:
         """P(arc), (n+1, n+1) [head, dep]."""
@@ -60,7 +58,7 @@ class RankedTrees:
         """P(label | head) of each word, (n, labels); rows of zeros for heads that no tree has."""
         table = np.zeros((self.heads.shape[1], labels))
         rows, words = np.nonzero((self.heads == heads) & (self.labels >= 0))
-        np.add.at(table, (words, self.labels[rows, words]), _softmax(self.scores, 1.0)[rows])
+        np.add.at(table, (words, self.labels[rows, words]), softmax(self.scores, 1.0)[rows])
         table **= 1.0 / temperature
         sums = table.sum(axis=1, keepdims=True)
         result: Doubles = np.divide(table, sums, out=table, where=sums > 0.0)
@@ -71,10 +69,17 @@ class RankedTrees:
     ) -> dict[str, Any]:
         """The fields of a `Confidence` for the requested trees. O(trees · n), with the arc table O(n²)."""
         shares = self.shares(t.trees)
+        places = {self.heads[i].tobytes(): place for place, i in enumerate(self.distinct)}
         if request.k:
-            heads, ranks, chosen = self._top(request.k)
+            # The parser's own tree with its own labels comes first, even if the list has better ones.
+            own = places[self.heads[0].tobytes()]
+            chosen = [0, *self.distinct[:own], *self.distinct[own + 1 :]][: request.k]
+            heads = self.heads[chosen]
         else:
-            heads, ranks, chosen = self._one(self._decoded(gold, request, t, search), request)
+            heads = self._decoded(gold, request, t, search)[None].astype(self.heads.dtype)
+            place = places.get(heads.tobytes())
+            chosen = [-1 if place is None else 0 if request.decode == "argmax" else self.distinct[place]]
+        ranks = [places.get(row.tobytes(), 0) for row in heads]
         tables = [self.label_table(row, t.labels, search.label_count) for row in heads]
         labels = [self._labels(index, table) for index, table in zip(chosen, tables, strict=True)]
         is_listed = np.array(chosen) >= 0
@@ -94,27 +99,6 @@ class RankedTrees:
             missed=t.missed,
         )
 
-    def _top(self, k: int) -> tuple[Ints, list[int], list[int]]:
-        """Heads of the k best trees, their places in `distinct`, and their indices.
-
-        The parser's own tree with its own labels comes first, even if the list has better ones.
-        """
-        own = self._rank(self.heads[0])[0]
-        ranks = [own, *(rank for rank in range(len(self.distinct)) if rank != own)][:k]
-        chosen = [0, *(self.distinct[rank] for rank in ranks[1:])]
-        return self.heads[chosen], ranks, chosen
-
-    def _one(self, heads: Ints, request: ParseRequest) -> tuple[Ints, list[int], list[int]]:
-        """The same for one tree; index -1 if it is not in the list."""
-        ranks = self._rank(heads)
-        if not ranks:
-            return heads[None], [0], [-1]
-        return heads[None], ranks, [0 if request.decode == "argmax" else self.distinct[ranks[0]]]
-
-    def _rank(self, heads: Ints) -> list[int]:
-        """The place in `distinct` of the tree with these heads; empty if there is none."""
-        return [rank for rank, i in enumerate(self.distinct) if np.array_equal(self.heads[i], heads)]
-
     def _decoded(self, gold: GoldTree, request: ParseRequest, t: Temperatures, search: Search) -> Ints:
         if request.decode == "argmax":
             return self.heads[0]
@@ -122,7 +106,7 @@ class RankedTrees:
             return gold.heads[1:]
         risk = self.arc_table(t.risk * t.trees)
         scores = np.where(risk > 0.0, risk, -np.inf)
-        return inference.argmax(scores, trees=search.trees, roots=search.roots).heads[1:].astype(np.int32)
+        return inference.argmax(scores, trees=search.trees, roots=search.roots).heads[1:]
 
     def _labels(self, index: int, table: Doubles) -> Ints:
         """Labels of a chosen tree; -1 where there are none."""
@@ -147,7 +131,8 @@ def ranked_lists(
     return lists
 
 
-def _softmax(scores: Doubles, temperature: float) -> Doubles:
-    weights = np.exp((scores - scores.max()) / temperature)
-    result: Doubles = weights / weights.sum()
+def softmax(scores: Doubles, temperature: float) -> Doubles:
+    """Probabilities that are proportional to exp(score / temperature) along the last axis."""
+    weights = np.exp((scores - scores.max(axis=-1, keepdims=True)) / temperature)
+    result: Doubles = weights / weights.sum(axis=-1, keepdims=True)
     return result

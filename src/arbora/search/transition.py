@@ -32,10 +32,7 @@ class TransitionSearch(LinearSearch):
     @property
     def queries(self) -> frozenset[Query]:
         """None is answered exactly; only the arc-eager system parses around given heads."""
-        queries = {Query.ARGMAX, Query.KBEST, Query.MARGINALS, Query.LOG_PARTITION}
-        if self.settings.system == "arc-eager":
-            queries |= {Query.GIVEN_HEADS}
-        return frozenset(queries)
+        return super().queries - (set() if self.settings.system == "arc-eager" else {Query.GIVEN_HEADS})
 
     def describe(self) -> str:
         return f"{self.settings.system} transitions, beam {self.settings.beam}"

@@ -25,7 +25,6 @@ from arbora.interfaces import Problem, Progress, Query
 from arbora.learners._online import require_answers
 from arbora.learners.stage import Best
 from arbora.parsing.calibration import fit_temperatures
-from arbora.parsing.guide import GuidedNames
 from arbora.parsing.parser import Parser
 from arbora.progress import Observer, Scores
 from arbora.search.lifted import LiftedSearch
@@ -214,7 +213,7 @@ class ParserTraining:
             search = LiftedSearch(search, self.lifts, names.labels)
         about: dict[str, Any] = {"config": storable(self.config), "epochs": reports or []}
         if self.guide is not None:
-            names = GuidedNames.over(names, self.guide.parser)
+            names = replace(names, guide=self.guide.parser)
             about["guide"] = self.guide_scores
         return Parser(names=names, search=search, about=about)
 

@@ -355,7 +355,7 @@ class CubeRecipe(GraphRecipe):
 
     @cached_property
     def scorer(self) -> CubeScorer:
-        return CubeScorer(self.shape, self.config.cube, **self.scorer_options())
+        return CubeScorer(self.shape, search=self.config.cube, **self.scorer_options())
 
     @property
     def has_label_stage(self) -> bool:
@@ -424,7 +424,7 @@ class TransitionRecipe(Recipe):
     @cached_property
     def scorer(self) -> TransitionScorer:
         """Without weights."""
-        return TransitionScorer(self.shape, self.config.transition, **self.scorer_options())
+        return TransitionScorer(self.shape, search=self.config.transition, **self.scorer_options())
 
     def problem(self, done: Done) -> Problem:
         scorer = self.scorer.replaced(search=self.config.transition.in_training)

@@ -42,7 +42,7 @@ class Guide:
         parser = Parser.from_file(file.part("parser") if "parts" in file.metadata else file)
         if not parser.search.is_supervised:
             return cls(parser, None, file.checksum or "")
-        if parser.names.guides:
+        if parser.names.guide is not None:
             raise InputError(
                 f"stack: expected a parser without a guide, got {path}, which has one; stack on that guide, "
                 "or on another parser"

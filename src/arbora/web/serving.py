@@ -17,9 +17,10 @@ from arbora.data.columns import columns_of
 from arbora.data.raw_text import split_plainly
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.interfaces import Query
-from arbora.parsing.parsed import Parsed, keep_labels, make_parsed
+from arbora.parsing.parsed import Parsed, make_parsed
 from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import Pipeline
+from arbora.search.confidence import split_arcs
 from arbora.types import Doubles
 
 NO_SEGMENTER = "this model has no segmenter: words were split at spaces and punctuation"
@@ -64,15 +65,10 @@ class Engine:
         encoded.set_heads(heads)
         has_heads = bool((heads != NO_HEAD).any())
         k = k if k > 1 and self.ranks else 0
+        marginals = marginals and Query.MARGINALS in parser.queries
         found = parser.confidence(encoded, k=k, arc_table=marginals, keep_heads=has_heads)
-        ranked = make_parsed(sentences, found, parser.names.labels, parser)
-        sizes = [len(sentence) + 1 for sentence in sentences]
-        ends = np.cumsum(np.square(sizes))[:-1]
-        tables = np.split(found.arc_table, ends) if marginals else [None] * len(sizes)
-        return [
-            ([keep_labels(tree, sentence) for tree in trees], None if table is None else table.reshape(n, n))
-            for sentence, trees, table, n in zip(sentences, ranked, tables, sizes, strict=True)
-        ]
+        tables = split_arcs(found.arc_table, encoded.lengths) if marginals else [None] * len(sentences)
+        return list(zip(make_parsed(sentences, found, parser, keep_heads=True), tables, strict=True))
 
     def about(self) -> dict[str, Any]:
         """Describe the model for /api/info."""

@@ -59,7 +59,7 @@ class Look(Settings):
 def draw_svg(
     sentence: Drawable,
     *,
-    probabilities: Sequence[float] | None = None,
+    probabilities: Sequence[float | None] | None = None,
     caption: str = "",
     threshold: float = THRESHOLD,
     every_probability: bool = False,
@@ -130,7 +130,7 @@ def draw_picture(
     sentence: Drawable,
     look: Look | None = None,
     *,
-    probabilities: Sequence[float] | None = None,
+    probabilities: Sequence[float | None] | None = None,
     caption: str = "",
 ) -> Picture:
     """Draw one tree, to be joined with others."""
@@ -162,7 +162,7 @@ def draw_picture(
 
 
 def _arcs(
-    sentence: Sentence, forms: Sequence[str], probabilities: Sequence[float] | None, look: Look
+    sentence: Sentence, forms: Sequence[str], probabilities: Sequence[float | None] | None, look: Look
 ) -> list[_Arc]:
     heads = [NO_HEAD, *(max(head, 0) for head in sentence.heads)]
     masks = subtree_masks(heads)
@@ -170,7 +170,7 @@ def _arcs(
     for dep, (head, label) in enumerate(zip(sentence.heads, sentence.deprels, strict=True), start=1):
         if head == NO_HEAD:
             continue
-        p = None if probabilities is None else float(probabilities[dep - 1])
+        p = None if probabilities is None else probabilities[dep - 1]
         uncertain = p is not None and p < look.threshold
         number = "" if p is None or not (uncertain or look.every_probability) else f"{p:.2f}"
         shown = "" if label == "_" else clipped(label, LONGEST_LABEL)

@@ -41,7 +41,7 @@ def draw(
     forms: Sequence[str],
     *,
     notes: Sequence[str] | None = None,
-    probabilities: Sequence[float] | None = None,
+    probabilities: Sequence[float | None] | None = None,
     threshold: float = THRESHOLD,
     every_probability: bool = False,
     width: int | None = None,
@@ -71,9 +71,10 @@ def draw(
     in_doubt = [False] * len(tree)
     columns = [forms, *(each for each in (tree.labels, notes) if each is not None)]
     if probabilities is not None:
-        in_doubt = [p < threshold for p in probabilities]
-        marks = zip(probabilities, in_doubt, strict=True)
-        columns.append([f"{p:.2f} ?" if d else f"{p:.2f}" if every_probability else "" for p, d in marks])
+        in_doubt = [p is not None and p < threshold for p in probabilities]
+        shown = [p if d or every_probability else None for p, d in zip(probabilities, in_doubt, strict=True)]
+        marks = zip(shown, in_doubt, strict=True)
+        columns.append(["" if p is None else f"{p:.2f} ?" if d else f"{p:.2f}" for p, d in marks])
     texts = [[safe_in_terminal(text) for text in column] for column in columns]
     ellipsis = "." if ascii_only else "…"
     fitted = _fit(tree, texts, in_doubt, width, ellipsis)
