@@ -341,7 +341,7 @@ class Epoch:
     """The sum of the answers' hinges over the examples, each at the weights of its time."""
     updates: int
     """The number of steps that changed the weights."""
-    seconds: float
+    seconds: float = 0.0
     """Time of the learner, without callbacks."""
     measures: Mapping[str, float] = field(default_factory=dict)
     """Other numbers, such as `primal`, `dual` and `gap` of the 1-slack SVM."""

@@ -10,10 +10,10 @@ import numpy as np
 from arbora._core import Weights
 from arbora.errors import InputError, ModelError
 from arbora.interfaces import Epoch, Problem
-from arbora.learners._online import OnlineTrainer, weights_of
+from arbora.learners._online import OnlineTrainer
 from arbora.learners.stage import Which
 from arbora.storage.model_file import ModelFile
-from arbora.types import Floats
+from arbora.types import Floats, weights_of
 
 OTHER: dict[Which, Which] = {"averaged": "last", "last": "averaged"}
 

@@ -27,15 +27,15 @@ import importlib.util
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from arbora.errors import InputError
-from arbora.interfaces import Problem, Query
-from arbora.learners._online import Run, Stored, Tally, Trainer, require_size, squared_norm, weights_of
+from arbora.interfaces import Epoch, Problem, Query
+from arbora.learners._online import Run, Trainer
 from arbora.settings import parameter
-from arbora.types import Floats
+from arbora.types import Floats, squared_norm, weights_of
 
 Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 Objective = Callable[[Vector], tuple[float, Vector]]
@@ -48,42 +48,12 @@ EXPANSION = 4.0  # The factor for a step that was too short
 INSIDE = 0.1  # A step between two others keeps this share of their distance from both
 
 
-@dataclass(frozen=True, kw_only=True)
-class LogLinear(Trainer):
-    """Log-linear: weights under which the gold trees are most probable, by L-BFGS or conjugate gradients.
-
-    An epoch is a number of iterations over all examples; it ends when the gradient vanishes [koo-2007].
-    """
-
-    name: ClassVar[str] = "log_linear"
-    paper: ClassVar[str] = "koo-2007"
-    needs = frozenset({Query.MARGINALS})
-
-    C: float = parameter(1.0, "the weight of the sum of -log P against |w|²/2", above=0.0)
-    method: str = parameter(
-        "lbfgs", "L-BFGS (needs SciPy), or nonlinear conjugate gradients", choices=("lbfgs", "cg")
-    )
-    iterations: int = parameter(10, "iterations per epoch", least=1)
-    pairs: int = parameter(3, "steps that L-BFGS remembers; each takes two vectors of float64", least=1)
-    tolerance: float = parameter(1e-4, "ends when the gradient has shrunk to this share", least=0.0)
-
-    def require_installed(self) -> None:
-        if self.method == "lbfgs" and not importlib.util.find_spec("scipy"):
-            raise InputError(
-                "log_linear: L-BFGS needs SciPy, which is not installed: pip install 'arbora-nlp[optimize]'; "
-                "or choose conjugate gradients, method=cg"
-            )
-
-    def begin(self, problem: Problem) -> Run:
-        return LogLinearRun(self, problem)
-
-
 class LogLinearRun(Run):
     """The weights, and the objective at them."""
 
     kept = ("z", "roots", "first", "converged")
 
-    def __init__(self, learner: LogLinear, problem: Problem) -> None:
+    def __init__(self, learner: Any, problem: Problem) -> None:
         super().__init__(learner, problem)
         self.z: Vector = np.zeros(problem.size)
         self.roots: Vector = np.ones(problem.size)  # √H, set by `_start`
@@ -111,7 +81,7 @@ class LogLinearRun(Run):
         gradient /= self.roots
         return value, gradient
 
-    def pass_over(self, number: int) -> Tally:
+    def pass_over(self, number: int) -> Epoch:
         learner, self.passes = self.learner, 0
         if self.first < 0.0:
             self._start()
@@ -124,7 +94,7 @@ class LogLinearRun(Run):
         self.converged = found.iterations == 0 or norm <= learner.tolerance * self.first
         loss = max(0.0, found.value - 0.5 * squared_norm(self.last())) / learner.C
         measures = {"objective": found.value, "gradient": norm, "passes": float(self.passes)}
-        return Tally(loss, 0.0, found.iterations, measures)
+        return Epoch(number, loss, 0.0, found.iterations, measures=measures)
 
     def _move(self, xk: Vector) -> None:
         """Keep each iteration's result, in case the next is interrupted."""
@@ -147,10 +117,33 @@ class LogLinearRun(Run):
     def _weights(self, z: Vector) -> Floats:
         return np.divide(z, self.roots, out=np.empty(z.shape, dtype=np.float32), casting="same_kind")
 
-    def restore(self, state: Stored) -> None:
-        super().restore(state)
-        for values in (self.z, self.roots):
-            require_size(values.size, self.problem.size)
+
+@dataclass(frozen=True, kw_only=True)
+class LogLinear(Trainer):
+    """Log-linear: weights under which the gold trees are most probable, by L-BFGS or conjugate gradients.
+
+    An epoch is a number of iterations over all examples; it ends when the gradient vanishes [koo-2007].
+    """
+
+    name = "log_linear"
+    paper = "koo-2007"
+    run_kind = LogLinearRun
+    needs = frozenset({Query.MARGINALS})
+
+    C: float = parameter(1.0, "the weight of the sum of -log P against |w|²/2", above=0.0)
+    method: str = parameter(
+        "lbfgs", "L-BFGS (needs SciPy), or nonlinear conjugate gradients", choices=("lbfgs", "cg")
+    )
+    iterations: int = parameter(10, "iterations per epoch", least=1)
+    pairs: int = parameter(3, "steps that L-BFGS remembers; each takes two vectors of float64", least=1)
+    tolerance: float = parameter(1e-4, "ends when the gradient has shrunk to this share", least=0.0)
+
+    def require_installed(self) -> None:
+        if self.method == "lbfgs" and not importlib.util.find_spec("scipy"):
+            raise InputError(
+                "log_linear: L-BFGS needs SciPy, which is not installed: pip install 'arbora-nlp[optimize]'; "
+                "or choose conjugate gradients, method=cg"
+            )
 
 
 @dataclass(frozen=True)

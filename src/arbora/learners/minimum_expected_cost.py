@@ -19,7 +19,6 @@ Time per step: the k best trees, k²/2 inner products of differences, some tens 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -37,8 +36,8 @@ class MinimumExpectedCost(CandidateTrainer):
     With a Gaussian or a Laplacian regularizer (`prior`) [johansson-2007].
     """
 
-    name: ClassVar[str] = "mec"
-    paper: ClassVar[str] = "johansson-2007"
+    name = "mec"
+    paper = "johansson-2007"
 
     prior: str = parameter("gauss", "the regularizer, which keeps steps short", choices=("gauss", "laplace"))
     gamma: float = parameter(1.0, "γ, the weight of the regularizer", above=0.0)

@@ -24,18 +24,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from arbora._core import Weights
 from arbora.interfaces import Answer, Problem, Query
 from arbora.learners._online import OnlineTrainer
 from arbora.settings import parameter
 from arbora.types import Longs
-
-
-def onto_ball(norm2: float, radius: float) -> float:
-    """The factor that brings a vector of this squared norm into the ball; 1 where it is inside."""
-    return min(1.0, radius / math.sqrt(norm2)) if norm2 > 0 else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +40,8 @@ class Pegasos(OnlineTrainer):
     a step costs what it touches [lee-2010].
     """
 
-    name: ClassVar[str] = "pegasos"
-    paper: ClassVar[str] = "lee-2010"
+    name = "pegasos"
+    paper = "lee-2010"
     needs = frozenset({Query.COST_AUGMENTED})
 
     lam: float = parameter(0.03, "λ, the weight of |w|²/2 against the mean hinge; 1/C", above=0.0)
@@ -62,6 +56,7 @@ class Pegasos(OnlineTrainer):
         eta = 1.0 / (self.lam * t)
         w.multiply(1.0 - 1.0 / t)  # 1 - η λ, which is 0 at t = 1 without rounding
         w.add(answer.difference, eta / len(chosen))
-        w.multiply(onto_ball(w.norm2(), 1.0 / math.sqrt(self.lam)))
+        radius, norm = 1.0 / math.sqrt(self.lam), math.sqrt(w.norm2())
+        w.multiply(min(1.0, radius / norm) if norm > 0 else 1.0)
         w.tick()
         return answer, len(answer.difference) > 0
