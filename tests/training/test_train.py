@@ -20,7 +20,7 @@ from arbora.registry import learners
 from arbora.search.pruner import PrunerSettings
 from arbora.training import TrainConfig, train
 from arbora.training.annotation import crossing_arcs, filled_heads, single_root_heads, training_heads
-from arbora.training.config import CROSSING_SHARE, TreebankShape, chosen_learner, resolve
+from arbora.training.config import CROSSING_SHARE, TreebankShape, resolve
 
 TRAIN, DEV = treebank(30, seed=1, nonprojective=0.2), treebank(12, seed=2, nonprojective=0.2)
 
@@ -56,9 +56,7 @@ def test_learners_of_several_candidates_train_parsers(learner):
 
 def test_what_is_said_of_a_prior_decides_how_strong_it_is():
     def gamma(learner, **parameters):
-        return chosen_learner(TrainConfig(order=1, learner=learner, parameters=parameters)).settings()[
-            "gamma"
-        ]
+        return TrainConfig(order=1, learner=learner, parameters=parameters).make_learner().settings()["gamma"]
 
     assert gamma("spv") > 100 * gamma("spv", prior="laplace") > 0
     assert gamma("mec") > 100 * gamma("mec", prior="laplace") > 0

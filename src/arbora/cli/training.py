@@ -22,7 +22,6 @@ from arbora.training.annotation import check_treebank, is_complete
 from arbora.training.config import (
     TrainConfig,
     lost_parameters,
-    make_learner,
     override,
     say_lost,
     with_learner,
@@ -163,7 +162,7 @@ def chosen_config(
         own: dict[str, str] = {name: str(given.pop(name)) for name in ("epochs", "seed") if name in given}
         config = override(replace(config, **given), own, option="--")
         config = override(config, overrides)
-        make_learner(config, config.parameters)  # checks the parameters of the file, too
+        config.make_learner()  # checks the parameters of the file, too
     return config
 
 

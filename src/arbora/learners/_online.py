@@ -254,8 +254,16 @@ def shuffled(count: int, seed: int, epoch: int) -> Longs:
     return np.argsort(numbers, kind="stable").astype(np.int64)
 
 
-def require_answers(learner: Learner, problem: Problem) -> None:
-    """Raise InputError unless the problem has examples and answers all queries of the learner."""
+def require_answers(
+    learner: Learner,
+    problem: Problem,
+    who: str = "the problem answers",
+    choices: Sequence[str] = ("another learner", "other trees"),
+) -> None:
+    """Raise InputError unless the problem has examples and answers all queries of the learner.
+
+    `who` answers too few queries, and `choices` would help, in words.
+    """
     if isinstance(learner, Trainer):
         learner.require_installed()
     if not len(problem):
@@ -267,8 +275,8 @@ def require_answers(learner: Learner, problem: Problem) -> None:
             for queries in (learner.needs, problem.queries, missing)
         )
         raise InputError(
-            f"{learner.name} needs {needs}, but the problem answers {answers}; missing: {lacks}. Choose "
-            "another learner or other trees (`arbora list learners` says what each needs)",
+            f"{learner.name} needs {needs}, but {who} {answers}; missing: {lacks}. Choose "
+            f"{' or '.join(choices)} (`arbora list learners` says what each needs)",
             field="learner",
         )
 

@@ -17,6 +17,7 @@ class CubeSearch(LinearSearch):
     """Features of any order, heads and labels together, by cube pruning: slower and more accurate."""
 
     name: ClassVar[str] = "cube"
+    recipe = "arbora.training.recipes:CubeRecipe"
     scorer: CubeScorer
     scorer_kind = CubeScorer
     settings_kind = CubeSettings

@@ -16,13 +16,13 @@ from arbora.data.columns import Columns
 from arbora.data.pseudo_projective import Encoding
 from arbora.errors import InputError, UnknownNameError
 from arbora.features.guide_v1 import SUFFIX as GUIDE_SUFFIX
-from arbora.interfaces import Learner, Query, Roots, Trees
+from arbora.interfaces import Learner, Roots, Trees
 from arbora.learners.stage import Which
 from arbora.pipeline.lemmatizer import SETTINGS as LEMMATIZER_SETTINGS
 from arbora.pipeline.tagger import TaggerSettings
 from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.pipeline.words import WordSettings
-from arbora.registry import learners, losses, scorers, searches, seeded_learner
+from arbora.registry import learners, losses, scorers, seeded_learner
 from arbora.scorers.cube import CubeSettings, Update
 from arbora.scorers.linear import Labels, table_bits
 from arbora.scorers.transition import TransitionSettings
@@ -38,17 +38,13 @@ from arbora.settings import (
     to_dict,
 )
 from arbora.training.annotation import Projectivize, crossing_arcs
-from arbora.training.recipes import RECIPES, Recipe, ScorerRecipe, Value
+from arbora.training.recipes import Recipe, ScorerRecipe, Value, recipe_of
 
 CROSSING_SHARE = 0.005
 """With `trees="auto"`: above this share of crossing arcs, trees are non-projective."""
 ROOTS_SHARE = 0.005
 """With `roots="auto"`: above this share of sentences with several roots, trees may have several."""
 PRUNER_SETTINGS = PrunerSettings(rule="auto")
-UNTRAINED = ("induced", "ensemble")
-"""Searches of models that are not trained on a treebank."""
-LOSS_LEARNERS = {"crf": "adagrad", "hinge": "passive_aggressive"}
-"""The learner of each loss that linear parsers have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,30 +140,12 @@ class TrainConfig(Settings):
     lemmatizer: WordSettings = parameter(LEMMATIZER_SETTINGS, "of the lemmatizer")
 
     def __post_init__(self) -> None:
-        """Check how settings go together."""
+        """Check names, and how settings go together."""
         super().__post_init__()
-        self._check_names()
-        self.recipe.check(self)
-
-    def _check_names(self) -> None:
-        """InputError for names that are not registered, and for a loss that the parser does not have."""
-        if self.parser in UNTRAINED:
-            raise InputError(f"parser: {self.parser} models are not trained on a treebank; choose another")
-        searches.factory(self.parser)
         scorers.factory(self.scorer)
         if self.loss != "auto":
             losses.factory(self.loss)
-        if not self.is_linear:
-            return
-        if self.scorer_settings:
-            raise InputError("scorer_settings: only for a scorer that is named with scorer")
-        learner = LOSS_LEARNERS.get(self.loss)
-        if self.loss != "auto" and (learner is None or self.learner not in ("auto", learner)):
-            raise InputError(
-                f"loss: expected crf (learner adagrad) or hinge (learner passive_aggressive) with parser = "
-                f"{self.parser}, got {self.loss} with learner = {self.learner}; choose parser = exact, or "
-                "leave the loss to the learner"
-            )
+        self.recipe.check(self)
 
     def is_changed(self, name: str) -> bool:
         """Whether a setting, named with a dot if it is in a table, differs from its default."""
@@ -178,26 +156,32 @@ class TrainConfig(Settings):
     @property
     def recipe(self) -> type[Recipe]:
         """How parsers of this kind are trained, and the settings they have."""
-        return RECIPES.get(self.parser, ScorerRecipe) if self.scorer == "linear" else ScorerRecipe
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether it is one of the built-in parsers with linear scores."""
-        return self.recipe is not ScorerRecipe
+        own = recipe_of(self.parser)
+        return own if self.scorer == "linear" else ScorerRecipe
 
     @property
     def learner_name(self) -> str:
         """The learner, also where it is `auto`."""
         if self.learner != "auto":
             return self.learner
-        if self.is_linear and self.loss != "auto":
-            return LOSS_LEARNERS[self.loss]
-        return str(self.defaults["learner"])
+        return self.recipe.loss_learners.get(self.loss) or str(self.defaults["learner"])
 
     @property
     def defaults(self) -> dict[str, Any]:
         """What `auto` stands for with this parser, unless the treebank decides."""
         return self.recipe.defaults
+
+    def make_learner(self) -> Learner:
+        """The learner, with the parser's defaults for parameters that are not given."""
+        recipe = recipe_of(self.parser)
+        by_learner = recipe.laplace if self.parameters.get("prior") == "laplace" else recipe.parameters
+        parameters = {**by_learner.get(self.learner_name, {}), **self.parameters}
+        return seeded_learner(self.learner_name, parameters, self.seed)
+
+    @property
+    def learns_from_parts(self) -> bool:
+        """Whether some heads of a treebank may be unknown."""
+        return self.recipe.learns_from_parts(self)
 
     @staticmethod
     def elsewhere(name: str) -> str | None:
@@ -236,7 +220,7 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     if config.roots == "auto":
         pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
     pick |= {"features": _features(config), "learner": config.learner_name}
-    decided = replace(config, **pick, parameters=chosen_learner(config).settings())
+    decided = replace(config, **pick, parameters=config.make_learner().settings())
     return replace(decided, **config.recipe.resolve(decided))
 
 
@@ -258,25 +242,6 @@ def _features(config: TrainConfig) -> str:
         guided = ", ".join(each for each in known if known.create(each).needs_guide)
         raise InputError(f"features: with stack, expected one of {guided}, got {config.features}")
     return name
-
-
-def chosen_learner(config: TrainConfig) -> Learner:
-    """The learner of a configuration, with the parser's defaults for parameters that are not given."""
-    recipe = RECIPES.get(config.parser, ScorerRecipe)
-    by_learner = recipe.laplace if config.parameters.get("prior") == "laplace" else recipe.parameters
-    return make_learner(config, {**by_learner.get(config.learner_name, {}), **config.parameters})
-
-
-def make_learner(config: TrainConfig, parameters: dict[str, Value]) -> Learner:
-    """The learner of a configuration, with its seed."""
-    return seeded_learner(config.learner_name, parameters, config.seed)
-
-
-def learns_from_parts(config: TrainConfig) -> bool:
-    """Whether some heads may be unknown: the learner needs only probabilities."""
-    if not config.is_linear:
-        return config.loss in ("auto", "crf", "local")
-    return chosen_learner(config).needs == {Query.MARGINALS}
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from arbora.progress import Scores
 from arbora.settings import from_dict
 from arbora.storage.bundled import find_model
 from arbora.storage.model_file import read_model
-from arbora.training.config import TrainConfig, learns_from_parts
+from arbora.training.config import TrainConfig
 from arbora.types import Ints
 
 
@@ -58,7 +58,7 @@ class Guide:
                 "stack: expected at least 2 sentences, each to be parsed by a parser that has not seen it, "
                 f"got {len(columns)}"
             )
-        if np.any(columns.heads < 0) and not learns_from_parts(self.config):
+        if np.any(columns.heads < 0) and not self.config.learns_from_parts:
             raise InputError(
                 f"stack: the guide's learner, {self.config.learner}, needs the heads of all words, and some "
                 "are unknown here; choose a guide trained with adagrad or log_linear"
