@@ -187,13 +187,11 @@ class OnlineClassifier:
     @property
     def coef_(self) -> Floats:
         """The weights of features, (classes, features)."""
-        self._require_fitted()
         return self.weights_[: self.n_features_in_].T
 
     @property
     def intercept_(self) -> Floats:
         """The constant term of each class's score, (classes,)."""
-        self._require_fitted()
         rest = self.weights_[self.n_features_in_ :]  # one row, or none
         return np.float32(self.intercept) * rest.sum(axis=0, dtype=np.float32)
 

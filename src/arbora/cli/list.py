@@ -104,7 +104,7 @@ def _parser_names() -> list[str]:
 def _parser(name: str) -> Description:
     from arbora.training.config import TrainConfig
 
-    return _described(registry.searches, name) | {"defaults": TrainConfig(parser=name).defaults}
+    return _described(registry.searches, name) | {"defaults": TrainConfig(parser=name).recipe.defaults}
 
 
 def _features(name: str) -> Description:

@@ -187,17 +187,17 @@ def conjugate_gradients(
     gain = 0.5 * float(np.linalg.norm(gradient))  # so that the first step is about 1 long
     done = 0
     while done < iterations:
-        slope = _dot(gradient, direction)
+        slope = np.dot(gradient, direction)
         if slope >= 0.0:  # rounding, or many iterations without a restart
-            direction, slope = -gradient, -_dot(gradient, gradient)
+            direction, slope = -gradient, -np.dot(gradient, gradient)
         if not slope < 0.0:
             break
         wanted = min(1.0, 2.02 * gain / -slope)
         trial = _line_search(objective, x, direction, Trial(0.0, value, slope), wanted)
         if trial.x is None or trial.gradient is None:
             break
-        old = _dot(gradient, gradient)
-        bend = (_dot(trial.gradient, trial.gradient) - _dot(trial.gradient, gradient)) / old
+        old = np.dot(gradient, gradient)
+        bend = (np.dot(trial.gradient, trial.gradient) - np.dot(trial.gradient, gradient)) / old
         direction *= max(0.0, bend)
         direction -= trial.gradient
         gain = value - trial.value
@@ -213,7 +213,7 @@ def _line_search(objective: Objective, x: Vector, direction: Vector, start: Tria
     for _ in range(MOST_TRIALS):
         point = x + step * direction
         value, gradient = objective(point)
-        trial = Trial(step, value, _dot(gradient, direction), point, gradient)
+        trial = Trial(step, value, np.dot(gradient, direction), point, gradient)
         fallen = value <= start.value + DECREASE * step * start.slope
         if not fallen or value >= low.value:  # also if the value is NaN
             high = Trial(step, value, trial.slope)
@@ -243,7 +243,3 @@ def _between(low: Trial, high: Trial) -> float:
         if root >= 0.0 and (b - a + 2.0 * math.sqrt(root)) != 0.0:
             share = 1.0 - (b + math.sqrt(root) - c) / (b - a + 2.0 * math.sqrt(root))
     return low.step + min(max(share, INSIDE), 1.0 - INSIDE) * width
-
-
-def _dot(one: Vector, other: Vector) -> float:
-    return float(np.dot(one, other))

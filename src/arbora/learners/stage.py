@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.interfaces import Learner, Problem, Progress, StopTraining
-from arbora.problems import watch
+from arbora.problems import Watched
 from arbora.progress import EpochReport, Observer, Scores
 from arbora.types import Floats
 
@@ -63,7 +63,7 @@ class Stage:
 
         interrupted = False
         if not self._is_enough(best):  # else it had stopped before a later stage was interrupted
-            watched = watch(self.problem, observer.advance)
+            watched = Watched(self.problem, observer.advance)
             learned = self.learner.fit(watched, callbacks=[after], resume=state)
             interrupted = learned.stopped == "interrupted"
         observer.end()

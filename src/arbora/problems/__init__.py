@@ -11,7 +11,7 @@ from arbora.problems.multiclass import MulticlassProblem
 from arbora.problems.scorer import ScorerProblem
 from arbora.problems.sequence import SequenceProblem
 from arbora.problems.transition import TransitionProblem
-from arbora.problems.watched import watch
+from arbora.problems.watched import Watched
 
 __all__ = [
     "CubeProblem",
@@ -21,5 +21,5 @@ __all__ = [
     "ScorerProblem",
     "SequenceProblem",
     "TransitionProblem",
-    "watch",
+    "Watched",
 ]

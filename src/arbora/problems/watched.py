@@ -15,13 +15,8 @@ PIECE = 4096
 ONE_EXAMPLE = ("answer", "candidates", "wrong_candidates", "arc_scores")
 
 
-def watch(problem: Problem, advance: Callable[[int], None]) -> Problem:
+class Watched:
     """The same problem, which calls `advance` with the number of examples of each query."""
-    return _Watched(problem, advance)
-
-
-class _Watched:
-    """Delegates what it does not define to the given problem."""
 
     def __init__(self, problem: Problem, advance: Callable[[int], None]) -> None:
         self._problem: Any = problem

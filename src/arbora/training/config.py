@@ -156,7 +156,7 @@ class TrainConfig(Settings):
     @property
     def recipe(self) -> type[Recipe]:
         """How parsers of this kind are trained, and the settings they have."""
-        own = recipe_of(self.parser)
+        own = recipe_of(self.parser)  # checks the name
         return own if self.scorer == "linear" else ScorerRecipe
 
     @property
@@ -164,12 +164,7 @@ class TrainConfig(Settings):
         """The learner, also where it is `auto`."""
         if self.learner != "auto":
             return self.learner
-        return self.recipe.loss_learners.get(self.loss) or str(self.defaults["learner"])
-
-    @property
-    def defaults(self) -> dict[str, Any]:
-        """What `auto` stands for with this parser, unless the treebank decides."""
-        return self.recipe.defaults
+        return self.recipe.loss_learners.get(self.loss) or str(self.recipe.defaults["learner"])
 
     def make_learner(self) -> Learner:
         """The learner, with the parser's defaults for parameters that are not given."""
@@ -209,8 +204,8 @@ def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] 
 
 def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     """The configuration with everything that is `auto` decided."""
-    shape = TreebankShape.of(columns)
-    pick = {name: value for name, value in config.defaults.items() if getattr(config, name) == "auto"}
+    shape = TreebankShape(columns)
+    pick = {name: value for name, value in config.recipe.defaults.items() if getattr(config, name) == "auto"}
     pick["trees"] = config.recipe.trees(config)
     if pick["trees"] == "auto":
         may_cross = shape.crossing_share > CROSSING_SHARE and config.projectivize != "pseudo-projective"
@@ -226,7 +221,7 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
 
 def _features(config: TrainConfig) -> str:
     """The template set; InputError if it needs a guide and there is none, or the reverse."""
-    name = str(config.defaults["features"]) if config.features == "auto" else config.features
+    name = str(config.recipe.defaults["features"]) if config.features == "auto" else config.features
     known = config.recipe.template_sets
     needs_guide = known.create(name).needs_guide
     if config.stack is None:
@@ -244,27 +239,17 @@ def _features(config: TrainConfig) -> str:
     return name
 
 
-@dataclass(frozen=True)
 class TreebankShape:
-    """The counts that decide settings that are `auto`."""
+    """The counts of a treebank that decide settings that are `auto`."""
 
-    sentences: int
-    crossing_trees: int
-    crossing_share: float
-    """Of arcs that are known."""
-    several_roots: int
-    """Sentences with more than one root."""
-
-    @classmethod
-    def of(cls, columns: Columns) -> TreebankShape:
-        """Count in a treebank."""
+    def __init__(self, columns: Columns) -> None:
         crossing = crossing_arcs(columns)
-        trees = np.unique(np.searchsorted(columns.offsets, np.flatnonzero(crossing), side="right"))
+        sentence = np.repeat(np.arange(len(columns)), np.diff(columns.offsets))
         known = int(np.count_nonzero(columns.heads >= 0))
-        share = np.count_nonzero(crossing) / max(1, known)
-        at_root = np.concatenate([[0], np.cumsum(columns.heads == 0)])
-        several = int(np.count_nonzero(np.diff(at_root[columns.offsets]) > 1))
-        return cls(len(columns), len(trees), share, several)
+        self.sentences = len(columns)
+        self.crossing_trees = len(np.unique(sentence[crossing]))
+        self.crossing_share = np.count_nonzero(crossing) / max(1, known)
+        self.several_roots = int(np.count_nonzero(np.bincount(sentence[columns.heads == 0]) > 1))
 
     def decisions(self, given: TrainConfig, chosen: TrainConfig) -> Iterator[str]:
         """A line for each setting that the treebank decided."""

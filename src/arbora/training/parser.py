@@ -26,17 +26,9 @@ from arbora.learners.stage import Best
 from arbora.parsing.calibration import fit_temperatures
 from arbora.parsing.parser import Parser
 from arbora.progress import Observer, Scores
-from arbora.training.annotation import (
-    check_treebank,
-    jackknife,
-)
+from arbora.training.annotation import check_treebank, jackknife
 from arbora.training.checkpoint import Checkpoint
-from arbora.training.config import (
-    TrainConfig,
-    TreebankShape,
-    resolve,
-    storable,
-)
+from arbora.training.config import TrainConfig, TreebankShape, resolve, storable
 from arbora.training.stacking import Guide, GuideTrees
 from arbora.types import Floats
 
@@ -55,7 +47,7 @@ class ParserTraining:
         self.guide_scores: dict[str, Scores] = {}
         if self.guide is not None:
             self.guide.check_treebank(train)
-        for decision in TreebankShape.of(train).decisions(config, c):
+        for decision in TreebankShape(train).decisions(config, c):
             observer.note(decision)
         guide = None if self.guide is None else self.guide.parser
         self.recipe = c.recipe(c, train, dev, guide, threads, observer)

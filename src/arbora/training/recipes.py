@@ -123,12 +123,10 @@ class Recipe(ABC):
     template_sets: ClassVar[Registry[Any]] = features
     is_linear: ClassVar[bool] = True
     """Whether scores are those of the built-in linear scorer."""
-    is_exact: ClassVar[bool] = False
-    """Whether search is exact for first-order scores."""
     loss_learners: ClassVar[dict[str, str]] = {"crf": "adagrad", "hinge": "passive_aggressive"}
     """The learner of each loss that can be chosen."""
     general_search: ClassVar[str] = ""
-    """The search that takes its place with other scorers, if there is one."""
+    """The search that finds the same trees with any scorer, if search is exact."""
     dependent: ClassVar[Dependent] = {
         "encoding": (
             'projectivize = "pseudo-projective", whose marks it is about',
@@ -251,12 +249,12 @@ class Recipe(ABC):
         """Settings with which more queries are answered, in words."""
         c = self.config
         changes = ["order 1 (--order 1)"] if c.order != 1 else []
-        if not self.is_exact:
+        if not self.general_search:
             changes.append("exact search (--parser graph)")
         if Query.ARC_MARGINALS in self.learner.needs and c.labels == "joint":  # only for heads
             changes.append("staged labels (--labels staged)")
         choices = [" with ".join(changes)] if changes else []
-        if self.is_exact and c.order == 2 and c.trees == "nonprojective":
+        if self.general_search and c.order == 2 and c.trees == "nonprojective":
             choices.append('projective trees (trees = "projective")')
         return choices
 
@@ -289,19 +287,19 @@ class Recipe(ABC):
         names = names if self.guide is None else GuidedNames.over(names, self.guide)
         return Parser(names=names, search=search)
 
-    def linear_scorer(self, done: Done) -> Any:
+    def linear_scorer(self, done: Done, **more: Any) -> Any:
         """The linear scorer with its weights; trees and labels share a vector, unless labels have a stage."""
         tree, labels = done["tree"], done.get("labels")
         if self.config.labels != "staged":
             tree, labels = map(np.ascontiguousarray, np.split(tree, [self.scorer.weight_count("tree")]))
-        return self.scorer.replaced(tree=tree, label_weights=None if self.config.labels == "none" else labels)
+        labels = None if self.config.labels == "none" else labels
+        return self.scorer.replaced(tree=tree, label_weights=labels, **more)
 
 
 class GraphRecipe(Recipe):
     """Labels on gold trees, a pruner, then trees."""
 
     own_settings = (*GRAPH_SETTINGS, "decode")
-    is_exact = True
     general_search = "exact"
     defaults = named(2, "staged", "graph-v1", 22, True, "passive_aggressive")
     parameters: ClassVar = {
@@ -426,7 +424,6 @@ class CubeRecipe(GraphRecipe):
     """A filter of labels, a pruner, then labelled trees of higher order."""
 
     own_settings = (*GRAPH_SETTINGS, "cube", "update")
-    is_exact = False
     general_search = ""
     defaults = named(3, "joint", "cube-v1", 24, True, "passive_aggressive", "p-max")
     # Chosen on UD_English-EWT dev, too.
@@ -458,8 +455,7 @@ class CubeRecipe(GraphRecipe):
         return CubeProblem(self.scorer, self.train, update, cost=cost, threads=self.threads, **options)
 
     def search(self, done: Done) -> Search:
-        scorer = self.linear_scorer(done).replaced(label_filter=done.get("labels"))
-        return CubeSearch(scorer, self.pruner(done))
+        return CubeSearch(self.linear_scorer(done, label_filter=done.get("labels")), self.pruner(done))
 
 
 class TransitionRecipe(Recipe):

@@ -17,11 +17,13 @@ from arbora.data.columns import Columns
 from arbora.data.encode import Names, numbers_of
 from arbora.errors import InputError
 from arbora.parsing.parser import Parser
+from arbora.pipeline.words import numbers
 from arbora.progress import Scores
 from arbora.settings import from_dict
 from arbora.storage.bundled import find_model
 from arbora.storage.model_file import read_model
 from arbora.training.config import TrainConfig
+from arbora.training.recipes import attachment
 from arbora.types import Ints
 
 
@@ -128,11 +130,5 @@ class GuideTrees:
 
     def scores(self, columns: Columns) -> Scores:
         """LAS and UAS against the treebank's trees, in percent of words with a head."""
-        known = columns.heads >= 0
         heads, labels = self.trees
-        right = (heads == columns.heads)[known]
-        same = (
-            right
-            & (labels == numbers_of(columns.strings("deprel"), self.names)[columns.ids("deprel")])[known]
-        )
-        return {"las": 100 * float(np.mean(same)), "uas": 100 * float(np.mean(right))}
+        return attachment(heads, labels, columns.heads, numbers(columns, "deprel", self.names))
