@@ -18,8 +18,9 @@ import numpy as np
 from arbora.data.columns import Columns
 from arbora.data.encode import Names
 from arbora.interfaces import Learner, Progress, Trees
+from arbora.learners.stage import Watched
 from arbora.parsing.parser import Parser
-from arbora.problems import GraphProblem, Watched
+from arbora.problems import GraphProblem
 from arbora.registry import features
 from arbora.scorers import GraphSettings, LinearScorer
 from arbora.search.graph import GraphSearch

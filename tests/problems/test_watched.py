@@ -7,7 +7,8 @@ from graph_toys import BITS, scorer, treebank
 from arbora._core import MulticlassExamples, Weights
 from arbora.interfaces import Listing, Query
 from arbora.learners._candidates import wrong_candidates
-from arbora.problems import GraphProblem, MulticlassProblem, Watched
+from arbora.learners.stage import Watched
+from arbora.problems import GraphProblem, MulticlassProblem
 from arbora.registry import learners
 
 

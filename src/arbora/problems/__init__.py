@@ -11,7 +11,6 @@ from arbora.problems.multiclass import MulticlassProblem
 from arbora.problems.scorer import ScorerProblem
 from arbora.problems.sequence import SequenceProblem
 from arbora.problems.transition import TransitionProblem
-from arbora.problems.watched import Watched
 
 __all__ = [
     "CubeProblem",
@@ -21,5 +20,4 @@ __all__ = [
     "ScorerProblem",
     "SequenceProblem",
     "TransitionProblem",
-    "Watched",
 ]

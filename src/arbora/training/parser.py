@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arbora.data.columns import Columns
 from arbora.errors import ModelError
@@ -26,11 +29,13 @@ from arbora.learners.stage import Best
 from arbora.parsing.calibration import fit_temperatures
 from arbora.parsing.parser import Parser
 from arbora.progress import Observer, Scores
+from arbora.storage.model_file import read_model, write_model
 from arbora.training.annotation import check_treebank, jackknife
-from arbora.training.checkpoint import Checkpoint
 from arbora.training.config import TrainConfig, TreebankShape, resolve, storable
 from arbora.training.stacking import Guide, GuideTrees
 from arbora.types import Floats
+
+KIND = "checkpoint"
 
 
 class ParserTraining:
@@ -99,10 +104,10 @@ class ParserTraining:
         """Add trees to the sentences: the guide's own for dev, those of parsers like it for training."""
         names = guide.names(self.columns)
         if "guide" in checkpoint.finished:
-            found = GuideTrees(np.ascontiguousarray(checkpoint.finished["guide"][0], np.int32), names)
+            found = GuideTrees(np.ascontiguousarray(checkpoint.finished["guide"].weights, np.int32), names)
         else:
             found = self._guide_trees(guide, names)
-        checkpoint.finished["guide"] = (found.trees, [])
+        checkpoint.finished["guide"] = Best(found.trees)
         found.put_into(self.recipe.train)
         self.guide_scores["train"] = found.scores(self.columns)
         if self.recipe.dev is not None:
@@ -128,8 +133,7 @@ class ParserTraining:
 
     def _stage(self, name: str, done: dict[str, Floats], checkpoint: Checkpoint) -> tuple[Best, bool]:
         if name in checkpoint.finished:
-            weights, reports = checkpoint.finished[name]
-            return Best(weights, reports=reports), False
+            return checkpoint.finished[name], False
         stage = self.recipe.stage(name, done)
 
         def keep(progress: Progress, best: Best) -> None:
@@ -141,7 +145,7 @@ class ParserTraining:
         going_on = checkpoint.going_on if checkpoint.stage == name else None
         best, interrupted = stage.run(self.observer, keep, going_on)
         if best.weights is not None:
-            checkpoint.finished[name] = (best.weights, best.reports)
+            checkpoint.finished[name] = best
         return best, interrupted
 
     def _decide_trees(self, parser: Parser) -> Parser:
@@ -159,3 +163,74 @@ class ParserTraining:
 
     def _dev_scores(self, parser: Parser) -> Scores:
         return {} if self.recipe.dev is None else self.recipe.dev.scores(parser, self.threads)
+
+
+class Checkpoint:
+    """All that is needed to go on after an epoch, to the same bytes; nothing is written without a path.
+
+    A model file of kind `checkpoint`: the weights of finished stages, the best weights of the present one,
+    and the learner's state, with the configuration and a checksum of the data.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, training: Mapping[str, Any]) -> None:
+        """`training`: what must be the same to resume, as JSON can hold it."""
+        self.path = None if path is None else Path(path)
+        self._training = dict(training)
+        self.finished: dict[str, Best] = {}  # the results of stages, and a guide's trees
+        self.stage = ""
+        """The stage that `load` found unfinished."""
+        self.going_on: tuple[Mapping[str, NDArray[Any]], Best] | None = None
+        """Its learner's state and its best epoch."""
+
+    def save(self, stage: str, progress: Progress, best: Best) -> None:
+        """Replace the file."""
+        if self.path is None or best.weights is None:
+            return
+        tensors: dict[str, Any] = {f"finished.{name}": done.weights for name, done in self.finished.items()}
+        tensors["best"] = best.weights
+        state = progress.state()
+        flags = [name for name, array in state.items() if array.dtype == np.bool_]
+        tensors.update({f"state.{k}": v.astype(np.uint8) if k in flags else v for k, v in state.items()})
+        metadata = {
+            "kind": KIND,
+            "training": self._training,
+            "stage": stage,
+            "finished": [[name, done.reports] for name, done in self.finished.items()],
+            "best": {"score": best.score, "epoch": best.epoch, "reports": best.reports},
+            "flags": flags,
+        }
+        write_model(self.path, tensors, metadata)
+
+    def load(self) -> None:
+        """Read the file, if there is one; ModelError if it is of another training."""
+        if self.path is None or not self.path.exists():
+            return
+        file = read_model(self.path, verify=True)
+        file.require_kind(KIND, "a checkpoint of a training")
+        theirs = file.entry("training", dict)
+        changed = "; ".join(_changes(theirs, self._training))
+        if changed:
+            raise ModelError(
+                f"the checkpoint is of another training: {changed}; resume with the same settings and data, "
+                "or start again without --resume",
+                source=file.source,
+            )
+        best, flags = file.entry("best", dict), file.entry("flags", list)
+        for name, reports in file.entry("finished", list):
+            self.finished[name] = Best(np.array(file.tensors[f"finished.{name}"]), reports=reports)
+        held = file.within("state.", {}).tensors
+        state = {n: np.array(array, bool if n in flags else array.dtype) for n, array in held.items()}
+        kept = Best(np.array(file.tensors["best"]), best["score"], best["epoch"], best["reports"])
+        self.stage, self.going_on = file.entry("stage", str), (state, kept)
+
+
+def _changes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Iterator[str]:
+    """The differences, setting by setting."""
+    for name in sorted({*theirs, *ours}):
+        then, now = theirs.get(name), ours.get(name)
+        if isinstance(then, Mapping) and isinstance(now, Mapping):
+            yield from _changes(then, now)
+        elif then != now and name == "data":
+            yield "the treebanks have changed"
+        elif then != now:
+            yield f"{name} was {then!r}, now it is {now!r}"
