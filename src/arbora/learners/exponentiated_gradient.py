@@ -16,18 +16,16 @@ Figure 2 of [koo-2007], from θ_i,a = β for right arcs and 0 for wrong ones; s_
         w  ← w + C Σ_a (μ_i,a - μ'_i,a) f(x_i, a)
         θ_i ← θ'
 
-The paper halves η if the dual has not risen after a pass. But once μ' is known, so is the gain of a step:
+Once μ' is known, so is the gain of a step:
 
     D' - D = C <e_i + s_i, μ' - μ_i> - ½ |w' - w|²     log_linear: with H' - H in place of <e_i, μ' - μ_i>
 
-so here each example has its own η, as in [collins-2008]: a step that would lower the dual is not taken but
-tried again with half the η; after a step η grows by a quarter, up to ηC = 100, which is enough to put all of
-α_i on one tree. So no pass is ever undone, and the dual rises from step to step. If it does not rise over a
-whole pass, which only rounding can cause, every η is halved.
+So each example has its own η, as in [collins-2008]: a step that would lower the dual is tried again with half
+the η; after a step η grows by a quarter, up to ηC = 100, which is enough to put all of α_i on one tree. If
+the dual does not rise over a whole pass, which only rounding can cause, every η is halved.
 
-After each pass `primal`, `dual` and `gap` are reported; training ends when the gap is at most `tolerance`
-times the primal. C weighs the sum over m examples: `one_slack` with C·m has the same optimum. Arcs must be
-the only parts. Memory: one float64 per arc. A step takes two or more sums over trees.
+`one_slack` with C·m has the same optimum as C over m examples. Arcs must be the only parts. Memory: one
+float64 per arc. A step takes two or more sums over trees.
 """
 
 from __future__ import annotations

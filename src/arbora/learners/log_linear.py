@@ -8,17 +8,15 @@ L is convex and is minimized by SciPy's L-BFGS with few pairs of vectors (extra 
 conjugate gradients (Polak-Ribière) as in [koo-2007], which need no SciPy. If only part of a tree is known, P
 is that of the known part; L is then not convex, and the result is a local minimum.
 
-Some features are in every tree and some in one: steps that suit the rare ones are far too long for the common
-ones. So both methods work on z_j = √H_j w_j, where H_j = 1 + |∂L/∂w_j| at w = 0 grows with a feature's
-frequency and roughly estimates the second derivative. This changes the path to the minimum, not the minimum.
+Steps that suit rare features are far too long for common ones. So both methods work on z_j = √H_j w_j, where
+H_j = 1 + |∂L/∂w_j| at w = 0 roughly estimates the second derivative; the minimum is the same.
 
-An epoch is `iterations` iterations that start afresh from the present weights, so resuming needs nothing
-else. Each takes one pass over the examples, sometimes two or three. After an epoch `objective` L, `gradient`
-|∂L/∂w| and `passes` are reported. Training ends when the gradient is at most `tolerance` times as long as at
-w = 0, or when no step lowers L.
+An epoch is `iterations` iterations that start afresh from the present weights. Each takes one to three passes
+over the examples. After an epoch `objective` L, `gradient` |∂L/∂w| and `passes` are reported. Training ends
+when the gradient is at most `tolerance` times as long as at w = 0, or when no step lowers L.
 
-Weights are float64 here and rounded to float32 for the problem; L and its gradient are those at the rounded
-weights. Memory: about 2 `pairs` + 20 vectors of float64, or 14 with `cg`.
+L and its gradient are those at weights that are rounded to float32. Memory: about 2 `pairs` + 20 vectors of
+float64, or 14 with `cg`.
 """
 
 from __future__ import annotations
@@ -39,6 +37,7 @@ from arbora.types import Floats, squared_norm, weights_of
 
 Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 Objective = Callable[[Vector], tuple[float, Vector]]
+Found: TypeAlias = tuple[Vector, float, Vector, int]
 
 DECREASE = 1e-4  # The value falls by this share of what the slope promises
 CURVATURE = 0.4  # The slope along d shrinks to this share
@@ -86,21 +85,22 @@ class LogLinearRun(Run):
         if self.first < 0.0:
             self._start()
         if learner.method == "lbfgs":
-            found = self._lbfgs()
+            self.z, value, gradient, iterations = self._lbfgs()
         else:
-            found = conjugate_gradients(self._scaled, self.z, learner.iterations, self._move)
-        norm = float(np.sqrt(np.einsum("i,i,i,i->", *[found.gradient, self.roots] * 2)))
-        self.z = found.x
-        self.converged = found.iterations == 0 or norm <= learner.tolerance * self.first
-        loss = max(0.0, found.value - 0.5 * squared_norm(self.last())) / learner.C
-        measures = {"objective": found.value, "gradient": norm, "passes": float(self.passes)}
-        return Epoch(number, loss, 0.0, found.iterations, measures=measures)
+            options = (learner.iterations, self._move)
+            self.z, value, gradient, iterations = conjugate_gradients(self._scaled, self.z, *options)
+        norm = float(np.sqrt(np.einsum("i,i,i,i->", *[gradient, self.roots] * 2)))
+        self.converged = iterations == 0 or norm <= learner.tolerance * self.first
+        loss = max(0.0, value - 0.5 * squared_norm(self.last())) / learner.C
+        measures = {"objective": value, "gradient": norm, "passes": float(self.passes)}
+        return Epoch(number, loss, 0.0, iterations, measures=measures)
 
     def _move(self, xk: Vector) -> None:
         """Keep each iteration's result, in case the next is interrupted."""
         self.z[:] = xk
 
     def _lbfgs(self) -> Found:
+        """As `conjugate_gradients`, by SciPy."""
         from scipy.optimize import minimize  # lazy: it loads slowly
 
         # Iterate until the epoch is over; `epoch` decides whether to stop.
@@ -109,7 +109,7 @@ class LogLinearRun(Run):
         found = minimize(
             self._scaled, self.z, jac=True, callback=self._move, method="L-BFGS-B", options=options
         )
-        return Found(found.x, float(found.fun), found.jac, int(found.nit))
+        return found.x, float(found.fun), found.jac, int(found.nit)
 
     def last(self) -> Floats:
         return self._weights(self.z)
@@ -147,16 +147,6 @@ class LogLinear(Trainer):
 
 
 @dataclass(frozen=True)
-class Found:
-    """The end of a search."""
-
-    x: Vector
-    value: float
-    gradient: Vector
-    iterations: int
-
-
-@dataclass(frozen=True)
 class Trial:
     """A step along a direction: the value and the slope there, and the point with its gradient."""
 
@@ -171,6 +161,8 @@ def conjugate_gradients(
     objective: Objective, x: Vector, iterations: int, moved: Callable[[Vector], None]
 ) -> Found:
     """Nonlinear conjugate gradients with the rule of Polak and Ribière [nocedal-2006], from x.
+
+    Returns the last x with its value and gradient, and the number of iterations.
 
         d_0     = -g_0                      g: the gradient at x
         x_{k+1} = x_k + a d_k
@@ -204,7 +196,7 @@ def conjugate_gradients(
         x, value, gradient = trial.x, trial.value, trial.gradient
         done += 1
         moved(x)
-    return Found(x, value, gradient, done)
+    return x, value, gradient, done
 
 
 def _line_search(objective: Objective, x: Vector, direction: Vector, start: Trial, step: float) -> Trial:

@@ -8,19 +8,16 @@ worst trees at the present w and solves the dual over the planes,
 
     max_α  Σ_j α_j b_j - ½ |Σ_j α_j d_j|²      α ≥ 0,  Σ_j α_j ≤ C            w = Σ_j α_j d_j
 
-The dual's value never falls and never exceeds the optimum; the objective at any w is never below it. So the
-gap between the lowest objective seen and the dual's value bounds the distance from the optimum. Training ends
-when it is at most C·ε: the mean hinge cannot fall by more than ε. The w with the lowest objective is the
-result; nothing is averaged.
+The dual's value never exceeds the optimum, and the objective at any w is never below it: the gap between the
+lowest objective so far and the dual's value bounds the distance from the optimum. Training ends when the gap
+is at most C·ε. The w with the lowest objective is the result; nothing is averaged.
 
-With few planes, the dual's w oscillates. So the next trees are searched on the way to it, at the share
-`reach` of the way from the w with the lowest objective [franc-2009]: the plane found there either cuts that w
-off, or the objective is lower there. reach = 1 goes all the way, as in [joachims-2009], and takes about twice
-as many rounds if examples are sentences.
+With few planes, the dual's w oscillates. So the next trees are searched at the share `reach` of the way from
+the best w to it [franc-2009]. reach = 1 goes all the way, as in [joachims-2009], and takes about twice as
+many rounds if examples are sentences.
 
-Memory is bounded: planes whose multiplier was 0 for `patience` rounds are dropped, and if more than `planes`
-are left, the two with the least multipliers are merged in proportion to these. A mean of valid bounds is a
-valid bound, and merging changes neither w nor the dual's value.
+Planes whose multiplier was 0 for `patience` rounds are dropped, and if more than `planes` are left, the two
+with the least multipliers are merged in proportion to these, which changes neither w nor the dual's value.
 
 With C = 1/λ the objective is that of `pegasos` times C. A round costs a cost-augmented argmax per example,
 `planes` inner products of planes and a quadratic program in O(planes³). If search is approximate, the hinge

@@ -11,13 +11,9 @@ Algorithm 2 of [lee-2010], from w_1 = 0:
     8:  w_{t+1} = min{1, (1/√λ) / |w_{t+½}|} w_{t+½}
     9:  v = v + w_{t+1}
 
-A_t is drawn without replacement: each epoch cuts a new permutation of all examples into sets of k, so that
-every example is seen once per epoch; the last set of an epoch may be smaller, and k is then its size. T is
-the number of such sets times `epochs`.
-
-Both w_{T+1} and the average v/T are kept. A step costs k cost-augmented argmaxes and what their differences
-touch, not the length of w: scaling and averaging are lazy (`Weights`). With λ = 1/C, C·f is the objective of
-`one_slack`.
+A_t is drawn without replacement: each epoch cuts a new permutation of all examples into sets of k, the last
+of which may be smaller. Both the last w and the average v/T over T steps are kept. A step costs k
+cost-augmented argmaxes and what their differences touch. With λ = 1/C, C·f is the objective of `one_slack`.
 """
 
 from __future__ import annotations

@@ -44,7 +44,6 @@ CROSSING_SHARE = 0.005
 """With `trees="auto"`: above this share of crossing arcs, trees are non-projective."""
 ROOTS_SHARE = 0.005
 """With `roots="auto"`: above this share of sentences with several roots, trees may have several."""
-PRUNER_SETTINGS = PrunerSettings(rule="auto")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +89,7 @@ class TrainConfig(Settings):
     pruner: bool | Literal["auto"] = parameter(
         "auto", "prune arcs first; auto: yes; transition parsers have none"
     )
-    pruner_settings: PrunerSettings = parameter(factory=lambda: PRUNER_SETTINGS, help="of the pruner")
+    pruner_settings: PrunerSettings = parameter(PrunerSettings(rule="auto"), "of the pruner")
     cube: CubeSettings = parameter(factory=CubeSettings, help="of cube pruning")
     update: Update | Literal["auto"] = parameter(
         "auto",

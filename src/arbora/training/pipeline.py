@@ -148,11 +148,8 @@ class Tools:
     @property
     def scores(self) -> Scores:
         """Scores on dev of the epochs that were kept."""
-        found: Scores = {}
-        for report in self.reports:
-            if report["best"]:
-                found |= report["dev"]
-        return found
+        kept = (report["dev"] for report in self.reports if report["best"])
+        return {name: score for scores in kept for name, score in scores.items()}
 
     @classmethod
     def of(

@@ -190,18 +190,14 @@ class Recipe(ABC):
                 f'labels: expected joint or none with parser = "{config.parser}", got staged; it chooses '
                 "heads and labels together"
             )
-        for given, why, is_given in (
-            ("trees = nonprojective", "it is for projective trees", cls.trees(config) == "nonprojective"),
-            ("labels = none", "its marks are in labels", config.labels == "none"),
-        ):
-            if is_given and config.projectivize == "pseudo-projective":
-                raise InputError(
-                    f"projectivize: expected flatten or minimum-loss with {given}, got 'pseudo-projective'; "
-                    f"{why}"
-                )
+        if config.projectivize == "pseudo-projective" and config.labels == "none":
+            raise InputError(
+                "projectivize: expected flatten or minimum-loss with labels = none, got 'pseudo-projective'; "
+                "its marks are in labels"
+            )
         for name, (needs, is_met) in cls.dependent.items():
             if not is_met(config) and config.is_changed(name):
-                raise InputError(f"{name}: does nothing here; it needs {needs}")
+                raise InputError(f"{name}: has no effect here; it needs {needs}")
 
     @staticmethod
     def trees(config: TrainConfig) -> str:
@@ -315,7 +311,11 @@ class GraphRecipe(Recipe):
         "exponentiated_gradient": {"C": 0.01},
     }
     laplace: ClassVar = {"spv": {"gamma": 100.0}, "mec": {"gamma": 10.0}}
-    dependent: ClassVar = {**Recipe.dependent, "grandparents": ("order 2 or 3", lambda c: c.order != 1)}
+    dependent: ClassVar = {
+        **Recipe.dependent,
+        "grandparents": ("order 2 or 3", lambda c: c.order != 1),
+        "decode": ("order 1, whose scores of arcs fit other trees, too", lambda c: c.order == 1),
+    }
     has_contexts: ClassVar[bool] = False
     """Whether features look at contexts of higher order."""
 
@@ -324,11 +324,6 @@ class GraphRecipe(Recipe):
         super().check(config)
         if config.order == 3 and not cls.has_contexts:
             raise InputError('order: expected 1 or 2 with parser = "graph", got 3; choose parser = "cube"')
-        if config.decode != "same" and config.order != 1:
-            raise InputError(
-                f"decode: expected same with order = {config.order}, got {config.decode!r}; only scores of "
-                "arcs can be used with other trees than in training"
-            )
 
     @classmethod
     def resolve(cls, config: TrainConfig) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from arbora.settings import from_dict
 from arbora.storage.bundled import find_model
 from arbora.storage.model_file import read_model
 from arbora.training.config import TrainConfig
-from arbora.training.recipes import attachment
+from arbora.training.recipes import attachment, recipe_of
 from arbora.types import Ints
 
 
@@ -99,7 +99,7 @@ def _config_of(parser: Parser, path: str) -> TrainConfig:
 def _with_effect(given: dict[str, Any]) -> dict[str, Any]:
     """Without settings that have no effect: models of earlier versions store decisions about these, too."""
     found = dict(given)
-    if found.get("parser") == "transition":
+    if "pruner_settings.rule" not in recipe_of(found.get("parser", TrainConfig.parser)).own_settings:
         found.pop("pruner_settings", None)
     search = found.get("transition")
     if isinstance(search, dict) and search.get("beam") != 1:
