@@ -57,11 +57,6 @@ class Trainer(Configured, ABC):
     def require_installed(self) -> None:
         """Raise InputError if an optional package is missing."""
 
-    @property
-    def incremental(self) -> bool:
-        """Whether weights are all it keeps, so that it can go on with other examples (`go_on`)."""
-        return False
-
     def fit(
         self, problem: Problem, *, callbacks: Sequence[Callback] = (), resume: Stored | None = None
     ) -> Learned:
@@ -224,6 +219,7 @@ class OnlineTrainer(Trainer):
 
     @property
     def incremental(self) -> bool:
+        """Whether weights are all it keeps, so that it can go on with other examples (`go_on`)."""
         return self.run_kind is OnlineRun
 
     def go_on(self, problem: Problem, w: Weights, *, number: int, done: int) -> Epoch:

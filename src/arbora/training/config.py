@@ -277,8 +277,11 @@ def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p
     unknown names and invalid values; `option` is what messages put before NAME=VALUE.
     """
     named = {name.removeprefix("parameters."): text for name, text in given.items()}
-    if "learner" in named:
-        config = with_learner(config, named["learner"])
+    learner = named.get("learner", config.learner)
+    if learner != config.learner:  # keep the parameters that both have, such as the number of epochs
+        lost = lost_parameters(config, learner)
+        kept = {name: value for name, value in config.parameters.items() if name not in lost}
+        config = replace(config, learner=learner, parameters=kept)
     factory: Any = learners.factory(config.learner_name)
     parameters = [declared.name for declared in factory.parameters() if declared.name != "seed"]
     fields = {name: text for name, text in named.items() if name not in parameters}
@@ -296,13 +299,6 @@ def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p
         raise InputError(str(error), where=option) from None
     kept = {n: value for n, value in config.parameters.items() if n != "seed" or "seed" not in fields}
     return replace(config, parameters={**kept, **values})
-
-
-def with_learner(config: TrainConfig, name: str) -> TrainConfig:
-    """A copy with this learner; it keeps the parameters that both have, such as the number of epochs."""
-    lost = lost_parameters(config, name)
-    kept = {each: value for each, value in config.parameters.items() if each not in lost}
-    return config if name == config.learner else replace(config, learner=name, parameters=kept)
 
 
 def lost_parameters(config: TrainConfig, name: str) -> list[str]:

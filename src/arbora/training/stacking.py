@@ -77,7 +77,13 @@ def _config_of(parser: Parser, path: str) -> TrainConfig:
     if not isinstance(given, dict):
         raise InputError(f"stack: {path} does not hold the settings that it was trained with")
     try:
-        config = from_dict(TrainConfig, _with_effect(given), source=path)
+        # Models of earlier versions store decisions about settings that have no effect, too.
+        known, search = dict(given), given.get("transition")
+        if "pruner_settings.rule" not in recipe_of(known.get("parser", TrainConfig.parser)).own_settings:
+            known.pop("pruner_settings", None)
+        if isinstance(search, dict) and search.get("beam") != 1:
+            known["transition"] = {name: value for name, value in search.items() if name != "oracle"}
+        config = from_dict(TrainConfig, known, source=path)
     except InputError as error:
         raise InputError(str(error), field="stack") from None
     # The guide chose its epoch and its trees on dev; folds are trained without one.
@@ -94,17 +100,6 @@ def _config_of(parser: Parser, path: str) -> TrainConfig:
     if config.decode != "same":
         config = replace(config, decode="projective" if parser.search.trees == "projective" else "same")
     return replace(config, parameters=parameters)
-
-
-def _with_effect(given: dict[str, Any]) -> dict[str, Any]:
-    """Without settings that have no effect: models of earlier versions store decisions about these, too."""
-    found = dict(given)
-    if "pruner_settings.rule" not in recipe_of(found.get("parser", TrainConfig.parser)).own_settings:
-        found.pop("pruner_settings", None)
-    search = found.get("transition")
-    if isinstance(search, dict) and search.get("beam") != 1:
-        found["transition"] = {name: value for name, value in search.items() if name != "oracle"}
-    return found
 
 
 @dataclass(frozen=True)
