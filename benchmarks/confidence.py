@@ -35,8 +35,8 @@ from arbora.parsing.calibration import fit_temperatures
 from arbora.parsing.ensemble import ensemble
 from arbora.parsing.parser import Parser
 from arbora.problems import GraphProblem
-from arbora.scorers.linear import weights_of
 from arbora.search.request import Decode
+from arbora.types import weights_of
 
 MARGIN, PROBABLE = "", "adagrad"  # "": the default learner
 # With pruners that leave many heads: where few are left, the parsers have less to disagree about.

@@ -330,7 +330,7 @@ class Epoch:
     loss: float  # The sum of the answers' losses, each at the weights of its step
     hinge: float  # The sum of the answers' hinges, each at the weights of its step
     updates: int  # The number of steps that changed the weights
-    seconds: float  # Time of the learner, without callbacks
+    seconds: float = 0.0  # Time of the learner, without callbacks
     measures: Mapping[str, float] = field(default_factory=dict)
     """Other numbers, such as `primal`, `dual` and `gap` of the 1-slack SVM."""
 

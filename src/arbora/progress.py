@@ -7,7 +7,7 @@ the trainings of a search or the folds of jackknifing, goes to a `child`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from arbora.interfaces import Epoch
@@ -35,8 +35,8 @@ class EpochReport:
         return {"stage": self.stage, "epoch": e.number, **sums, **dev}
 
 
-class Observer(Protocol):
-    """Follows long work: for progress bars, logs and plots. Subclass `Silent` to implement some methods."""
+class Observer:
+    """Follows long work: for progress bars, logs and plots. This one does nothing: override some methods."""
 
     def begin(
         self,
@@ -52,37 +52,29 @@ class Observer(Protocol):
         `total` is None if it is unknown. `done` epochs (or steps, without `epochs`) were finished before.
         `unit` names one step: "sentence", "round", "byte".
         """
-        return
 
     def advance(self, steps: int = 1) -> None:
         """Count more steps of the task. Called for every sentence, so it must be fast."""
-        return
 
     def report(self, report: EpochReport) -> None:
         """Take the result of an epoch or a round."""
-        return
 
     def end(self, result: str = "") -> None:
         """End the task; `result` is a short text to show, if any."""
-        return
 
     def note(self, text: str) -> None:
         """Show a message to the user."""
-        return
 
     def child(self, name: str) -> Observer:
-        """Return an observer of work inside this work."""
-
-
-class Silent(Observer):
-    """An observer that does nothing, and the base class of those that do something."""
-
-    def child(self, name: str) -> Observer:
-        """Pass everything on to this observer, with `name` before the names of tasks."""
+        """An observer of work inside this work, which puts `name` before the names of tasks."""
         return Prefixed(self, name)
 
 
-class Prefixed(Silent):
+Silent = Observer
+"""The observer that does nothing."""
+
+
+class Prefixed(Observer):
     """Passes everything on to another observer, with a prefix before the names of tasks."""
 
     def __init__(self, observer: Observer, prefix: str) -> None:

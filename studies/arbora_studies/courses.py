@@ -18,8 +18,9 @@ import numpy as np
 from arbora.data.columns import Columns
 from arbora.data.encode import Names
 from arbora.interfaces import Learner, Progress, Trees
+from arbora.learners.stage import Watched
 from arbora.parsing.parser import Parser
-from arbora.problems import GraphProblem, watch
+from arbora.problems import GraphProblem
 from arbora.registry import features
 from arbora.scorers import GraphSettings, LinearScorer
 from arbora.search.graph import GraphSearch
@@ -124,7 +125,7 @@ class Course:
                 after_epoch(progress, spent)
             since = time.process_time()
 
-        learned = learner.fit(watch(self.problem, advance), callbacks=[pause])
+        learned = learner.fit(Watched(self.problem, advance), callbacks=[pause])
         if learned.stopped == "interrupted":
             raise KeyboardInterrupt
         return Trained(spent, learned.averaged, learned.last)

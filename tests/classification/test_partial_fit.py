@@ -23,7 +23,7 @@ def points(seed=0, count=90):
 
 
 def test_which_learners_go_on():
-    assert [name for name in learners if learners.create(name).incremental] == ONLINE
+    assert [name for name in learners if getattr(learners.create(name), "incremental", False)] == ONLINE
 
 
 @pytest.mark.parametrize("name", ONLINE)

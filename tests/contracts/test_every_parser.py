@@ -15,13 +15,14 @@ from arbora.errors import InputError
 from arbora.interfaces import Query
 from arbora.parsing.parser import Parser
 from arbora.progress import Silent
-from arbora.registry import learners, searches
+from arbora.registry import learners
 from arbora.training import train
-from arbora.training.config import UNTRAINED, make_config
+from arbora.training.config import make_config
 from arbora.training.parser import ParserTraining
+from arbora.training.recipes import trained_parsers
 
 TRAIN, DEV = treebank(24, seed=1), treebank(8, seed=2)
-PARSERS = [name for name in searches if name not in UNTRAINED]
+PARSERS = trained_parsers()
 SHAPES = {"graph": {"order": 1, "labels": "joint"}, "exact": {}}
 PARAMETERS = {"log_linear": {"iterations": 2}, "adamw": {"rate": 0.05, "k": 4}}
 ANSWERED = {

@@ -7,7 +7,8 @@ from graph_toys import BITS, scorer, treebank
 from arbora._core import MulticlassExamples, Weights
 from arbora.interfaces import Listing, Query
 from arbora.learners._candidates import wrong_candidates
-from arbora.problems import GraphProblem, MulticlassProblem, watch
+from arbora.learners.stage import Watched
+from arbora.problems import GraphProblem, MulticlassProblem
 from arbora.registry import learners
 
 
@@ -24,7 +25,7 @@ def classes():
 def test_it_tells_how_many_were_asked():
     made, encoded = scorer(treebank(15, seed=3), order=1)
     asked = []
-    problem = watch(GraphProblem(made, encoded), asked.append)
+    problem = Watched(GraphProblem(made, encoded), asked.append)
     assert (len(problem), problem.size) == (15, 1 << BITS)
     assert Query.KBEST in problem.queries
     assert not isinstance(problem, Listing)
@@ -38,7 +39,7 @@ def test_it_tells_how_many_were_asked():
 @pytest.mark.parametrize("k", [2, 4])
 def test_the_short_way_to_wrong_candidates_is_taken(k):
     asked, bare = [], classes()
-    problem = watch(bare, asked.append)
+    problem = Watched(bare, asked.append)
     assert isinstance(problem, Listing)
     w = Weights(problem.size)
     for i in range(len(problem)):
@@ -52,6 +53,6 @@ def test_the_short_way_to_wrong_candidates_is_taken(k):
 def test_learners_find_the_same_weights(name):
     asked, bare = [], classes()
     learner = learners.create(name, epochs=2)
-    watched = learner.fit(watch(bare, asked.append)).averaged
+    watched = learner.fit(Watched(bare, asked.append)).averaged
     assert np.array_equal(watched, learner.fit(bare).averaged)
     assert sum(asked) == 2 * len(bare)

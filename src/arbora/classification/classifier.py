@@ -10,7 +10,7 @@ import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,22 +18,94 @@ from numpy.typing import NDArray
 
 from arbora._core import Weights
 from arbora.classification.classes import as_classes, classes_of, cost_matrix, from_sklearn, numbers_of, shown
-from arbora.classification.course import OTHER, Course
 from arbora.classification.rows import SparseRows, sparse_rows
 from arbora.errors import InputError, ModelError, UnknownNameError
-from arbora.interfaces import Epoch, Learner
+from arbora.interfaces import Epoch, Learner, Problem
 from arbora.learners._candidates import CandidateTrainer
 from arbora.learners._online import OnlineTrainer
 from arbora.learners.stage import Which
 from arbora.problems.multiclass import MulticlassProblem
 from arbora.registry import learners, seeded_learner
 from arbora.storage.model_file import ModelFile, read_model, write_model
-from arbora.types import Doubles, Floats
+from arbora.types import Doubles, Floats, weights_of
 
 KIND = "classifier"
 # Chosen by cross-validation on training data: `benchmarks/classification.py --accuracy`. With all classes as
 # candidates, a Gaussian prior would lower near and far ones alike, and learn little.
 DEFAULTS: dict[str, dict[str, int | float]] = {n: {"k": 2, "gamma": 0.01} for n in ("spv", "mec")}
+
+
+OTHER: dict[Which, Which] = {"averaged": "last", "last": "averaged"}
+
+
+@dataclass
+class Course:
+    """Passes over examples, the same or others, by a learner that keeps nothing but weights.
+
+    Weights to predict with are made when they are needed: a pass over one example costs what the example
+    touches, not the number of weights.
+    """
+
+    which: Which
+    """Which weights to predict with."""
+    made: dict[Which, Floats] = field(default_factory=dict)
+    w: Weights | None = None
+    """Weights to go on with; None: made from both of `made`, if both are there."""
+    passes: int = 0
+    steps: int = 0
+
+    @classmethod
+    def from_file(cls, file: ModelFile, which: Which, weights: Floats) -> Course:
+        """The course in a model file; one that cannot go on if the file was not saved as resumable."""
+        if "course" not in file.metadata:
+            return cls(which, {which: weights})
+        counts: list[Any] = [file.entry("course", dict).get(name) for name in ("passes", "steps")]
+        if not all(type(count) is int and count >= 0 for count in counts):
+            raise ModelError(
+                f"course: expected numbers of passes and steps, got {counts!r:.80}", source=file.source
+            )
+        other = OTHER[which]
+        both: dict[Which, Floats] = {which: weights, other: file.tensor(other, np.float32, weights.shape)}
+        return cls(which, both, None, *counts)
+
+    def require_open(self) -> None:
+        """InputError unless it can go on."""
+        if self.w is None and len(self.made) < len(OTHER):
+            raise InputError(
+                "this classifier was loaded from a file that holds the weights to predict with, but not "
+                "those to go on with; save it with `resumable=True`, or call `fit`"
+            )
+
+    @property
+    def size(self) -> int:
+        return len(self.weights(self.which)) if self.w is None else len(self.w)
+
+    def weights(self, which: Which | None = None) -> Floats:
+        """Weights to predict with, or those of the name; (size,)."""
+        which = which or self.which
+        if which not in self.made:
+            assert self.w is not None
+            self.made[which] = self.w.average() if which == "averaged" else self.w.values()
+        return self.made[which]
+
+    def go_on(self, learner: OnlineTrainer, problem: Problem, which: Which) -> Epoch:
+        if self.w is None:  # float32 averages are all that is known
+            self.w = weights_of(self.weights("last"), self.weights("averaged"), self.steps)
+        self.made = {}
+        self.which = which
+        epoch = learner.go_on(problem, self.w, number=self.passes + 1, done=self.steps)
+        self.passes += 1
+        self.steps += -(-len(problem) // learner.batch)
+        return epoch
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles, which go on to the same bits."""
+        return {**self.__dict__, "w": None if self.w is None else self.w.state()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if state["w"] is not None:
+            self.w = Weights.from_state(state["w"])
 
 
 @dataclass(eq=False, repr=False)
@@ -187,13 +259,11 @@ class OnlineClassifier:
     @property
     def coef_(self) -> Floats:
         """The weights of features, (classes, features)."""
-        self._require_fitted()
         return self.weights_[: self.n_features_in_].T
 
     @property
     def intercept_(self) -> Floats:
         """The constant term of each class's score, (classes,)."""
-        self._require_fitted()
         rest = self.weights_[self.n_features_in_ :]  # one row, or none
         return np.float32(self.intercept) * rest.sum(axis=0, dtype=np.float32)
 
@@ -252,7 +322,7 @@ class OnlineClassifier:
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
-        return [field.name for field in fields(cls)]
+        return [each.name for each in fields(cls)]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._parameter_names()}
@@ -280,8 +350,8 @@ class OnlineClassifier:
         )
 
     def __repr__(self) -> str:
-        values = [(field, getattr(self, field.name)) for field in fields(self)]
-        changed = [f"{field.name}={value!r}" for field, value in values if value is not field.default]
+        values = [(each, getattr(self, each.name)) for each in fields(self)]
+        changed = [f"{each.name}={value!r}" for each, value in values if value is not each.default]
         return f"{type(self).__name__}({', '.join(changed)})"
 
 

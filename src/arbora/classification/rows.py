@@ -101,12 +101,7 @@ def sparse_rows(X: Any) -> SparseRows:
         values = array[rows, columns]
         offsets = np.searchsorted(rows, np.arange(count + 1))
     require_some(count, width)
-    return SparseRows(
-        np.ascontiguousarray(offsets, dtype=np.int64),
-        np.ascontiguousarray(columns, dtype=np.int64),
-        as_float32(values),
-        int(width),
-    )
+    return rows_of(offsets, columns, values, int(width))
 
 
 def require_some(count: int, width: int) -> None:
@@ -132,11 +127,12 @@ def numbers(given: Any) -> Doubles:
         raise (TypeError if isinstance(error, TypeError) else InputError)(message) from error
 
 
-def as_float32(values: Doubles) -> Floats:
-    """Values as float32; InputError unless they are finite, also in float32."""
+def rows_of(offsets: Any, columns: Any, values: Doubles, width: int) -> SparseRows:
+    """Rows with values as float32; InputError unless they are finite, also in float32."""
     if not (np.abs(values) <= np.finfo(np.float32).max).all():
         raise InputError("X: expected finite numbers that a float32 can hold, got NaN, inf or larger ones")
-    return np.ascontiguousarray(values, dtype=np.float32)
+    offsets, columns = (np.ascontiguousarray(each, dtype=np.int64) for each in (offsets, columns))
+    return SparseRows(offsets, columns, np.ascontiguousarray(values, dtype=np.float32), width)
 
 
 def hashed_rows(
@@ -160,12 +156,7 @@ def hashed_rows(
             columns.append(places[name])
             values.append(value)
         offsets.append(len(columns))
-    return SparseRows(
-        np.array(offsets, dtype=np.int64),
-        np.array(columns, dtype=np.int64),
-        as_float32(numbers(values)),
-        1 << bits,
-    )
+    return rows_of(offsets, columns, numbers(values), 1 << bits)
 
 
 def hashed(name: str, bits: int) -> int:

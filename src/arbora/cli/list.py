@@ -96,15 +96,15 @@ def _registered(things: registry.Registry[Any], *fields: str) -> tuple[Names, De
 
 
 def _parser_names() -> list[str]:
-    from arbora.training.config import UNTRAINED  # takes long to import
+    from arbora.training.recipes import trained_parsers  # takes long to import
 
-    return [name for name in registry.searches if name not in UNTRAINED]
+    return trained_parsers()
 
 
 def _parser(name: str) -> Description:
     from arbora.training.config import TrainConfig
 
-    return _described(registry.searches, name) | {"defaults": TrainConfig(parser=name).defaults}
+    return _described(registry.searches, name) | {"defaults": TrainConfig(parser=name).recipe.defaults}
 
 
 def _features(name: str) -> Description:

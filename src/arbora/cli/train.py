@@ -15,7 +15,7 @@ from arbora.cli.progress import TerminalProgress
 from arbora.data.columns import Columns
 from arbora.progress import Scores
 from arbora.storage.files import is_special
-from arbora.training.config import TrainConfig, learns_from_parts
+from arbora.training.config import TrainConfig
 from arbora.training.pipeline import Trained, train
 from arbora.web.plots import draw_curve
 
@@ -69,7 +69,7 @@ def command(
     not_an_input(plot, [*inputs, model])
     chosen_config = training.chosen_config(config, parameters, epochs, given)
     with options.usage_errors():
-        partial = learns_from_parts(chosen_config)
+        partial = chosen_config.learns_from_parts
     columns, dev_columns = chosen.read(format, chosen_config, lenient=lenient, partial=partial)
     checkpoint = _checkpoint(model, resume=resume, quiet=quiet)
     begun = time.monotonic()

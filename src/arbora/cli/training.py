@@ -19,14 +19,7 @@ from arbora.pipeline.pipeline import Pipeline
 from arbora.settings import load_config
 from arbora.storage.ud.folders import Folder, Origin
 from arbora.training.annotation import check_treebank, is_complete
-from arbora.training.config import (
-    TrainConfig,
-    lost_parameters,
-    make_learner,
-    override,
-    say_lost,
-    with_learner,
-)
+from arbora.training.config import TrainConfig, lost_parameters, override, say_lost
 
 Files: TypeAlias = Annotated[
     list[str],
@@ -158,11 +151,11 @@ def chosen_config(
         learner = given.pop("learner", None) or overrides.get("learner", config.learner)
         if lost := say_lost(config, learner):
             say(f"warning: {lost}")
-        config = with_learner(config, learner)
+        config = override(config, {"learner": learner})
         own: dict[str, str] = {name: str(given.pop(name)) for name in ("epochs", "seed") if name in given}
         config = override(replace(config, **given), own, option="--")
         config = override(config, overrides)
-        make_learner(config, config.parameters)  # checks the parameters of the file, too
+        config.make_learner()  # checks the parameters of the file, too
     return config
 
 

@@ -12,7 +12,7 @@ from arbora.cli.files import not_an_input, writable
 from arbora.cli.progress import TerminalProgress
 from arbora.settings import to_dict, to_toml
 from arbora.storage.files import open_output
-from arbora.training.config import TrainConfig, learns_from_parts
+from arbora.training.config import TrainConfig
 from arbora.training.tune import Tuned, combinations, tune
 
 
@@ -60,7 +60,7 @@ def command(
     with options.usage_errors():
         points = [config for _, config in combinations(values, base)]  # checked before any file is read
     training.require_in_all(parameters, base, (point.learner_name for point in points))
-    partial = bool(chosen.dev) and all(map(learns_from_parts, points))
+    partial = bool(chosen.dev) and all(point.learns_from_parts for point in points)
     columns, dev_columns = chosen.read(format, base, lenient=lenient, partial=partial)
     with options.usage_errors(), TerminalProgress(quiet=quiet) as progress:
         tuned = tune(

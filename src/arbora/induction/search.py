@@ -52,6 +52,7 @@ class InducedSearch(ExactSearch):
     """Exact search with a model over tags, learned without a treebank."""
 
     name: ClassVar[str] = "induced"
+    recipe = ""
     is_supervised: ClassVar[bool] = False
 
     def __init__(self, model: TagModel) -> None:

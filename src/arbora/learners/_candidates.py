@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from arbora.types import Doubles, Longs
 class CandidateTrainer(OnlineTrainer):
     """A learner that changes the weights by a sum of differences, weighted by `multipliers`."""
 
-    needs_more: ClassVar[str] = "argmax where k = 1"
+    needs_more = "argmax where k = 1"
 
     k: int = parameter(5, "how many of the best trees are candidates", least=1)
 

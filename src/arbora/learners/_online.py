@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -42,20 +43,12 @@ class Trainer(Learner):
     """Base class of learners: a number of epochs, and `fit`."""
 
     needs_more: ClassVar[str] = ""  # What other than default parameters need, in words
+    run_kind: ClassVar[type[Run]]  # The state in training, and how an epoch changes it
 
     epochs: int = parameter(10, "passes over the examples", least=1)
 
     def require_installed(self) -> None:
         """Raise InputError if an optional package is missing."""
-
-    @property
-    def incremental(self) -> bool:
-        """Whether weights are all it keeps, so that it can go on with other examples (`go_on`)."""
-        return False
-
-    @abstractmethod
-    def begin(self, problem: Problem) -> Run:
-        """Return a run at its start."""
 
     def fit(
         self, problem: Problem, *, callbacks: Sequence[Callback] = (), resume: Stored | None = None
@@ -65,32 +58,24 @@ class Trainer(Learner):
         Ctrl-C ends training and returns the weights so far, from the middle of an epoch.
         """
         require_answers(self, problem)
-        run = self.begin(problem)
+        run = self.run_kind(self, problem)
         if resume is not None:
             try:
                 run.restore(resume)
-            except KeyError as error:
-                raise InputError(f"resume: the state has no entry {error}; it is not complete") from error
+            except InputError:
+                raise
+            except (KeyError, TypeError, ValueError) as error:
+                raise InputError(
+                    f"resume: not the state of a training ({error!r}); give what `state()` returned"
+                ) from error
         return run.fit(callbacks)
-
-
-@dataclass
-class Tally:
-    """Sums over an epoch's answers."""
-
-    loss: float = 0.0
-    hinge: float = 0.0
-    updates: int = 0
-    measures: dict[str, float] = field(default_factory=dict)
 
 
 class Run(ABC):
     """The state of a learner in training; callbacks see it as `Progress`."""
 
     kept: ClassVar[tuple[str, ...]] = ()
-    """The attributes that a checkpoint stores, arrays and numbers."""
-    kept_weights: ClassVar[dict[str, str]] = {}
-    """Likewise, weights, with the prefix of their arrays."""
+    """The attributes that a checkpoint stores, with a dot if they are another object's."""
 
     def __init__(self, learner: Any, problem: Problem) -> None:
         self.learner = learner
@@ -114,7 +99,7 @@ class Run(ABC):
         try:
             while len(self.history) < self.epochs and not self.converged:
                 number = len(self.history) + 1
-                self.history.append(timed(self.problem, number, partial(self.pass_over, number)))
+                self.history.append(timed(self.problem, partial(self.pass_over, number)))
                 for callback in callbacks:
                     callback(self)
             if self.converged:
@@ -126,8 +111,8 @@ class Run(ABC):
         return Learned(self.last(), self.averaged(), tuple(self.history), stopped)
 
     @abstractmethod
-    def pass_over(self, number: int) -> Tally:
-        """Make an epoch, numbered from 1."""
+    def pass_over(self, number: int) -> Epoch:
+        """Make an epoch, numbered from 1; `timed` adds its time."""
 
     @abstractmethod
     def last(self) -> Floats: ...
@@ -138,21 +123,19 @@ class Run(ABC):
     def state(self) -> State:
         history = [list(astuple(epoch)) for epoch in self.history]
         about = {**self._about, "settings": self.learner.settings(), "history": history}
-        held = attributes_to_arrays(self, self.kept)
-        for name, prefix in self.kept_weights.items():
-            weights: Weights = getattr(self, name)
-            held |= {prefix + entry: np.asarray(value) for entry, value in weights.state().items()}
-        return {"about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8).copy(), **held}
+        held: State = {"about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8).copy()}
+        for name in self.kept:
+            value = attrgetter(name)(self)
+            if isinstance(value, Weights):
+                held |= {f"{name}.{entry}": np.array(each) for entry, each in value.state().items()}
+            else:
+                held[name] = np.array(value)
+        return held
 
     def restore(self, state: Stored) -> None:
-        """Go on from what `state` returned; InputError if it is of another training, KeyError if damaged."""
-        try:
-            about = json.loads(np.asarray(state["about"], dtype=np.uint8).tobytes())
-            history = [Epoch(*row) for row in about["history"]]
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                f"resume: not the state of a training ({error!r}); give what `state()` returned"
-            ) from error
+        """Go on from what `state` returned; InputError if it is of another training."""
+        about = json.loads(np.asarray(state["about"], dtype=np.uint8).tobytes())
+        self.history = [Epoch(*row) for row in about["history"]]
         there = {**about, **about["settings"]}
         for name, value in {**self._about, **self.learner.settings()}.items():
             # Training for more epochs is a reason to resume.
@@ -161,22 +144,60 @@ class Run(ABC):
                     f"resume: the state is of a training with {name} = {there.get(name)!r}, this one has "
                     f"{value!r}; resume with the same settings and data, or start again"
                 )
-        for name, prefix in self.kept_weights.items():
-            entries: dict[str, Any] = {
-                entry.removeprefix(prefix): array if array.ndim else float(array)
-                for entry, array in state.items()
-                if entry.startswith(prefix)
-            }
-            weights = Weights.from_state(entries)
-            require_size(len(weights), self.problem.size)
-            setattr(self, name, weights)
-        attributes_from_arrays(self, self.kept, state)
-        self.history = history
+        for name in self.kept:
+            owner, _, attribute = name.rpartition(".")
+            old: Any = attrgetter(name)(self)
+            new: Any
+            if isinstance(old, Weights):
+                entries = {entry: state[f"{name}.{entry}"] for entry in old.state()}
+                new = Weights.from_state({n: a if a.ndim else float(a) for n, a in entries.items()})
+                require_size(name, len(new), len(old))
+            elif isinstance(old, np.ndarray):
+                new = np.array(state[name])
+                require_size(name, len(new), len(old) or len(new))
+            else:
+                new = type(old)(state[name])
+            setattr(attrgetter(owner)(self) if owner else self, attribute, new)
+
+
+class OnlineRun(Run):
+    """The weights of an online learner, and steps on them."""
+
+    kept: ClassVar[tuple[str, ...]] = ("weights",)
+
+    def __init__(self, learner: Any, problem: Problem, w: Weights | None = None) -> None:
+        super().__init__(learner, problem)
+        self.weights = Weights(problem.size) if w is None else w
+
+    def pass_over(self, number: int, done: int | None = None) -> Epoch:
+        """An epoch after `done` steps; None: after as many as the epochs before have with these examples."""
+        count, batch = len(self.problem), self.learner.batch
+        order = shuffled(count, self.learner.seed, number)
+        before = (number - 1) * -(-count // batch) if done is None else done
+        loss, hinge, updates = 0.0, 0.0, 0
+        for t, start in enumerate(range(0, count, batch), before + 1):
+            answer, changed = self.step(order[start : start + batch], t)
+            loss += answer.loss
+            hinge += answer.hinge
+            updates += changed
+        return Epoch(number, loss, hinge, updates)
+
+    def step(self, chosen: Longs, t: int) -> tuple[Answer, bool]:
+        answer, changed = self.learner.step(self.problem, chosen, self.weights, t)
+        return answer, changed
+
+    def last(self) -> Floats:
+        return self.weights.values()
+
+    def averaged(self) -> Floats:
+        return self.weights.average()
 
 
 @dataclass(frozen=True, kw_only=True)
 class OnlineTrainer(Trainer):
     """A learner that changes the weights after every few examples; a subclass says how in `step`."""
+
+    run_kind: ClassVar[type[Run]] = OnlineRun
 
     seed: int = parameter(0, "random seed of the order of examples", least=0)
 
@@ -191,10 +212,8 @@ class OnlineTrainer(Trainer):
 
     @property
     def incremental(self) -> bool:
-        return type(self).begin is OnlineTrainer.begin
-
-    def begin(self, problem: Problem) -> Run:
-        return OnlineRun(self, problem)
+        """Whether weights are all it keeps, so that it can go on with other examples (`go_on`)."""
+        return self.run_kind is OnlineRun
 
     def go_on(self, problem: Problem, w: Weights, *, number: int, done: int) -> Epoch:
         """Make pass `number`, from 1, over examples and change weights that have seen `done` steps before."""
@@ -203,52 +222,16 @@ class OnlineTrainer(Trainer):
                 f"{self.name} keeps more than weights from step to step: it cannot go on with other examples"
             )
         require_answers(self, problem)
-        order = shuffled(len(problem), self.seed, number)
-        return timed(problem, number, lambda: OnlineRun(self, problem, w).over(order, done + 1))
+        return timed(problem, partial(OnlineRun(self, problem, w).pass_over, number, done))
 
 
-class OnlineRun(Run):
-    """The weights of an online learner, and steps on them."""
-
-    kept_weights: ClassVar = {"w": "weights."}
-    w: Weights
-
-    def __init__(self, learner: OnlineTrainer, problem: Problem, w: Weights | None = None) -> None:
-        super().__init__(learner, problem)
-        self.w = Weights(problem.size) if w is None else w
-
-    def pass_over(self, number: int) -> Tally:
-        steps = -(-len(self.problem) // self.learner.batch)
-        return self.over(shuffled(len(self.problem), self.learner.seed, number), (number - 1) * steps + 1)
-
-    def over(self, order: Longs, first: int) -> Tally:
-        tally, batch = Tally(), self.learner.batch
-        for t, start in enumerate(range(0, len(order), batch), first):
-            answer, changed = self.step(order[start : start + batch], t)
-            tally.loss += answer.loss
-            tally.hinge += answer.hinge
-            tally.updates += changed
-        return tally
-
-    def step(self, chosen: Longs, t: int) -> tuple[Answer, bool]:
-        answer, changed = self.learner.step(self.problem, chosen, self.w, t)
-        return answer, changed
-
-    def last(self) -> Floats:
-        return self.w.values()
-
-    def averaged(self) -> Floats:
-        return self.w.average()
-
-
-def timed(problem: Problem, number: int, pass_over: Callable[[], Tally]) -> Epoch:
-    """Run an epoch and report on it."""
+def timed(problem: Problem, pass_over: Callable[[], Epoch]) -> Epoch:
+    """An epoch with its time, and with what the problem measured."""
     begin = time.perf_counter()
-    tally = pass_over()
+    epoch = pass_over()
     seconds = time.perf_counter() - begin
-    if isinstance(problem, Measured):
-        tally.measures |= problem.take_measures()
-    return Epoch(number, tally.loss, tally.hinge, tally.updates, seconds, dict(tally.measures))
+    measured = problem.take_measures() if isinstance(problem, Measured) else {}
+    return replace(epoch, seconds=seconds, measures={**epoch.measures, **measured})
 
 
 def shuffled(count: int, seed: int, epoch: int) -> Longs:
@@ -260,8 +243,16 @@ def shuffled(count: int, seed: int, epoch: int) -> Longs:
     return np.argsort(numbers, kind="stable").astype(np.int64)
 
 
-def require_answers(learner: Learner, problem: Problem) -> None:
-    """Raise InputError unless the problem has examples and answers all queries of the learner."""
+def require_answers(
+    learner: Learner,
+    problem: Problem,
+    who: str = "the problem answers",
+    choices: Sequence[str] = ("another learner", "other trees"),
+) -> None:
+    """Raise InputError unless the problem has examples and answers all queries of the learner.
+
+    `who` answers too few queries, and `choices` would help, in words.
+    """
     if isinstance(learner, Trainer):
         learner.require_installed()
     if not len(problem):
@@ -273,37 +264,13 @@ def require_answers(learner: Learner, problem: Problem) -> None:
             for queries in (learner.needs, problem.queries, missing)
         )
         raise InputError(
-            f"{learner.name} needs {needs}, but the problem answers {answers}; missing: {lacks}. Choose "
-            "another learner or other trees (`arbora list learners` says what each needs)",
+            f"{learner.name} needs {needs}, but {who} {answers}; missing: {lacks}. Choose "
+            f"{' or '.join(choices)} (`arbora list learners` says what each needs)",
             field="learner",
         )
 
 
-def require_size(count: int, size: int) -> None:
-    """Raise InputError unless a state has as many weights as the problem."""
+def require_size(name: str, count: int, size: int) -> None:
+    """Raise InputError unless an array of a state is as long as this problem needs."""
     if count != size:
-        raise InputError(f"resume: the state has {count} weights, the problem {size}")
-
-
-def weights_of(values: Floats, averaged: Floats | None = None, steps: int = 0) -> Weights:
-    """Weights with these values after so many steps; without `averaged`, they keep no average."""
-    total = np.zeros(0) if averaged is None else averaged.astype(np.float64) * steps
-    state: dict[str, Any] = {"v": values, "u": total, "ticks": float(steps), "norm2": squared_norm(values)}
-    return Weights.from_state({**state, "scale": 1.0, "carried": 0.0, "norm2_error": 0.0})
-
-
-def squared_norm(values: Floats) -> float:
-    """|w|², in float64 without a copy of w."""
-    return float(np.einsum("i,i->", values, values, dtype=np.float64))
-
-
-def attributes_to_arrays(owner: object, names: Iterable[str], prefix: str = "") -> State:
-    """Attributes, arrays or numbers, for `Run.state`."""
-    return {prefix + name: np.array(getattr(owner, name)) for name in names}
-
-
-def attributes_from_arrays(owner: object, names: Iterable[str], state: Stored, prefix: str = "") -> None:
-    """Set the attributes that `attributes_to_arrays` stored."""
-    for name in names:
-        old, new = getattr(owner, name), np.array(state[prefix + name])
-        setattr(owner, name, new if isinstance(old, np.ndarray) else type(old)(new))
+        raise InputError(f"resume: {name}: expected {size} values for this problem, got {count}")

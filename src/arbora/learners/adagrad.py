@@ -17,15 +17,50 @@ that of the known part. A large δ keeps features of improbable trees from movin
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 
 from arbora._core import Adagrad as Steps
-from arbora.interfaces import Answer, Problem, Query
-from arbora.learners._online import OnlineRun, OnlineTrainer, Run, State, Stored, Tally, require_size
+from arbora.interfaces import Answer, Epoch, Problem, Query
+from arbora.learners._online import OnlineRun, OnlineTrainer, State, Stored, require_size
 from arbora.settings import parameter
 from arbora.types import Longs
+
+
+class AdagradRun(OnlineRun):
+    """The weights, and how much each was moved."""
+
+    def __init__(self, learner: Any, problem: Problem) -> None:
+        super().__init__(learner, problem)
+        penalty = 1.0 / (learner.C * len(problem))
+        self.options = (learner.rate, penalty, learner.floor)
+        self.steps = Steps(problem.size, *self.options)
+
+    def step(self, chosen: Longs, t: int) -> tuple[Answer, bool]:
+        if len(chosen) == 1:
+            answer = self.problem.answer(int(chosen[0]), self.weights, Query.MARGINALS)
+        else:
+            answer = self.problem.total(chosen, self.weights, Query.MARGINALS)
+        self.steps.step(self.weights, answer.difference, 1.0 / len(chosen))
+        self.weights.tick()
+        return answer, len(answer.difference) > 0
+
+    def pass_over(self, number: int, done: int | None = None) -> Epoch:
+        epoch = super().pass_over(number, done)
+        self.steps.settle(self.weights)  # All weights pay the penalty they owe.
+        return epoch
+
+    def state(self) -> State:
+        held = {f"adagrad.{name}": np.asarray(value) for name, value in self.steps.state().items()}
+        return {**super().state(), **held}
+
+    def restore(self, state: Stored) -> None:
+        super().restore(state)
+        squares, paid = state["adagrad.squares"], state["adagrad.paid"]
+        require_size("adagrad", len(squares), self.problem.size)
+        held = {"squares": squares, "paid": paid, "steps": int(state["adagrad.steps"])}
+        self.steps = Steps.from_state(held, *self.options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +70,9 @@ class Adagrad(OnlineTrainer):
     Gets near the optimum of `log_linear` in a few passes; for treebanks of any size [duchi-2011].
     """
 
-    name: ClassVar[str] = "adagrad"
-    paper: ClassVar[str] = "duchi-2011"
+    name = "adagrad"
+    paper = "duchi-2011"
+    run_kind = AdagradRun
     needs = frozenset({Query.MARGINALS})
 
     C: float = parameter(1.0, "the weight of the sum of -log P against |w|²/2", above=0.0)
@@ -47,41 +83,3 @@ class Adagrad(OnlineTrainer):
     @property
     def batch(self) -> int:
         return self.k
-
-    def begin(self, problem: Problem) -> Run:
-        return AdagradRun(self, problem)
-
-
-class AdagradRun(OnlineRun):
-    """The weights, and how much each was moved."""
-
-    def __init__(self, learner: Adagrad, problem: Problem) -> None:
-        super().__init__(learner, problem)
-        penalty = 1.0 / (learner.C * len(problem))
-        self.options = (learner.rate, penalty, learner.floor)
-        self.steps = Steps(problem.size, *self.options)
-
-    def step(self, chosen: Longs, t: int) -> tuple[Answer, bool]:
-        if len(chosen) == 1:
-            answer = self.problem.answer(int(chosen[0]), self.w, Query.MARGINALS)
-        else:
-            answer = self.problem.total(chosen, self.w, Query.MARGINALS)
-        self.steps.step(self.w, answer.difference, 1.0 / len(chosen))
-        self.w.tick()
-        return answer, len(answer.difference) > 0
-
-    def pass_over(self, number: int) -> Tally:
-        tally = super().pass_over(number)
-        self.steps.settle(self.w)  # All weights pay the penalty they owe.
-        return tally
-
-    def state(self) -> State:
-        held = {f"adagrad.{name}": np.asarray(value) for name, value in self.steps.state().items()}
-        return {**super().state(), **held}
-
-    def restore(self, state: Stored) -> None:
-        super().restore(state)
-        squares, paid = state["adagrad.squares"], state["adagrad.paid"]
-        require_size(len(squares), self.problem.size)
-        held = {"squares": squares, "paid": paid, "steps": int(state["adagrad.steps"])}
-        self.steps = Steps.from_state(held, *self.options)

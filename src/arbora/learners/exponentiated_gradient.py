@@ -16,31 +16,29 @@ Figure 2 of [koo-2007], from θ_i,a = β for right arcs and 0 for wrong ones; s_
         w  ← w + C Σ_a (μ_i,a - μ'_i,a) f(x_i, a)
         θ_i ← θ'
 
-The paper halves η if the dual has not risen after a pass. But once μ' is known, so is the gain of a step:
+Once μ' is known, so is the gain of a step:
 
     D' - D = C <e_i + s_i, μ' - μ_i> - ½ |w' - w|²     log_linear: with H' - H in place of <e_i, μ' - μ_i>
 
-so here each example has its own η, as in [collins-2008]: a step that would lower the dual is not taken but
-tried again with half the η; after a step η grows by a quarter, up to ηC = 100, which is enough to put all of
-α_i on one tree. So no pass is ever undone, and the dual rises from step to step. If it does not rise over a
-whole pass, which only rounding can cause, every η is halved.
+So each example has its own η, as in [collins-2008]: a step that would lower the dual is tried again with half
+the η; after a step η grows by a quarter, up to ηC = 100, which is enough to put all of α_i on one tree. If
+the dual does not rise over a whole pass, which only rounding can cause, every η is halved.
 
-After each pass `primal`, `dual` and `gap` are reported; training ends when the gap is at most `tolerance`
-times the primal. C weighs the sum over m examples: `one_slack` with C·m has the same optimum. Arcs must be
-the only parts. Memory: one float64 per arc. A step takes two or more sums over trees.
+`one_slack` with C·m has the same optimum as C over m examples. Arcs must be the only parts. Memory: one
+float64 per arc. A step takes two or more sums over trees.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 
 from arbora._core import Weights
 from arbora.errors import InputError
-from arbora.interfaces import Problem, Query
-from arbora.learners._online import Run, State, Stored, Tally, Trainer, shuffled
+from arbora.interfaces import Epoch, Problem, Query
+from arbora.learners._online import Run, State, Stored, Trainer, shuffled
 from arbora.settings import parameter
 from arbora.types import Doubles, Floats
 
@@ -50,67 +48,39 @@ LONGEST = 100.0
 TRIES = 30
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExponentiatedGradient(Trainer):
-    """Exponentiated gradient: max-margin or log-linear training by a distribution over trees per example.
-
-    First order only. Reports primal, dual and gap after each pass, and ends when the gap is closed
-    [bartlett-2004, globerson-2007].
-    """
-
-    name: ClassVar[str] = "exponentiated_gradient"
-    paper: ClassVar[str] = "bartlett-2004"
-
-    seed: int = parameter(0, "random seed of the order of examples", least=0)
-    objective: str = parameter("margin", "what is minimized", choices=("margin", "log_linear"))
-    C: float = parameter(1.0, "the weight of the sum of losses against |w|²/2", above=0.0)
-    eta: float = parameter(1.0, "η·C of the first step; later ones adapt", above=0.0)
-    beta: float = parameter(9.0, "β, how much the right arcs are ahead at the start", least=0.0)
-    tolerance: float = parameter(1e-3, "ends when the gap is at most this share of the primal", least=0.0)
-
-    @property
-    def needs(self) -> frozenset[Query]:
-        own = Query.COST_AUGMENTED if self.objective == "margin" else Query.MARGINALS
-        return frozenset({Query.ARC_MARGINALS, own})
-
-    def begin(self, problem: Problem) -> Run:
-        return ExponentiatedGradientRun(self, problem)
-
-
 class ExponentiatedGradientRun(Run):
     """The dual variables, and the weights they give."""
 
-    kept = ("rates", "rate", "dual", "converged")
-    kept_weights: ClassVar = {"w": "weights."}
-    w: Weights
+    kept = ("weights", "rates", "rate", "dual", "converged")
 
-    def __init__(self, learner: ExponentiatedGradient, problem: Problem) -> None:
+    def __init__(self, learner: Any, problem: Problem) -> None:
         super().__init__(learner, problem)
-        self.w = Weights(problem.size, averaged=False)
+        self.weights = Weights(problem.size, averaged=False)
         self.theta: list[Doubles] = []
         self.rates = np.zeros(len(problem))  # η·C of each example; 0: that of the step before
         self.rate = float(learner.eta)
         self.dual = -np.inf
 
-    def pass_over(self, number: int) -> Tally:
-        learner, tally = self.learner, Tally()
+    def pass_over(self, number: int) -> Epoch:
+        learner, updates = self.learner, 0
         if not self.theta:
             self._start()
         value = 0.0  # Σ <e_i, μ_i> or Σ H(α_i); only an example's own step changes its μ_i
         for i in shuffled(len(self.everyone), learner.seed, number):
             gained, taken = self._step(int(i))
             value += gained
-            tally.updates += taken
-        dual = learner.C * value - 0.5 * self.w.norm2()
+            updates += taken
+        dual = learner.C * value - 0.5 * self.weights.norm2()
         if dual <= self.dual:
             self.rates *= 0.5
         self.dual = dual
-        primal = self._primal(tally)
+        loss, hinge = self._losses()
+        primal = learner.C * (hinge if learner.objective == "margin" else loss) + 0.5 * self.weights.norm2()
         gap = primal - dual
         self.converged = gap <= learner.tolerance * primal
         eta = float(np.median(self.rates)) / learner.C
-        tally.measures = {"primal": primal, "dual": dual, "gap": gap, "eta": eta}
-        return tally
+        measures = {"primal": primal, "dual": dual, "gap": gap, "eta": eta}
+        return Epoch(number, loss, hinge, updates, measures=measures)
 
     def _start(self) -> None:
         """Initialize θ, and w, which follows from it."""
@@ -118,12 +88,12 @@ class ExponentiatedGradientRun(Run):
             gold = self.problem.arc_gold(i)
             self.theta.append(self.learner.beta * gold)
             _, mu = self.problem.arc_marginals(i, self.theta[i])
-            self.w.add(self.problem.arc_features(i, gold - mu), self.learner.C)
+            self.weights.add(self.problem.arc_features(i, gold - mu), self.learner.C)
 
     def _step(self, i: int) -> tuple[float, bool]:
         """Step on one example, shortened until the dual rises; return <e, μ> or H, and whether it moved."""
         C, problem, theta = self.learner.C, self.problem, self.theta[i]
-        scores = problem.arc_scores(i, self.w)
+        scores = problem.arc_scores(i, self.weights)
         costs = 1.0 - problem.arc_gold(i)
         log_partition, mu = problem.arc_marginals(i, theta)
         value = self._value(theta, costs, log_partition, mu)
@@ -136,7 +106,7 @@ class ExponentiatedGradientRun(Run):
             rise = value_tried - value + float(scores @ (mu_tried - mu)) - 0.5 * C * difference.norm2
             if rise >= 0.0:
                 self.theta[i] = tried
-                self.w.add(difference, C)
+                self.weights.add(difference, C)
                 self.rate = min(GROWTH * self.rate, LONGEST)
                 self.rates[i] = self.rate
                 return value_tried, len(difference) > 0
@@ -156,17 +126,15 @@ class ExponentiatedGradientRun(Run):
             return float(costs @ mu)
         return log_partition - float(theta @ mu)
 
-    def _primal(self, tally: Tally) -> float:
-        """The objective at w; its sums go into the tally."""
+    def _losses(self) -> tuple[float, float]:
+        """The sums of losses and of hinges at w."""
         if self.learner.objective == "margin":
-            worst = self.problem.total(self.everyone, self.w, Query.COST_AUGMENTED)
-            tally.loss, tally.hinge = worst.loss, worst.hinge
-            return self.learner.C * worst.hinge + 0.5 * self.w.norm2()
-        tally.loss = self.problem.gradient(self.everyone, self.w, Query.MARGINALS)[0]
-        return self.learner.C * tally.loss + 0.5 * self.w.norm2()
+            worst = self.problem.total(self.everyone, self.weights, Query.COST_AUGMENTED)
+            return worst.loss, worst.hinge
+        return self.problem.gradient(self.everyone, self.weights, Query.MARGINALS)[0], 0.0
 
     def last(self) -> Floats:
-        return self.w.values()
+        return self.weights.values()
 
     def state(self) -> State:
         ends = np.cumsum([len(each) for each in self.theta], dtype=np.int64)
@@ -179,3 +147,28 @@ class ExponentiatedGradientRun(Run):
         if len(ends) != len(self.everyone) or ends[-1] != len(state["theta"]):
             raise InputError(f"resume: the state has θ of {len(ends)} examples, not of {len(self.everyone)}")
         self.theta = [np.array(each, dtype=np.float64) for each in np.split(state["theta"], ends[:-1])]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExponentiatedGradient(Trainer):
+    """Exponentiated gradient: max-margin or log-linear training by a distribution over trees per example.
+
+    First order only. Reports primal, dual and gap after each pass, and ends when the gap is closed
+    [bartlett-2004, globerson-2007].
+    """
+
+    name = "exponentiated_gradient"
+    paper = "bartlett-2004"
+    run_kind = ExponentiatedGradientRun
+
+    seed: int = parameter(0, "random seed of the order of examples", least=0)
+    objective: str = parameter("margin", "what is minimized", choices=("margin", "log_linear"))
+    C: float = parameter(1.0, "the weight of the sum of losses against |w|²/2", above=0.0)
+    eta: float = parameter(1.0, "η·C of the first step; later ones adapt", above=0.0)
+    beta: float = parameter(9.0, "β, how much the right arcs are ahead at the start", least=0.0)
+    tolerance: float = parameter(1e-3, "ends when the gap is at most this share of the primal", least=0.0)
+
+    @property
+    def needs(self) -> frozenset[Query]:
+        own = Query.COST_AUGMENTED if self.objective == "margin" else Query.MARGINALS
+        return frozenset({Query.ARC_MARGINALS, own})

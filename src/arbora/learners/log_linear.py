@@ -8,17 +8,15 @@ L is convex and is minimized by SciPy's L-BFGS with few pairs of vectors (extra 
 conjugate gradients (Polak-Ribière) as in [koo-2007], which need no SciPy. If only part of a tree is known, P
 is that of the known part; L is then not convex, and the result is a local minimum.
 
-Some features are in every tree and some in one: steps that suit the rare ones are far too long for the common
-ones. So both methods work on z_j = √H_j w_j, where H_j = 1 + |∂L/∂w_j| at w = 0 grows with a feature's
-frequency and roughly estimates the second derivative. This changes the path to the minimum, not the minimum.
+Steps that suit rare features are far too long for common ones. So both methods work on z_j = √H_j w_j, where
+H_j = 1 + |∂L/∂w_j| at w = 0 roughly estimates the second derivative; the minimum is the same.
 
-An epoch is `iterations` iterations that start afresh from the present weights, so resuming needs nothing
-else. Each takes one pass over the examples, sometimes two or three. After an epoch `objective` L, `gradient`
-|∂L/∂w| and `passes` are reported. Training ends when the gradient is at most `tolerance` times as long as at
-w = 0, or when no step lowers L.
+An epoch is `iterations` iterations that start afresh from the present weights. Each takes one to three passes
+over the examples. After an epoch `objective` L, `gradient` |∂L/∂w| and `passes` are reported. Training ends
+when the gradient is at most `tolerance` times as long as at w = 0, or when no step lowers L.
 
-Weights are float64 here and rounded to float32 for the problem; L and its gradient are those at the rounded
-weights. Memory: about 2 `pairs` + 20 vectors of float64, or 14 with `cg`.
+L and its gradient are those at weights that are rounded to float32. Memory: about 2 `pairs` + 20 vectors of
+float64, or 14 with `cg`.
 """
 
 from __future__ import annotations
@@ -27,18 +25,19 @@ import importlib.util
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from arbora.errors import InputError
-from arbora.interfaces import Problem, Query
-from arbora.learners._online import Run, Stored, Tally, Trainer, require_size, squared_norm, weights_of
+from arbora.interfaces import Epoch, Problem, Query
+from arbora.learners._online import Run, Trainer
 from arbora.settings import parameter
-from arbora.types import Floats
+from arbora.types import Floats, squared_norm, weights_of
 
 Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 Objective = Callable[[Vector], tuple[float, Vector]]
+Found: TypeAlias = tuple[Vector, float, Vector, int]
 
 DECREASE = 1e-4  # The value falls by this share of what the slope promises
 CURVATURE = 0.4  # The slope along d shrinks to this share
@@ -48,42 +47,12 @@ EXPANSION = 4.0  # The factor for a step that was too short
 INSIDE = 0.1  # A step between two others keeps this share of their distance from both
 
 
-@dataclass(frozen=True, kw_only=True)
-class LogLinear(Trainer):
-    """Log-linear: weights under which the gold trees are most probable, by L-BFGS or conjugate gradients.
-
-    An epoch is a number of iterations over all examples; it ends when the gradient vanishes [koo-2007].
-    """
-
-    name: ClassVar[str] = "log_linear"
-    paper: ClassVar[str] = "koo-2007"
-    needs = frozenset({Query.MARGINALS})
-
-    C: float = parameter(1.0, "the weight of the sum of -log P against |w|²/2", above=0.0)
-    method: str = parameter(
-        "lbfgs", "L-BFGS (needs SciPy), or nonlinear conjugate gradients", choices=("lbfgs", "cg")
-    )
-    iterations: int = parameter(10, "iterations per epoch", least=1)
-    pairs: int = parameter(3, "steps that L-BFGS remembers; each takes two vectors of float64", least=1)
-    tolerance: float = parameter(1e-4, "ends when the gradient has shrunk to this share", least=0.0)
-
-    def require_installed(self) -> None:
-        if self.method == "lbfgs" and not importlib.util.find_spec("scipy"):
-            raise InputError(
-                "log_linear: L-BFGS needs SciPy, which is not installed: pip install 'arbora-nlp[optimize]'; "
-                "or choose conjugate gradients, method=cg"
-            )
-
-    def begin(self, problem: Problem) -> Run:
-        return LogLinearRun(self, problem)
-
-
 class LogLinearRun(Run):
     """The weights, and the objective at them."""
 
     kept = ("z", "roots", "first", "converged")
 
-    def __init__(self, learner: LogLinear, problem: Problem) -> None:
+    def __init__(self, learner: Any, problem: Problem) -> None:
         super().__init__(learner, problem)
         self.z: Vector = np.zeros(problem.size)
         self.roots: Vector = np.ones(problem.size)  # √H, set by `_start`
@@ -111,26 +80,27 @@ class LogLinearRun(Run):
         gradient /= self.roots
         return value, gradient
 
-    def pass_over(self, number: int) -> Tally:
+    def pass_over(self, number: int) -> Epoch:
         learner, self.passes = self.learner, 0
         if self.first < 0.0:
             self._start()
         if learner.method == "lbfgs":
-            found = self._lbfgs()
+            self.z, value, gradient, iterations = self._lbfgs()
         else:
-            found = conjugate_gradients(self._scaled, self.z, learner.iterations, self._move)
-        norm = float(np.sqrt(np.einsum("i,i,i,i->", *[found.gradient, self.roots] * 2)))
-        self.z = found.x
-        self.converged = found.iterations == 0 or norm <= learner.tolerance * self.first
-        loss = max(0.0, found.value - 0.5 * squared_norm(self.last())) / learner.C
-        measures = {"objective": found.value, "gradient": norm, "passes": float(self.passes)}
-        return Tally(loss, 0.0, found.iterations, measures)
+            options = (learner.iterations, self._move)
+            self.z, value, gradient, iterations = conjugate_gradients(self._scaled, self.z, *options)
+        norm = float(np.sqrt(np.einsum("i,i,i,i->", *[gradient, self.roots] * 2)))
+        self.converged = iterations == 0 or norm <= learner.tolerance * self.first
+        loss = max(0.0, value - 0.5 * squared_norm(self.last())) / learner.C
+        measures = {"objective": value, "gradient": norm, "passes": float(self.passes)}
+        return Epoch(number, loss, 0.0, iterations, measures=measures)
 
     def _move(self, xk: Vector) -> None:
         """Keep each iteration's result, in case the next is interrupted."""
         self.z[:] = xk
 
     def _lbfgs(self) -> Found:
+        """As `conjugate_gradients`, by SciPy."""
         from scipy.optimize import minimize  # lazy: it loads slowly
 
         # Iterate until the epoch is over; `epoch` decides whether to stop.
@@ -139,7 +109,7 @@ class LogLinearRun(Run):
         found = minimize(
             self._scaled, self.z, jac=True, callback=self._move, method="L-BFGS-B", options=options
         )
-        return Found(found.x, float(found.fun), found.jac, int(found.nit))
+        return found.x, float(found.fun), found.jac, int(found.nit)
 
     def last(self) -> Floats:
         return self._weights(self.z)
@@ -147,20 +117,33 @@ class LogLinearRun(Run):
     def _weights(self, z: Vector) -> Floats:
         return np.divide(z, self.roots, out=np.empty(z.shape, dtype=np.float32), casting="same_kind")
 
-    def restore(self, state: Stored) -> None:
-        super().restore(state)
-        for values in (self.z, self.roots):
-            require_size(values.size, self.problem.size)
 
+@dataclass(frozen=True, kw_only=True)
+class LogLinear(Trainer):
+    """Log-linear: weights under which the gold trees are most probable, by L-BFGS or conjugate gradients.
 
-@dataclass(frozen=True)
-class Found:
-    """The end of a search."""
+    An epoch is a number of iterations over all examples; it ends when the gradient vanishes [koo-2007].
+    """
 
-    x: Vector
-    value: float
-    gradient: Vector
-    iterations: int
+    name = "log_linear"
+    paper = "koo-2007"
+    run_kind = LogLinearRun
+    needs = frozenset({Query.MARGINALS})
+
+    C: float = parameter(1.0, "the weight of the sum of -log P against |w|²/2", above=0.0)
+    method: str = parameter(
+        "lbfgs", "L-BFGS (needs SciPy), or nonlinear conjugate gradients", choices=("lbfgs", "cg")
+    )
+    iterations: int = parameter(10, "iterations per epoch", least=1)
+    pairs: int = parameter(3, "steps that L-BFGS remembers; each takes two vectors of float64", least=1)
+    tolerance: float = parameter(1e-4, "ends when the gradient has shrunk to this share", least=0.0)
+
+    def require_installed(self) -> None:
+        if self.method == "lbfgs" and not importlib.util.find_spec("scipy"):
+            raise InputError(
+                "log_linear: L-BFGS needs SciPy, which is not installed: pip install 'arbora-nlp[optimize]'; "
+                "or choose conjugate gradients, method=cg"
+            )
 
 
 @dataclass(frozen=True)
@@ -179,6 +162,8 @@ def conjugate_gradients(
 ) -> Found:
     """Nonlinear conjugate gradients with the rule of Polak and Ribière [nocedal-2006], from x.
 
+    Returns the last x with its value and gradient, and the number of iterations.
+
         d_0     = -g_0                      g: the gradient at x
         x_{k+1} = x_k + a d_k
         d_{k+1} = -g_{k+1} + b d_k          b = max(0, <g_{k+1}, g_{k+1} - g_k> / |g_k|²)
@@ -194,24 +179,24 @@ def conjugate_gradients(
     gain = 0.5 * float(np.linalg.norm(gradient))  # so that the first step is about 1 long
     done = 0
     while done < iterations:
-        slope = _dot(gradient, direction)
+        slope = np.dot(gradient, direction)
         if slope >= 0.0:  # rounding, or many iterations without a restart
-            direction, slope = -gradient, -_dot(gradient, gradient)
+            direction, slope = -gradient, -np.dot(gradient, gradient)
         if not slope < 0.0:
             break
         wanted = min(1.0, 2.02 * gain / -slope)
         trial = _line_search(objective, x, direction, Trial(0.0, value, slope), wanted)
         if trial.x is None or trial.gradient is None:
             break
-        old = _dot(gradient, gradient)
-        bend = (_dot(trial.gradient, trial.gradient) - _dot(trial.gradient, gradient)) / old
+        old = np.dot(gradient, gradient)
+        bend = (np.dot(trial.gradient, trial.gradient) - np.dot(trial.gradient, gradient)) / old
         direction *= max(0.0, bend)
         direction -= trial.gradient
         gain = value - trial.value
         x, value, gradient = trial.x, trial.value, trial.gradient
         done += 1
         moved(x)
-    return Found(x, value, gradient, done)
+    return x, value, gradient, done
 
 
 def _line_search(objective: Objective, x: Vector, direction: Vector, start: Trial, step: float) -> Trial:
@@ -220,7 +205,7 @@ def _line_search(objective: Objective, x: Vector, direction: Vector, start: Tria
     for _ in range(MOST_TRIALS):
         point = x + step * direction
         value, gradient = objective(point)
-        trial = Trial(step, value, _dot(gradient, direction), point, gradient)
+        trial = Trial(step, value, np.dot(gradient, direction), point, gradient)
         fallen = value <= start.value + DECREASE * step * start.slope
         if not fallen or value >= low.value:  # also if the value is NaN
             high = Trial(step, value, trial.slope)
@@ -250,7 +235,3 @@ def _between(low: Trial, high: Trial) -> float:
         if root >= 0.0 and (b - a + 2.0 * math.sqrt(root)) != 0.0:
             share = 1.0 - (b + math.sqrt(root) - c) / (b - a + 2.0 * math.sqrt(root))
     return low.step + min(max(share, INSIDE), 1.0 - INSIDE) * width
-
-
-def _dot(one: Vector, other: Vector) -> float:
-    return float(np.dot(one, other))

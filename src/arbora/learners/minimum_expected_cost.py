@@ -1,25 +1,17 @@
 """Minimum expected cost, MEC: lower the expected cost of a softmax over trees [johansson-2007].
 
-For each example, the change of the weights after which a tree drawn from the gold tree y* = y_0 and the k
-best trees y_1 ... y_k has the least expected cost; c_j are their costs, m_j the margins by which they score
-below y*, and d_j = f(x, y*) - f(x, y_j):
+For each example, the change of the weights after which a tree drawn from the gold tree and the k best trees
+has the least expected cost; symbols, result and time per step as in `scaled_prior_variance`:
 
     min_α  log(1 + Σ c_j P(y_j)) + γ Σ α_j²          Gauss; or + γ Σ |α_j|, Laplace
-    P(y_j) ∝ exp -(m_j + Σ_i α_i <d_i, d_j>)         1 for y*
-
-    w ← w + Σ α_j d_j
 
 If all costs are 1, the expected cost is 1 - P(y*), much as in scaled prior variance. But MEC gives up sooner:
-if a wrong tree is far ahead, no small change lowers the expectation, and w hardly moves. γ weighs the
-regularizer; a good value depends on the norm of the features. The result is the average of w over all steps.
-
-Time per step: the k best trees, k²/2 inner products of differences, some tens of gradient steps in O(k²).
+if a wrong tree is far ahead, no small change lowers the expectation, and w hardly moves.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -37,8 +29,8 @@ class MinimumExpectedCost(CandidateTrainer):
     With a Gaussian or a Laplacian regularizer (`prior`) [johansson-2007].
     """
 
-    name: ClassVar[str] = "mec"
-    paper: ClassVar[str] = "johansson-2007"
+    name = "mec"
+    paper = "johansson-2007"
 
     prior: str = parameter("gauss", "the regularizer, which keeps steps short", choices=("gauss", "laplace"))
     gamma: float = parameter(1.0, "γ, the weight of the regularizer", above=0.0)

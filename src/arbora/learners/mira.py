@@ -16,7 +16,6 @@ Time per step: the k best trees, k²/2 inner products of differences, the progra
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -34,9 +33,9 @@ class Mira(CandidateTrainer):
     With k = 1 only the best tree is needed, which every family finds [crammer-2006, mcdonald-2005].
     """
 
-    name: ClassVar[str] = "mira"
-    paper: ClassVar[str] = "mcdonald-2005"
-    needs_more: ClassVar[str] = "kbest where k > 1"
+    name = "mira"
+    paper = "mcdonald-2005"
+    needs_more = "kbest where k > 1"
 
     k: int = parameter(1, "how many of the best trees become constraints", least=1)
     C: float = parameter(1.0, "the most that one example's multipliers sum to; inf: no limit", above=0.0)

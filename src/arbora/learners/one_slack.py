@@ -8,19 +8,16 @@ worst trees at the present w and solves the dual over the planes,
 
     max_α  Σ_j α_j b_j - ½ |Σ_j α_j d_j|²      α ≥ 0,  Σ_j α_j ≤ C            w = Σ_j α_j d_j
 
-The dual's value never falls and never exceeds the optimum; the objective at any w is never below it. So the
-gap between the lowest objective seen and the dual's value bounds the distance from the optimum. Training ends
-when it is at most C·ε: the mean hinge cannot fall by more than ε. The w with the lowest objective is the
-result; nothing is averaged.
+The dual's value never exceeds the optimum, and the objective at any w is never below it: the gap between the
+lowest objective so far and the dual's value bounds the distance from the optimum. Training ends when the gap
+is at most C·ε. The w with the lowest objective is the result; nothing is averaged.
 
-With few planes, the dual's w oscillates. So the next trees are searched on the way to it, at the share
-`reach` of the way from the w with the lowest objective [franc-2009]: the plane found there either cuts that w
-off, or the objective is lower there. reach = 1 goes all the way, as in [joachims-2009], and takes about twice
-as many rounds if examples are sentences.
+With few planes, the dual's w oscillates. So the next trees are searched at the share `reach` of the way from
+the best w to it [franc-2009]. reach = 1 goes all the way, as in [joachims-2009], and takes about twice as
+many rounds if examples are sentences.
 
-Memory is bounded: planes whose multiplier was 0 for `patience` rounds are dropped, and if more than `planes`
-are left, the two with the least multipliers are merged in proportion to these. A mean of valid bounds is a
-valid bound, and merging changes neither w nor the dual's value.
+Planes whose multiplier was 0 for `patience` rounds are dropped, and if more than `planes` are left, the two
+with the least multipliers are merged in proportion to these, which changes neither w nor the dual's value.
 
 With C = 1/λ the objective is that of `pegasos` times C. A round costs a cost-augmented argmax per example,
 `planes` inner products of planes and a quadratic program in O(planes³). If search is approximate, the hinge
@@ -30,23 +27,73 @@ may be too small, and with it objective and gap.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 
 from arbora._core import SparseVector, Weights, solve_qp
-from arbora.interfaces import Problem, Query
-from arbora.learners._online import (
-    Run,
-    State,
-    Stored,
-    Tally,
-    Trainer,
-    attributes_from_arrays,
-    attributes_to_arrays,
-)
+from arbora.interfaces import Epoch, Problem, Query
+from arbora.learners._online import Run, State, Stored, Trainer
 from arbora.settings import parameter
 from arbora.types import Floats, Longs
+
+
+class OneSlackRun(Run):
+    """The planes, the weights they give, and the best weights so far."""
+
+    kept = (
+        *("weights", "best", "primal", "converged"),
+        *(f"planes.{name}" for name in ("losses", "multipliers", "idle", "gram", "dual")),
+    )
+
+    def __init__(self, learner: Any, problem: Problem) -> None:
+        super().__init__(learner, problem)
+        self.planes = WorkingSet(1.0 / len(problem))
+        self.weights = Weights(problem.size, averaged=False)
+        self.best = self.weights
+        self.primal = np.inf  # the objective at `best`
+
+    def pass_over(self, number: int) -> Epoch:
+        learner, m = self.learner, len(self.everyone)
+        worst = self.problem.total(self.everyone, self.weights, Query.COST_AUGMENTED)
+        primal = 0.5 * self.weights.norm2() + learner.C * worst.hinge / m
+        if primal < self.primal:
+            self.primal, self.best = primal, self.weights
+        gap = self.primal - self.planes.dual
+        self.converged = gap <= learner.C * learner.epsilon
+        if not self.converged:
+            self.planes.insert(worst.difference, worst.loss / m)
+            self.planes.solve(learner.C)
+            self.planes.clean(learner.patience, learner.planes)
+            self.weights = self._on_the_way(learner.reach)
+        dual, planes = self.primal - gap, len(self.planes.differences)
+        measures = {"primal": self.primal, "dual": dual, "gap": gap, "planes": planes}
+        return Epoch(number, worst.loss, worst.hinge, int(not self.converged), measures=measures)
+
+    def _on_the_way(self, reach: float) -> Weights:
+        """(1 - reach) · best + reach · w, with the dual's w."""
+        between = Weights.from_state(self.best.state())
+        between.multiply(1.0 - reach)
+        self.planes.add_weights(between, reach)
+        return between
+
+    def last(self) -> Floats:
+        return self.best.values()
+
+    def state(self) -> State:
+        differences = [SparseVector([], []), *self.planes.differences]
+        return {
+            "planes.ends": np.cumsum([len(each) for each in differences[1:]], dtype=np.int64),
+            "planes.indices": np.concatenate([each.indices for each in differences]),
+            "planes.values": np.concatenate([each.values for each in differences]),
+            **super().state(),
+        }
+
+    def restore(self, state: Stored) -> None:
+        super().restore(state)
+        ends = state["planes.ends"]
+        pairs = zip(*(np.split(state[f"planes.{name}"], ends) for name in ("indices", "values")), strict=True)
+        self.planes.differences = [SparseVector(*pair) for pair in pairs][: len(ends)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +105,9 @@ class OneSlack(Trainer):
     epsilon [joachims-2009].
     """
 
-    name: ClassVar[str] = "one_slack"
-    paper: ClassVar[str] = "joachims-2009"
+    name = "one_slack"
+    paper = "joachims-2009"
+    run_kind = OneSlackRun
     needs = frozenset({Query.COST_AUGMENTED})
 
     epochs: int = parameter(200, "rounds at most; each sees every example once", least=1)
@@ -70,62 +118,6 @@ class OneSlack(Trainer):
     reach: float = parameter(
         0.25, "how far towards the program's weights the next trees are searched", above=0.0, most=1.0
     )
-
-    def begin(self, problem: Problem) -> Run:
-        return OneSlackRun(self, problem)
-
-
-class OneSlackRun(Run):
-    """The planes, the weights they give, and the best weights so far."""
-
-    kept = ("primal", "converged")
-    kept_weights: ClassVar = {"w": "weights.", "best": "best."}
-    w: Weights
-    best: Weights
-
-    def __init__(self, learner: OneSlack, problem: Problem) -> None:
-        super().__init__(learner, problem)
-        self.held = WorkingSet(1.0 / len(problem))
-        self.w = Weights(problem.size, averaged=False)
-        self.best = self.w
-        self.primal = np.inf  # the objective at `best`
-
-    def pass_over(self, number: int) -> Tally:
-        learner, m = self.learner, len(self.everyone)
-        worst = self.problem.total(self.everyone, self.w, Query.COST_AUGMENTED)
-        primal = 0.5 * self.w.norm2() + learner.C * worst.hinge / m
-        if primal < self.primal:
-            self.primal, self.best = primal, self.w
-        gap = self.primal - self.held.dual
-        self.converged = gap <= learner.C * learner.epsilon
-        if not self.converged:
-            self.held.insert(worst.difference, worst.loss / m)
-            self.held.solve(learner.C)
-            self.held.clean(learner.patience, learner.planes)
-            self.w = self._on_the_way(learner.reach)
-        dual, planes = self.primal - gap, len(self.held.differences)
-        measures = {"primal": self.primal, "dual": dual, "gap": gap, "planes": planes}
-        return Tally(worst.loss, worst.hinge, int(not self.converged), measures)
-
-    def _on_the_way(self, reach: float) -> Weights:
-        """(1 - reach) · best + reach · w, with the dual's w."""
-        between = Weights.from_state(self.best.state())
-        between.multiply(1.0 - reach)
-        self.held.add_weights(between, reach)
-        return between
-
-    def last(self) -> Floats:
-        return self.best.values()
-
-    def state(self) -> State:
-        return {**self.held.state(), **super().state()}
-
-    def restore(self, state: Stored) -> None:
-        super().restore(state)
-        self.held.restore(state)
-
-
-KEPT = ("losses", "multipliers", "idle", "gram", "dual")
 
 
 class WorkingSet:
@@ -193,18 +185,3 @@ class WorkingSet:
         for difference, multiplier in zip(self.differences, self.multipliers, strict=True):
             if multiplier > 0:
                 w.add(difference, share * float(multiplier) * self.scale)
-
-    def state(self) -> State:
-        held = [SparseVector([], []), *self.differences]
-        return {
-            "planes.ends": np.cumsum([len(each) for each in self.differences], dtype=np.int64),
-            "planes.indices": np.concatenate([each.indices for each in held]),
-            "planes.values": np.concatenate([each.values for each in held]),
-            **attributes_to_arrays(self, KEPT, "planes."),
-        }
-
-    def restore(self, state: Stored) -> None:
-        cuts = state["planes.ends"][:-1]
-        pairs = zip(*(np.split(state[f"planes.{name}"], cuts) for name in ("indices", "values")), strict=True)
-        self.differences = [SparseVector(*pair) for pair in pairs] if len(state["planes.ends"]) else []
-        attributes_from_arrays(self, KEPT, state, "planes.")

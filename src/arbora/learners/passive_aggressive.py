@@ -17,7 +17,6 @@ over all steps. Time per step: one cost-augmented argmax and what d touches.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from arbora._core import Weights
 from arbora.interfaces import Answer, Problem, Query
@@ -32,11 +31,6 @@ STEPS = {
 }
 
 
-def step_length(variant: str, hinge: float, norm2: float, C: float) -> float:
-    """τ; 0 if the margin is met, or if the trees have the same features, so that no step can help."""
-    return STEPS[variant](hinge, norm2, C) if hinge > 0 and norm2 > 0 else 0.0
-
-
 @dataclass(frozen=True, kw_only=True)
 class PassiveAggressive(OnlineTrainer):
     """Passive-aggressive: a step just long enough for the worst tree's margin, capped or damped by C.
@@ -44,8 +38,8 @@ class PassiveAggressive(OnlineTrainer):
     Variants PA, PA-I and PA-II, on the tree of greatest score plus cost [crammer-2006].
     """
 
-    name: ClassVar[str] = "passive_aggressive"
-    paper: ClassVar[str] = "crammer-2006"
+    name = "passive_aggressive"
+    paper = "crammer-2006"
     needs = frozenset({Query.COST_AUGMENTED})
 
     variant: str = parameter("PA-I", "the rule for the step", choices=tuple(STEPS))
@@ -53,7 +47,9 @@ class PassiveAggressive(OnlineTrainer):
 
     def step(self, problem: Problem, chosen: Longs, w: Weights, t: int) -> tuple[Answer, bool]:
         answer = problem.answer(int(chosen[0]), w, Query.COST_AUGMENTED)
-        tau = step_length(self.variant, answer.hinge, answer.difference.norm2, self.C)
+        hinge, norm2 = answer.hinge, answer.difference.norm2
+        # No step can help if the trees have the same features.
+        tau = STEPS[self.variant](hinge, norm2, self.C) if hinge > 0 and norm2 > 0 else 0.0
         if tau > 0:
             w.add(answer.difference, tau)
         w.tick()

@@ -11,31 +11,21 @@ Algorithm 2 of [lee-2010], from w_1 = 0:
     8:  w_{t+1} = min{1, (1/√λ) / |w_{t+½}|} w_{t+½}
     9:  v = v + w_{t+1}
 
-A_t is drawn without replacement: each epoch cuts a new permutation of all examples into sets of k, so that
-every example is seen once per epoch; the last set of an epoch may be smaller, and k is then its size. T is
-the number of such sets times `epochs`.
-
-Both w_{T+1} and the average v/T are kept. A step costs k cost-augmented argmaxes and what their differences
-touch, not the length of w: scaling and averaging are lazy (`Weights`). With λ = 1/C, C·f is the objective of
-`one_slack`.
+A_t is drawn without replacement: each epoch cuts a new permutation of all examples into sets of k, the last
+of which may be smaller. Both the last w and the average v/T over T steps are kept. A step costs k
+cost-augmented argmaxes and what their differences touch. With λ = 1/C, C·f is the objective of `one_slack`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from arbora._core import Weights
 from arbora.interfaces import Answer, Problem, Query
 from arbora.learners._online import OnlineTrainer
 from arbora.settings import parameter
 from arbora.types import Longs
-
-
-def onto_ball(norm2: float, radius: float) -> float:
-    """The factor that brings a vector of this squared norm into the ball; 1 where it is inside."""
-    return min(1.0, radius / math.sqrt(norm2)) if norm2 > 0 else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +36,8 @@ class Pegasos(OnlineTrainer):
     a step costs what it touches [lee-2010].
     """
 
-    name: ClassVar[str] = "pegasos"
-    paper: ClassVar[str] = "lee-2010"
+    name = "pegasos"
+    paper = "lee-2010"
     needs = frozenset({Query.COST_AUGMENTED})
 
     lam: float = parameter(0.03, "λ, the weight of |w|²/2 against the mean hinge; 1/C", above=0.0)
@@ -62,6 +52,7 @@ class Pegasos(OnlineTrainer):
         eta = 1.0 / (self.lam * t)
         w.multiply(1.0 - 1.0 / t)  # 1 - η λ, which is 0 at t = 1 without rounding
         w.add(answer.difference, eta / len(chosen))
-        w.multiply(onto_ball(w.norm2(), 1.0 / math.sqrt(self.lam)))
+        radius, norm = 1.0 / math.sqrt(self.lam), math.sqrt(w.norm2())
+        w.multiply(min(1.0, radius / norm) if norm > 0 else 1.0)
         w.tick()
         return answer, len(answer.difference) > 0

@@ -12,7 +12,6 @@ The result is the average of w over all steps. Time per step: one argmax and wha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from arbora._core import Weights
 from arbora.interfaces import Answer, Problem, Query
@@ -27,8 +26,8 @@ class Perceptron(OnlineTrainer):
     No parameter but the number of epochs; ignores the costs of wrong trees [collins-2002].
     """
 
-    name: ClassVar[str] = "perceptron"
-    paper: ClassVar[str] = "collins-2002"
+    name = "perceptron"
+    paper = "collins-2002"
     needs = frozenset({Query.ARGMAX})
 
     def step(self, problem: Problem, chosen: Longs, w: Weights, t: int) -> tuple[Answer, bool]:

@@ -21,7 +21,6 @@ Time per step: the k best trees, k²/2 inner products of differences, some tens 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -39,8 +38,8 @@ class ScaledPriorVariance(CandidateTrainer):
     Variants C-SPV and L-SPV (`scale`), each with a Gaussian or a Laplacian prior [johansson-2007].
     """
 
-    name: ClassVar[str] = "spv"
-    paper: ClassVar[str] = "johansson-2007"
+    name = "spv"
+    paper = "johansson-2007"
 
     scale: str = parameter("cost", "what the prior's variance grows with", choices=("cost", "loss"))
     prior: str = parameter("gauss", "keeps steps short", choices=("gauss", "laplace"))

@@ -13,19 +13,21 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.interfaces import Learner, Problem, Progress, StopTraining
-from arbora.problems import watch
+from arbora._core import Weights
+from arbora.interfaces import Learner, Problem, Progress, Query, StopTraining
 from arbora.progress import EpochReport, Observer, Scores
-from arbora.types import Floats
+from arbora.types import Doubles, Floats, Longs
 
 Which: TypeAlias = Literal["averaged", "last"]
+PIECE = 4096
+ONE_EXAMPLE = ("answer", "candidates", "wrong_candidates", "arc_scores")
 
 
 @dataclass(slots=True)
 class Best:
     """The best weights so far, and the reports of all epochs."""
 
-    weights: Floats | None = None
+    weights: NDArray[Any] | None = None
     score: float = -np.inf
     epoch: int = 0
     reports: list[dict[str, Any]] = field(default_factory=list)
@@ -63,7 +65,7 @@ class Stage:
 
         interrupted = False
         if not self._is_enough(best):  # else it had stopped before a later stage was interrupted
-            watched = watch(self.problem, observer.advance)
+            watched = Watched(self.problem, observer.advance)
             learned = self.learner.fit(watched, callbacks=[after], resume=state)
             interrupted = learned.stopped == "interrupted"
         observer.end()
@@ -84,3 +86,37 @@ class Stage:
         report = EpochReport(self.name, progress.epoch, scores, better)
         best.reports.append(report.to_json())
         observer.report(report)
+
+
+class Watched:
+    """The same problem, which calls `advance` with the number of examples of each query."""
+
+    def __init__(self, problem: Problem, advance: Callable[[int], None]) -> None:
+        self._problem: Any = problem
+        self._advance = advance
+
+    def __len__(self) -> int:
+        return len(self._problem)
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._problem, name)
+        if name != "total" and name not in ONE_EXAMPLE:
+            return member
+
+        def counted(*arguments: Any) -> Any:
+            self._advance(len(arguments[0]) if name == "total" else 1)
+            return member(*arguments)
+
+        return counted
+
+    def gradient(self, indices: Longs, w: Weights, query: Query) -> tuple[float, Doubles]:
+        """As the problem's own; reported piece by piece."""
+        pieces = np.array_split(indices, max(1, len(indices) // PIECE))
+        loss, gradient = self._problem.gradient(pieces[0], w, query)
+        self._advance(len(pieces[0]))
+        for piece in pieces[1:]:
+            part_loss, part = self._problem.gradient(piece, w, query)
+            loss += part_loss
+            gradient += part
+            self._advance(len(piece))
+        return loss, gradient

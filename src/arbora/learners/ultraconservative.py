@@ -15,7 +15,6 @@ Time per step: the k best trees and what their differences touch.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -31,8 +30,8 @@ class Ultraconservative(CandidateTrainer):
     Ignores the costs of wrong trees [crammer-2003].
     """
 
-    name: ClassVar[str] = "au"
-    paper: ClassVar[str] = "crammer-2003"
+    name = "au"
+    paper = "crammer-2003"
 
     def multipliers(self, wrong: Candidates) -> Doubles:
         errors = (wrong.margins <= 0).astype(np.float64)

@@ -8,19 +8,15 @@ agree with the known part. The gradient is the difference of the two distributio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from arbora.inference.tree_parts import restricted
-from arbora.interfaces import Cost, Family, GoldTree, PartScores, Query
+from arbora.interfaces import Cost, Family, GoldTree, Loss, PartScores, Query
 
 
-@dataclass(frozen=True)
-class Crf:
+class Crf(Loss):
     """Log-likelihood of the gold tree, or of its known part."""
 
-    name: ClassVar[str] = "crf"
-    needs: ClassVar[frozenset[Query]] = frozenset({Query.LOG_PARTITION, Query.MARGINALS})
+    name = "crf"
+    needs = frozenset({Query.LOG_PARTITION, Query.MARGINALS})
 
     def __call__(
         self, scores: PartScores, gold: GoldTree, family: Family, cost: Cost

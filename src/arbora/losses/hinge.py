@@ -9,19 +9,15 @@ the best tree that agrees with the known part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from arbora.inference.tree_parts import restricted, tree_parts
-from arbora.interfaces import Cost, Family, GoldTree, PartKind, PartScores, Query
+from arbora.interfaces import Cost, Family, GoldTree, Loss, PartKind, PartScores, Query
 
 
-@dataclass(frozen=True)
-class Hinge:
+class Hinge(Loss):
     """Margin of the gold tree over the best other tree, scaled by its cost."""
 
-    name: ClassVar[str] = "hinge"
-    needs: ClassVar[frozenset[Query]] = frozenset({Query.ARGMAX})
+    name = "hinge"
+    needs = frozenset({Query.ARGMAX})
 
     def __call__(
         self, scores: PartScores, gold: GoldTree, family: Family, cost: Cost

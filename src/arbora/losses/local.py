@@ -8,22 +8,18 @@ count nothing. Trees are used only when parsing, so training costs O(n²) and as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 
 from arbora.inference.tree_parts import labelled_arcs, restricted, split_labels
-from arbora.interfaces import Cost, Family, GoldTree, PartKind, PartScores, Query
+from arbora.interfaces import Cost, Family, GoldTree, Loss, PartKind, PartScores
 from arbora.types import Doubles
 
 
-@dataclass(frozen=True)
-class Local:
+class Local(Loss):
     """Log-likelihood of each word's head and label by itself."""
 
-    name: ClassVar[str] = "local"
-    needs: ClassVar[frozenset[Query]] = frozenset()
+    name = "local"
+    needs = frozenset()
 
     def __call__(
         self, scores: PartScores, gold: GoldTree, family: Family, cost: Cost

@@ -8,20 +8,16 @@ First-order scores; words whose head is unknown cost nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 
-from arbora.interfaces import Cost, Family, GoldTree, PartKind, PartScores, Query
+from arbora.interfaces import Cost, Family, GoldTree, Loss, PartKind, PartScores, Query
 
 
-@dataclass(frozen=True)
-class Risk:
+class Risk(Loss):
     """Expected cost of a tree drawn from the model."""
 
-    name: ClassVar[str] = "risk"
-    needs: ClassVar[frozenset[Query]] = frozenset({Query.MARGINALS})
+    name = "risk"
+    needs = frozenset({Query.MARGINALS})
 
     def __call__(
         self, scores: PartScores, gold: GoldTree, family: Family, cost: Cost

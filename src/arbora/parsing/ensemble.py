@@ -69,6 +69,7 @@ class EnsembleSearch(Search):
     """The tree with the most expected correct heads under the mean of several parsers."""
 
     name: ClassVar[str] = "ensemble"
+    recipe = ""
     scorer: None = None
 
     def __init__(self, parsers: Sequence[Parser], names: Names, watch: Watch | None = None) -> None:

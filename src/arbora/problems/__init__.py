@@ -4,22 +4,10 @@ A problem answers queries about its examples at given weights. It holds a scorer
 learner.
 """
 
-from arbora.problems.cube import CubeProblem
-from arbora.problems.filter import FilterProblem
-from arbora.problems.graph import GraphProblem
-from arbora.problems.multiclass import MulticlassProblem
-from arbora.problems.scorer import ScorerProblem
-from arbora.problems.sequence import SequenceProblem
-from arbora.problems.transition import TransitionProblem
-from arbora.problems.watched import watch
-
-__all__ = [
-    "CubeProblem",
-    "FilterProblem",
-    "GraphProblem",
-    "MulticlassProblem",
-    "ScorerProblem",
-    "SequenceProblem",
-    "TransitionProblem",
-    "watch",
-]
+from arbora.problems.cube import CubeProblem as CubeProblem
+from arbora.problems.filter import FilterProblem as FilterProblem
+from arbora.problems.graph import GraphProblem as GraphProblem
+from arbora.problems.multiclass import MulticlassProblem as MulticlassProblem
+from arbora.problems.scorer import ScorerProblem as ScorerProblem
+from arbora.problems.sequence import SequenceProblem as SequenceProblem
+from arbora.problems.transition import TransitionProblem as TransitionProblem

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC
 from typing import Any
 
 import numpy as np
 
-from arbora._core import SparseVector, Weights
+from arbora._core import Weights
 from arbora.errors import InputError
 from arbora.interfaces import Answer, Query
 from arbora.types import Doubles, Longs
@@ -16,28 +15,24 @@ SUMS = frozenset({Query.MARGINALS, Query.COST_AUGMENTED_MARGINALS})
 AUGMENTED = frozenset({Query.COST_AUGMENTED, Query.COST_AUGMENTED_MARGINALS})
 
 
-class BaseProblem(ABC):
+def _rejected(method: str) -> Any:
+    def reject(self: BaseProblem, *_: Any) -> Any:
+        raise self._not_answered(method)
+
+    return reject
+
+
+class BaseProblem:
     """Rejects every optional query with an InputError; subclasses override what they answer."""
 
     queries: frozenset[Query]
 
-    def candidates(self, i: int, w: Weights, k: int) -> list[Answer]:
-        raise self._not_answered("candidates")
-
-    def gradient(self, indices: Longs, w: Weights, query: Query) -> tuple[float, Doubles]:
-        raise self._not_answered("gradient")
-
-    def arc_scores(self, i: int, w: Weights) -> Doubles:
-        raise self._not_answered("arc_scores")
-
-    def arc_gold(self, i: int) -> Doubles:
-        raise self._not_answered("arc_gold")
-
-    def arc_marginals(self, i: int, scores: Doubles) -> tuple[float, Doubles]:
-        raise self._not_answered("arc_marginals")
-
-    def arc_features(self, i: int, coefficients: Doubles) -> SparseVector:
-        raise self._not_answered("arc_features")
+    candidates = _rejected("candidates")
+    gradient = _rejected("gradient")
+    arc_scores = _rejected("arc_scores")
+    arc_gold = _rejected("arc_gold")
+    arc_marginals = _rejected("arc_marginals")
+    arc_features = _rejected("arc_features")
 
     def _require(self, query: Query) -> None:
         if query not in self.queries:

@@ -36,27 +36,19 @@ class ScorerProblem(BaseProblem):
         self._current: tuple[Floats, Scorer] | None = None
         if not isinstance(getattr(loss, "needs", None), frozenset):
             raise InputError(f"expected {type(loss).__name__}.needs to be a frozenset of Query", field="loss")
-        if missing := loss.needs - self._answered:
+        answered = self.family.queries | self.family.approximate
+        # Best trees if all heads are known, and sums, where the family has them.
+        self.queries = frozenset({Query.LOSS})
+        if Query.ARGMAX in answered and np.all(batch.heads >= 0):
+            self.queries |= BEST
+        if Crf.needs <= answered:
+            self.queries |= {Query.MARGINALS}
+        if missing := loss.needs - answered:
             needed = ", ".join(sorted(missing))
             raise InputError(
                 f"loss: {loss.name} needs {needed}, which {search.describe()} does not answer; "
                 "choose another loss, or another search"
             )
-
-    @property
-    def _answered(self) -> frozenset[Query]:
-        answered: frozenset[Query] = self.family.queries | self.family.approximate
-        return answered
-
-    @property
-    def queries(self) -> frozenset[Query]:  # type: ignore[override]
-        """LOSS always; best trees if all heads are known, and sums, where the family has them."""
-        queries = {Query.LOSS}
-        if Query.ARGMAX in self._answered and np.all(self._batch.heads >= 0):
-            queries |= BEST
-        if Crf.needs <= self._answered:
-            queries |= {Query.MARGINALS}
-        return frozenset(queries)
 
     @property
     def size(self) -> int:

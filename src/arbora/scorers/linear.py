@@ -23,7 +23,7 @@ from arbora.features import TemplateSet
 from arbora.interfaces import PartKind, PartScores, Roots, Trees
 from arbora.registry import features
 from arbora.settings import Settings, from_dict, parameter, to_dict
-from arbora.types import Floats
+from arbora.types import Floats, weights_of
 
 Labels: TypeAlias = Literal["staged", "joint", "none"]
 Task: TypeAlias = Literal["tree", "joint", "labels"]
@@ -164,10 +164,3 @@ class LinearScorer(HashedScorer):
         """The inverse of `to_parts`."""
         shape = from_dict(GraphSettings, settings)
         return cls(shape, features.create(shape.features), labels=len(names.labels), tree=tensors["tree"])
-
-
-def weights_of(values: Floats) -> Weights:
-    """The core's weights with these values, without an average."""
-    norm2 = float(np.einsum("i,i->", values, values, dtype=np.float64))
-    blank: dict[str, Any] = {"u": np.zeros(0), "scale": 1.0, "carried": 0.0, "ticks": 0.0, "norm2_error": 0.0}
-    return Weights.from_state({**blank, "v": values, "norm2": norm2})

@@ -37,6 +37,8 @@ class Search(ABC):
     """The name in the registry and in model files."""
     is_supervised: ClassVar[bool] = True
     """Whether its weights were learned from trees."""
+    recipe: ClassVar[str] = "arbora.training.recipes:ScorerRecipe"
+    """How it is trained: `module:class` of a recipe; empty if it is not trained on a treebank."""
     scorer: Any
     """What scores trees; each search says which kind it needs."""
     trees: Trees

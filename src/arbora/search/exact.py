@@ -26,6 +26,7 @@ class ExactSearch(PartSearch):
     """Exact search over the trees of a family, with any scorer."""
 
     name: ClassVar[str] = "exact"
+    loss = "crf"
 
     @property
     def family(self) -> Family:

@@ -34,6 +34,8 @@ class PartSearch(Search):
 
     parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC, PartKind.LABEL)
     """The kinds of parts whose scores it takes."""
+    loss: ClassVar[str] = "hinge"
+    """What the loss `auto` stands for; one whose queries the family answers."""
 
     def __init__(
         self, scorer: Scorer, *, trees: Trees = "nonprojective", roots: Roots = "single", label_count: int = 0

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from arbora._core import measure_trees
 from arbora.data.columns import Columns, TextColumn
-from arbora.data.encode import INPUT_COLUMNS, Names, filled, numbers_of
+from arbora.data.encode import INPUT_COLUMNS, Names, filled
 from arbora.data.projectivize import Encoding, PseudoProjective, projectivize
 from arbora.data.tree import Tree
 from arbora.errors import DataError
 from arbora.inference import argmax
 from arbora.interfaces import Roots, Trees
+from arbora.pipeline.words import numbers
 from arbora.progress import Observer
 from arbora.types import Ints, Longs
 
@@ -104,7 +105,7 @@ def check_dev(dev: Columns, train: Columns, observer: Observer, *, labelled: boo
 def warn_of_strange_dev(dev: Columns, train: Columns) -> None:
     """Warn if dev seems to be of another language or annotation scheme."""
     for column, what, share, words in SUSPICIOUS:
-        known = numbers_of(dev.strings(column), train.strings(column))[dev.ids(column)] >= 0
+        known = numbers(dev, column, train.strings(column)) >= 0
         given = dev.ids(column) != 0
         unknown, count = int(np.count_nonzero(given & ~known)), int(np.count_nonzero(given))
         if train.words >= words and filled(train, column) and unknown > share * count:

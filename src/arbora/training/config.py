@@ -16,13 +16,13 @@ from arbora.data.columns import Columns
 from arbora.data.projectivize import Encoding
 from arbora.errors import InputError, UnknownNameError
 from arbora.features.guide_v1 import SUFFIX as GUIDE_SUFFIX
-from arbora.interfaces import Learner, Query, Roots, Trees
+from arbora.interfaces import Learner, Roots, Trees
 from arbora.learners.stage import Which
 from arbora.pipeline.lemmatizer import SETTINGS as LEMMATIZER_SETTINGS
 from arbora.pipeline.tagger import TaggerSettings
 from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.pipeline.words import WordSettings
-from arbora.registry import learners, losses, scorers, searches, seeded_learner
+from arbora.registry import learners, losses, scorers, seeded_learner
 from arbora.scorers.cube import CubeSettings, Update
 from arbora.scorers.linear import Labels, table_bits
 from arbora.scorers.transition import TransitionSettings
@@ -38,17 +38,12 @@ from arbora.settings import (
     to_dict,
 )
 from arbora.training.annotation import Projectivize, crossing_arcs
-from arbora.training.recipes import RECIPES, Recipe, ScorerRecipe, Value
+from arbora.training.recipes import Recipe, ScorerRecipe, Value, recipe_of
 
 CROSSING_SHARE = 0.005
 """With `trees="auto"`: above this share of crossing arcs, trees are non-projective."""
 ROOTS_SHARE = 0.005
 """With `roots="auto"`: above this share of sentences with several roots, trees may have several."""
-PRUNER_SETTINGS = PrunerSettings(rule="auto")
-UNTRAINED = ("induced", "ensemble")
-"""Searches of models that are not trained on a treebank."""
-LOSS_LEARNERS = {"crf": "adagrad", "hinge": "passive_aggressive"}
-"""The learner of each loss that linear parsers have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +89,7 @@ class TrainConfig(Settings):
     pruner: bool | Literal["auto"] = parameter(
         "auto", "prune arcs first; auto: yes; transition parsers have none"
     )
-    pruner_settings: PrunerSettings = parameter(factory=lambda: PRUNER_SETTINGS, help="of the pruner")
+    pruner_settings: PrunerSettings = parameter(PrunerSettings(rule="auto"), "of the pruner")
     cube: CubeSettings = parameter(factory=CubeSettings, help="of cube pruning")
     update: Update | Literal["auto"] = parameter(
         "auto",
@@ -144,30 +139,12 @@ class TrainConfig(Settings):
     lemmatizer: WordSettings = parameter(LEMMATIZER_SETTINGS, "of the lemmatizer")
 
     def __post_init__(self) -> None:
-        """Check how settings go together."""
+        """Check names, and how settings go together."""
         super().__post_init__()
-        self._check_names()
-        self.recipe.check(self)
-
-    def _check_names(self) -> None:
-        """InputError for names that are not registered, and for a loss that the parser does not have."""
-        if self.parser in UNTRAINED:
-            raise InputError(f"parser: {self.parser} models are not trained on a treebank; choose another")
-        searches.factory(self.parser)
         scorers.factory(self.scorer)
         if self.loss != "auto":
             losses.factory(self.loss)
-        if not self.is_linear:
-            return
-        if self.scorer_settings:
-            raise InputError("scorer_settings: only for a scorer that is named with scorer")
-        learner = LOSS_LEARNERS.get(self.loss)
-        if self.loss != "auto" and (learner is None or self.learner not in ("auto", learner)):
-            raise InputError(
-                f"loss: expected crf (learner adagrad) or hinge (learner passive_aggressive) with parser = "
-                f"{self.parser}, got {self.loss} with learner = {self.learner}; choose parser = exact, or "
-                "leave the loss to the learner"
-            )
+        self.recipe.check(self)
 
     def is_changed(self, name: str) -> bool:
         """Whether a setting, named with a dot if it is in a table, differs from its default."""
@@ -178,26 +155,27 @@ class TrainConfig(Settings):
     @property
     def recipe(self) -> type[Recipe]:
         """How parsers of this kind are trained, and the settings they have."""
-        return RECIPES.get(self.parser, ScorerRecipe) if self.scorer == "linear" else ScorerRecipe
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether it is one of the built-in parsers with linear scores."""
-        return self.recipe is not ScorerRecipe
+        own = recipe_of(self.parser)  # checks the name
+        return own if self.scorer == "linear" else ScorerRecipe
 
     @property
     def learner_name(self) -> str:
         """The learner, also where it is `auto`."""
         if self.learner != "auto":
             return self.learner
-        if self.is_linear and self.loss != "auto":
-            return LOSS_LEARNERS[self.loss]
-        return str(self.defaults["learner"])
+        return self.recipe.loss_learners.get(self.loss) or str(self.recipe.defaults["learner"])
+
+    def make_learner(self) -> Learner:
+        """The learner, with the parser's defaults for parameters that are not given."""
+        recipe = recipe_of(self.parser)
+        by_learner = recipe.laplace if self.parameters.get("prior") == "laplace" else recipe.parameters
+        parameters = {**by_learner.get(self.learner_name, {}), **self.parameters}
+        return seeded_learner(self.learner_name, parameters, self.seed)
 
     @property
-    def defaults(self) -> dict[str, Any]:
-        """What `auto` stands for with this parser, unless the treebank decides."""
-        return self.recipe.defaults
+    def learns_from_parts(self) -> bool:
+        """Whether some heads of a treebank may be unknown."""
+        return self.recipe.learns_from_parts(self)
 
     @staticmethod
     def elsewhere(name: str) -> str | None:
@@ -225,8 +203,8 @@ def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] 
 
 def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     """The configuration with everything that is `auto` decided."""
-    shape = TreebankShape.of(columns)
-    pick = {name: value for name, value in config.defaults.items() if getattr(config, name) == "auto"}
+    shape = TreebankShape(columns)
+    pick = {name: value for name, value in config.recipe.defaults.items() if getattr(config, name) == "auto"}
     pick["trees"] = config.recipe.trees(config)
     if pick["trees"] == "auto":
         may_cross = shape.crossing_share > CROSSING_SHARE and config.projectivize != "pseudo-projective"
@@ -236,13 +214,13 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     if config.roots == "auto":
         pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
     pick |= {"features": _features(config), "learner": config.learner_name}
-    decided = replace(config, **pick, parameters=chosen_learner(config).settings())
+    decided = replace(config, **pick, parameters=config.make_learner().settings())
     return replace(decided, **config.recipe.resolve(decided))
 
 
 def _features(config: TrainConfig) -> str:
     """The template set; InputError if it needs a guide and there is none, or the reverse."""
-    name = str(config.defaults["features"]) if config.features == "auto" else config.features
+    name = str(config.recipe.defaults["features"]) if config.features == "auto" else config.features
     known = config.recipe.template_sets
     needs_guide = known.create(name).needs_guide
     if config.stack is None:
@@ -260,46 +238,17 @@ def _features(config: TrainConfig) -> str:
     return name
 
 
-def chosen_learner(config: TrainConfig) -> Learner:
-    """The learner of a configuration, with the parser's defaults for parameters that are not given."""
-    recipe = RECIPES.get(config.parser, ScorerRecipe)
-    by_learner = recipe.laplace if config.parameters.get("prior") == "laplace" else recipe.parameters
-    return make_learner(config, {**by_learner.get(config.learner_name, {}), **config.parameters})
-
-
-def make_learner(config: TrainConfig, parameters: dict[str, Value]) -> Learner:
-    """The learner of a configuration, with its seed."""
-    return seeded_learner(config.learner_name, parameters, config.seed)
-
-
-def learns_from_parts(config: TrainConfig) -> bool:
-    """Whether some heads may be unknown: the learner needs only probabilities."""
-    if not config.is_linear:
-        return config.loss in ("auto", "crf", "local")
-    return chosen_learner(config).needs == {Query.MARGINALS}
-
-
-@dataclass(frozen=True)
 class TreebankShape:
-    """The counts that decide settings that are `auto`."""
+    """The counts of a treebank that decide settings that are `auto`."""
 
-    sentences: int
-    crossing_trees: int
-    crossing_share: float
-    """Of arcs that are known."""
-    several_roots: int
-    """Sentences with more than one root."""
-
-    @classmethod
-    def of(cls, columns: Columns) -> TreebankShape:
-        """Count in a treebank."""
+    def __init__(self, columns: Columns) -> None:
         crossing = crossing_arcs(columns)
-        trees = np.unique(np.searchsorted(columns.offsets, np.flatnonzero(crossing), side="right"))
+        sentence = np.repeat(np.arange(len(columns)), np.diff(columns.offsets))
         known = int(np.count_nonzero(columns.heads >= 0))
-        share = np.count_nonzero(crossing) / max(1, known)
-        at_root = np.concatenate([[0], np.cumsum(columns.heads == 0)])
-        several = int(np.count_nonzero(np.diff(at_root[columns.offsets]) > 1))
-        return cls(len(columns), len(trees), share, several)
+        self.sentences = len(columns)
+        self.crossing_trees = len(np.unique(sentence[crossing]))
+        self.crossing_share = np.count_nonzero(crossing) / max(1, known)
+        self.several_roots = int(np.count_nonzero(np.bincount(sentence[columns.heads == 0]) > 1))
 
     def decisions(self, given: TrainConfig, chosen: TrainConfig) -> Iterator[str]:
         """A line for each setting that the treebank decided."""
@@ -328,8 +277,11 @@ def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p
     unknown names and invalid values; `option` is what messages put before NAME=VALUE.
     """
     named = {name.removeprefix("parameters."): text for name, text in given.items()}
-    if "learner" in named:
-        config = with_learner(config, named["learner"])
+    learner = named.get("learner", config.learner)
+    if learner != config.learner:  # keep the parameters that both have, such as the number of epochs
+        lost = lost_parameters(config, learner)
+        kept = {name: value for name, value in config.parameters.items() if name not in lost}
+        config = replace(config, learner=learner, parameters=kept)
     factory: Any = learners.factory(config.learner_name)
     parameters = [declared.name for declared in factory.parameters() if declared.name != "seed"]
     fields = {name: text for name, text in named.items() if name not in parameters}
@@ -347,13 +299,6 @@ def override(config: TrainConfig, given: Mapping[str, str], *, option: str = "-p
         raise InputError(str(error), where=option) from None
     kept = {n: value for n, value in config.parameters.items() if n != "seed" or "seed" not in fields}
     return replace(config, parameters={**kept, **values})
-
-
-def with_learner(config: TrainConfig, name: str) -> TrainConfig:
-    """A copy with this learner; it keeps the parameters that both have, such as the number of epochs."""
-    lost = lost_parameters(config, name)
-    kept = {each: value for each, value in config.parameters.items() if each not in lost}
-    return config if name == config.learner else replace(config, learner=name, parameters=kept)
 
 
 def lost_parameters(config: TrainConfig, name: str) -> list[str]:

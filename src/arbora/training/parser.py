@@ -12,43 +12,30 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arbora.data.columns import Columns
-from arbora.data.encode import Names
-from arbora.errors import InputError, ModelError
+from arbora.errors import ModelError
 from arbora.formatting import show_scores
-from arbora.interfaces import Problem, Progress, Query
+from arbora.interfaces import Progress, Query
 from arbora.learners._online import require_answers
 from arbora.learners.stage import Best
 from arbora.parsing.calibration import fit_temperatures
 from arbora.parsing.parser import Parser
 from arbora.progress import Observer, Scores
-from arbora.search.lifted import LiftedSearch
-from arbora.search.pruner import require_rule
-from arbora.training.annotation import (
-    check_dev,
-    check_treebank,
-    filled_heads,
-    jackknife,
-    lift,
-    training_heads,
-)
-from arbora.training.checkpoint import Checkpoint
-from arbora.training.config import (
-    TrainConfig,
-    TreebankShape,
-    learns_from_parts,
-    make_learner,
-    resolve,
-    storable,
-)
-from arbora.training.recipes import Dev, Recipe
+from arbora.storage.model_file import read_model, write_model
+from arbora.training.annotation import check_treebank, jackknife
+from arbora.training.config import TrainConfig, TreebankShape, resolve, storable
 from arbora.training.stacking import Guide, GuideTrees
 from arbora.types import Floats
+
+KIND = "checkpoint"
 
 
 class ParserTraining:
@@ -57,73 +44,25 @@ class ParserTraining:
     def __init__(
         self, train: Columns, dev: Columns | None, config: TrainConfig, threads: int, observer: Observer
     ) -> None:
-        labelled = config.labels != "none"
-        check_treebank(train, labelled=labelled, partial=learns_from_parts(config))
-        if dev is not None:
-            check_dev(dev, train, observer, labelled=labelled)
-        self.config = resolve(config, train)
+        """`dev` was checked, see `check_dev`."""
+        check_treebank(train, labelled=config.labels != "none", partial=config.learns_from_parts)
+        c = self.config = resolve(config, train)
         self.columns, self.threads, self.observer = train, threads, observer
         self.guide = None if config.stack is None else Guide.load(config.stack)
         self.guide_scores: dict[str, Scores] = {}
         if self.guide is not None:
             self.guide.check_treebank(train)
-        for decision in TreebankShape.of(train).decisions(config, self.config):
+        for decision in TreebankShape(train).decisions(config, c):
             observer.note(decision)
-        if self.config.pruner:
-            require_rule(self.config.pruner_settings, self._trees)
-        self.recipe = self._recipe(dev)
-        self._require_answers(self.recipe.problem({}))  # before any stage is trained
-        self.fingerprint = zlib.crc32(train.to_bytes(), 0 if dev is None else zlib.crc32(dev.to_bytes()))
-
-    @property
-    def _trees(self) -> Any:
-        return self.config.trees
-
-    def _recipe(self, dev: Columns | None) -> Recipe:
-        c, train, roots = self.config, self.columns, self.config.roots
-        assert roots != "auto"
-        heads = training_heads(train, self._trees, roots, c.projectivize)
-        marked, names, self.lifts = train, Names.of(train), None
-        if c.projectivize == "pseudo-projective":
-            heads, marked, names, self.lifts = lift(train, heads, c.encoding)
-        whole = filled_heads(train, heads, self._trees, roots)
-        encoded, filled = names.encode(marked), names.encode(marked)
-        encoded.set_heads(np.where(heads < 0, heads, whole))
-        filled.set_heads(whole)
-        return c.recipe(
-            config=c,
-            names=names,
-            columns=marked,
-            train=encoded,
-            filled=filled,
-            learner=make_learner(c, c.parameters),
-            dev=None if dev is None else Dev(names.batch(dev)),
-            threads=self.threads,
-            observer=self.observer,
-            parser=self._parser,
+        guide = None if self.guide is None else self.guide.parser
+        self.recipe = c.recipe(c, train, dev, guide, threads, observer)
+        require_answers(  # before any stage is trained
+            self.recipe.learner,
+            self.recipe.problem({}),
+            f"{c.parser} parsers over {c.trees} trees of order {c.order} with labels {c.labels} answer",
+            [*self.recipe.better_settings(), "another learner"],
         )
-
-    def _require_answers(self, problem: Problem) -> None:
-        """InputError if the problem does not answer the learner's queries, with settings that would help."""
-        c, learner = self.config, self.recipe.learner
-        missing = [query.value for query in Query if query in learner.needs - problem.queries]
-        if missing:
-            changes = ["order 1 (--order 1)"] if c.order != 1 else []
-            if c.parser != "graph":
-                changes.append("exact search (--parser graph)")
-            if Query.ARC_MARGINALS.value in missing and c.labels == "joint":  # only for heads
-                changes.append("staged labels (--labels staged)")
-            choices = [" with ".join(changes)] if changes else []
-            if c.parser == "graph" and c.order == 2 and c.trees == "nonprojective":
-                choices.append('projective trees (trees = "projective")')
-            choices.append("another learner (`arbora list learners` says what each needs)")
-            raise InputError(
-                f"the learner {learner.name} needs {', '.join(missing)}, which {c.parser} parsers over "
-                f"{c.trees} trees of order {c.order} with labels {c.labels} do not answer; choose "
-                f"{' or '.join(choices)}",
-                field="learner",
-            )
-        require_answers(learner, problem)
+        self.fingerprint = zlib.crc32(train.to_bytes(), 0 if dev is None else zlib.crc32(dev.to_bytes()))
 
     def run(
         self, path: str | os.PathLike[str] | None = None, *, resume: bool = False, calibrate: bool = True
@@ -149,7 +88,10 @@ class ParserTraining:
             done[name] = best.weights
             if interrupted and name != "tree":
                 raise KeyboardInterrupt
-        parser = self._decide_trees(self._parser(done, reports))
+        about: dict[str, Any] = {"config": storable(self.config), "epochs": reports}
+        if self.guide is not None:
+            about["guide"] = self.guide_scores
+        parser = self._decide_trees(replace(self.recipe.parser(done), about=about))
         if calibrate and self.recipe.dev is not None and Query.MARGINALS in parser.queries:
             try:
                 fitted = fit_temperatures(parser, self.recipe.dev.columns, threads=self.threads)
@@ -162,10 +104,10 @@ class ParserTraining:
         """Add trees to the sentences: the guide's own for dev, those of parsers like it for training."""
         names = guide.names(self.columns)
         if "guide" in checkpoint.finished:
-            found = GuideTrees(np.ascontiguousarray(checkpoint.finished["guide"][0], np.int32), names)
+            found = GuideTrees(np.ascontiguousarray(checkpoint.finished["guide"].weights, np.int32), names)
         else:
             found = self._guide_trees(guide, names)
-        checkpoint.finished["guide"] = (found.trees, [])
+        checkpoint.finished["guide"] = Best(found.trees)
         found.put_into(self.recipe.train)
         self.guide_scores["train"] = found.scores(self.columns)
         if self.recipe.dev is not None:
@@ -191,8 +133,7 @@ class ParserTraining:
 
     def _stage(self, name: str, done: dict[str, Floats], checkpoint: Checkpoint) -> tuple[Best, bool]:
         if name in checkpoint.finished:
-            weights, reports = checkpoint.finished[name]
-            return Best(weights, reports=reports), False
+            return checkpoint.finished[name], False
         stage = self.recipe.stage(name, done)
 
         def keep(progress: Progress, best: Best) -> None:
@@ -204,23 +145,13 @@ class ParserTraining:
         going_on = checkpoint.going_on if checkpoint.stage == name else None
         best, interrupted = stage.run(self.observer, keep, going_on)
         if best.weights is not None:
-            checkpoint.finished[name] = (best.weights, best.reports)
+            checkpoint.finished[name] = best
         return best, interrupted
-
-    def _parser(self, done: dict[str, Floats], reports: list[dict[str, Any]] | None = None) -> Parser:
-        names, search = self.recipe.names, self.recipe.search(done)
-        if self.lifts is not None:
-            search = LiftedSearch(search, self.lifts, names.labels)
-        about: dict[str, Any] = {"config": storable(self.config), "epochs": reports or []}
-        if self.guide is not None:
-            names = replace(names, guide=self.guide.parser)
-            about["guide"] = self.guide_scores
-        return Parser(names=names, search=search, about=about)
 
     def _decide_trees(self, parser: Parser) -> Parser:
         """The parser with its scores on dev, over projective trees if `decode` says so or they are better."""
         same = replace(parser, about={**parser.about, "dev": self._dev_scores(parser)})
-        if self.config.decode == "same" or self._trees == "projective":
+        if self.config.decode == "same" or self.config.trees == "projective":
             return same
         other = replace(parser, search=parser.search.with_trees("projective"))
         other = replace(other, about={**parser.about, "dev": self._dev_scores(other)})
@@ -232,3 +163,74 @@ class ParserTraining:
 
     def _dev_scores(self, parser: Parser) -> Scores:
         return {} if self.recipe.dev is None else self.recipe.dev.scores(parser, self.threads)
+
+
+class Checkpoint:
+    """All that is needed to go on after an epoch, to the same bytes; nothing is written without a path.
+
+    A model file of kind `checkpoint`: the weights of finished stages, the best weights of the present one,
+    and the learner's state, with the configuration and a checksum of the data.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, training: Mapping[str, Any]) -> None:
+        """`training`: what must be the same to resume, as JSON can hold it."""
+        self.path = None if path is None else Path(path)
+        self._training = dict(training)
+        self.finished: dict[str, Best] = {}  # the results of stages, and a guide's trees
+        self.stage = ""
+        """The stage that `load` found unfinished."""
+        self.going_on: tuple[Mapping[str, NDArray[Any]], Best] | None = None
+        """Its learner's state and its best epoch."""
+
+    def save(self, stage: str, progress: Progress, best: Best) -> None:
+        """Replace the file."""
+        if self.path is None or best.weights is None:
+            return
+        tensors: dict[str, Any] = {f"finished.{name}": done.weights for name, done in self.finished.items()}
+        tensors["best"] = best.weights
+        state = progress.state()
+        flags = [name for name, array in state.items() if array.dtype == np.bool_]
+        tensors.update({f"state.{k}": v.astype(np.uint8) if k in flags else v for k, v in state.items()})
+        metadata = {
+            "kind": KIND,
+            "training": self._training,
+            "stage": stage,
+            "finished": [[name, done.reports] for name, done in self.finished.items()],
+            "best": {"score": best.score, "epoch": best.epoch, "reports": best.reports},
+            "flags": flags,
+        }
+        write_model(self.path, tensors, metadata)
+
+    def load(self) -> None:
+        """Read the file, if there is one; ModelError if it is of another training."""
+        if self.path is None or not self.path.exists():
+            return
+        file = read_model(self.path, verify=True)
+        file.require_kind(KIND, "a checkpoint of a training")
+        theirs = file.entry("training", dict)
+        changed = "; ".join(_changes(theirs, self._training))
+        if changed:
+            raise ModelError(
+                f"the checkpoint is of another training: {changed}; resume with the same settings and data, "
+                "or start again without --resume",
+                source=file.source,
+            )
+        best, flags = file.entry("best", dict), file.entry("flags", list)
+        for name, reports in file.entry("finished", list):
+            self.finished[name] = Best(np.array(file.tensors[f"finished.{name}"]), reports=reports)
+        held = file.within("state.", {}).tensors
+        state = {n: np.array(array, bool if n in flags else array.dtype) for n, array in held.items()}
+        kept = Best(np.array(file.tensors["best"]), best["score"], best["epoch"], best["reports"])
+        self.stage, self.going_on = file.entry("stage", str), (state, kept)
+
+
+def _changes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Iterator[str]:
+    """The differences, setting by setting."""
+    for name in sorted({*theirs, *ours}):
+        then, now = theirs.get(name), ours.get(name)
+        if isinstance(then, Mapping) and isinstance(now, Mapping):
+            yield from _changes(then, now)
+        elif then != now and name == "data":
+            yield "the treebanks have changed"
+        elif then != now:
+            yield f"{name} was {then!r}, now it is {now!r}"

@@ -27,7 +27,7 @@ from arbora.pipeline.tagger import Tagger, train_tagger
 from arbora.pipeline.train_segmenter import SegmenterSettings, train_with_reports
 from arbora.progress import Observer, Scores, Silent
 from arbora.training.annotation import check_dev, check_treebank, jackknife, warn_of_strange_dev
-from arbora.training.config import TrainConfig, learns_from_parts, make_config
+from arbora.training.config import TrainConfig, make_config
 from arbora.training.parser import ParserTraining
 from arbora.training.recipes import Dev
 from arbora.training.stacking import Guide
@@ -110,13 +110,13 @@ def train(
     require_threads(threads)
     settings = make_config(config)
     observer = observer or Silent()
-    is_partial, labelled = learns_from_parts(settings), settings.labels != "none"
+    is_partial, labelled = settings.learns_from_parts, settings.labels != "none"
     columns = gather(treebank, partial(check_treebank, partial=is_partial))
     dev_columns = None if dev is None else gather(dev, check_treebank, "dev")
     # Check everything before work that takes long.
     check_treebank(columns, labelled=labelled, partial=is_partial)
     if dev_columns is not None:
-        check_dev(dev_columns, columns, Silent(), labelled=labelled)
+        check_dev(dev_columns, columns, observer, labelled=labelled)
         warn_of_strange_dev(dev_columns, columns)
     if settings.stack is not None:
         Guide.load(settings.stack).check_treebank(columns)
@@ -148,11 +148,8 @@ class Tools:
     @property
     def scores(self) -> Scores:
         """Scores on dev of the epochs that were kept."""
-        found: Scores = {}
-        for report in self.reports:
-            if report["best"]:
-                found |= report["dev"]
-        return found
+        kept = (report["dev"] for report in self.reports if report["best"])
+        return {name: score for scores in kept for name, score in scores.items()}
 
     @classmethod
     def of(

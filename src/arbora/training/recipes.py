@@ -4,23 +4,27 @@ graph        labels on gold trees, a pruner, then trees, or trees and labels tog
 cube         a filter of labels, a pruner, then labelled trees of higher order
 transition   moves and labels
 any other    a scorer and a search over part scores, by a loss; also for searches of other packages
+
+A registered search names its recipe.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 
-from arbora._core import Encoded, KeptArcs
+from arbora._core import KeptArcs
 from arbora.data.columns import Columns
 from arbora.data.encode import Batch, Names
+from arbora.data.projectivize import PseudoProjective
 from arbora.errors import InputError
-from arbora.interfaces import Learner, PartKind, Problem, Query, Scorer
+from arbora.interfaces import PartKind, Problem, Query, Roots, Scorer, Trees
 from arbora.learners import Adagrad, PassiveAggressive, Perceptron
 from arbora.learners.stage import Stage
 from arbora.parsing.parser import Parser
@@ -32,9 +36,11 @@ from arbora.scorers.linear import Task
 from arbora.search.base import Search
 from arbora.search.cube import CubeSearch
 from arbora.search.graph import GraphSearch
-from arbora.search.pruner import Pruner, PrunerSettings, pruner_scorer
+from arbora.search.lifted import LiftedSearch
+from arbora.search.pruner import Pruner, PrunerSettings, pruner_scorer, require_rule
 from arbora.search.transition import TransitionSearch
-from arbora.types import Floats
+from arbora.training.annotation import filled_heads, lift, training_heads
+from arbora.types import Floats, Ints
 
 if TYPE_CHECKING:
     from arbora.training.config import TrainConfig
@@ -55,27 +61,33 @@ Done = dict[str, Floats]
 """The weights of finished stages by name."""
 
 
+def attachment(heads: Ints, labels: Ints | None, gold_heads: Ints, gold_labels: Ints) -> Scores:
+    """LAS (if labels are given) and UAS, in percent of the words with a gold head."""
+    known = gold_heads >= 0
+    right = (heads == gold_heads)[known]
+    labelled = {} if labels is None else {"las": 100 * float(np.mean(right & (labels == gold_labels)[known]))}
+    return {**labelled, "uas": 100 * float(np.mean(right))}
+
+
 class Dev:
     """A treebank to evaluate a parser on, encoded once: all words, punctuation included, whole labels."""
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
         self.columns = batch.columns
-        self.words = batch.words
-        self.arcs = int(np.sum(batch.lengths * batch.lengths))
 
     def scores(self, parser: Parser, threads: int = 1) -> Scores:
         """LAS (where there are labels) and UAS, in percent."""
         heads, labels = parser.trees(self.batch, threads=threads)
-        right = heads == self.columns.heads
-        uas = 100 * float(np.mean(right))
-        if not parser.gives_labels:
-            return {"uas": uas}
-        return {"las": 100 * float(np.mean(right & (labels == self.batch.labels))), "uas": uas}
+        labels_given = labels if parser.gives_labels else None
+        return attachment(heads, labels_given, self.columns.heads, self.batch.labels)
 
 
 DEFAULTS = ("order", "labels", "features", "tree_bits", "pruner", "learner", "update")
 PRUNER_SETTINGS = tuple(f"pruner_settings.{setting.name}" for setting in fields(PrunerSettings))
+GRAPH_SETTINGS = ("order", "pruner", "grandparents", *PRUNER_SETTINGS)
+OWN_SETTINGS = (*GRAPH_SETTINGS, "decode", "cube", "update", "transition")
+"""Settings that not every kind of parser has."""
 
 
 def named(*values: Any) -> dict[str, Any]:
@@ -83,12 +95,24 @@ def named(*values: Any) -> dict[str, Any]:
     return dict(zip(DEFAULTS, values, strict=False))
 
 
-@dataclass(eq=False)
+def recipe_of(parser: str) -> type[Recipe]:
+    """The recipe that a registered search names; InputError if it is not trained on a treebank."""
+    path = getattr(searches.factory(parser), "recipe", Search.recipe)
+    if not path:
+        raise InputError(f"parser: {parser} models are not trained on a treebank; choose another")
+    return cast("type[Recipe]", resolve_name(path))
+
+
+def trained_parsers() -> list[str]:
+    """The searches that are trained on a treebank."""
+    return [name for name in searches if getattr(searches.factory(name), "recipe", Search.recipe)]
+
+
 class Recipe(ABC):
     """The settings of a kind of parser, and the stages of its training; the last is always `tree`."""
 
     own_settings: ClassVar[tuple[str, ...]]
-    """Settings of this kind that not every kind has."""
+    """Those of `OWN_SETTINGS` that this kind has."""
     defaults: ClassVar[dict[str, Any]]
     """What `auto` stands for, unless the treebank decides."""
     parameters: ClassVar[dict[str, dict[str, Value]]] = {}
@@ -96,6 +120,12 @@ class Recipe(ABC):
     laplace: ClassVar[dict[str, dict[str, Value]]] = {}
     """The same with a Laplacian prior: |α| instead of α², so what is long for one is short for the other."""
     template_sets: ClassVar[Registry[Any]] = features
+    is_linear: ClassVar[bool] = True
+    """Whether scores are those of the built-in linear scorer."""
+    loss_learners: ClassVar[dict[str, str]] = {"crf": "adagrad", "hinge": "passive_aggressive"}
+    """The learner of each loss that can be chosen."""
+    general_search: ClassVar[str] = ""
+    """The search that finds the same trees with any scorer, if search is exact."""
     dependent: ClassVar[Dependent] = {
         "encoding": (
             'projectivize = "pseudo-projective", whose marks it is about',
@@ -108,47 +138,65 @@ class Recipe(ABC):
     }
     """Settings that depend on others: what each needs, and whether that is met."""
 
-    config: TrainConfig
-    """Resolved: nothing is `auto`."""
-    names: Names
-    columns: Columns
-    """With marked labels where trees are pseudo-projective."""
-    train: Encoded
-    filled: Encoded
-    """As `train`, with partial trees completed: arcs that a pruner must keep."""
-    learner: Learner
-    dev: Dev | None
-    threads: int
-    observer: Observer
-    parser: Callable[[Done], Parser]
-    """A parser with the weights of all stages."""
+    def __init__(
+        self,
+        config: TrainConfig,
+        columns: Columns,
+        dev: Columns | None,
+        guide: Parser | None,
+        threads: int,
+        observer: Observer,
+    ) -> None:
+        """`config` is resolved: nothing is `auto`. A guide's trees are added to `train` and `dev` later."""
+        c = self.config = config
+        self.guide, self.threads, self.observer = guide, threads, observer
+        self.learner = c.make_learner()
+        trees, roots = cast("Trees", c.trees), cast("Roots", c.roots)
+        heads = training_heads(columns, trees, roots, c.projectivize)
+        self.names, self.lifts = Names.of(columns), cast("PseudoProjective | None", None)
+        if c.projectivize == "pseudo-projective":
+            heads, columns, self.names, self.lifts = lift(columns, heads, c.encoding)
+        self.columns = columns  # with marked labels where trees are pseudo-projective
+        whole = filled_heads(columns, heads, trees, roots)
+        self.train, self.filled = self.names.encode(columns), self.names.encode(columns)
+        self.train.set_heads(np.where(heads < 0, heads, whole))
+        self.filled.set_heads(whole)  # partial trees completed: arcs that a pruner must keep
+        self.dev = None if dev is None else Dev(self.names.batch(dev))
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
         """InputError for settings that this kind of parser does not have, or that do not go together."""
-        for name in (name for recipe in RECIPES.values() for name in recipe.own_settings):
+        for name in OWN_SETTINGS:
             # A kind's own default may be given, such as order = 1 for transition parsers.
             is_own = name in cls.own_settings or getattr(config, name, None) == cls.defaults.get(name, ...)
             if not is_own and config.is_changed(name):
-                owners = " or ".join(f'"{each}"' for each in RECIPES if name in RECIPES[each].own_settings)
-                raise InputError(f'{name}: only for parser = {owners}, got parser = "{config.parser}"')
+                recipes = {each: recipe_of(each) for each in trained_parsers()}
+                owners = [each for each in recipes if name in recipes[each].own_settings]
+                known = " or ".join(f'"{each}"' for each in owners if recipes[each].is_linear)
+                raise InputError(f'{name}: only for parser = {known}, got parser = "{config.parser}"')
+        if cls.is_linear and config.scorer_settings:
+            raise InputError("scorer_settings: only for a scorer that is named with scorer")
+        if cls.is_linear and config.loss != "auto":
+            learner = cls.loss_learners.get(config.loss)
+            if learner is None or config.learner not in ("auto", learner):
+                known = " or ".join(f"{loss} (learner {name})" for loss, name in cls.loss_learners.items())
+                raise InputError(
+                    f"loss: expected {known} with parser = {config.parser}, got {config.loss} with "
+                    f"learner = {config.learner}; choose parser = exact, or leave the loss to the learner"
+                )
         if config.labels == "staged" and cls.defaults["labels"] != "staged":
             raise InputError(
                 f'labels: expected joint or none with parser = "{config.parser}", got staged; it chooses '
                 "heads and labels together"
             )
-        for given, why, is_given in (
-            ("trees = nonprojective", "it is for projective trees", cls.trees(config) == "nonprojective"),
-            ("labels = none", "its marks are in labels", config.labels == "none"),
-        ):
-            if is_given and config.projectivize == "pseudo-projective":
-                raise InputError(
-                    f"projectivize: expected flatten or minimum-loss with {given}, got 'pseudo-projective'; "
-                    f"{why}"
-                )
+        if config.projectivize == "pseudo-projective" and config.labels == "none":
+            raise InputError(
+                "projectivize: expected flatten or minimum-loss with labels = none, got 'pseudo-projective'; "
+                "its marks are in labels"
+            )
         for name, (needs, is_met) in cls.dependent.items():
             if not is_met(config) and config.is_changed(name):
-                raise InputError(f"{name}: does nothing here; it needs {needs}")
+                raise InputError(f"{name}: has no effect here; it needs {needs}")
 
     @staticmethod
     def trees(config: TrainConfig) -> str:
@@ -160,7 +208,15 @@ class Recipe(ABC):
         """Settings that depend on what the treebank decided."""
         assert config.trees != "auto"
         assert config.order != "auto"
-        return {"pruner_settings": config.pruner_settings.resolved(config.trees, config.order)}
+        settings = config.pruner_settings.resolved(config.trees, config.order)
+        if config.pruner:
+            require_rule(settings, config.trees)
+        return {"pruner_settings": settings}
+
+    @property
+    @abstractmethod
+    def scorer(self) -> Any:
+        """The scorer, without weights or with initial ones."""
 
     @property
     def is_complete(self) -> bool:
@@ -178,6 +234,24 @@ class Recipe(ABC):
         count = len(self.names.labels)
         seen = np.asarray(self.train.seen_labels(count))
         return {"templates": self.template_sets.create(self.config.features), "labels": count, "seen": seen}
+
+    @classmethod
+    def learns_from_parts(cls, config: TrainConfig) -> bool:
+        """Whether some heads may be unknown: the learner needs only probabilities."""
+        return config.make_learner().needs == {Query.MARGINALS}
+
+    def better_settings(self) -> list[str]:
+        """Settings with which more queries are answered, in words."""
+        c = self.config
+        changes = ["order 1 (--order 1)"] if c.order != 1 else []
+        if not self.general_search:
+            changes.append("exact search (--parser graph)")
+        if Query.ARC_MARGINALS in self.learner.needs and c.labels == "joint":  # only for heads
+            changes.append("staged labels (--labels staged)")
+        choices = [" with ".join(changes)] if changes else []
+        if self.general_search and c.order == 2 and c.trees == "nonprojective":
+            choices.append('projective trees (trees = "projective")')
+        return choices
 
     @property
     def stages(self) -> list[str]:
@@ -200,19 +274,28 @@ class Recipe(ABC):
     def search(self, done: Done) -> Search:
         """The search with the weights of all stages."""
 
+    def parser(self, done: Done) -> Parser:
+        """The parser with the weights of all stages."""
+        search, names = self.search(done), self.names
+        if self.lifts is not None:
+            search = LiftedSearch(search, self.lifts, names.labels)
+        names = names if self.guide is None else replace(names, guide=self.guide)
+        return Parser(names=names, search=search)
 
-def split_weights(config: TrainConfig, scorer: LinearScorer | TransitionScorer, done: Done) -> dict[str, Any]:
-    """Weights of trees and labels, which are one vector unless labels are learned on gold trees."""
-    tree, labels = done["tree"], done.get("labels")
-    if config.labels != "staged":
-        tree, labels = map(np.ascontiguousarray, np.split(tree, [scorer.weight_count("tree")]))
-    return {"tree": tree, "label_weights": None if config.labels == "none" else labels}
+    def linear_scorer(self, done: Done, **more: Any) -> Any:
+        """The linear scorer with its weights; trees and labels share a vector, unless labels have a stage."""
+        tree, labels = done["tree"], done.get("labels")
+        if self.config.labels != "staged":
+            tree, labels = map(np.ascontiguousarray, np.split(tree, [self.scorer.weight_count("tree")]))
+        labels = None if self.config.labels == "none" else labels
+        return self.scorer.replaced(tree=tree, label_weights=labels, **more)
 
 
 class GraphRecipe(Recipe):
     """Labels on gold trees, a pruner, then trees."""
 
-    own_settings = ("order", "pruner", "grandparents", *PRUNER_SETTINGS, "decode")
+    own_settings = (*GRAPH_SETTINGS, "decode")
+    general_search = "exact"
     defaults = named(2, "staged", "graph-v1", 22, True, "passive_aggressive")
     parameters: ClassVar = {
         # Chosen on UD_English-EWT dev.
@@ -227,7 +310,11 @@ class GraphRecipe(Recipe):
         "exponentiated_gradient": {"C": 0.01},
     }
     laplace: ClassVar = {"spv": {"gamma": 100.0}, "mec": {"gamma": 10.0}}
-    dependent: ClassVar = {**Recipe.dependent, "grandparents": ("order 2 or 3", lambda c: c.order != 1)}
+    dependent: ClassVar = {
+        **Recipe.dependent,
+        "grandparents": ("order 2 or 3", lambda c: c.order != 1),
+        "decode": ("order 1, whose scores of arcs fit other trees, too", lambda c: c.order == 1),
+    }
     has_contexts: ClassVar[bool] = False
     """Whether features look at contexts of higher order."""
 
@@ -236,11 +323,6 @@ class GraphRecipe(Recipe):
         super().check(config)
         if config.order == 3 and not cls.has_contexts:
             raise InputError('order: expected 1 or 2 with parser = "graph", got 3; choose parser = "cube"')
-        if config.decode != "same" and config.order != 1:
-            raise InputError(
-                f"decode: expected same with order = {config.order}, got {config.decode!r}; only scores of "
-                "arcs can be used with other trees than in training"
-            )
 
     @classmethod
     def resolve(cls, config: TrainConfig) -> dict[str, Any]:
@@ -259,7 +341,6 @@ class GraphRecipe(Recipe):
 
     @cached_property
     def scorer(self) -> LinearScorer:
-        """Without weights."""
         return LinearScorer(self.shape, **self.scorer_options())
 
     @property
@@ -273,26 +354,27 @@ class GraphRecipe(Recipe):
         return self.config.labels == "staged"
 
     def stage(self, name: str, done: Done) -> Stage:
-        if name == "labels":
-            return self._labels_stage()
-        return self._pruner_stage() if name == "pruner" else super().stage(name, done)
+        if name == "tree":
+            return super().stage(name, done)
+        learner, problem = self._labels_stage() if name == "labels" else self._pruner_stage()
+        return Stage(name=name, learner=replace(learner, seed=self.config.seed), problem=problem)
 
-    def _labels_stage(self) -> Stage:
-        problem = GraphProblem(self.scorer, self.train, "labels", cost=self.config.cost, threads=self.threads)
+    def _labels_stage(self) -> tuple[Any, Problem]:
         learner = LABEL_PROBABILITIES if Query.MARGINALS in self.learner.needs else LABEL_LEARNER
-        return Stage(name="labels", learner=replace(learner, seed=self.config.seed), problem=problem)
+        options: dict[str, Any] = {"cost": self.config.cost, "threads": self.threads}
+        return learner, GraphProblem(self.scorer, self.train, "labels", **options)
 
-    def _pruner_stage(self) -> Stage:
+    def _pruner_stage(self) -> tuple[Any, Problem]:
         settings = self.config.pruner_settings
         scorer = pruner_scorer(settings, self.shape.roots)
-        learner: Adagrad | PassiveAggressive | Perceptron = PRUNER_LEARNER
+        learner: Any = PRUNER_LEARNER
         problem: Problem = GraphProblem(scorer, self.train, threads=self.threads)
         if settings.rule in ("tree-odds", "arc-odds") or not self.is_complete:
             learner = PRUNER_PROBABILITIES
         elif settings.rule == "max-marginal":
             learner, (alpha, among) = FILTER_LEARNER, (settings.alpha, settings.among)
             problem = FilterProblem(scorer, self.train, alpha=alpha, among=among, threads=self.threads)
-        return Stage(name="pruner", learner=replace(learner, seed=self.config.seed), problem=problem)
+        return learner, problem
 
     def pruner(self, done: Done) -> Pruner | None:
         """The trained pruner, if there is one."""
@@ -308,13 +390,13 @@ class GraphRecipe(Recipe):
         if pruner is None:
             return None
         if dev is not None:
-            sentences = dev.batch.encoded
+            sentences, words = dev.batch.encoded, dev.batch.words
             kept = pruner.prune(sentences, self.threads)
-            share = kept.arcs / max(1, dev.arcs)
+            share = kept.arcs / max(1, int(np.sum(dev.batch.lengths**2)))
             lost = kept.restore_gold(sentences)
             self.observer.note(
-                f"pruner: keeps {100 * share:.1f}% of arcs on dev, {kept.arcs / dev.words:.1f} heads "
-                f"per word; best UAS left {100 * (1 - lost / dev.words):.2f}"
+                f"pruner: keeps {100 * share:.1f}% of arcs on dev, {kept.arcs / words:.1f} heads "
+                f"per word; best UAS left {100 * (1 - lost / words):.2f}"
             )
         arcs = pruner.prune(self.train, self.threads)
         arcs.restore_gold(self.filled)
@@ -322,14 +404,11 @@ class GraphRecipe(Recipe):
 
     def problem(self, done: Done) -> Problem:
         task: Task = "joint" if self.config.labels == "joint" else "tree"
-        arcs = self.kept_arcs(done)
-        return GraphProblem(
-            self.scorer, self.train, task, arcs=arcs, cost=self.config.cost, threads=self.threads
-        )
+        options: dict[str, Any] = {"cost": self.config.cost, "threads": self.threads}
+        return GraphProblem(self.scorer, self.train, task, arcs=self.kept_arcs(done), **options)
 
     def search(self, done: Done) -> Search:
-        weights = split_weights(self.config, self.scorer, done)
-        return GraphSearch(self.scorer.replaced(**weights), self.pruner(done))
+        return GraphSearch(self.linear_scorer(done), self.pruner(done))
 
 
 HAS_LABELS: tuple[str, Callable[[TrainConfig], bool]] = ("labels = joint", lambda c: c.labels != "none")
@@ -338,7 +417,8 @@ HAS_LABELS: tuple[str, Callable[[TrainConfig], bool]] = ("labels = joint", lambd
 class CubeRecipe(GraphRecipe):
     """A filter of labels, a pruner, then labelled trees of higher order."""
 
-    own_settings = ("order", "pruner", "grandparents", *PRUNER_SETTINGS, "cube", "update")
+    own_settings = (*GRAPH_SETTINGS, "cube", "update")
+    general_search = ""
     defaults = named(3, "joint", "cube-v1", 24, True, "passive_aggressive", "p-max")
     # Chosen on UD_English-EWT dev, too.
     parameters: ClassVar = {
@@ -369,9 +449,7 @@ class CubeRecipe(GraphRecipe):
         return CubeProblem(self.scorer, self.train, update, cost=cost, threads=self.threads, **options)
 
     def search(self, done: Done) -> Search:
-        weights = split_weights(self.config, self.scorer, done)
-        scorer = self.scorer.replaced(**weights, label_filter=done.get("labels"))
-        return CubeSearch(scorer, self.pruner(done))
+        return CubeSearch(self.linear_scorer(done, label_filter=done.get("labels")), self.pruner(done))
 
 
 class TransitionRecipe(Recipe):
@@ -423,7 +501,6 @@ class TransitionRecipe(Recipe):
 
     @cached_property
     def scorer(self) -> TransitionScorer:
-        """Without weights."""
         return TransitionScorer(self.shape, search=self.config.transition, **self.scorer_options())
 
     def problem(self, done: Done) -> Problem:
@@ -431,7 +508,7 @@ class TransitionRecipe(Recipe):
         return TransitionProblem(scorer, self.train, cost=self.config.cost, threads=self.threads)
 
     def search(self, done: Done) -> Search:
-        return TransitionSearch(self.scorer.replaced(**split_weights(self.config, self.scorer, done)))
+        return TransitionSearch(self.linear_scorer(done))
 
 
 class ScorerRecipe(Recipe):
@@ -439,11 +516,14 @@ class ScorerRecipe(Recipe):
 
     own_settings = PRUNER_SETTINGS  # those of the pruner have no effect, but models store them
     defaults = named(1, "joint", "graph-v1", 22, False, "adamw")
+    is_linear = False
+    loss_learners: ClassVar = {}
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
         super().check(config)
-        if config.parser in ("cube", "transition"):
+        own = recipe_of(config.parser)
+        if own.is_linear and not own.general_search:
             raise InputError(
                 f"scorer: expected linear with parser = {config.parser}, got {config.scorer}; other scorers "
                 'need parser = "exact", or another package\'s search'
@@ -451,13 +531,17 @@ class ScorerRecipe(Recipe):
 
     @classmethod
     def resolve(cls, config: TrainConfig) -> dict[str, Any]:
-        parser = "exact" if config.parser == "graph" else config.parser
-        loss = ("crf" if parser == "exact" else "hinge") if config.loss == "auto" else config.loss
+        parser = recipe_of(config.parser).general_search or config.parser
+        search: Any = searches.factory(parser)
+        loss = search.loss if config.loss == "auto" else config.loss
         return {"parser": parser, "loss": loss, **super().resolve(config)}
+
+    @classmethod
+    def learns_from_parts(cls, config: TrainConfig) -> bool:
+        return config.loss in ("auto", "crf", "local")
 
     @cached_property
     def scorer(self) -> Scorer:
-        """With its initial parameters."""
         c, factory = self.config, cast("Any", scorers.factory(self.config.scorer))
         made: Scorer = factory.build(self.columns, self.names, seed=c.seed, **c.scorer_settings)
         if PartKind.LABEL not in made.parts and self.names.labels:
@@ -482,6 +566,3 @@ class ScorerRecipe(Recipe):
     def search(self, done: Done) -> Search:
         found: Search = self._search(self.scorer.with_weights(done["tree"]))
         return found
-
-
-RECIPES: dict[str, type[Recipe]] = {"graph": GraphRecipe, "cube": CubeRecipe, "transition": TransitionRecipe}

@@ -17,11 +17,13 @@ from arbora.data.columns import Columns
 from arbora.data.encode import Names, numbers_of
 from arbora.errors import InputError
 from arbora.parsing.parser import Parser
+from arbora.pipeline.words import numbers
 from arbora.progress import Scores
 from arbora.settings import from_dict
 from arbora.storage.bundled import find_model
 from arbora.storage.model_file import read_model
-from arbora.training.config import TrainConfig, learns_from_parts
+from arbora.training.config import TrainConfig
+from arbora.training.recipes import attachment, recipe_of
 from arbora.types import Ints
 
 
@@ -58,7 +60,7 @@ class Guide:
                 "stack: expected at least 2 sentences, each to be parsed by a parser that has not seen it, "
                 f"got {len(columns)}"
             )
-        if np.any(columns.heads < 0) and not learns_from_parts(self.config):
+        if np.any(columns.heads < 0) and not self.config.learns_from_parts:
             raise InputError(
                 f"stack: the guide's learner, {self.config.learner}, needs the heads of all words, and some "
                 "are unknown here; choose a guide trained with adagrad or log_linear"
@@ -75,7 +77,13 @@ def _config_of(parser: Parser, path: str) -> TrainConfig:
     if not isinstance(given, dict):
         raise InputError(f"stack: {path} does not hold the settings that it was trained with")
     try:
-        config = from_dict(TrainConfig, _with_effect(given), source=path)
+        # Models of earlier versions store decisions about settings that have no effect, too.
+        known, search = dict(given), given.get("transition")
+        if "pruner_settings.rule" not in recipe_of(known.get("parser", TrainConfig.parser)).own_settings:
+            known.pop("pruner_settings", None)
+        if isinstance(search, dict) and search.get("beam") != 1:
+            known["transition"] = {name: value for name, value in search.items() if name != "oracle"}
+        config = from_dict(TrainConfig, known, source=path)
     except InputError as error:
         raise InputError(str(error), field="stack") from None
     # The guide chose its epoch and its trees on dev; folds are trained without one.
@@ -92,17 +100,6 @@ def _config_of(parser: Parser, path: str) -> TrainConfig:
     if config.decode != "same":
         config = replace(config, decode="projective" if parser.search.trees == "projective" else "same")
     return replace(config, parameters=parameters)
-
-
-def _with_effect(given: dict[str, Any]) -> dict[str, Any]:
-    """Without settings that have no effect: models of earlier versions store decisions about these, too."""
-    found = dict(given)
-    if found.get("parser") == "transition":
-        found.pop("pruner_settings", None)
-    search = found.get("transition")
-    if isinstance(search, dict) and search.get("beam") != 1:
-        found["transition"] = {name: value for name, value in search.items() if name != "oracle"}
-    return found
 
 
 @dataclass(frozen=True)
@@ -128,11 +125,5 @@ class GuideTrees:
 
     def scores(self, columns: Columns) -> Scores:
         """LAS and UAS against the treebank's trees, in percent of words with a head."""
-        known = columns.heads >= 0
         heads, labels = self.trees
-        right = (heads == columns.heads)[known]
-        same = (
-            right
-            & (labels == numbers_of(columns.strings("deprel"), self.names)[columns.ids("deprel")])[known]
-        )
-        return {"las": 100 * float(np.mean(same)), "uas": 100 * float(np.mean(right))}
+        return attachment(heads, labels, columns.heads, numbers(columns, "deprel", self.names))

@@ -21,7 +21,7 @@ from arbora.errors import DataError, InputError, require_threads
 from arbora.formatting import show_scores
 from arbora.progress import Observer, Scores, Silent
 from arbora.training.annotation import check_treebank, split
-from arbora.training.config import TrainConfig, learns_from_parts, make_learner, override, say_lost
+from arbora.training.config import TrainConfig, override, say_lost
 from arbora.training.pipeline import train
 
 Pair = tuple[Columns, Columns]
@@ -95,7 +95,7 @@ def tune(
     require_threads(threads)
     config, observer = config or TrainConfig(), observer or Silent()
     points = [*combinations(grid, config)]
-    check = functools.partial(check_treebank, partial=all(learns_from_parts(point) for _, point in points))
+    check = functools.partial(check_treebank, partial=all(point.learns_from_parts for _, point in points))
     columns = gather(treebank, check)
     check(columns, labelled=config.labels != "none")
     if dev is None and np.any(columns.heads < 0):
@@ -140,7 +140,7 @@ def combinations(
     for chosen in itertools.product(*grid.values()):
         values = {name: str(value) for name, value in zip(grid, chosen, strict=True)}
         point = override(config, values, option="grid")
-        make_learner(point, point.parameters)
+        point.make_learner()  # checks its parameters
         yield values, point
 
 
