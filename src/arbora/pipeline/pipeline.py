@@ -28,14 +28,14 @@ from arbora.pipeline.lemmatizer import Lemmatizer
 from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.pipeline.tagger import Tagger
 from arbora.search.request import Decode
+from arbora.storage._safetensors import DAMAGED
 from arbora.storage.bundled import find_model
 from arbora.storage.model_file import FORMAT, ModelFile, read_model, write_model
 from arbora.storage.pickling import Reloaded
 from arbora.types import Bools
 
 KIND = "pipeline"
-TEXT_PARTS: dict[str, Any] = {"segmenter": Segmenter, "tagger": Tagger, "lemmatizer": Lemmatizer}
-PARTS = (*TEXT_PARTS, "parser")
+PARTS: dict[str, Any] = {"segmenter": Segmenter, "tagger": Tagger, "lemmatizer": Lemmatizer, "parser": Parser}
 TAGGED: tuple[TextColumn, ...] = ("upos", "xpos", "feats")
 FILLED: tuple[TextColumn, ...] = (*TAGGED, "lemma")
 
@@ -170,7 +170,7 @@ class Pipeline(Reloaded):
         for name in self.parts[:-1]:  # the parser comes last
             tensors, metadata = getattr(self, name).to_parts(quantized=True)
             file = ModelFile(self.source, FORMAT, __version__, metadata, tensors)
-            parts[name] = TEXT_PARTS[name].from_file(file)
+            parts[name] = PARTS[name].from_file(file)
         return replace(self, **parts)
 
     def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
@@ -196,19 +196,16 @@ class Pipeline(Reloaded):
     def from_file(cls, file: ModelFile) -> Pipeline:
         if "parts" not in file.metadata:
             parser = Parser.from_file(file)
-            about: dict[str, Any] = {
-                name: parser.about[name] for name in ("dev", "data") if name in parser.about
-            }
+            about = {name: value for name, value in parser.about.items() if name in ("dev", "data")}
             return cls(parser=parser, about=about, source=file.source).remember(file)
         file.require_kind(KIND, "a model, as `arbora train` writes it")
-        parts = file.entry("parts", dict)
-        pipeline = cls(
-            parser=Parser.from_file(file.part("parser")),
-            **{name: kind.from_file(file.part(name)) for name, kind in TEXT_PARTS.items() if name in parts},
-            about=file.entry("about", dict),
-            source=file.source,
-        )
-        return pipeline.remember(file)
+        names = [name for name in PARTS if name == "parser" or name in file.entry("parts", dict)]
+        about = file.entry("about", dict)
+        try:
+            parts: dict[str, Any] = {name: PARTS[name].from_file(file.part(name)) for name in names}
+        except InputError as error:
+            raise file.error(f"{error}; {DAMAGED}") from None
+        return cls(**parts, about=about, source=file.source).remember(file)
 
 
 def load(path: str | os.PathLike[str] | None = None) -> Pipeline:

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from arbora._core import SequenceBatch, SequenceModel, TagLexicon, in_memory, tag_features
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
-from arbora.errors import InputError, ModelError
 from arbora.interfaces import Learner
 from arbora.progress import Observer, Scores
 from arbora.registry import seeded_learner
 from arbora.settings import Settings, parameter
+from arbora.storage._safetensors import DAMAGED
 from arbora.storage.model_file import ModelFile
 from arbora.storage.quantization import flat_weights, quantize
 from arbora.types import Floats, Ints
@@ -30,7 +30,6 @@ from arbora.types import Floats, Ints
 SMALLEST_TABLE, LARGEST_TABLE = 8, 26  # bits
 SMALLEST_AUTO, LARGEST_AUTO = 12, 20
 WEIGHTS_PER_WORD = 8
-DAMAGED = "the file is damaged"
 
 L = TypeVar("L", str, tuple[str, str])
 Groups: TypeAlias = tuple[tuple[L, ...], ...]
@@ -127,67 +126,42 @@ class WordModel:
             raise KeyboardInterrupt
         return replace(self, weights=best.weights), best.reports
 
-    def to_tensors(self, name: str, *, quantized: bool) -> dict[str, NDArray[Any]]:
-        return quantize(self.weights, name) if quantized else {name: self.weights}
-
     def with_weights(self, file: ModelFile, name: str) -> WordModel:
-        """The model with the weights from `to_tensors`; ModelError if they do not fit."""
-        try:
-            count = self.native.weight_count
-        except InputError as error:
-            raise ModelError(f"{error}; {DAMAGED}", source=file.source) from None
-        weights = flat_weights(file, name)
-        if weights.size != count:
-            what = f"tensor {name!r}: expected {count} weights, got {weights.size}"
-            raise ModelError(what, source=file.source)
+        """The model with the weights of a file; ModelError or InputError if they do not fit."""
+        weights = flat_weights(file, name, self.native.weight_count)
         if not np.isfinite(weights).all():
-            raise ModelError(f"tensor {name!r}: expected finite numbers, got others", source=file.source)
+            raise file.error(f"tensor {name!r}: expected finite numbers, got others")
         return replace(self, weights=in_memory(np.ascontiguousarray(weights)))
 
 
-def lexicon_tensors(lexicon: TagLexicon) -> dict[str, NDArray[Any]]:
-    """A lexicon as stored."""
-    return {"lexicon.keys": lexicon.keys(), "lexicon.classes": lexicon.classes()}
+def to_tensors(lexicon: TagLexicon, *, quantized: bool, **models: WordModel) -> dict[str, NDArray[Any]]:
+    """A lexicon, and models by the names of their weights, as stored."""
+    tensors: dict[str, NDArray[Any]] = {"lexicon.keys": lexicon.keys(), "lexicon.classes": lexicon.classes()}
+    for name, model in models.items():
+        tensors |= quantize(model.weights, name) if quantized else {name: model.weights}
+    return tensors
 
 
 def read_lexicon(file: ModelFile) -> TagLexicon:
-    """The lexicon from `lexicon_tensors`; ModelError if it is damaged."""
+    """The lexicon from `to_tensors`; ModelError or InputError if it is damaged."""
     names = ("lexicon.keys", "lexicon.classes")
-    arrays = [np.ascontiguousarray(file.tensor(name, np.uint32, (None,))) for name in names]
-    try:
-        return TagLexicon.from_arrays(*arrays)
-    except InputError as error:
-        raise ModelError(f"{error}; {DAMAGED}", source=file.source) from None
+    return TagLexicon.from_arrays(*(np.ascontiguousarray(file.tensor(n, np.uint32, (None,))) for n in names))
 
 
-def read_tags(file: ModelFile) -> tuple[str, ...]:
-    """The tags; ModelError unless they are distinct texts that CoNLL-U can hold."""
-    tags: Any = file.metadata.get("tags")
-    if not (isinstance(tags, list) and tags and all(map(is_text, tags)) and len(set(tags)) == len(tags)):
-        raise ModelError(f"tags: expected different texts, got others; {DAMAGED}", source=file.source)
-    return tuple(tags)
-
-
-def is_text(value: Any) -> bool:
-    """Whether a column of CoNLL-U can hold it."""
-    return isinstance(value, str) and value != "" and not any(c in value for c in "\t\n\r")
-
-
-def read_groups(file: ModelFile, name: str, count: int, is_label: Callable[[Any], bool]) -> list[list[Any]]:
-    """The labels of each tag; ModelError unless every tag has some."""
-    groups: Any = file.metadata.get(name)
-    if not (isinstance(groups, list) and len(groups) == count) or not all(
-        isinstance(group, list) and group and all(map(is_label, group)) for group in groups
-    ):
-        raise ModelError(f"{name}: expected some for each tag, got others; {DAMAGED}", source=file.source)
+def read_groups(file: ModelFile, name: str, tags: Sequence[str], is_label: Callable[[Any], bool]) -> Any:
+    """The labels of each tag; ModelError unless there are tags, and every tag has labels."""
+    groups: list[Any] = file.entry(name, list)
+    has_labels = (isinstance(group, list) and group and all(map(is_label, group)) for group in groups)
+    if not tags or len(groups) != len(tags) or not all(has_labels):
+        raise file.error(f"{name}: expected some for each tag, got others; {DAMAGED}")
     return groups
 
 
-def read_bits(value: Any, source: str) -> int:
+def read_bits(file: ModelFile, value: Any) -> int:
     """The size of a table; ModelError unless it is one."""
     if type(value) is not int or not SMALLEST_TABLE <= value <= LARGEST_TABLE:
         expected = f"expected {SMALLEST_TABLE} to {LARGEST_TABLE}"
-        raise ModelError(f"bits: {expected}, got {str(value)[:80]}; {DAMAGED}", source=source)
+        raise file.error(f"bits: {expected}, got {str(value)[:80]}; {DAMAGED}")
     return value
 
 
