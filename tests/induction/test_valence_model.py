@@ -166,7 +166,7 @@ def saved(tmp_path, tensors):
 def test_a_model_comes_back_from_its_file(tmp_path):
     model = model_of(random_grammar(random.Random(4), 3, zeros=True), 3)
     tensors = model.tensors()
-    again = ValenceModel.from_file(saved(tmp_path, tensors), model.tags, model.trees, model.roots)
+    again = ValenceModel.from_file(saved(tmp_path, tensors), tags=model.tags)
     for name, array in tensors.items():
         np.testing.assert_array_equal(getattr(again, name), array)
 
@@ -177,15 +177,15 @@ def test_damaged_files_are_rejected(tmp_path, name, value):
     tensors = model_of(random_grammar(random.Random(4), 2), 2).tensors()
     tensors[name].flat[0] = value
     with rejects(ModelError, source=str(tmp_path / "m.arbora")):
-        ValenceModel.from_file(saved(tmp_path, tensors), ("A", "B"), "projective", "single")
+        ValenceModel.from_file(saved(tmp_path, tensors), tags=("A", "B"))
 
 
 def test_files_of_other_shapes_or_trees_are_rejected(tmp_path):
     tensors = model_of(random_grammar(random.Random(4), 2), 2).tensors()
     with rejects(ModelError, field="tensor 'root'"):
-        ValenceModel.from_file(saved(tmp_path, tensors), ("A", "B", "C"), "projective", "single")
-    with rejects(ModelError, source=str(tmp_path / "m.arbora"), field=None):
-        ValenceModel.from_file(saved(tmp_path, tensors), ("A", "B"), "nonprojective", "single")
+        ValenceModel.from_file(saved(tmp_path, tensors), tags=("A", "B", "C"))
+    with rejects(InputError, field="trees"):
+        ValenceModel.from_file(saved(tmp_path, tensors), tags=("A", "B"), trees="nonprojective")
     tensors["stop"][0, 0, 0] = -np.inf
-    with rejects(ModelError, source=str(tmp_path / "m.arbora")):
-        ValenceModel.from_file(saved(tmp_path, tensors), ("A", "B"), "projective", "single")
+    with rejects(InputError, field="stop"):
+        ValenceModel.from_file(saved(tmp_path, tensors), tags=("A", "B"))

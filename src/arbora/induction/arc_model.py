@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.errors import ModelError
 from arbora.induction.corpus import TagCorpus, by_length
-from arbora.interfaces import PartKind, Roots, Trees
+from arbora.induction.interfaces import TagModel
+from arbora.interfaces import PartKind, Trees
 from arbora.storage.model_file import ModelFile
 from arbora.types import Bools, Doubles, Ints, Longs
 
@@ -88,18 +88,15 @@ def is_arc(n: int) -> Bools:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ArcModel:
-    """Scores of arcs; see `arbora.induction.interfaces.TagModel`."""
+class ArcModel(TagModel):
+    """Scores of arcs."""
 
     name: ClassVar[str] = "arcs"
     parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC,)
 
-    tags: tuple[str, ...]
     weights: Doubles  # Of `ArcFeatures`, (size,)
     pairs: Doubles
     """[head, dependent]: symbols of `ArcFeatures` except the last, (tags + 2, tags + 1); -inf forbids."""
-    trees: Trees = "projective"
-    roots: Roots = "single"
 
     @cached_property
     def features(self) -> ArcFeatures:
@@ -114,17 +111,17 @@ class ArcModel:
         return {"places": places, "weights": self.weights[places], "pairs": self.pairs}
 
     @classmethod
-    def from_file(cls, file: ModelFile, tags: tuple[str, ...], trees: Trees, roots: Roots) -> ArcModel:
-        """Read what `tensors` gave; ModelError if it does not fit the tags."""
-        size = ArcFeatures(len(tags)).size
+    def from_file(cls, file: ModelFile, **known: Any) -> Self:
+        tags = len(known["tags"])
+        size = ArcFeatures(tags).size
         places, values = file.tensor("places", np.int64, [None]), file.tensor("weights", np.float64, [None])
-        pairs = file.tensor("pairs", np.float64, [len(tags) + 2, len(tags) + 1])
+        pairs = file.tensor("pairs", np.float64, [tags + 2, tags + 1])
         good = len(places) == len(values) and (not len(places) or 0 <= places.min() <= places.max() < size)
         if not good or not np.isfinite(values).all() or np.isnan(pairs).any() or (pairs == np.inf).any():
-            raise ModelError("weights: they do not fit the tags; the file is damaged", source=file.source)
+            raise file.error("weights: they do not fit the tags; the file is damaged")
         weights = np.zeros(size)
         weights[places] = values
-        return cls(tags=tags, weights=weights, pairs=pairs, trees=trees, roots=roots)
+        return cls(weights=weights, pairs=pairs, **known)
 
 
 def pair_scores(pairs: Doubles, nodes: Longs) -> Doubles:

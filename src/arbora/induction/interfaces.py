@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,29 +22,35 @@ from arbora.induction.rules import NO_RULES, Rules
 from arbora.interfaces import Epoch, PartKind, Roots, StopTraining, Trees
 from arbora.progress import EpochReport, Observer, Silent
 from arbora.settings import Configured
+from arbora.storage.model_file import ModelFile
 from arbora.types import Doubles, Ints
 
 
-class TagModel(Protocol):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TagModel(ABC):
     """Scores the parts of trees over a sentence's tags; immutable."""
 
     name: ClassVar[str]  # The name in model files
     parts: ClassVar[tuple[PartKind, ...]]  # The kinds of parts that it scores, arcs first
 
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The known tags; a tag's place is its number, and `len(tags)` stands for all others."""
+    tags: tuple[
+        str, ...
+    ]  # The known ones; a tag's place is its number, and `len(tags)` stands for all others
+    trees: Trees = "projective"
+    roots: Roots = "single"
 
-    @property
-    def trees(self) -> Trees: ...
-    @property
-    def roots(self) -> Roots: ...
-
+    @abstractmethod
     def scores(self, tags: Ints) -> dict[PartKind, Doubles]:
         """Score m sentences of n words, (m, n): one array for each of `parts`, (m,) + (n+1,) * kind.axes."""
 
+    @abstractmethod
     def tensors(self) -> dict[str, NDArray[Any]]:
         """The arrays that a model file holds."""
+
+    @classmethod
+    @abstractmethod
+    def from_file(cls, file: ModelFile, **known: Any) -> Self:
+        """Read `tensors`; `known` are the fields above. ModelError or InputError if they do not fit."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +70,7 @@ class TreeSet:
 
     def log_sums(self, arcs: Doubles, siblings: Doubles | None = None) -> Doubles:
         """log Z, (m,)."""
-        found: Doubles = inference.log_partition(**self._given(arcs, siblings))
-        return found
+        return np.asarray(inference.log_partition(**self._given(arcs, siblings)))
 
     def marginals(self, arcs: Doubles, siblings: Doubles | None = None) -> list[Doubles]:
         """P(part), each array shaped as its scores."""
@@ -92,27 +97,15 @@ def parse(model: TagModel, sentences: Sequence[Ints], *, threads: int = 1) -> li
 
 def as_arcs(heads: Ints) -> Doubles:
     """Trees as arrays of arcs: 1 for each arc, (m, n+1, n+1); heads (m, n+1)."""
-    arcs = heads[:, None, :] == np.arange(heads.shape[1])[:, None]
-    return arcs.astype(np.float64)
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One round of learning."""
-
-    number: int  # From 1
-    objective: float  # What is maximized, such as a log-likelihood per word. Comparable between restarts.
-    seconds: float  # Since learning began
-    measures: Mapping[str, float] = field(default_factory=dict)
-    """Other figures: a gap, the share of weights that are not 0."""
+    return (heads[:, None, :] == np.arange(heads.shape[1])[:, None]).astype(np.float64)
 
 
 class Learned(NamedTuple):
     """The state of learning after a round; the model is built when it is needed."""
 
-    objective: float
+    objective: float  # What is maximized, such as a log-likelihood per word. Comparable between restarts.
     model: Callable[[], TagModel]
-    measures: Mapping[str, float] = {}
+    measures: Mapping[str, float] = {}  # Other figures: a gap, the share of weights that are not 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +113,7 @@ class Induced:
     """The result of `fit`."""
 
     model: TagModel = field(repr=False)
-    history: tuple[Round, ...]
+    history: tuple[Epoch, ...]  # One per round; its loss is the negative objective
     seed: int = 0
     interrupted: bool = False  # Whether Ctrl-C ended learning
     agreement: float = 1.0  # The share of heads that it has in common with the chosen one of several restarts
@@ -128,7 +121,7 @@ class Induced:
     @property
     def objective(self) -> float:
         """The last round's; the restart with the greatest one is the best guess without a treebank."""
-        return self.history[-1].objective
+        return -self.history[-1].loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,16 +154,15 @@ class Inducer(Configured, ABC):
             raise InputError(f"{self.name}: expected at least one sentence to learn from, got none")
         observer, task = observer or Silent(), f"{self.name}, seed {seed}"
         observer.begin(task, int(getattr(self, "rounds", 1)), unit="round")
-        start, seconds, interrupted = time.perf_counter(), 0.0, False
-        history: list[Round] = []
+        before, interrupted = time.perf_counter(), False
+        history: list[Epoch] = []
         try:
             for number, state in enumerate(self.learn(corpus, rules or NO_RULES, seed, threads), start=1):
-                before, seconds = seconds, time.perf_counter() - start
-                history.append(Round(number, state.objective, seconds, state.measures))
-                last = state
+                seconds, last = time.perf_counter() - before, state
+                history.append(Epoch(number, -state.objective, 0.0, 1, seconds, dict(state.measures)))
                 observer.advance()
-                epoch = Epoch(number, -state.objective, 0.0, 1, seconds - before, dict(state.measures))
-                observer.report(EpochReport(task, epoch, {"objective": state.objective}, best=False))
+                observer.report(EpochReport(task, history[-1], {"objective": state.objective}, best=False))
+                before = time.perf_counter()
         except StopTraining:
             pass
         except KeyboardInterrupt:

@@ -16,7 +16,7 @@ import numpy as np
 
 from arbora import inference
 from arbora.data.encode import Batch, Names
-from arbora.errors import InputError, ModelError, NoTreeError
+from arbora.errors import InputError, NoTreeError
 from arbora.formatting import counted
 from arbora.induction.arc_model import ArcModel
 from arbora.induction.corpus import PUNCTUATION, Stripped, by_length, strip
@@ -198,10 +198,8 @@ class InducedSearch(ExactSearch):
                 f"model: expected {' or '.join(MODELS)} with its trees and roots, got {name[:40]!r}"
             )
         if names.tags[-1:] != (PUNCTUATION,) or names.labels != LABELS:
-            raise ModelError(
-                "expected the tags and labels of a model learned without a treebank", source=file.source
-            )
-        return cls(MODELS[name].from_file(file, names.tags[:-1], trees, roots))
+            raise file.error("expected the tags and labels of a model learned without a treebank")
+        return cls(MODELS[name].from_file(file, tags=names.tags[:-1], trees=trees, roots=roots))
 
 
 def _labels(heads: Ints, marks: Bools) -> Ints:

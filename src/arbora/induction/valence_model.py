@@ -22,15 +22,15 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.errors import InputError, ModelError
+from arbora.errors import InputError
 from arbora.induction.corpus import TagCorpus, by_length
-from arbora.induction.interfaces import TreeSet, as_arcs
-from arbora.interfaces import PartKind, Roots, Trees
+from arbora.induction.interfaces import TagModel, TreeSet, as_arcs
+from arbora.interfaces import PartKind
 from arbora.storage.model_file import ModelFile
 from arbora.types import Doubles, Ints
 
@@ -40,15 +40,12 @@ LEAST_LOG = -1e9  # Below this, a log in a file is damage, not a probability
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ValenceModel:
+class ValenceModel(TagModel):
     """Logs of probabilities, -inf for the impossible; unknown tags behave as tags do on average."""
 
     name: ClassVar[str] = "valence"
     parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC, PartKind.SIBLING)
-    trees: ClassVar[Trees] = "projective"
-    roots: ClassVar[Roots] = "single"
 
-    tags: tuple[str, ...]
     root: Doubles  # (tags,)
     child: Doubles  # [head, side, has, dependent]; sides are left, right
     stop: Doubles  # [head, side, has]; finite for `NONE_YET`: any word may be without dependents
@@ -56,8 +53,11 @@ class ValenceModel:
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.stop[..., NONE_YET]).all():
+            raise InputError("stop: any tag may stop before its first dependent, got one that may not")
+        if (self.trees, self.roots) != ("projective", "single"):
+            got = f"{self.trees} trees, {self.roots} root"
             raise InputError(
-                "a model with valence: any tag may stop before its first dependent, got one that may not"
+                f"trees: a model with valence has projective trees with a single root, got {got}"
             )
 
     @cached_property
@@ -99,21 +99,14 @@ class ValenceModel:
         return {"root": self.root, "child": self.child, "stop": self.stop, "go_on": self.go_on}
 
     @classmethod
-    def from_file(cls, file: ModelFile, tags: tuple[str, ...], trees: Trees, roots: Roots) -> ValenceModel:
-        """Read what `tensors` gave; ModelError if it does not fit the tags."""
-        t = len(tags)
+    def from_file(cls, file: ModelFile, **known: Any) -> Self:
+        t = len(known["tags"])
         shapes = {"root": [t], "child": [t, 2, 2, t], "stop": [t, 2, 2], "go_on": [t, 2, 2]}
-        logs = {name: file.tensor(name, np.float64, shape) for name, shape in shapes.items()}
+        logs: dict[str, Any] = {name: file.tensor(name, np.float64, shape) for name, shape in shapes.items()}
         finite = np.concatenate([values[values != -np.inf] for values in logs.values()])
-        is_log = (finite <= 1e-6) & (finite >= LEAST_LOG)  # false for NaN
-        if not is_log.all() or not np.isfinite(logs["stop"][..., NONE_YET]).all():
-            raise ModelError("expected logs of probabilities; the file is damaged", source=file.source)
-        if (trees, roots) != (cls.trees, cls.roots):
-            raise ModelError(
-                f"a model with valence has {cls.trees} trees with a {cls.roots} root, got {trees}, {roots}",
-                source=file.source,
-            )
-        return cls(tags=tags, **logs)
+        if not ((finite <= 1e-6) & (finite >= LEAST_LOG)).all():  # false for NaN
+            raise file.error("expected logs of probabilities; the file is damaged")
+        return cls(**logs, **known)
 
 
 def _with_mean(logs: Doubles, axis: int = 0) -> Doubles:
