@@ -137,55 +137,43 @@ class ArboraParser(Pipe):
 
     # Serialization: the settings and the model file itself, so that a saved pipeline needs nothing else.
 
-    def _settings(self) -> dict[str, Any]:
-        return {"probabilities": self.probabilities, "threads": self.threads}
-
-    def _model_bytes(self) -> bytes:
-        if self.model is not None and Path(self.model).is_file():
-            return Path(self.model).read_bytes()
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / MODEL_FILE
-            self.parser.save(path)
-            return path.read_bytes()
-
-    def _set_settings(self, settings: object, source: str) -> None:
-        if not isinstance(settings, dict) or set(settings) != set(self._settings()):
-            raise InputError(f"{source}: expected the settings of an arbora component, got {settings!r}")
-        self.probabilities, self.threads = bool(settings["probabilities"]), int(settings["threads"])
-
-    def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
-        """Write a folder with the settings and the model."""
-        folder, data = Path(path), self._model_bytes()
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / SETTINGS_FILE).write_text(json.dumps(self._settings()), encoding="utf-8")
-        (folder / MODEL_FILE).write_bytes(data)
-
-    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> ArboraParser:
-        """Read the settings and the model from a folder."""
-        folder = Path(path)
-        settings = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
-        self._set_settings(settings, os.fspath(folder))
-        self.model, self._loaded = os.fspath(folder / MODEL_FILE), None
-        _ = self.parser
-        return self
-
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Settings and model as bytes: a line of JSON, and the model file."""
-        return json.dumps(self._settings()).encode() + b"\n" + self._model_bytes()
+        settings = json.dumps({"probabilities": self.probabilities, "threads": self.threads}).encode()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(self.model or folder)
+            if not path.is_file():
+                path = Path(folder, MODEL_FILE)
+                self.parser.save(path)
+            return settings + b"\n" + path.read_bytes()
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> ArboraParser:
         """Read the output of `to_bytes`."""
-        line, _, model = data.partition(b"\n")
+        with tempfile.TemporaryDirectory() as folder:
+            _write_parts(Path(folder), data)
+            self.from_disk(folder)  # the mapped memory outlives the file
+        self.model = None
+        return self
+
+    def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
+        """Write a folder with the settings and the model."""
+        data = self.to_bytes()
+        Path(path).mkdir(parents=True, exist_ok=True)
+        _write_parts(Path(path), data)
+
+    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> ArboraParser:
+        """Read the settings and the model from a folder."""
+        text = (Path(path) / SETTINGS_FILE).read_bytes()
         try:
-            settings = json.loads(line)
+            settings = json.loads(text)
         except ValueError:
             settings = None
-        self._set_settings(settings, "bytes")
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / MODEL_FILE
-            path.write_bytes(model)
-            self._loaded = arbora.load(path)  # the mapped memory outlives the file
-        self.model = None
+        if not isinstance(settings, dict) or set(settings) != {"probabilities", "threads"}:
+            what = f"expected the settings of an arbora component, got {text[:80]!r}"
+            raise InputError(f"{os.fspath(path)}: {what}")
+        self.probabilities, self.threads = bool(settings["probabilities"]), int(settings["threads"])
+        self.model, self._loaded = os.fspath(Path(path) / MODEL_FILE), None
+        _ = self.parser
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -194,6 +182,12 @@ class ArboraParser(Pipe):
 
 def _restored(name: str, data: bytes) -> ArboraParser:
     return ArboraParser(name).from_bytes(data)
+
+
+def _write_parts(folder: Path, data: bytes) -> None:
+    settings, _, model = data.partition(b"\n")
+    (folder / SETTINGS_FILE).write_bytes(settings)
+    (folder / MODEL_FILE).write_bytes(model)
 
 
 @Language.factory(
@@ -216,21 +210,15 @@ def make_arbora(
 def _sentence(tokens: Sequence[Token]) -> Sentence:
     """The words of a sentence, with the annotation that its tokens have."""
 
-    def column(texts: Iterable[str]) -> list[str | None]:
+    def column(texts: Iterable[str]) -> list[Any]:
         return [text.translate(BROKEN) or None for text in texts]
 
-    return Sentence.from_lists(
-        [token.text.translate(BROKEN) for token in tokens],
-        column(token.pos_ for token in tokens),
-        lemmas=column(token.lemma_ for token in tokens),
-        xpos=column(token.tag_ for token in tokens),
-        feats=column(_features(token) for token in tokens),
+    forms, upos, lemmas, xpos = (
+        column(getattr(token, name) for token in tokens) for name in ("text", "pos_", "lemma_", "tag_")
     )
-
-
-def _features(token: Token) -> str:
-    """FEATS in the order of Universal Dependencies, which ignores case, unlike spaCy's."""
-    return "|".join(sorted(str(token.morph).split("|"), key=str.lower))
+    # In the order of Universal Dependencies, which ignores case, unlike spaCy's.
+    feats = ("|".join(sorted(str(token.morph).split("|"), key=str.lower)) for token in tokens)
+    return Sentence.from_lists(forms, upos, lemmas=lemmas, xpos=xpos, feats=column(feats))
 
 
 def _write(doc: Doc, found: Sequence[tuple[_Words, Parsed | Sentence | None]]) -> None:
