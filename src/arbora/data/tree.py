@@ -148,7 +148,7 @@ def _as_heads(heads: ArrayLike, roots: Roots) -> Ints:
             raise InputError(f"word {word}: expected a head from 0 to {n}, got {head}")
         if head == word:
             raise InputError(f"word {word}: expected another word or 0 as head, got the word itself")
-    if cycle := _find_cycle(numbers):
+    if cycle := find_cycle(numbers):
         raise InputError(f"heads: these heads form a cycle: {' -> '.join(map(str, [*cycle, cycle[0]]))}")
     if roots == "single" and numbers.count(0) != 1:
         words = ", ".join(str(word) for word, head in enumerate(numbers) if head == 0) or "none"
@@ -158,7 +158,7 @@ def _as_heads(heads: ArrayLike, roots: Roots) -> Ints:
     return array
 
 
-def _find_cycle(heads: Sequence[int]) -> list[int]:
+def find_cycle(heads: Sequence[int]) -> list[int]:
     """Return the words of one cycle, each followed by its head, or an empty list; O(n)."""
     walk_of = [-1] + [0] * (len(heads) - 1)  # the number of the walk that first reached a word
     for start in range(1, len(heads)):

@@ -17,6 +17,7 @@ import numpy as np
 
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
+from arbora.data.tree import find_cycle
 from arbora.evaluation.attachment import is_punctuation
 from arbora.interfaces import Roots, Trees
 from arbora.types import Bools, Doubles, Ints, Longs
@@ -184,13 +185,8 @@ class Stripped:
                 f"words {first} and {more[0]} are both given as roots, but the trees of this parser have "
                 "one; unpin one of them"
             )
-        for word in words:
-            seen, at = {word}, given[word]
-            while at > 0 and at not in seen:
-                seen.add(at)
-                at = given[at]
-            if at == word:
-                return f"word {word} is below itself by the given heads; unpin one of them"
+        if cycle := find_cycle([max(0, head) for head in given]):
+            return f"the given heads form a cycle: {' -> '.join(map(str, cycle))}; unpin one of them"
         for one, other in product(words, repeat=2) if trees == "projective" else ():
             (a, b), (c, d) = (sorted((word, given[word])) for word in (one, other))
             if a < c < b < d:

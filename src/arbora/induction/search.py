@@ -7,10 +7,9 @@ follow from the tree: `root`, `dep` and `punct`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Self, TypeAlias, get_args
 
 import numpy as np
 
@@ -36,6 +35,8 @@ LABELS = ROOT, DEPENDENT, MARK = "root", "dep", "punct"
 LISTED = 8  # Trees that the probabilities of punctuation come from
 MODELS: dict[str, Any] = {model.name: model for model in (ArcModel, ValenceModel)}
 """What model files may hold."""
+Answer: TypeAlias = Callable[[list[Stripped], dict[PartKind, Doubles]], list[Any]]
+"""From sentences of one length and their scores, (m, ...) each, to something for each of them."""
 
 
 def induced_parser(model: TagModel, about: dict[str, Any] | None = None) -> Parser:
@@ -68,35 +69,33 @@ class InducedSearch(ExactSearch):
         """O(n²) or O(n³) per sentence, as the family's argmax."""
         stripped = strip(batch.columns, batch.heads, self.model.tags, keep_heads=request.keep_heads)
         trees = TreeSet(self.trees, self.roots, request.threads)
-        found: list[Ints] = [np.zeros(0, dtype=np.int32)] * len(stripped)
-        for places, scores in self._pieces(stripped, request):
-            with self._explained(stripped[i] for i in places):
-                for place, heads in zip(places, trees.best(*scores.values()), strict=True):
-                    found[place] = stripped[place].put_back(heads[1:])
-        labels = [_labels(heads, each.marks) for heads, each in zip(found, stripped, strict=True)]
+
+        def best_trees(sentences: list[Stripped], scores: PartScores) -> list[Ints]:
+            pairs = zip(sentences, trees.best(*scores.values()), strict=True)
+            return [sentence.put_back(heads[1:]) for sentence, heads in pairs]
+
+        found = self._answers(stripped, request, best_trees)
         nothing = np.zeros(0, dtype=np.int32)
+        labels = [_labels(heads, each.marks) for heads, each in zip(found, stripped, strict=True)]
         return np.concatenate([nothing, *found]), np.concatenate([nothing, *labels])
 
-    def _pieces(
-        self, stripped: Sequence[Stripped], request: ParseRequest
-    ) -> Iterator[tuple[list[int], dict[PartKind, Doubles]]]:
-        """The places of sentences of one length, and their scores; given heads are enforced if requested."""
+    def _answers(self, stripped: Sequence[Stripped], request: ParseRequest, answer: Answer) -> list[Any]:
+        """The answers for all sentences; given heads are enforced if requested, and NoTreeError names them."""
+        found: list[Any] = [None] * len(stripped)
         for places, tags in by_length([each.tags for each in stripped]):
-            scores = self.model.scores(tags)
+            sentences, scores = [stripped[i] for i in places.tolist()], self.model.scores(tags)
             if request.keep_heads:
-                for arcs, place in zip(scores[PartKind.ARC], places.tolist(), strict=True):
-                    stripped[place].enforce_heads(arcs)
-            yield places.tolist(), scores
-
-    @contextmanager
-    def _explained(self, stripped: Iterator[Stripped]) -> Iterator[None]:
-        """If given heads are in no tree, say which."""
-        try:
-            yield
-        except NoTreeError:
-            reasons = [each.conflict(self.trees, self.roots) for each in stripped]
-            generic = "no tree of this parser has all heads that are given; unpin some"
-            raise NoTreeError(next(filter(None, reasons), generic)) from None
+                for sentence, arcs in zip(sentences, scores[PartKind.ARC], strict=True):
+                    sentence.enforce_heads(arcs)
+            try:
+                answers = answer(sentences, scores)
+            except NoTreeError:
+                reasons = (each.conflict(self.trees, self.roots) for each in sentences)
+                generic = "no tree of this parser has all heads that are given; unpin some"
+                raise NoTreeError(next(filter(None, reasons), generic)) from None
+            for place, own in zip(places.tolist(), answers, strict=True):
+                found[place] = own
+        return found
 
     kbest = Search.kbest  # from `confidence_at`, which puts punctuation back
 
@@ -107,13 +106,12 @@ class InducedSearch(ExactSearch):
         stripped = strip(batch.columns, batch.heads, self.model.tags, keep_heads=request.keep_heads)
 
         def at(temperatures: Temperatures) -> Confidence:
-            found: list[dict[str, Any]] = [{}] * len(stripped)
-            for places, scores in self._pieces(stripped, request):
-                with self._explained(stripped[i] for i in places):
-                    for i, place in enumerate(places):
-                        own = {kind: array[i] for kind, array in scores.items()}
-                        found[place] = self._with_marks(stripped[place], own, request, temperatures)
-            return Confidence.joined(found)
+            def confidences(sentences: list[Stripped], scores: PartScores) -> list[dict[str, Any]]:
+                rows = [dict(zip(scores, row, strict=True)) for row in zip(*scores.values(), strict=True)]
+                pairs = zip(sentences, rows, strict=True)
+                return [self._with_marks(*pair, request, temperatures) for pair in pairs]
+
+            return Confidence.joined(self._answers(stripped, request, confidences))
 
         return at
 
