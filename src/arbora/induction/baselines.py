@@ -26,6 +26,7 @@ from arbora.types import Doubles, Ints
 class _Baseline(Inducer):
     paper: ClassVar[str] = "klein-2004"
     rule_weight: ClassVar[float] = 0.0  # What an arc that follows a rule gains
+    direction: ClassVar[int] = 0  # Of arcs between neighbours: 0 to the right, 1 to the left
 
     def learn(self, corpus: TagCorpus, rules: Rules, seed: int, threads: int) -> Iterator[Learned]:
         if self.rule_weight and not rules.pairs:
@@ -40,6 +41,7 @@ class _Baseline(Inducer):
 
     def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
         """Set the weights of all features; `heads` is a view, [tag of the head, distance, direction]."""
+        heads[:, 0, self.direction] = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +49,7 @@ class LeftBranching(_Baseline):
     """Each word's head is the next word; the last word is the root."""
 
     name: ClassVar[str] = "left-branching"
-
-    def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
-        heads[:, 0, 1] = 1.0
+    direction: ClassVar[int] = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +57,6 @@ class RightBranching(_Baseline):
     """Each word's head is the word before; the first word is the root."""
 
     name: ClassVar[str] = "right-branching"
-
-    def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
-        heads[:, 0, 0] = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

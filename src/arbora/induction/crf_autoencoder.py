@@ -36,7 +36,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from arbora.induction.arc_model import ROOT, ArcModel, ArcSet, CorpusArcs, pair_table
+from arbora.induction.arc_model import ROOT, ArcModel, ArcSet, CorpusArcs, is_arc, pair_table
 from arbora.induction.corpus import TagCorpus
 from arbora.induction.interfaces import Inducer, Learned, TreeSet, as_arcs
 from arbora.induction.rules import Rules
@@ -118,10 +118,17 @@ class Run:
             table *= np.exp(NOISE * self._rng.normal(size=table.shape))
         self._estimate(table)
         if self.options.init == "both":
-            self._pass(lambda each, encoder: near_arcs(each.length))
+            self.improve_encoder(lambda each, encoder: near_arcs(each.length))
 
-    def improve_encoder(self) -> None:
-        self._pass(self._target())
+    def improve_encoder(self, target: Target | None = None) -> None:
+        """Step over all batches, in a new order, towards the arcs that `target` gives."""
+        target = target or self._target()
+        order = self._rng.permutation(len(self.arcs.corpus))
+        for at in range(0, len(order), self.options.batch):
+            chosen = order[at : at + self.options.batch]
+            # The last batch may be smaller, and with it its share of the penalty.
+            penalty = self.options.l1 * len(chosen) / self.options.batch
+            self._steps.step(self.gradient(chosen, target), penalty)
 
     def improve_decoder(self) -> None:
         target = self._target()
@@ -143,15 +150,6 @@ class Run:
         """The wanted arcs by encoder, decoder and rules together."""
         pairs = self.pairs()
         return lambda each, encoder: self._wanted(encoder + each.pairs(pairs))
-
-    def _pass(self, target: Target) -> None:
-        """Step over all batches, in a new order, towards the arcs that `target` gives."""
-        order = self._rng.permutation(len(self.arcs.corpus))
-        for at in range(0, len(order), self.options.batch):
-            chosen = order[at : at + self.options.batch]
-            # The last batch may be smaller, and with it its share of the penalty.
-            penalty = self.options.l1 * len(chosen) / self.options.batch
-            self._steps.step(self.gradient(chosen, target), penalty)
 
     def gradient(self, chosen: Longs | None = None, target: Target | None = None) -> Doubles:
         """The features of the wanted arcs minus those that the encoder expects.
@@ -217,10 +215,8 @@ def near_arcs(n: int) -> Doubles:
     1/distance.
     """
     nodes = np.arange(n + 1)
-    found: Doubles = 1.0 / np.maximum(1, np.abs(nodes[:, None] - nodes[None, :]))
-    np.fill_diagonal(found, 0.0)
+    found: Doubles = is_arc(n) / np.maximum(1, np.abs(nodes[:, None] - nodes))
     found[0] = 0.0
-    found[:, 0] = 0.0
     found *= (1.0 - 1.0 / n) / np.maximum(found.sum(axis=0), 1e-300)
     found[0, 1:] = 1.0 / n
     found.setflags(write=False)

@@ -83,13 +83,8 @@ class Network:
             for name, valences in self._valences.items()
         )
         root = counts.root + ROOT_SMOOTHING
-        return ValenceModel(
-            tags=tags,
-            root=np.log(root / root.sum()),
-            child=np.broadcast_to(child, counts.child.shape).copy(),
-            stop=decisions[..., 0].copy(),
-            go_on=decisions[..., 1].copy(),
-        )
+        every_child = np.broadcast_to(child, counts.child.shape).copy()
+        return ValenceModel.of(tags, np.log(root / root.sum()), every_child, decisions)
 
     def gradient(self, counts: Counts) -> Weights:
         """That of -log-likelihood of the counts (except the root's), per choice."""
@@ -98,7 +93,7 @@ class Network:
         keeps_valence = len(self._valences["child"]) > 1
         wanted = {
             "child": counts.child if keeps_valence else counts.child.sum(axis=2, keepdims=True),
-            "decision": np.stack([counts.stop, counts.go_on], axis=-1),
+            "decision": counts.decisions,
         }
         size = float(wanted["decision"].sum()) or 1.0
         back, found = np.zeros_like(hidden), {}

@@ -102,4 +102,3 @@ ADP -> NOUN, PROPN
 }  # The built-in rules as files; the first line is a summary
 NO_RULES = Rules(frozenset())
 RULES = {name: Rules.parse(text, name) for name, text in TEXTS.items()}
-UNIVERSAL, TABLE_2 = RULES["universal"], RULES["table-2"]

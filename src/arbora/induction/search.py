@@ -80,7 +80,7 @@ class InducedSearch(ExactSearch):
         return np.concatenate([nothing, *found]), np.concatenate([nothing, *labels])
 
     def _answers(self, stripped: Sequence[Stripped], request: ParseRequest, answer: Answer) -> list[Any]:
-        """The answers for all sentences; given heads are enforced if requested, and NoTreeError names them."""
+        """The answers for all sentences; enforces given heads if requested, and NoTreeError names them."""
         found: list[Any] = [None] * len(stripped)
         for places, tags in by_length([each.tags for each in stripped]):
             sentences, scores = [stripped[i] for i in places.tolist()], self.model.scores(tags)

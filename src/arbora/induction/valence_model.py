@@ -51,6 +51,12 @@ class ValenceModel(TagModel):
     stop: Doubles  # [head, side, has]; finite for `NONE_YET`: any word may be without dependents
     go_on: Doubles  # [head, side, has]
 
+    @classmethod
+    def of(cls, tags: tuple[str, ...], root: Doubles, child: Doubles, decisions: Doubles) -> ValenceModel:
+        """A model where `decisions` [head, side, has] are to stop (0) or to go on (1)."""
+        stop, go_on = np.moveaxis(decisions, -1, 0).copy()
+        return cls(tags=tags, root=root, child=child, stop=stop, go_on=go_on)
+
     def __post_init__(self) -> None:
         if not np.isfinite(self.stop[..., NONE_YET]).all():
             raise InputError("stop: any tag may stop before its first dependent, got one that may not")
@@ -131,6 +137,10 @@ class Counts:
     @property
     def go_on(self) -> Doubles:
         return self.child.sum(axis=-1)
+
+    @property
+    def decisions(self) -> Doubles:
+        return np.stack([self.stop, self.go_on], axis=-1)
 
     def add(self, tags: Ints, arcs: Doubles, nearest: Doubles, weights: Doubles) -> None:
         """Add m sentences of n words, (m, n), with weights (m,). O(m n²).
