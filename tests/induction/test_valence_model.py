@@ -12,7 +12,7 @@ from oracle.enumerate_trees import head_matrix, siblings_of
 from arbora import inference
 from arbora.errors import InputError, ModelError
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.interfaces import TreeSet, parse
+from arbora.induction.interfaces import best_heads, parse
 from arbora.induction.valence_model import Counts, Sentences, ValenceModel, tree_parts
 from arbora.interfaces import PartKind
 from arbora.storage.model_file import read_model, write_model
@@ -50,11 +50,12 @@ def test_sums_marginals_and_best_trees_are_those_of_the_story(n, zeros):
             continue
         numbers = np.array([tags], dtype=np.int32)
         scores = model.scores(numbers)
-        family = TreeSet(model.trees, model.roots)
-        logs = family.log_sums(*scores.values()) + model.constants(numbers)
+        arcs_given, siblings_given = (list(scores[kind]) for kind in (PartKind.ARC, PartKind.SIBLING))
+        logs = inference.log_partition(arcs_given, siblings=siblings_given, **model.family)
+        logs = logs + model.constants(numbers)
         assert logs[0] == pytest.approx(math.log(probabilities.sum()))
 
-        best = family.best(*scores.values())[0]
+        best = best_heads(*scores.values(), **model.family)[0]
         assert tree_probability(grammar, tags, best[1:].tolist()) == pytest.approx(probabilities.max())
 
         shares = probabilities / probabilities.sum()
@@ -63,10 +64,10 @@ def test_sums_marginals_and_best_trees_are_those_of_the_story(n, zeros):
             for dep in range(1, n + 1):
                 arcs[row[dep], dep] += share
                 nearest[row[dep], dep] += share * (nexts[dep] == row[dep])
-        found_arcs, siblings = family.marginals(*scores.values())
+        [found] = inference.marginals(arcs_given, siblings=siblings_given, **model.family)
         nodes = np.arange(n + 1)
-        firsts = siblings[0][nodes[:, None], nodes[None, :], nodes[:, None]]
-        np.testing.assert_allclose(found_arcs[0], arcs, atol=1e-9)
+        firsts = found.siblings[nodes[:, None], nodes[None, :], nodes[:, None]]
+        np.testing.assert_allclose(found.arcs, arcs, atol=1e-9)
         np.testing.assert_allclose(firsts[1:, 1:], nearest[1:, 1:], atol=1e-9)
 
 

@@ -44,7 +44,6 @@ class _Baseline(Inducer):
         heads[:, 0, self.direction] = 1.0
 
 
-@dataclass(frozen=True, kw_only=True)
 class LeftBranching(_Baseline):
     """Each word's head is the next word; the last word is the root."""
 
@@ -52,14 +51,12 @@ class LeftBranching(_Baseline):
     direction: ClassVar[int] = 1
 
 
-@dataclass(frozen=True, kw_only=True)
 class RightBranching(_Baseline):
     """Each word's head is the word before; the first word is the root."""
 
     name: ClassVar[str] = "right-branching"
 
 
-@dataclass(frozen=True, kw_only=True)
 class NearestRule(_Baseline):
     """The best tree where arcs that follow a rule come before all others, and short ones before long ones."""
 
@@ -70,7 +67,6 @@ class NearestRule(_Baseline):
         heads[:] = -np.arange(DISTANCES)[:, None]
 
 
-@dataclass(frozen=True, kw_only=True)
 class RandomWeights(_Baseline):
     """One random weight per feature of arcs: a parser that has learned nothing."""
 

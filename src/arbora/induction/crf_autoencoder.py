@@ -32,13 +32,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from arbora import inference
 from arbora.induction.arc_model import ROOT, ArcModel, ArcSet, CorpusArcs, is_arc, pair_table
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.interfaces import Inducer, Learned, TreeSet, as_arcs
+from arbora.induction.interfaces import Inducer, Learned, as_arcs, best_heads
 from arbora.induction.rules import Rules
 from arbora.interfaces import Trees
 from arbora.settings import parameter
@@ -101,10 +102,10 @@ class Run:
         self._is_viterbi = options.objective == "viterbi"
         self._seed = seed
         self._rng = np.random.default_rng(seed)
-        self._trees = TreeSet(options.trees, "single", threads)
+        self._family: Any = {"trees": options.trees, "threads": threads}
 
     def model(self) -> ArcModel:
-        return self.arcs.model(self.weights, self.pairs(), self._trees.trees)
+        return self.arcs.model(self.weights, self.pairs(), self.options.trees)
 
     def pairs(self) -> Doubles:
         """log θ + α [rule], for `ArcModel`."""
@@ -143,8 +144,14 @@ class Run:
         """Σ L(x) of a set of sentences."""
         encoder = each.scores(self.weights)
         joint = encoder + each.pairs(self.pairs())
-        tops = joint[self._wanted(joint) > 0] if self._is_viterbi else self._trees.log_sums(joint)
-        return float(tops.sum() - self._trees.log_sums(encoder).sum())
+        tops = joint[self._wanted(joint) > 0] if self._is_viterbi else self._log_sums(joint)
+        return float(tops.sum() - self._log_sums(encoder).sum())
+
+    def _log_sums(self, scores: Doubles) -> Doubles:
+        return inference.log_partition(list(scores), **self._family)
+
+    def _marginals(self, scores: Doubles) -> Doubles:
+        return np.stack(inference.marginals(list(scores), **self._family))
 
     def _target(self) -> Target:
         """The wanted arcs by encoder, decoder and rules together."""
@@ -160,12 +167,12 @@ class Run:
         found = np.zeros(self.arcs.size)
         for each in self.arcs.sets(chosen):
             encoder = each.scores(self.weights)
-            each.add_features(target(each, encoder) - self._trees.marginals(encoder)[0], found)
+            each.add_features(target(each, encoder) - self._marginals(encoder), found)
         return found
 
     def _wanted(self, scores: Doubles) -> Doubles:
         """Arcs of the best trees, or expected arcs."""
-        return as_arcs(self._trees.best(scores)) if self._is_viterbi else self._trees.marginals(scores)[0]
+        return as_arcs(best_heads(scores, **self._family)) if self._is_viterbi else self._marginals(scores)
 
     def _counts(self, arcs: Callable[[ArcSet], Doubles]) -> Doubles:
         """How often each pair of tags is an arc, as in `decoder`; `arcs`: how often each arc is there."""

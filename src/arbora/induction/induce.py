@@ -30,6 +30,7 @@ from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.progress import Observer, Silent
 from arbora.registry import inducers
 from arbora.settings import Settings, from_dict, parameter, to_dict
+from arbora.training.annotation import check_words
 from arbora.training.config import TrainConfig
 from arbora.training.pipeline import Tools
 
@@ -155,12 +156,6 @@ def induce(
     if interrupted:
         observer.note("stopped by Ctrl-C: the model has a parser alone")
     return InducedModel(pipeline, tuple(starts), chosen, interrupted=interrupted)
-
-
-def check_words(columns: Columns, what: str = "the text to learn from", **_: bool) -> None:
-    """Raise DataError unless there are words."""
-    if not columns.words:
-        raise DataError(f"{what} has no words; is it the right file?", source=columns.source)
 
 
 def with_classes(columns: Columns, settings: ClassSettings, seed: int, observer: Observer) -> Columns:

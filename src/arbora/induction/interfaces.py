@@ -1,7 +1,7 @@
 """What inducers and their models have in common.
 
 An inducer is an immutable set of parameters with one method, `fit`, from a corpus to a model. A model scores
-the parts of the trees of a sentence's tags; `TreeSet` finds and sums trees of many sentences at once.
+the parts of the trees of a sentence's tags.
 """
 
 from __future__ import annotations
@@ -39,6 +39,11 @@ class TagModel(ABC):
     trees: Trees = "projective"
     roots: Roots = "single"
 
+    @property
+    def family(self) -> dict[str, Any]:
+        """The set of trees, as options of `arbora.inference`."""
+        return {"trees": self.trees, "roots": self.roots}
+
     @abstractmethod
     def scores(self, tags: Ints) -> dict[PartKind, Doubles]:
         """Score m sentences of n words, (m, n): one array for each of `parts`, (m,) + (n+1,) * kind.axes."""
@@ -53,43 +58,17 @@ class TagModel(ABC):
         """Read `tensors`; `known` are the fields above. ModelError or InputError if they do not fit."""
 
 
-@dataclass(frozen=True)
-class TreeSet:
-    """The trees of each of m sentences of n words: finds the best ones, and sums over all.
-
-    Scores are arrays of m sentences: `arcs` (m, n+1, n+1), and `siblings` (m, n+1, n+1, n+1), if any.
-    """
-
-    trees: Trees
-    roots: Roots = "single"
-    threads: int = 1
-
-    def best(self, arcs: Doubles, siblings: Doubles | None = None) -> Ints:
-        """Heads of the best trees, (m, n+1), -1 for the root."""
-        return np.stack([best.heads for best in inference.argmax(**self._given(arcs, siblings))])
-
-    def log_sums(self, arcs: Doubles, siblings: Doubles | None = None) -> Doubles:
-        """log Z, (m,)."""
-        return np.asarray(inference.log_partition(**self._given(arcs, siblings)))
-
-    def marginals(self, arcs: Doubles, siblings: Doubles | None = None) -> list[Doubles]:
-        """P(part), each array shaped as its scores."""
-        found = inference.marginals(**self._given(arcs, siblings))
-        if siblings is None:
-            return [np.stack(found)]
-        return [np.stack([each.arcs for each in found]), np.stack([each.siblings for each in found])]
-
-    def _given(self, arcs: Doubles, siblings: Doubles | None) -> dict[str, Any]:
-        lists = {"scores": list(arcs), "siblings": None if siblings is None else list(siblings)}
-        return {**lists, "trees": self.trees, "roots": self.roots, "threads": self.threads}
+def best_heads(arcs: Doubles, siblings: Doubles | None = None, **options: Any) -> Ints:
+    """Heads of the best trees of m sentences, (m, n+1), -1 for the root; options as in `arbora.inference`."""
+    given = None if siblings is None else list(siblings)
+    return np.stack([best.heads for best in inference.argmax(list(arcs), siblings=given, **options)])
 
 
 def parse(model: TagModel, sentences: Sequence[Ints], *, threads: int = 1) -> list[Ints]:
     """The best tree of each sentence of tags: heads of its words, (n,), 0 for the root."""
-    trees = TreeSet(model.trees, model.roots, threads)
     found: list[Ints] = [np.zeros(0, dtype=np.int32)] * len(sentences)
     for places, tags in by_length(sentences):
-        best = trees.best(*model.scores(tags).values())
+        best = best_heads(*model.scores(tags).values(), **model.family, threads=threads)
         for place, heads in zip(places.tolist(), best, strict=True):
             found[place] = heads[1:]
     return found

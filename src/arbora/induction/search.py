@@ -19,7 +19,7 @@ from arbora.errors import InputError, NoTreeError
 from arbora.formatting import counted
 from arbora.induction.arc_model import ArcModel
 from arbora.induction.corpus import PUNCTUATION, Stripped, by_length, strip
-from arbora.induction.interfaces import TagModel, TreeSet
+from arbora.induction.interfaces import TagModel, best_heads
 from arbora.induction.valence_model import ValenceModel
 from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import Best, GoldTree, PartKind, PartScores, Roots, Trees
@@ -68,11 +68,10 @@ class InducedSearch(ExactSearch):
     def best(self, batch: Batch, request: ParseRequest) -> tuple[Ints, Ints]:
         """O(n²) or O(n³) per sentence, as the family's argmax."""
         stripped = strip(batch.columns, batch.heads, self.model.tags, keep_heads=request.keep_heads)
-        trees = TreeSet(self.trees, self.roots, request.threads)
 
         def best_trees(sentences: list[Stripped], scores: PartScores) -> list[Ints]:
-            pairs = zip(sentences, trees.best(*scores.values()), strict=True)
-            return [sentence.put_back(heads[1:]) for sentence, heads in pairs]
+            found = best_heads(*scores.values(), **self.model.family, threads=request.threads)
+            return [sentence.put_back(heads[1:]) for sentence, heads in zip(sentences, found, strict=True)]
 
         found = self._answers(stripped, request, best_trees)
         nothing = np.zeros(0, dtype=np.int32)
@@ -151,9 +150,10 @@ class InducedSearch(ExactSearch):
         """As for other searches; a given tree may be one that the model does not allow."""
         if request.k or request.decode != "given":
             return super()._decoded(scores, gold, request, t)
-        arcs, siblings = scores[PartKind.ARC], scores.get(PartKind.SIBLING)
-        options: dict[str, Any] = {"siblings": siblings, "trees": self.trees, "roots": self.roots}
-        log_probability = inference.log_prob(arcs, gold.heads, **options)
+        siblings = scores.get(PartKind.SIBLING)
+        log_probability = inference.log_prob(
+            scores[PartKind.ARC], gold.heads, siblings=siblings, **self.model.family
+        )
         return [Best(gold.heads, log_probability + self.family.log_partition(scores))]
 
     def _weighted_trees(
@@ -179,14 +179,13 @@ class InducedSearch(ExactSearch):
         scores[np.ix_(nodes, nodes)] = self.model.scores(sentence.tags[None])[PartKind.ARC][0]
         for mark in (np.flatnonzero(~sentence.kept) + 1).tolist():
             scores[sentence.neighbour(mark), mark] = 0.0
-        return TreeDistribution(scores / temperatures.trees, trees=self.trees, roots=self.roots)
+        return TreeDistribution(scores / temperatures.trees, **self.model.family)
 
     # The model file
 
     def to_parts(self, *, quantized: bool = False) -> Parts:
-        shape = {"trees": self.trees, "roots": self.roots}
-        settings = {"tags": list(self.model.tags), **shape}
-        return self.model.tensors(), {"model": self.model.name, **shape, "settings": settings}
+        settings = {"tags": list(self.model.tags), **self.model.family}
+        return self.model.tensors(), {"model": self.model.name, **self.model.family, "settings": settings}
 
     @classmethod
     def from_file(cls, file: ModelFile, names: Names) -> Self:

@@ -27,9 +27,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora import inference
 from arbora.errors import InputError
 from arbora.induction.corpus import TagCorpus, by_length
-from arbora.induction.interfaces import TagModel, TreeSet, as_arcs
+from arbora.induction.interfaces import TagModel, as_arcs, best_heads
 from arbora.interfaces import PartKind
 from arbora.storage.model_file import ModelFile
 from arbora.types import Doubles, Ints
@@ -198,21 +199,23 @@ class Sentences:
         `bonus`: added to the scores of arcs, [head, dependent]; the last head is the root.
         """
         total, counts = 0.0, Counts.zeros(len(self.tags))
-        trees = TreeSet(model.trees, model.roots, threads)
+        family = {**model.family, "threads": threads}
         for tags, weights in self.pieces:
             scores = model.scores(tags)
             if bonus is not None:
                 scores[PartKind.ARC][:, 0, 1:] += bonus[-1][tags]
                 scores[PartKind.ARC][:, 1:, 1:] += bonus[tags[:, :, None], tags[:, None, :]]
             if best_only:
-                arcs, nearest = tree_parts(trees.best(*scores.values()))
+                arcs, nearest = tree_parts(best_heads(*scores.values(), **family))
                 parts = np.where(arcs > 0, scores[PartKind.ARC], 0.0)
                 parts += np.where(nearest > 0, nearest_entries(scores[PartKind.SIBLING]), 0.0)
                 logs = parts.sum(axis=(1, 2))
             else:
-                logs = trees.log_sums(*scores.values())
-                arcs, siblings = trees.marginals(*scores.values())
-                nearest = nearest_entries(siblings)
+                given = {"siblings": list(scores[PartKind.SIBLING]), **family}
+                logs = inference.log_partition(list(scores[PartKind.ARC]), **given)
+                found: Any = inference.marginals(list(scores[PartKind.ARC]), **given)
+                arcs = np.stack([each.arcs for each in found])
+                nearest = np.stack([nearest_entries(each.siblings) for each in found])
             total += float(weights @ (logs + model.constants(tags)))
             counts.add(tags, arcs, nearest, weights)
         return total, counts
