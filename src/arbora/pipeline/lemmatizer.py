@@ -11,10 +11,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from operator import eq
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import TagLexicon, apply_scripts, check_script, edit_script
@@ -84,12 +82,10 @@ def train_lemmatizer(
     batch = model.encode(columns, lexicon, numbers, words.label_places(scripts, numbers, labels), numbers)
     judge = None
     if dev is not None:
-        right = dev.texts("lemma")
 
         def judge(weights: Floats) -> Scores:
             lemmatizer = Lemmatizer(tags, scripts, lexicon, replace(model, weights=weights))
-            found = lemmatizer.lemmatize(dev, threads=threads).texts("lemma")
-            return {"lemmas": 100 * float(np.mean(list(map(eq, found, right))))}
+            return {"lemmas": words.agreement(lemmatizer.lemmatize(dev, threads=threads), dev, "lemma")}
 
     common: dict[str, Any] = {"seed": seed, "threads": threads, "observer": observer or Silent()}
     trained, reports = model.train(batch, settings, stage="lemmas", judge=judge, **common)

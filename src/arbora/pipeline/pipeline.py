@@ -32,7 +32,6 @@ from arbora.storage._safetensors import DAMAGED
 from arbora.storage.bundled import find_model
 from arbora.storage.model_file import FORMAT, ModelFile, read_model, write_model
 from arbora.storage.pickling import Reloaded
-from arbora.types import Bools
 
 KIND = "pipeline"
 PARTS: dict[str, Any] = {"segmenter": Segmenter, "tagger": Tagger, "lemmatizer": Lemmatizer, "parser": Parser}
@@ -96,15 +95,11 @@ class Pipeline(Reloaded):
 
         Without `retag`, sentences with tags are unchanged, and so are lemmas, XPOS and FEATS that exist.
         """
-        if self.tagger is None:
-            if retag:
-                raise InputError(f"{self.source} has no tagger; it was trained without one")
+        if self.tagger is None and retag:
+            raise InputError(f"{self.source} has no tagger; it was trained without one")
+        if self.tagger is None or (not retag and filled(columns, "upos") == columns.words):
             return columns
-        if not retag and filled(columns, "upos") == columns.words:
-            return columns
-        found = self.tagger.tag(columns, threads=threads)
-        if self.lemmatizer is not None:
-            found = self.lemmatizer.lemmatize(found, threads=threads)
+        found = annotate(columns, self.tagger, self.lemmatizer, threads)
         if retag or not any(filled(columns, column) for column in FILLED):
             return found
         return _fill_in(columns, found)
@@ -216,18 +211,19 @@ def load(path: str | os.PathLike[str] | None = None) -> Pipeline:
     return Pipeline.load(find_model(path))
 
 
+def annotate(columns: Columns, tagger: Tagger, lemmatizer: Lemmatizer | None, threads: int = 1) -> Columns:
+    """Predict tags, and lemmas if there is a lemmatizer."""
+    found = tagger.tag(columns, threads=threads)
+    return found if lemmatizer is None else lemmatizer.lemmatize(found, threads=threads)
+
+
 def _fill_in(columns: Columns, found: Columns) -> Columns:
     """Fill the columns that are `_` throughout a sentence without UPOS from `found`."""
-    bare = _is_bare(columns, "upos")
+    bare = ~columns.any_word(columns.ids("upos") != 0)
     for column in FILLED:
-        wanted = np.repeat(bare & _is_bare(columns, column), np.diff(columns.offsets))
+        empty = ~columns.any_word(columns.ids(column) != 0)
+        wanted = np.repeat(bare & empty, np.diff(columns.offsets))
         old = columns.strings(column)
         ids = np.where(wanted, found.ids(column) + len(old), columns.ids(column)).astype(np.int32)
         columns = columns.with_column(column, ids, old + found.strings(column))
     return columns
-
-
-def _is_bare(columns: Columns, column: TextColumn) -> Bools:
-    """Whether a column is `_` throughout each sentence. Shape (S,)."""
-    before = np.concatenate([[0], np.cumsum(columns.ids(column) != 0)])
-    return np.asarray(np.diff(before[columns.offsets]) == 0)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import SequenceBatch, SequenceModel, TagLexicon, in_memory, tag_features
-from arbora.data.columns import Columns
+from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import numbers_of
 from arbora.interfaces import Learner
 from arbora.progress import Observer, Scores
@@ -165,7 +165,7 @@ def read_bits(file: ModelFile, value: Any) -> int:
     return value
 
 
-def numbers(columns: Columns, column: Any, names: Sequence[str]) -> Ints:
+def numbers(columns: Columns, column: TextColumn, names: Sequence[str]) -> Ints:
     """The index of each word's text among `names`, -1 if it is not there. Shape (W,)."""
     return numbers_of(columns.strings(column), names)[columns.ids(column)]
 
@@ -173,6 +173,12 @@ def numbers(columns: Columns, column: Any, names: Sequence[str]) -> Ints:
 def known_tags(columns: Columns, tags: Sequence[str]) -> Ints:
     """The number of each word's UPOS; an unknown tag counts as the most common one."""
     return np.maximum(numbers(columns, "upos", tags), 0)
+
+
+def agreement(found: Columns, gold: Columns, *columns: TextColumn) -> float:
+    """The percentage of words for which all of these columns are the same."""
+    same = [numbers(gold, column, found.strings(column)) == found.ids(column) for column in columns]
+    return 100 * float(np.mean(np.all(same, axis=0)))
 
 
 def group_labels(tags: Ints, labels: Sequence[L | None], count: int, least: int = 1) -> Groups[L]:

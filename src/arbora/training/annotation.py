@@ -81,8 +81,7 @@ def is_complete(columns: Columns, *, labelled: bool) -> NDArray[np.bool_]:
     missing = columns.heads < 0
     if labelled:
         missing = missing | (columns.ids("deprel") == 0)
-    before = np.concatenate([[0], np.cumsum(missing)])
-    return np.asarray(np.diff(before[columns.offsets]) == 0)
+    return ~columns.any_word(missing)
 
 
 def check_dev(dev: Columns, train: Columns, observer: Observer, *, labelled: bool) -> None:
