@@ -21,7 +21,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -52,14 +52,6 @@ for kind, extensions in ((Token, OF_TOKENS), (Span, OF_SENTENCES)):
     for extension in extensions:
         if not kind.has_extension(extension):
             kind.set_extension(extension, default=None)
-
-
-class _Words(NamedTuple):
-    """A sentence of a Doc: its first token, the end, and which of its tokens are words."""
-
-    start: int
-    end: int
-    words: list[int]
 
 
 class ArboraParser(Pipe):
@@ -107,23 +99,19 @@ class ArboraParser(Pipe):
             yield from docs
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
-        places = [list(self._sentences_of(doc)) for doc in docs]
-        given = [
-            _sentence([doc[i] for i in place.words])
-            for doc, of_doc in zip(docs, places, strict=True)
-            for place in of_doc
-            if place.words
-        ]
+        sentences = [list(self._sentences_of(doc)) for doc in docs]
+        given = [_sentence(words) for of_doc in sentences for _, words in of_doc if words]
         parsed = iter(self.parser.parse(given, probabilities=self.probabilities, threads=self.threads))
-        for doc, of_doc in zip(docs, places, strict=True):
-            _write(doc, [(place, next(parsed) if place.words else None) for place in of_doc])
+        for doc, of_doc in zip(docs, sentences, strict=True):
+            _write(doc, [(span, words, next(parsed) if words else None) for span, words in of_doc])
 
-    def _sentences_of(self, doc: Doc) -> Iterator[_Words]:
+    def _sentences_of(self, doc: Doc) -> Iterator[tuple[Span, list[Token]]]:
+        """Yield each sentence, and those of its tokens that are words."""
         given = doc.has_annotation("SENT_START")
         starts = [bool(token.is_sent_start) for token in doc] if given else self._guess_starts(doc)
         firsts = [i for i, start in enumerate(starts) if start or i == 0]
         for start, end in pairwise([*firsts, len(doc)]):
-            yield _Words(start, end, [i for i in range(start, end) if not doc[i].is_space])
+            yield doc[start:end], [token for token in doc[start:end] if not token.is_space]
 
     def _guess_starts(self, doc: Doc) -> list[bool]:
         """Start sentences after final punctuation, at the next word."""
@@ -221,38 +209,42 @@ def _sentence(tokens: Sequence[Token]) -> Sentence:
     return Sentence.from_lists(forms, upos, lemmas=lemmas, xpos=xpos, feats=column(feats))
 
 
-def _write(doc: Doc, found: Sequence[tuple[_Words, Parsed | Sentence | None]]) -> None:
+def _write(doc: Doc, found: Sequence[tuple[Span, list[Token], Parsed | Sentence | None]]) -> None:
     """Set heads and labels of all sentences at once, which also sets where sentences start."""
     heads = np.arange(len(doc), dtype=np.int64)
     labels = np.full(len(doc), doc.vocab.strings.add(SPACE_LABEL), dtype=np.uint64)
-    for (start, end, words), parsed in found:
+    for span, words, parsed in found:
         # Spaces hang on the word before them; at the start of a sentence, on the first word.
-        head, word_set = words[0] if words else start, set(words)
-        for i in range(start, end):
-            head = i if i in word_set else head
-            heads[i] = head
+        head = words[0].i if words else span.start
+        for token in span:
+            head = head if token.is_space else token.i
+            heads[token.i] = head
         if parsed is None:
-            labels[start] = doc.vocab.strings.add("ROOT")
+            labels[span.start] = doc.vocab.strings.add("ROOT")
         else:
             sentence = parsed.sentence if isinstance(parsed, Parsed) else parsed
-            _set_words(doc, words, sentence, heads, labels)
+            _set_words(words, sentence, heads, labels)
     offsets = (heads - np.arange(len(doc))).astype(np.uint64)
     if len(doc):
         doc.from_array([HEAD, DEP], np.stack([offsets, labels], axis=1))
-    for place, parsed in found:
+    for span, words, parsed in found:
         if isinstance(parsed, Parsed):
-            _set_probabilities(doc, place, parsed)
+            span._.tree_probability, span._.tree_entropy = parsed.probability, parsed.entropy
+            for token, word in zip(words, parsed, strict=True):
+                for name, value in zip(
+                    OF_TOKENS, (word.head_probability, word.label_probability, word.entropy), strict=True
+                ):
+                    token._.set(name, value)
 
 
-def _set_words(doc: Doc, words: Sequence[int], sentence: Sentence, heads: Any, labels: Any) -> None:
-    roots = [i for i, word in zip(words, sentence, strict=True) if word.head <= 0]
-    for i, word in zip(words, sentence, strict=True):
-        heads[i] = words[word.head - 1] if word.head > 0 else roots[0]
+def _set_words(tokens: Sequence[Token], sentence: Sentence, heads: Any, labels: Any) -> None:
+    first_root = next(token.i for token, head in zip(tokens, sentence.heads, strict=True) if head <= 0)
+    for token, word in zip(tokens, sentence, strict=True):
+        heads[token.i] = tokens[word.head - 1].i if word.head > 0 else first_root
         # spaCy's name for the root's label, which its other components look for.
         is_root = word.head == 0 and word.deprel.lower() in ("root", "_")
         label = "ROOT" if is_root else "" if word.deprel == "_" else word.deprel
-        labels[i] = doc.vocab.strings.add(label)
-        token = doc[i]
+        labels[token.i] = token.vocab.strings.add(label)
         if not token.pos_ and word.upos in PARTS_OF_SPEECH:
             token.pos_ = word.upos
         for name, value in (("tag_", word.xpos), ("lemma_", word.lemma)):
@@ -260,12 +252,3 @@ def _set_words(doc: Doc, words: Sequence[int], sentence: Sentence, heads: Any, l
                 setattr(token, name, value)
         if not token.has_morph() and word.feats != "_":
             token.set_morph(word.feats)
-
-
-def _set_probabilities(doc: Doc, place: _Words, parsed: Parsed) -> None:
-    numbers = zip(parsed.head_probabilities, parsed.label_probabilities, parsed.entropies, strict=True)
-    for i, of_word in zip(place.words, numbers, strict=True):
-        for name, value in zip(OF_TOKENS, of_word, strict=True):
-            doc[i]._.set(name, value)
-    span = doc[place.start : place.end]
-    span._.tree_probability, span._.tree_entropy = parsed.probability, parsed.entropy

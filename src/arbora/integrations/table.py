@@ -44,15 +44,11 @@ READ = ("sentence", "id", "head", "sent_id", "other_lines", *TEXT_COLUMNS)
 TOKEN_RANGE, PROBABILITY = r"TokenRange=(\d{1,9}):(\d{1,9})", r"([01](?:\.\d+)?)"
 
 
-def _import(name: str, hint: str) -> Any:
+def _import(name: str = "pyarrow", package: str = "'arbora-nlp[table]'") -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise InputError(f"{name} is not installed: {hint}") from error
-
-
-def _arrow(name: str = "pyarrow") -> Any:
-    return _import(name, "pip install 'arbora-nlp[table]'")
+        raise InputError(f"{name} is not installed: pip install {package}") from error
 
 
 # To tables
@@ -64,20 +60,20 @@ def to_arrow(given: Given) -> Any:
     for columns, probabilities in pieces(given):
         tables.append(_table(columns, first, probabilities))
         first += len(columns)
-    return _arrow().concat_tables(tables).unify_dictionaries()
+    return _import().concat_tables(tables).unify_dictionaries()
 
 
 def to_pandas(given: Given) -> Any:
     """Return a `pandas.DataFrame` with texts as categories; needs pandas."""
-    pandas = _import("pandas", "pip install pandas")
+    pandas = _import("pandas", "pandas")
     # Without this, one unknown head would turn all heads into floats.
-    whole = {_arrow().int32(): pandas.Int32Dtype()}
+    whole = {_import().int32(): pandas.Int32Dtype()}
     return to_arrow(given).to_pandas(types_mapper=whole.get)
 
 
 def to_polars(given: Given) -> Any:
     """Return a `polars.DataFrame` with texts as categories; needs Polars."""
-    return _import("polars", "pip install polars").from_arrow(to_arrow(given))
+    return _import("polars", "polars").from_arrow(to_arrow(given))
 
 
 class ParquetWriter:
@@ -98,7 +94,7 @@ class ParquetWriter:
     def flush(self) -> None:
         """Write the rows that wait."""
         if self._waiting:
-            table = _arrow().concat_tables(self._waiting).unify_dictionaries()
+            table = _import().concat_tables(self._waiting).unify_dictionaries()
             self._file.write_table(table, row_group_size=max(1, table.num_rows))
             self._waiting.clear()
 
@@ -106,7 +102,7 @@ class ParquetWriter:
 @contextmanager
 def parquet_writer(target: str | os.PathLike[str]) -> Iterator[ParquetWriter]:
     """Open a writer to a file that appears, complete, when the block ends without an error."""
-    parquet, schema = _arrow("pyarrow.parquet"), _empty_table().schema
+    parquet, schema = _import("pyarrow.parquet"), _empty_table().schema
     with replacing(target) as stream, parquet.ParquetWriter(stream, schema, compression="zstd") as file:
         writer = ParquetWriter(file)
         yield writer
@@ -160,7 +156,7 @@ def _probabilities(some: Sequence[Any]) -> Probabilities:
 
 def _table(columns: Columns, first: int, given: Probabilities | None) -> Any:
     """A table of the words; sentences are numbered from `first`. O(words)."""
-    pa = _arrow()
+    pa = _import()
     sentence = np.repeat(np.arange(len(columns)), np.diff(columns.offsets))
     numbers = (np.arange(columns.words) - columns.offsets[sentence] + 1).astype(np.int32)
     misc, misc_ids = columns.strings("misc"), columns.ids("misc")
@@ -243,7 +239,7 @@ def from_table(table: Any) -> Iterator[Sentence]:
 
 def read_parquet(path: str | os.PathLike[str]) -> Iterator[Sentence]:
     """Yield the sentences of a Parquet file, read by row group. DataError if it holds no corpus."""
-    pa, parquet = _arrow(), _arrow("pyarrow.parquet")
+    pa, parquet = _import(), _import("pyarrow.parquet")
     source = os.fspath(path)
     try:
         with parquet.ParquetFile(source) as file:
@@ -256,7 +252,7 @@ def read_parquet(path: str | os.PathLike[str]) -> Iterator[Sentence]:
 
 
 def _as_arrow(table: Any) -> Any:
-    pa = _arrow()
+    pa = _import()
     if isinstance(table, pa.RecordBatch):
         return pa.Table.from_batches([table])
     if isinstance(table, pa.Table):

@@ -77,8 +77,6 @@ class Pipeline(Reloaded):
 
     def segment(self, text: str) -> Segmented:
         """Split a text into words, without annotation, and their offsets."""
-        if not isinstance(text, str):
-            raise InputError(f"expected a text, got {type(text).__name__}; use .parse(...) for words")
         return self.require_segmenter().segment(text)
 
     def require_segmenter(self) -> Segmenter:

@@ -22,7 +22,7 @@ import numpy as np
 
 from arbora import _core
 from arbora.data.columns import Columns
-from arbora.errors import InputError
+from arbora.errors import InputError, require_whole
 from arbora.pipeline.words import read_bits
 from arbora.storage._safetensors import DAMAGED
 from arbora.storage.model_file import ModelFile
@@ -94,9 +94,8 @@ class Segmenter:
         `continues` says that it does not begin a paragraph, and `offset` is where it begins.
         """
         if not isinstance(text, str):
-            raise InputError(f"text: expected a str, got {type(text).__name__}; decode bytes first")
-        if longest_sentence < 1:
-            raise InputError(f"longest_sentence: expected a number from 1, got {longest_sentence}")
+            raise InputError(f"text: expected a str (decode bytes; parse words), got {type(text).__name__}")
+        require_whole("longest_sentence", longest_sentence, 1)
         try:
             data = text.encode()
         except UnicodeEncodeError as error:
@@ -149,22 +148,22 @@ class Segmenter:
         arrays: dict[str, NDArray[Any]] = {name: flat_weights(file, f"segmenter.{name}") for name in WEIGHTS}
         for name, kind in ARRAYS.items():
             arrays[name] = file.tensor(f"segmenter.{name}", kind, (None,))
-        stored = file.metadata.get("rules")
-        if not isinstance(stored, list) or not all(map(_is_rule, stored)):
-            raise file.error(f"metadata 'rules': expected [from_end, cuts, [[off, on], ...]] each; {DAMAGED}")
-        rules = [
-            (from_end, cuts, [(off, list(map(ord, on))) for off, on in pieces])
-            for from_end, cuts, pieces in stored
-        ]
         scores = file.metadata.get("scores", {})
         if not isinstance(scores, dict) or not all(isinstance(v, int | float) for v in scores.values()):
             raise file.error(f"metadata 'scores': expected numbers by name; {DAMAGED}")
         arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         bits = read_bits(file, file.metadata.get("bits"))
         try:
+            rules = [
+                (from_end, cuts, [(off, list(map(ord, on))) for off, on in pieces])
+                for from_end, cuts, pieces in file.entry("rules", list)
+            ]
             native = _core.SegmenterModel(bits=bits, rules=rules, **arrays)
         except InputError as error:
             raise file.error(f"segmenter: {error}; {DAMAGED}") from None
+        except (TypeError, ValueError):
+            what = "expected [from_end, cuts, [[off, on], ...]] each"
+            raise file.error(f"metadata 'rules': {what}; {DAMAGED}") from None
         return cls(native, {name: float(value) for name, value in scores.items()})
 
     def _cut(self, pieces: Iterable[str], lines: bool) -> Iterator[tuple[str, bool]]:
@@ -188,15 +187,3 @@ class Segmenter:
             return breaks[-1], False
         sentences = self.segment(text, lines=lines).sentences
         return (int(sentences[-1, 0]), True) if len(sentences) > 1 else (len(text), True)
-
-
-def _is_rule(rule: Any) -> bool:
-    match rule:
-        case [bool(), [*cuts], [*pieces]] if all(map(_is_piece, pieces)):
-            counts = [*cuts, *(off for off, _ in pieces)]
-            return all(type(count) is int and 0 <= count < 2**16 for count in counts)
-    return False
-
-
-def _is_piece(piece: Any) -> bool:
-    return isinstance(piece, list) and len(piece) == 2 and isinstance(piece[1], str)

@@ -88,7 +88,7 @@ class Tagger:
         if len(bits) != 2:
             raise file.error(f"tagger: expected two sizes of tables, got {len(bits)}")
         upos_bits, morphology_bits = (words.read_bits(file, each) for each in bits)
-        upos = _upos_model(len(tags), upos_bits).with_weights(file, "upos")
+        upos = _upos_model(tags, upos_bits).with_weights(file, "upos")
         morphology = WordModel.of(MORPH_FEATURES, morphology_bits, analyses).with_weights(file, "morphology")
         return cls(tags, analyses, words.read_lexicon(file), upos, morphology)
 
@@ -137,7 +137,7 @@ def train_tagger(
         common: dict[str, Any] = {"seed": seed, "threads": threads, "observer": observer or Silent()}
         return model.train(batch, settings, stage=stage, judge=judge, **common)
 
-    upos = _upos_model(len(tags), settings.upos.bits_for(columns))
+    upos = _upos_model(tags, settings.upos.bits_for(columns))
     upos, reports = train("tags", "upos", upos, settings.upos, _one_group, tags_of)
     morphology = WordModel.of(MORPH_FEATURES, settings.morphology.bits_for(columns), analyses)
     if morphology.groups.max() == 1:  # UPOS determines XPOS and FEATS
@@ -152,8 +152,8 @@ def _one_group(columns: Columns) -> Ints:
     return np.zeros(columns.words, np.int32)
 
 
-def _upos_model(tags: int, bits: int) -> WordModel:
-    return WordModel(UPOS_FEATURES, bits, np.array([tags], np.int32), transitions=True)
+def _upos_model(tags: tuple[str, ...], bits: int) -> WordModel:
+    return WordModel.of(UPOS_FEATURES, bits, (tags,), transitions=True)
 
 
 def _analyses(columns: Columns) -> list[Analysis]:

@@ -77,9 +77,9 @@ class WordModel:
     weights: Floats = field(default_factory=lambda: np.empty(0, np.float32))
 
     @classmethod
-    def of(cls, features: str, bits: int, groups: Groups[Any]) -> WordModel:
+    def of(cls, features: str, bits: int, groups: Groups[Any], *, transitions: bool = False) -> WordModel:
         """A model without weights for groups of labels."""
-        return cls(features, bits, np.array([len(group) for group in groups], np.int32))
+        return cls(features, bits, np.array([len(group) for group in groups], np.int32), transitions)
 
     @property
     def native(self) -> SequenceModel:
