@@ -129,6 +129,10 @@ class Columns:
         """Return the text of every word in a column."""
         return list(map(self.strings(column).__getitem__, self.ids(column).tolist()))
 
+    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Split values of all words, shape (W, ...), by sentence."""
+        return np.split(values, self.offsets[1:-1]) if len(self) else []
+
     def any_word(self, mask: Bools) -> Bools:
         """Return whether each sentence has a word of the mask, which has shape (W,). Shape (S,)."""
         before = np.concatenate([[0], np.cumsum(mask)])

@@ -45,8 +45,7 @@ class TagCorpus:
         """Take the sentences of 1 to `longest` words, without punctuation; tags in alphabetical order."""
         kept = is_word(columns)
         ids = columns.ids("upos")
-        parts = np.split(np.arange(columns.words), columns.offsets[1:-1])
-        chosen = [part[kept[part]] for part in parts]
+        chosen = [part[kept[part]] for part in columns.split(np.arange(columns.words))]
         chosen = [part for part in chosen if len(part) and (longest is None or len(part) <= longest)]
         used = np.unique(ids[np.concatenate(chosen)]) if chosen else np.zeros(0, dtype=np.int64)
         strings = columns.strings("upos")
@@ -83,16 +82,15 @@ def strip(columns: Columns, heads: Ints, tags: Sequence[str], *, keep_heads: boo
     """
     numbers = numbers_of(columns.strings("upos"), tags)
     tag_numbers = np.where(numbers < 0, len(tags), numbers)[columns.ids("upos")].astype(np.int32)
-    ends = columns.offsets[1:-1]
-    parts = (np.split(each, ends) for each in (tag_numbers, np.asarray(heads), is_word(columns)))
+    parts = map(columns.split, (tag_numbers, np.asarray(heads), is_word(columns)))
     found = []
-    for own_tags, own_heads, words in zip(*parts, strict=True) if len(columns) else ():
+    for own_tags, own_heads, words in zip(*parts, strict=True):
         kept = words if words.any() else ~words
         if keep_heads:
             is_head = np.zeros(len(words) + 1, dtype=bool)
             is_head[own_heads[own_heads >= 0]] = True
             kept = kept | is_head[1:] | (own_heads >= 0)
-        found.append(Stripped(own_tags, kept, own_heads, ~words))
+        found.append(Stripped(own_tags[kept], kept, own_heads, ~words))
     return found
 
 
@@ -100,15 +98,10 @@ def strip(columns: Columns, heads: Ints, tags: Sequence[str], *, keep_heads: boo
 class Stripped:
     """One sentence of n words, m of which are kept."""
 
-    all_tags: Ints
+    tags: Ints  # Of kept words, (m,)
     kept: Bools
     all_heads: Ints  # As given, -1 where there are none, (n,)
     marks: Bools  # Which words are punctuation, kept or not, (n,)
-
-    @cached_property
-    def tags(self) -> Ints:
-        """Of kept words, (m,)."""
-        return self.all_tags[self.kept]
 
     @cached_property
     def nodes(self) -> Ints:

@@ -161,7 +161,7 @@ def induce(
 def with_classes(columns: Columns, settings: ClassSettings, seed: int, observer: Observer) -> Columns:
     """The same sentences with word classes as UPOS, and PUNCT for punctuation."""
     words, forms, ids = is_word(columns), columns.strings("form"), columns.ids("form")
-    parts = zip(*(np.split(each, columns.offsets[1:-1]) for each in (ids, words)), strict=True)
+    parts = zip(columns.split(ids), columns.split(words), strict=True)
     sentences = [[forms[i] for i in part[kept].tolist()] for part, kept in parts]
     if filled(columns, "xpos"):
         observer.note("XPOS is ignored: copy it to UPOS to learn from it")

@@ -1,10 +1,4 @@
-"""Arbora as a component of a spaCy pipeline.
-
-    nlp = spacy.blank("en")
-    nlp.add_pipe("arbora", config={"model": "en.arbora"})
-    doc = nlp("She reads books.")
-    [(token.text, token.head, token.dep_, token._.head_probability) for token in doc]
-    [(sentence, sentence._.tree_probability) for sentence in doc.sents]
+"""Arbora as a component of a spaCy pipeline: `nlp.add_pipe("arbora", config={"model": "en.arbora"})`.
 
 After `pip install 'arbora-nlp[spacy]'`, spaCy finds it by name. Tokens stay as they are. Sentence starts that
 are set are kept; without any, sentences end at the punctuation marks of spaCy's `sentencizer`. The parser

@@ -1,10 +1,5 @@
 """A corpus as a table, one row per word: for pandas, Polars, DuckDB and other readers of Arrow or Parquet.
 
-    arbora.integrations.table.to_pandas(sentences)     # sentences, or parse(..., probabilities=True)
-    arbora.integrations.table.to_polars(sentences)
-    arbora.integrations.table.write_parquet(sentences, "corpus.parquet")
-    for sentence in arbora.integrations.table.read_parquet("corpus.parquet"): ...
-
 Columns: `sentence` (from 0), `sent_id`, `id`, `form`, `lemma`, `upos`, `xpos`, `feats`, `head` (0 is the
 root), `deprel`, `deps`, `misc`, `start` and `end` (offsets in the text, from `TokenRange=` in MISC),
 `head_probability`, `label_probability`, `tree_probability` (given, or from MISC and comments as

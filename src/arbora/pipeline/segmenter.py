@@ -1,13 +1,8 @@
 """Split raw text into sentences, tokens and words, as learned from a treebank's own text.
 
 Between any two characters a linear classifier decides whether a token ends, and after each token whether a
-sentence ends; rules learned from the treebank split multiword tokens. See core/text. Nothing here depends on
-a language.
-
-Any run of spaces, line ends and control characters (NUL and tabs among them) separates tokens, unless the
-treebank has tokens with spaces in them; no token holds a tab or a line end. A byte order mark is a space. A
-blank line ends a sentence, a single line end only if the classifier says so, or always with `lines`.
-Combining marks stay with the character before them, and joined emoji stay together.
+sentence ends; rules learned from the treebank split multiword tokens. See core/text, and docs/pipeline.md on
+spaces, line ends and odd characters. Nothing here depends on a language.
 """
 
 from __future__ import annotations
