@@ -141,9 +141,8 @@ def pair_table(known: Doubles) -> Doubles:
     found = np.zeros((tags + SYMBOLS - 1, tags + 1))
     rows = [*range(tags), tags + ROOT]
     found[rows, :tags] = known
-    found[rows, tags + UNKNOWN] = [
-        r[np.isfinite(r)].mean() if np.isfinite(r).any() else -np.inf for r in known
-    ]
+    finite_rows = (row[np.isfinite(row)] for row in known)
+    found[rows, tags + UNKNOWN] = [row.mean() if len(row) else -np.inf for row in finite_rows]
     finite = np.isfinite(found[:tags])
     sums = np.where(finite, found[:tags], 0.0).sum(axis=0)
     found[tags + UNKNOWN] = sums / np.maximum(finite.sum(axis=0), 1)

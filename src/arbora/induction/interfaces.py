@@ -33,9 +33,7 @@ class TagModel(ABC):
     name: ClassVar[str]  # The name in model files
     parts: ClassVar[tuple[PartKind, ...]]  # The kinds of parts that it scores, arcs first
 
-    tags: tuple[
-        str, ...
-    ]  # The known ones; a tag's place is its number, and `len(tags)` stands for all others
+    tags: tuple[str, ...]  # A tag's place is its number; `len(tags)` stands for all that are unknown
     trees: Trees = "projective"
     roots: Roots = "single"
 

@@ -150,10 +150,8 @@ class InducedSearch(ExactSearch):
         """As for other searches; a given tree may be one that the model does not allow."""
         if request.k or request.decode != "given":
             return super()._decoded(scores, gold, request, t)
-        siblings = scores.get(PartKind.SIBLING)
-        log_probability = inference.log_prob(
-            scores[PartKind.ARC], gold.heads, siblings=siblings, **self.model.family
-        )
+        arcs, siblings = scores[PartKind.ARC], scores.get(PartKind.SIBLING)
+        log_probability = inference.log_prob(arcs, gold.heads, siblings=siblings, **self.model.family)
         return [Best(gold.heads, log_probability + self.family.log_partition(scores))]
 
     def _weighted_trees(
@@ -191,9 +189,7 @@ class InducedSearch(ExactSearch):
     def from_file(cls, file: ModelFile, names: Names) -> Self:
         name, trees, roots = (file.entry(key, str) for key in ("model", "trees", "roots"))
         if name not in MODELS or trees not in get_args(Trees) or roots not in get_args(Roots):
-            raise InputError(
-                f"model: expected {' or '.join(MODELS)} with its trees and roots, got {name[:40]!r}"
-            )
+            raise InputError(f"model: expected {' or '.join(MODELS)} with trees and roots, got {name[:40]!r}")
         if names.tags[-1:] != (PUNCTUATION,) or names.labels != LABELS:
             raise file.error("expected the tags and labels of a model learned without a treebank")
         return cls(MODELS[name].from_file(file, tags=names.tags[:-1], trees=trees, roots=roots))

@@ -63,9 +63,7 @@ class ValenceModel(TagModel):
             raise InputError("stop: any tag may stop before its first dependent, got one that may not")
         if (self.trees, self.roots) != ("projective", "single"):
             got = f"{self.trees} trees, {self.roots} root"
-            raise InputError(
-                f"trees: a model with valence has projective trees with a single root, got {got}"
-            )
+            raise InputError(f"trees: a model with valence has projective trees, a single root, got {got}")
 
     @cached_property
     def _tables(self) -> tuple[Doubles, Doubles, Doubles, Doubles]:

@@ -178,9 +178,7 @@ def _write_parts(folder: Path, data: bytes) -> None:
     default_config={"model": None, "probabilities": True, "threads": 1},
     default_score_weights={"dep_uas": 0.5, "dep_las": 0.5},
 )
-def make_arbora(
-    nlp: Language, name: str, model: str | None, probabilities: bool, threads: int
-) -> ArboraParser:
+def make_arbora(nlp: Language, name: str, model: str | None, probabilities: bool, threads: int) -> Pipe:
     """Make the component for `nlp.add_pipe("arbora", config=...)`.
 
     `model` is a file from `arbora train`, or None for the bundled English model. `probabilities` also

@@ -142,9 +142,8 @@ class Pipeline(Reloaded):
             return sentences
         columns = columns_of(sentences[i] for i in bare)
         for i, tagged in zip(bare, self.prepare(columns, threads=threads).sentences(), strict=True):
-            sentences[i] = replace(
-                sentences[i], lemmas=tagged.lemmas, upos=tagged.upos, xpos=tagged.xpos, feats=tagged.feats
-            )
+            found: Any = {name: getattr(tagged, name) for name in ("lemmas", *TAGGED)}
+            sentences[i] = replace(sentences[i], **found)
         return sentences
 
     def kbest(self, sentence: Words, k: int, *, keep_heads: bool = False) -> list[Parsed]:

@@ -125,9 +125,10 @@ def train(
     parser, interrupted = training.run(checkpoint, resume=resume)
     scores: Scores = parser.about["dev"]
     about = {"dev": {**tools.scores, **scores}}
-    parts: Any = {"segmenter": tools.segmenter, "tagger": tools.tagger, "lemmatizer": tools.lemmatizer}
     reports = [*tools.reports, *parser.about["epochs"]]
-    return Trained(Pipeline(parser=parser, **parts, about=about), reports, scores, interrupted, retagged)
+    return Trained(
+        Pipeline(parser=parser, **tools.parts, about=about), reports, scores, interrupted, retagged
+    )
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,10 @@ class Tools:
     tagger: Tagger | None = None
     lemmatizer: Lemmatizer | None = None
     reports: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        return {"segmenter": self.segmenter, "tagger": self.tagger, "lemmatizer": self.lemmatizer}
 
     @property
     def scores(self) -> Scores:
