@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arbora._core import Weights
-from arbora.errors import InputError, ModelError
+from arbora.errors import InputError
 from arbora.interfaces import Epoch, Problem
 from arbora.learners._online import OnlineTrainer, weights_of
 from arbora.learners.stage import Which
@@ -41,9 +41,7 @@ class Course:
             return cls(which, {which: weights})
         counts: list[Any] = [file.entry("course", dict).get(name) for name in ("passes", "steps")]
         if not all(type(count) is int and count >= 0 for count in counts):
-            raise ModelError(
-                f"course: expected numbers of passes and steps, got {counts!r:.80}", source=file.source
-            )
+            raise file.error(f"course: expected numbers of passes and steps, got {counts!r:.80}")
         other = OTHER[which]
         both: dict[Which, Floats] = {which: weights, other: file.tensor(other, np.float32, weights.shape)}
         return cls(which, both, None, *counts)

@@ -95,8 +95,7 @@ class ArcModel(TagModel):
     parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC,)
 
     weights: Doubles  # Of `ArcFeatures`, (size,)
-    pairs: Doubles
-    """[head, dependent]: symbols of `ArcFeatures` except the last, (tags + 2, tags + 1); -inf forbids."""
+    pairs: Doubles  # [head, dependent] by symbols of `ArcFeatures`, (tags + 2, tags + 1); -inf forbids
 
     @cached_property
     def features(self) -> ArcFeatures:

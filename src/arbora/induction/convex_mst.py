@@ -109,10 +109,7 @@ class Clustering:
         return (state.y - state.predicted - self._wanted) / self.words
 
     def step(self, state: State) -> tuple[State, float, float]:
-        """Move towards the best trees by the gradient, as far as f falls.
-
-        Returns the new state, a bound on how much lower f could have been, and γ.
-        """
+        """Move towards the best trees while f falls: the new state, a bound on what f could gain, and γ."""
         gradient = self.gradient(state)
         best = self.at(self.best_trees(-gradient))
         y_change, predicted_change = best.y - state.y, best.predicted - state.predicted

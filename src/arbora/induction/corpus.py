@@ -55,10 +55,7 @@ class TagCorpus:
 
 
 def by_length(sentences: Sequence[Ints]) -> Iterator[tuple[Longs, Ints]]:
-    """Group sentences of one length: their places, (m,), and tags, (m, n).
-
-    Short ones come first. Groups are so small that (n+1)³ numbers per sentence fit into memory.
-    """
+    """Group sentences by length, shortest first: places, (m,), and tags, (m, n); large groups are cut."""
     lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
     for length in np.unique(lengths).tolist():
         places, most = np.flatnonzero(lengths == length), max(1, MOST_PARTS // (length + 1) ** 3)
@@ -109,10 +106,7 @@ class Stripped:
         return np.concatenate([[0], np.flatnonzero(self.kept) + 1]).astype(np.int32)
 
     def known_heads(self) -> Ints:
-        """The given heads of kept words, numbered among these; -1 where there are none, (m,).
-
-        Dependents of a mark that is left out move up to its head, and so on.
-        """
+        """The given heads of kept words among these, (m,), -1 for none; marks left out pass on their own."""
         number = np.full(len(self.kept) + 1, -1)
         number[self.nodes] = np.arange(len(self.nodes))
         heads = self.all_heads[self.kept].copy()
@@ -156,10 +150,7 @@ class Stripped:
         return chain[0]
 
     def table(self, small: Doubles, listed: Sequence[tuple[Ints, float]]) -> Doubles:
-        """P(arc) among all nodes, (n+1, n+1), from that among kept ones.
-
-        `listed`: trees of all words with weights, from which the heads of marks that were put back come.
-        """
+        """P(arc) of all nodes, (n+1, n+1), from that of kept ones, and from weighted trees for the others."""
         found = np.zeros((len(self.kept) + 1,) * 2)
         found[np.ix_(self.nodes, self.nodes)] = small
         marks = np.flatnonzero(~self.kept) + 1

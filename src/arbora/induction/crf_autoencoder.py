@@ -71,10 +71,7 @@ class CrfAutoencoder(Inducer):
     smoothing: float = parameter(1e-8, "s, added to counts of the decoder", above=0.0, most=1e6)
 
     def learn(self, corpus: TagCorpus, rules: Rules, seed: int, threads: int) -> Iterator[Learned]:
-        """The objective is per word, and comparable only under the same rules with the same weight.
-
-        The measure `nonzero` is the share of weights that are not 0.
-        """
+        """Objectives are per word, and comparable under the same rules; `nonzero` is a share of weights."""
         run = Run(self, corpus, rules, seed, threads)
         run.initialize()
         for _ in range(self.rounds):
@@ -159,10 +156,7 @@ class Run:
         return lambda each, encoder: self._wanted(encoder + each.pairs(pairs))
 
     def gradient(self, chosen: Longs | None = None, target: Target | None = None) -> Doubles:
-        """The features of the wanted arcs minus those that the encoder expects.
-
-        By default that of Σ L(x) over all sentences with respect to w.
-        """
+        """Features of wanted arcs minus the encoder's expectation; by default the gradient of Σ L(x) by w."""
         target = target or self._target()
         found = np.zeros(self.arcs.size)
         for each in self.arcs.sets(chosen):
@@ -216,11 +210,7 @@ class ProximalAdagrad:
 
 @lru_cache(maxsize=256)
 def near_arcs(n: int) -> Doubles:
-    """How often each arc is expected if only the length is known, (n+1, n+1), read-only.
-
-    Each word is the root with probability 1/n; otherwise its head is another word in proportion to
-    1/distance.
-    """
+    """Expected arcs given a length, (n+1, n+1), read-only: roots 1/n, others in proportion to 1/distance."""
     nodes = np.arange(n + 1)
     found: Doubles = is_arc(n) / np.maximum(1, np.abs(nodes[:, None] - nodes))
     found[0] = 0.0

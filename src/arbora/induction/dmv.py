@@ -121,10 +121,7 @@ def harmonic_arcs(n: int, constant: float) -> tuple[Doubles, Doubles]:
 
 
 def harmonic_counts(sentences: Sentences, constant: float, even_stops: bool, seed: int = 0) -> Counts:
-    """Counts of all choices in harmonic trees; with noise unless the seed is 0.
-
-    `even_stops`: heads stop as often as they go on.
-    """
+    """Counts of choices in harmonic trees, noisy unless the seed is 0; `even_stops`: half of choices stop."""
     counts = Counts.zeros(len(sentences.tags))
     for tags, weights in sentences.pieces:
         counts.add(tags, *harmonic_arcs(tags.shape[1], constant), weights)

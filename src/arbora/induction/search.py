@@ -33,8 +33,7 @@ from arbora.types import Bools, Doubles, Ints
 
 LABELS = ROOT, DEPENDENT, MARK = "root", "dep", "punct"
 LISTED = 8  # Trees that the probabilities of punctuation come from
-MODELS: dict[str, Any] = {model.name: model for model in (ArcModel, ValenceModel)}
-"""What model files may hold."""
+MODELS: dict[str, Any] = {model.name: model for model in (ArcModel, ValenceModel)}  # In model files
 Answer: TypeAlias = Callable[[list[Stripped], dict[PartKind, Doubles]], list[Any]]
 """From sentences of one length and their scores, (m, ...) each, to something for each of them."""
 

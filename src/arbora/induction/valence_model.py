@@ -142,10 +142,7 @@ class Counts:
         return np.stack([self.stop, self.go_on], axis=-1)
 
     def add(self, tags: Ints, arcs: Doubles, nearest: Doubles, weights: Doubles) -> None:
-        """Add m sentences of n words, (m, n), with weights (m,). O(m n²).
-
-        `arcs`, `nearest`: (m, n+1, n+1), or (n+1, n+1) if all are alike.
-        """
+        """Add m sentences (m, n) with weights (m,); arrays (m, n+1, n+1), or (n+1, n+1) for all. O(m n²)."""
         m, n = tags.shape
         t = len(self.root)
         words = np.arange(n)
@@ -192,10 +189,7 @@ class Sentences:
     def counts(
         self, model: ValenceModel, *, best_only: bool, bonus: Doubles | None = None, threads: int = 1
     ) -> tuple[float, Counts]:
-        """log P of all sentences under a model, and expected counts; or those of the best trees.
-
-        `bonus`: added to the scores of arcs, [head, dependent]; the last head is the root.
-        """
+        """log P and expected counts (or of the best trees); `bonus` [head, the root last, dep] is added."""
         total, counts = 0.0, Counts.zeros(len(self.tags))
         family = {**model.family, "threads": threads}
         for tags, weights in self.pieces:

@@ -26,8 +26,7 @@ from arbora.types import Ints
 LONGEST_ENDING = 3
 BOUNDARY = -1
 
-Item: TypeAlias = tuple[bool, str]
-"""What is put into classes: whether it is a pool of rare words, and its name."""
+Item: TypeAlias = tuple[bool, str]  # What has a class: whether it is a pool of rare words, and its name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +44,7 @@ class WordClasses:
     """The class of every word; immutable."""
 
     words: Mapping[str, str]  # The class of each frequent word, in lower case
-    endings: Mapping[str, str]
-    """The class of each pool of rare words, by kind and ending, such as `a-ing`, `A-`, `0-5`."""
+    endings: Mapping[str, str]  # That of each pool of rare words, by kind and ending: `a-ing`, `A-`, `0-5`
     others: str  # The class of all other words
     values: tuple[float, ...] = ()
     """Log-likelihood per word, plus a constant, before the first round of the best start and after each."""
@@ -55,10 +53,7 @@ class WordClasses:
     def learn(
         cls, sentences: Iterable[Sequence[str]], settings: ClassSettings | None = None, *, seed: int = 0
     ) -> WordClasses:
-        """Learn classes from sentences.
-
-        At first, frequent words have classes of their own and all others are together, as in [martin-1998].
-        """
+        """Learn classes; the first start gives frequent words their own, and others one, as [martin-1998]."""
         require_whole("seed", seed, 0)
         settings = settings or ClassSettings()
         classes = settings.count

@@ -97,10 +97,7 @@ def train_with_reports(
 
 
 def score(segmenter: Segmenter, gold: RawText) -> dict[str, float]:
-    """F1 of `tokens`, `words` and `sentences` on a text with known tokens, in percent; O(length).
-
-    A word is right if its token is, and is split into the same words.
-    """
+    """F1 of `tokens`, `words` (right tokens that are split alike) and `sentences`, in percent; O(length)."""
     found = segmenter.segment(gold.text)
     tokens = tokens_of(found.columns, spaces="given")
     counts = _words_per_token(tokens)
@@ -122,10 +119,7 @@ def score(segmenter: Segmenter, gold: RawText) -> dict[str, float]:
 
 
 def varied(tokens: Tokens, chance: random.Random) -> RawText:
-    """The text in a random layout: paragraphs as they are, wrapped lines, or one sentence per line.
-
-    Some sentences on their own lines lose their final full stop.
-    """
+    """The text in a random layout: as it is, wrapped, or by lines, some without their final full stop."""
     forms: list[str] = []
     after: list[str] = []
     offsets = [0]
