@@ -47,7 +47,7 @@ def command(
         reader = treebank.ColumnReader(source, format=format, lenient=lenient, roots=roots)
         with table.parquet_writer(output) as writer:
             for columns in treebank.unless_all_bad(reader):
-                writer.write(table.as_conllu(columns, reader.format))
+                writer.write(conllx.columns_to_conllu(columns, reader.format))
         say_skipped(reader.skipped, reader.source)
     else:
         reader = treebank.convert(source, output, to=to, format=format, lenient=lenient, roots=roots)

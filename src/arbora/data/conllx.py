@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from arbora.data.columns import Columns
+from arbora.data.columns import Columns, Format
 from arbora.data.sentence import Sentence
 
 
@@ -20,8 +20,10 @@ def to_conllu(sentence: Sentence) -> Sentence:
     return replace(sentence, deps=("_",) * len(sentence), misc=misc)
 
 
-def columns_to_conllu(columns: Columns) -> Columns:
-    """Convert columns like `to_conllu` converts sentences. O(W)."""
+def columns_to_conllu(columns: Columns, read_as: Format = "conllx") -> Columns:
+    """Convert columns like `to_conllu` converts sentences, unless they were read as CoNLL-U. O(W)."""
+    if read_as == "conllu":
+        return columns
     deps, misc = columns.strings("deps"), columns.strings("misc")
     both = np.stack([columns.ids("deps"), columns.ids("misc")])
     pairs, ids = np.unique(both, axis=1, return_inverse=True)

@@ -132,10 +132,7 @@ def pair_scores(pairs: Doubles, nodes: Longs) -> Doubles:
 
 
 def pair_table(known: Doubles) -> Doubles:
-    """Add unknown tags to a table of known ones, (tags + 1, tags), whose last head is the root.
-
-    They get the mean over known ones (of the finite entries).
-    """
+    """Add unknown tags, with the mean of finite entries, to a table (tags + 1, tags); the root is last."""
     tags = known.shape[1]
     found = np.zeros((tags + SYMBOLS - 1, tags + 1))
     rows = [*range(tags), tags + ROOT]

@@ -72,10 +72,9 @@ def is_word(columns: Columns) -> Bools:
 
 
 def strip(columns: Columns, heads: Ints, tags: Sequence[str], *, keep_heads: bool) -> list[Stripped]:
-    """Each sentence without punctuation. `keep_heads`: with the marks that have given heads or dependents.
+    """Each sentence without punctuation; `keep_heads` keeps marks that have given heads or dependents.
 
-    `tags`: the names of those that are known; all others have the number after the last. `heads`: of all
-    words, (W,), -1 where there is none.
+    Tags that are not in `tags` have the number after the last. `heads`: of all words, (W,), -1 for none.
     """
     numbers = numbers_of(columns.strings("upos"), tags)
     tag_numbers = np.where(numbers < 0, len(tags), numbers)[columns.ids("upos")].astype(np.int32)

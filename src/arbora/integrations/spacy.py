@@ -34,8 +34,6 @@ from arbora.data.sentence import Sentence
 from arbora.errors import InputError, ModelError
 from arbora.parsing.parsed import Parsed
 
-__all__ = ["ArboraParser", "make_arbora"]
-
 MODEL_FILE, SETTINGS_FILE = "model.arbora", "cfg"
 OF_TOKENS = ("head_probability", "label_probability", "head_entropy")
 OF_SENTENCES = ("tree_probability", "tree_entropy")

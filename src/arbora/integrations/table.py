@@ -22,8 +22,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from arbora.data import conllx
-from arbora.data.columns import TEXT_COLUMNS, Columns, Format, TextColumn, columns_of
+from arbora.data.columns import TEXT_COLUMNS, Columns, TextColumn, columns_of
 from arbora.data.sentence import NO_HEAD, Sentence
 from arbora.errors import DataError, InputError
 from arbora.parsing.parsed import HEAD, LABEL, TREE, Parsed
@@ -115,11 +114,6 @@ def write_parquet(given: Given, target: str | os.PathLike[str]) -> int:
 def is_parquet(name: str) -> bool:
     """Return whether a file has the name of a Parquet file."""
     return name.lower().endswith(".parquet")
-
-
-def as_conllu(columns: Columns, format: Format) -> Columns:  # noqa: A002
-    """Return the same sentences with the columns of CoNLL-U."""
-    return columns if format == "conllu" else conllx.columns_to_conllu(columns)
 
 
 def pieces(given: Any) -> Iterator[tuple[Columns, Probabilities | None]]:
