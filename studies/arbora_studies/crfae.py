@@ -253,7 +253,7 @@ class Trials:
             raise KeyboardInterrupt
         seconds = time.process_time() - began
         heads = parse(learned.model, self.test.sentences, threads=self.options.threads)
-        objectives = [-each.loss for each in learned.history]
+        objectives = [each.objective for each in learned.history]
         return {**self.test.accuracy(heads), "objectives": objectives, "seconds": seconds}
 
     def _random(self) -> Result:

@@ -91,7 +91,7 @@ def test_the_gap_bounds_the_way_to_the_best_mixture(trees, rules):
     least = least_value(SMALL, settings, rules, trees)
     found = settings.fit(SMALL, rules=rules)
     for done in found.history:
-        assert -1e-7 <= done.loss - least <= done.measures["gap"] + 1e-9
+        assert -1e-7 <= -done.objective - least <= done.measures["gap"] + 1e-9
     assert -found.objective == pytest.approx(least, abs=1e-3)
 
 
@@ -100,7 +100,7 @@ def test_the_gap_bounds_the_way_to_the_best_mixture(trees, rules):
 def test_the_objective_never_falls_and_the_gap_never_grows(trees, seed):
     corpus = random_corpus(3)
     found = ConvexMst(trees=trees, rounds=40, gap=0.0, prior=0.1).fit(corpus, rules=RULES, seed=seed)
-    objectives = np.array([-done.loss for done in found.history])
+    objectives = np.array([done.objective for done in found.history])
     gaps = np.array([done.measures["gap"] for done in found.history])
     assert len(found.history) == 40
     assert (np.diff(objectives) >= -1e-12).all()

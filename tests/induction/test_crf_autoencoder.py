@@ -260,7 +260,7 @@ def test_one_seed_gives_one_model_whatever_the_threads():
     learner = CrfAutoencoder(batch=30, rounds=2)
     first, again, threaded = (learner.fit(corpus, seed=3, threads=t) for t in (1, 1, 2))
     assert parts(first) == parts(again) == parts(threaded)
-    assert [r.loss for r in first.history] == [r.loss for r in threaded.history]
+    assert [r.objective for r in first.history] == [r.objective for r in threaded.history]
     assert parts(learner.fit(corpus, seed=4)) != parts(first)
 
 

@@ -77,7 +77,7 @@ def test_the_objective_never_falls(mode, child_valence, rules):
     for seed, smoothing in [(0, 1e-6), (1, 0.1), (2, 3.0)]:
         learner = Dmv(mode=mode, child_valence=child_valence, smoothing=smoothing, rounds=12, tolerance=0.0)
         found = learner.fit(random_corpus(seed), rules=rules, seed=seed)
-        objectives = [-each.loss for each in found.history]
+        objectives = [each.objective for each in found.history]
         assert np.diff(objectives).min() > -1e-9
         assert_normalised(found.model)
 

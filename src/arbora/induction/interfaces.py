@@ -77,10 +77,19 @@ def as_arcs(heads: Ints) -> Doubles:
     return (heads[:, None, :] == np.arange(heads.shape[1])[:, None]).astype(np.float64)
 
 
+class Round(Epoch):
+    """The record of one round of learning; its loss is the negative objective."""
+
+    @property
+    def objective(self) -> float:
+        """What is maximized, such as a log-likelihood per word; comparable between restarts."""
+        return -self.loss
+
+
 class Learned(NamedTuple):
     """The state of learning after a round; the model is built when it is needed."""
 
-    objective: float  # What is maximized, such as a log-likelihood per word. Comparable between restarts.
+    objective: float
     model: Callable[[], TagModel]
     measures: Mapping[str, float] = {}  # Other figures: a gap, the share of weights that are not 0
 
@@ -90,7 +99,7 @@ class Induced:
     """The result of `fit`."""
 
     model: TagModel = field(repr=False)
-    history: tuple[Epoch, ...]  # One per round; its loss is the negative objective
+    history: tuple[Round, ...]
     seed: int = 0
     interrupted: bool = False  # Whether Ctrl-C ended learning
     agreement: float = 1.0  # The share of heads that it has in common with the chosen one of several restarts
@@ -98,7 +107,7 @@ class Induced:
     @property
     def objective(self) -> float:
         """The last round's; the restart with the greatest one is the best guess without a treebank."""
-        return -self.history[-1].loss
+        return self.history[-1].objective
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,11 +141,11 @@ class Inducer(Configured, ABC):
         observer, task = observer or Silent(), f"{self.name}, seed {seed}"
         observer.begin(task, int(getattr(self, "rounds", 1)), unit="round")
         before, interrupted = time.perf_counter(), False
-        history: list[Epoch] = []
+        history: list[Round] = []
         try:
             for number, state in enumerate(self.learn(corpus, rules or NO_RULES, seed, threads), start=1):
                 seconds, last = time.perf_counter() - before, state
-                history.append(Epoch(number, -state.objective, 0.0, 1, seconds, dict(state.measures)))
+                history.append(Round(number, -state.objective, 0.0, 1, seconds, dict(state.measures)))
                 observer.advance()
                 observer.report(EpochReport(task, history[-1], {"objective": state.objective}, best=False))
                 before = time.perf_counter()
