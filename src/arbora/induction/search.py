@@ -62,8 +62,6 @@ class InducedSearch(ExactSearch):
         tags = counted(len(self.model.tags), "tag")
         return f"a model of {self.model.name} over {tags}, learned without a treebank"
 
-    # Finding trees
-
     def best(self, batch: Batch, request: ParseRequest) -> tuple[Ints, Ints]:
         """O(n²) or O(n³) per sentence, as the family's argmax."""
         stripped = strip(batch.columns, batch.heads, self.model.tags, keep_heads=request.keep_heads)
@@ -96,8 +94,6 @@ class InducedSearch(ExactSearch):
         return found
 
     kbest = Search.kbest  # from `confidence_at`, which puts punctuation back
-
-    # Probabilities
 
     def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         """Sums over all trees, computed again for each temperature."""
@@ -177,8 +173,6 @@ class InducedSearch(ExactSearch):
         for mark in (np.flatnonzero(~sentence.kept) + 1).tolist():
             scores[sentence.neighbour(mark), mark] = 0.0
         return TreeDistribution(scores / temperatures.trees, **self.model.family)
-
-    # The model file
 
     def to_parts(self, *, quantized: bool = False) -> Parts:
         settings = {"tags": list(self.model.tags), **self.model.family}

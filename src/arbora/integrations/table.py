@@ -45,9 +45,6 @@ def _import(name: str = "pyarrow", package: str = "'arbora-nlp[table]'") -> Any:
         raise InputError(f"{name} is not installed: pip install {package}") from error
 
 
-# To tables
-
-
 def to_arrow(given: Given) -> Any:
     """Return a `pyarrow.Table`, one row per word. O(words)."""
     tables, first = [_empty_table()], 0
@@ -213,9 +210,6 @@ def _other_lines(columns: Columns) -> tuple[list[str | None], list[str | None], 
 
 def _empty_table() -> Any:
     return _table(columns_of([]), 0, None)
-
-
-# From tables
 
 
 def from_table(table: Any) -> Iterator[Sentence]:

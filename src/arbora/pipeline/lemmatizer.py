@@ -21,7 +21,7 @@ from arbora.data.encode import EMPTY_FIELD, filled, used
 from arbora.errors import InputError
 from arbora.pipeline import words
 from arbora.pipeline.words import Groups, WordModel, WordSettings
-from arbora.progress import Observer, Scores, Silent
+from arbora.progress import Observer, Scores
 from arbora.storage.model_file import ModelFile
 from arbora.types import Floats
 
@@ -87,8 +87,7 @@ def train_lemmatizer(
             lemmatizer = Lemmatizer(tags, scripts, lexicon, replace(model, weights=weights))
             return {"lemmas": words.agreement(lemmatizer.lemmatize(dev, threads=threads), dev, "lemma")}
 
-    common: dict[str, Any] = {"seed": seed, "threads": threads, "observer": observer or Silent()}
-    trained, reports = model.train(batch, settings, stage="lemmas", judge=judge, **common)
+    trained, reports = model.train(batch, settings, "lemmas", judge, seed, threads, observer)
     return Lemmatizer(tags, scripts, lexicon, trained), reports
 
 

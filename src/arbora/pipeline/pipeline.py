@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, TypeAlias, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from arbora.storage.bundled import find_model
 from arbora.storage.model_file import FORMAT, ModelFile, read_model, write_model
 from arbora.storage.pickling import Reloaded
 
+Given: TypeAlias = Iterable[Words]
 KIND = "pipeline"
 PARTS: dict[str, Any] = {"segmenter": Segmenter, "tagger": Tagger, "lemmatizer": Lemmatizer, "parser": Parser}
 TAGGED: tuple[TextColumn, ...] = ("upos", "xpos", "feats")
@@ -104,15 +105,11 @@ class Pipeline(Reloaded):
 
     @overload
     def parse(
-        self,
-        sentences: Iterable[Words],
-        *,
-        probabilities: Literal[False] = False,
-        **options: Unpack[ParseOptions],
+        self, sentences: Given, *, probabilities: Literal[False] = False, **options: Unpack[ParseOptions]
     ) -> list[Sentence]: ...
     @overload
     def parse(
-        self, sentences: Iterable[Words], *, probabilities: Literal[True], **options: Unpack[ParseOptions]
+        self, sentences: Given, *, probabilities: Literal[True], **options: Unpack[ParseOptions]
     ) -> list[Parsed]: ...
     def parse(
         self,

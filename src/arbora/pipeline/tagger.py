@@ -24,7 +24,7 @@ from arbora.data.encode import EMPTY_FIELD, used
 from arbora.errors import InputError
 from arbora.pipeline import words
 from arbora.pipeline.words import Groups, WordModel, WordSettings
-from arbora.progress import Observer, Scores, Silent
+from arbora.progress import Observer, Scores
 from arbora.settings import Settings, parameter
 from arbora.storage.model_file import ModelFile, is_field
 from arbora.types import Floats, Ints
@@ -134,8 +134,7 @@ def train_tagger(
                 found = model.native.predict(dev_batch, weights, threads)
                 return {measure: 100 * float(np.mean(found == right))}
 
-        common: dict[str, Any] = {"seed": seed, "threads": threads, "observer": observer or Silent()}
-        return model.train(batch, settings, stage=stage, judge=judge, **common)
+        return model.train(batch, settings, stage, judge, seed, threads, observer)
 
     upos = _upos_model(tags, settings.upos.bits_for(columns))
     upos, reports = train("tags", "upos", upos, settings.upos, _one_group, tags_of)

@@ -19,7 +19,7 @@ from arbora._core import SequenceBatch, SequenceModel, TagLexicon, in_memory, ta
 from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import numbers_of
 from arbora.interfaces import Learner
-from arbora.progress import Observer, Scores
+from arbora.progress import Observer, Scores, Silent
 from arbora.registry import seeded_learner
 from arbora.settings import Settings, parameter
 from arbora.storage._safetensors import DAMAGED
@@ -107,12 +107,11 @@ class WordModel:
         self,
         batch: SequenceBatch,
         settings: WordSettings,
-        *,
         stage: str,
         judge: Callable[[Floats], Scores] | None,
         seed: int,
         threads: int,
-        observer: Observer,
+        observer: Observer | None,
     ) -> tuple[WordModel, list[dict[str, Any]]]:
         """The model with the weights of the best epoch, and a report of each epoch."""
         # Only training needs these, and they take long to import.
@@ -121,7 +120,7 @@ class WordModel:
 
         problem = SequenceProblem(self.native, batch, threads=threads)
         run = Stage(name=stage, learner=settings.create(seed), problem=problem, judge=judge)
-        best, interrupted = run.run(observer, lambda progress, so_far: None)
+        best, interrupted = run.run(observer or Silent(), lambda progress, so_far: None)
         if interrupted or best.weights is None:
             raise KeyboardInterrupt
         return replace(self, weights=best.weights), best.reports

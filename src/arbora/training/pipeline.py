@@ -126,9 +126,8 @@ def train(
     scores: Scores = parser.about["dev"]
     about = {"dev": {**tools.scores, **scores}}
     reports = [*tools.reports, *parser.about["epochs"]]
-    return Trained(
-        Pipeline(parser=parser, **tools.parts, about=about), reports, scores, interrupted, retagged
-    )
+    pipeline = Pipeline(parser=parser, **tools.parts, about=about)
+    return Trained(pipeline, reports, scores, interrupted, retagged)
 
 
 @dataclass(frozen=True)
