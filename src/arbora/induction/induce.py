@@ -195,9 +195,10 @@ def _check_corpus(corpus: TagCorpus, settings: InduceConfig, columns: Columns, o
     )
     single = sum(len(sentence) == 1 for sentence in corpus.sentences)
     if single > SINGLE_SHARE * len(corpus):
+        share = f"{single:,} of {counted(len(corpus), 'sentence')}"
         logger.warning(
-            f"{single:,} of {counted(len(corpus), 'sentence')} to learn from have a single word, which has "
-            "but one tree; if the text has one word per line, give one sentence per line, or CoNLL-U"
+            f"{share} to learn from have a single word, which has but one tree; if the text has one word per "
+            "line, give it with one sentence per line, or as CoNLL-U"
         )
 
 
@@ -210,7 +211,7 @@ def _check_rules(rules: Rules, corpus: TagCorpus, observer: Observer) -> None:
     if not used:
         tags = " ".join(corpus.tags[:20])
         logger.warning(
-            f"no rule is about the tags of this text ({tags}), so learning goes without; write some"
+            f"no rule is about the tags of this text ({tags}), so learning goes without; write rules for them"
         )
 
 
