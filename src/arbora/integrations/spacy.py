@@ -151,9 +151,9 @@ class ArboraParser(Pipe):
         if not isinstance(settings, dict) or set(settings) != {"probabilities", "threads"}:
             what = f"expected the settings of an arbora component, got {text[:80]!r}"
             raise InputError(f"{os.fspath(path)}: {what}")
+        model = os.fspath(Path(path) / MODEL_FILE)
+        self._loaded, self.model = arbora.load(model), model
         self.probabilities, self.threads = bool(settings["probabilities"]), int(settings["threads"])
-        self.model, self._loaded = os.fspath(Path(path) / MODEL_FILE), None
-        _ = self.parser
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
