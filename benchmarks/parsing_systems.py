@@ -23,6 +23,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
+from arbora.progress import Observer
+
 HERE = Path(__file__).resolve().parent
 TREEBANK = "UD_English-EWT"
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -82,7 +84,7 @@ class System(Protocol):
         """A trained model, ready to parse."""
 
 
-class Clock:
+class Clock(Observer):
     """An observer of training that notes the CPU time of each epoch."""
 
     def __init__(self) -> None:
@@ -110,12 +112,6 @@ class Clock:
     def note(self, text: str) -> None:
         self.notes.append(text)
         print(text, flush=True)
-
-    def advance(self, steps: int = 1) -> None:
-        pass
-
-    def end(self, result: str = "") -> None:
-        pass
 
     def child(self, name: str) -> Clock:
         return self

@@ -69,6 +69,7 @@ def timed(loss: Callable[[torch.Tensor], torch.Tensor], scores: torch.Tensor) ->
     given = scores.clone().requires_grad_()
     start = time.perf_counter()
     loss(given).backward()
+    assert given.grad is not None
     return 1e3 * (time.perf_counter() - start), given.grad
 
 

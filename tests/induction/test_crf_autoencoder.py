@@ -14,7 +14,8 @@ from arbora.induction.arc_model import ArcModel, CorpusArcs, is_arc
 from arbora.induction.corpus import TagCorpus, strip
 from arbora.induction.crf_autoencoder import CrfAutoencoder, ProximalAdagrad, Run, near_arcs
 from arbora.induction.interfaces import as_arcs, parse
-from arbora.induction.rules import NO_RULES, UNIVERSAL, Rules
+from arbora.induction.rules import NO_RULES, Rules
+from arbora.induction.rules import RULES as KNOWN_RULES
 
 TREES = ["projective", "nonprojective"]
 OBJECTIVES = ["viterbi", "likelihood"]
@@ -324,7 +325,7 @@ def test_english_trees_with_rules_for_ud(real_sentences):
     tags, gold = [each.tags for each in short], [each.known_heads() for each in short]
     right = {}
     for objective in OBJECTIVES:
-        model = CrfAutoencoder(objective=objective).fit(corpus, rules=UNIVERSAL).model
+        model = CrfAutoencoder(objective=objective).fit(corpus, rules=KNOWN_RULES["universal"]).model
         right[objective] = accuracy(parse(model, tags), gold)
     assert right["viterbi"] > 0.6
     assert right["viterbi"] > right["likelihood"]

@@ -12,7 +12,7 @@ from oracle.enumerate_trees import head_matrix, siblings_of
 from arbora import inference
 from arbora.errors import InputError, ModelError
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.interfaces import TreeSet, parse
+from arbora.induction.interfaces import best_heads, parse
 from arbora.induction.valence_model import Counts, Sentences, ValenceModel, tree_parts
 from arbora.interfaces import PartKind
 from arbora.storage.model_file import read_model, write_model
@@ -50,11 +50,12 @@ def test_sums_marginals_and_best_trees_are_those_of_the_story(n, zeros):
             continue
         numbers = np.array([tags], dtype=np.int32)
         scores = model.scores(numbers)
-        family = TreeSet(model.trees, model.roots)
-        logs = family.log_sums(*scores.values()) + model.constants(numbers)
+        arcs_given, siblings_given = (list(scores[kind]) for kind in (PartKind.ARC, PartKind.SIBLING))
+        logs = inference.log_partition(arcs_given, siblings=siblings_given, **model.family)
+        logs = logs + model.constants(numbers)
         assert logs[0] == pytest.approx(math.log(probabilities.sum()))
 
-        best = family.best(*scores.values())[0]
+        best = best_heads(*scores.values(), **model.family)[0]
         assert tree_probability(grammar, tags, best[1:].tolist()) == pytest.approx(probabilities.max())
 
         shares = probabilities / probabilities.sum()
@@ -63,10 +64,10 @@ def test_sums_marginals_and_best_trees_are_those_of_the_story(n, zeros):
             for dep in range(1, n + 1):
                 arcs[row[dep], dep] += share
                 nearest[row[dep], dep] += share * (nexts[dep] == row[dep])
-        found_arcs, siblings = family.marginals(*scores.values())
+        [found] = inference.marginals(arcs_given, siblings=siblings_given, **model.family)
         nodes = np.arange(n + 1)
-        firsts = siblings[0][nodes[:, None], nodes[None, :], nodes[:, None]]
-        np.testing.assert_allclose(found_arcs[0], arcs, atol=1e-9)
+        firsts = found.siblings[nodes[:, None], nodes[None, :], nodes[:, None]]
+        np.testing.assert_allclose(found.arcs, arcs, atol=1e-9)
         np.testing.assert_allclose(firsts[1:, 1:], nearest[1:, 1:], atol=1e-9)
 
 
@@ -166,7 +167,7 @@ def saved(tmp_path, tensors):
 def test_a_model_comes_back_from_its_file(tmp_path):
     model = model_of(random_grammar(random.Random(4), 3, zeros=True), 3)
     tensors = model.tensors()
-    again = ValenceModel.from_file(saved(tmp_path, tensors), model.tags, model.trees, model.roots)
+    again = ValenceModel.from_file(saved(tmp_path, tensors), tags=model.tags)
     for name, array in tensors.items():
         np.testing.assert_array_equal(getattr(again, name), array)
 
@@ -177,15 +178,15 @@ def test_damaged_files_are_rejected(tmp_path, name, value):
     tensors = model_of(random_grammar(random.Random(4), 2), 2).tensors()
     tensors[name].flat[0] = value
     with rejects(ModelError, source=str(tmp_path / "m.arbora")):
-        ValenceModel.from_file(saved(tmp_path, tensors), ("A", "B"), "projective", "single")
+        ValenceModel.from_file(saved(tmp_path, tensors), tags=("A", "B"))
 
 
 def test_files_of_other_shapes_or_trees_are_rejected(tmp_path):
     tensors = model_of(random_grammar(random.Random(4), 2), 2).tensors()
     with rejects(ModelError, field="tensor 'root'"):
-        ValenceModel.from_file(saved(tmp_path, tensors), ("A", "B", "C"), "projective", "single")
-    with rejects(ModelError, source=str(tmp_path / "m.arbora"), field=None):
-        ValenceModel.from_file(saved(tmp_path, tensors), ("A", "B"), "nonprojective", "single")
+        ValenceModel.from_file(saved(tmp_path, tensors), tags=("A", "B", "C"))
+    with rejects(InputError, field="trees"):
+        ValenceModel.from_file(saved(tmp_path, tensors), tags=("A", "B"), trees="nonprojective")
     tensors["stop"][0, 0, 0] = -np.inf
-    with rejects(ModelError, source=str(tmp_path / "m.arbora")):
-        ValenceModel.from_file(saved(tmp_path, tensors), ("A", "B"), "projective", "single")
+    with rejects(InputError, field="stop"):
+        ValenceModel.from_file(saved(tmp_path, tensors), tags=("A", "B"))

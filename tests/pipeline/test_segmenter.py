@@ -288,7 +288,7 @@ def damaged(toy, name, value):
 @pytest.mark.parametrize(
     ("name", "value", "field"),
     [
-        ("format", 2, "segmenter"),
+        ("format", 2, "metadata 'format'"),
         ("features", 0, "metadata 'features'"),
         ("characters", "x", "metadata"),
         ("bits", 13, "weights"),

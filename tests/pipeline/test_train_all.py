@@ -11,7 +11,7 @@ from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
 from arbora.errors import ArboraError, InputError
 from arbora.pipeline.lemmatizer import train_lemmatizer
-from arbora.pipeline.pipeline import FILLED, Pipeline
+from arbora.pipeline.pipeline import FILLED, Pipeline, annotate
 from arbora.pipeline.tagger import train_tagger
 from arbora.pipeline.words import WordSettings
 from arbora.progress import Silent
@@ -205,13 +205,12 @@ def test_jackknifing_never_tags_training_sentences(monkeypatch):
     monkeypatch.setattr(training, "train_tagger", watching("tagger", train_tagger))
     monkeypatch.setattr(training, "train_lemmatizer", watching("lemmatizer", train_lemmatizer))
     applied = []
-    real_apply = training.Tools.apply
 
-    def apply(self, given, threads=1):
+    def watched(given, *tools):
         applied.append(set(given.native.extra_texts()))
-        return real_apply(self, given, threads)
+        return annotate(given, *tools)
 
-    monkeypatch.setattr(training.Tools, "apply", apply)
+    monkeypatch.setattr(training, "annotate", watched)
     config = training.make_config({**SMALL, "folds": 4})
     bank = unique_ids(40)
     found = jackknifed(bank, config, tools, 1, Silent())

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from arbora._core import Weights
 from arbora.classification.classes import as_classes, classes_of, cost_matrix, from_sklearn, numbers_of, shown
 from arbora.classification.rows import SparseRows, sparse_rows
-from arbora.errors import InputError, ModelError, UnknownNameError
+from arbora.errors import InputError, UnknownNameError
 from arbora.interfaces import Epoch, Learner, Problem
 from arbora.learners._candidates import CandidateTrainer
 from arbora.learners._online import OnlineTrainer
@@ -61,9 +61,7 @@ class Course:
             return cls(which, {which: weights})
         counts: list[Any] = [file.entry("course", dict).get(name) for name in ("passes", "steps")]
         if not all(type(count) is int and count >= 0 for count in counts):
-            raise ModelError(
-                f"course: expected numbers of passes and steps, got {counts!r:.80}", source=file.source
-            )
+            raise file.error(f"course: expected numbers of passes and steps, got {counts!r:.80}")
         other = OTHER[which]
         both: dict[Which, Floats] = {which: weights, other: file.tensor(other, np.float32, weights.shape)}
         return cls(which, both, None, *counts)
@@ -376,10 +374,8 @@ def _stored_settings(file: ModelFile, names: list[str]) -> dict[str, Any]:
     settings = file.entry("settings", dict)
     intercept, weights = settings.get("intercept"), settings.get("weights")
     if not isinstance(intercept, int | float) or weights not in OTHER or not settings.keys() <= set(names):
-        raise ModelError(
-            f"settings: expected those of a classifier, {', '.join(names)}, got {str(settings)[:200]}",
-            source=file.source,
-        )
+        expected = f"those of a classifier, {', '.join(names)}"
+        raise file.error(f"settings: expected {expected}, got {str(settings)[:200]}")
     return settings
 
 
@@ -387,7 +383,7 @@ def _stored_classes(file: ModelFile) -> NDArray[Any]:
     try:
         classes = as_classes(file.entry("classes", list), "classes")
     except InputError as error:
-        raise ModelError(str(error), source=file.source) from error
+        raise file.error(str(error)) from error
     if classes.ndim != 1 or not len(classes):
-        raise ModelError(f"classes: expected a list, got {classes.tolist()!r:.80}", source=file.source)
+        raise file.error(f"classes: expected a list, got {classes.tolist()!r:.80}")
     return classes

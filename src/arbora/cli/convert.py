@@ -44,9 +44,11 @@ def command(
     if table.is_parquet(source):
         _from_table(source, output, to, plain=not lenient and (format, roots) == ("auto", "multi"))
     elif table.is_parquet(output) and to == "auto":
-        columns = treebank.ColumnReader(source, format=format, lenient=lenient, roots=roots)
-        table.convert_to_parquet(columns, output)
-        say_skipped(columns.skipped, columns.source)
+        reader = treebank.ColumnReader(source, format=format, lenient=lenient, roots=roots)
+        with table.parquet_writer(output) as writer:
+            for columns in treebank.unless_all_bad(reader):
+                writer.write(treebank.columns_to_conllu(columns, reader.format))
+        say_skipped(reader.skipped, reader.source)
     else:
         reader = treebank.convert(source, output, to=to, format=format, lenient=lenient, roots=roots)
         say_skipped(reader.skipped, reader.source)

@@ -22,7 +22,7 @@ from arbora.data.encode import numbers_of
 from arbora.data.sentence import Sentence
 from arbora.data.treebank import FORMAT_OF_ENDING, ColumnReader, ending_of, format_by_name
 from arbora.errors import DataError, NoTreeError
-from arbora.integrations.table import as_conllu, is_parquet, parquet_writer, pieces
+from arbora.integrations.table import is_parquet, parquet_writer, pieces
 from arbora.parsing.parsed import RANK, Parsed, make_parsed
 from arbora.parsing.parser import Parser
 from arbora.search.request import Decode
@@ -178,7 +178,7 @@ def open_table_sink(
     with parquet_writer(output) as writer:
 
         def put(columns: Columns) -> None:
-            given = as_conllu(columns, read_as)
+            given = treebank.columns_to_conllu(columns, read_as)
             if request.probabilities:
                 for piece, probabilities in pieces(tree for (tree,) in request.parsed(parser, given)):
                     writer.write(piece, probabilities)

@@ -23,7 +23,7 @@ from arbora.interfaces import Roots
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from arbora.types import Ints, Longs
+    from arbora.types import Bools, Ints, Longs
 
 Format = Literal["conllu", "conllx"]
 TextColumn = Literal["form", "lemma", "upos", "xpos", "feats", "deprel", "deps", "misc"]
@@ -127,6 +127,15 @@ class Columns:
     def texts(self, column: TextColumn) -> list[str]:
         """Return the text of every word in a column."""
         return list(map(self.strings(column).__getitem__, self.ids(column).tolist()))
+
+    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Split values of all words, shape (W, ...), by sentence."""
+        return np.split(values, self.offsets[1:-1]) if len(self) else []
+
+    def any_word(self, mask: Bools) -> Bools:
+        """Return whether each sentence has a word of the mask, which has shape (W,). Shape (S,)."""
+        before = np.concatenate([[0], np.cumsum(mask)])
+        return np.asarray(np.diff(before[self.offsets]) > 0)
 
     def counts(self, column: TextColumn) -> Counter[str]:
         """Count the words with each text of a column."""

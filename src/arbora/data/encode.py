@@ -132,8 +132,7 @@ class Batch:
     def gold(self) -> list[GoldTree]:
         """Return the known heads and labels of each sentence."""
         root = np.array([-1], dtype=np.int32)
-        ends = self.columns.offsets[1:-1]
-        pairs = zip(np.split(self.heads, ends), np.split(self.labels, ends), strict=True)
+        pairs = zip(self.columns.split(self.heads), self.columns.split(self.labels), strict=True)
         return [GoldTree(np.append(root, heads), np.append(root, labels)) for heads, labels in pairs]
 
     def pieces(self, most_words: int = 2000) -> Iterator[tuple[slice, Batch]]:
@@ -151,7 +150,7 @@ class Batch:
     def select(self, sentences: Longs) -> Batch:
         """Return a batch of some of the sentences, with their present heads."""
         chosen = Batch(self.columns.select(sentences), self.names, self._threads)
-        parts = np.split(self.heads, self.columns.offsets[1:-1])
+        parts = self.columns.split(self.heads)
         chosen._heads = np.concatenate([self.heads[:0], *(parts[i] for i in sentences.tolist())])
         return chosen
 

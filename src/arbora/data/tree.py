@@ -147,18 +147,24 @@ def _as_heads(heads: ArrayLike, roots: Roots) -> Ints:
             raise InputError(f"word {word}: expected a head from 0 to {n}, got {head}")
         if head == word:
             raise InputError(f"word {word}: expected another word or 0 as head, got the word itself")
-    if not _core.in_family(numbers, _core.Trees.nonprojective, _core.Roots.multi):
-        try:
-            TopologicalSorter({dep: [head] for dep, head in enumerate(numbers)}).prepare()
-        except CycleError as error:
-            cycle = " -> ".join(map(str, reversed(error.args[1])))
-            raise InputError(f"heads: these heads form a cycle: {cycle}") from None
+    if cycle := find_cycle(numbers):
+        raise InputError(f"heads: these heads form a cycle: {' -> '.join(map(str, cycle))}")
     if roots == "single" and numbers.count(0) != 1:
         words = ", ".join(str(word) for word, head in enumerate(numbers) if head == 0) or "none"
         raise InputError(f"heads: expected exactly one word with head 0, got {numbers.count(0)} ({words})")
     array = np.array(given, dtype=np.int32)
     array.flags.writeable = False
     return array
+
+
+def find_cycle(heads: list[int]) -> list[int]:
+    """Return the words of one cycle, each followed by its head, the first also last; or an empty list."""
+    if not _core.in_family(heads, _core.Trees.nonprojective, _core.Roots.multi):
+        try:
+            TopologicalSorter({dep: [heads[dep]] for dep in range(1, len(heads))}).prepare()
+        except CycleError as error:
+            return list(reversed(error.args[1]))
+    return []
 
 
 def _as_labels(labels: Iterable[str] | None, n: int) -> tuple[str, ...] | None:

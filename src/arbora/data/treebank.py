@@ -284,8 +284,10 @@ def conllx_to_conllu(sentence: Sentence) -> Sentence:
     return replace(sentence, deps=("_",) * len(sentence), misc=misc)
 
 
-def columns_to_conllu(columns: Columns) -> Columns:
-    """Convert columns like `conllx_to_conllu` converts sentences. O(W)."""
+def columns_to_conllu(columns: Columns, read_as: Format = "conllx") -> Columns:
+    """Convert columns like `conllx_to_conllu` converts sentences, unless they were read as CoNLL-U. O(W)."""
+    if read_as == "conllu":
+        return columns
     deps, misc = columns.strings("deps"), columns.strings("misc")
     both = np.stack([columns.ids("deps"), columns.ids("misc")])
     pairs, ids = np.unique(both, axis=1, return_inverse=True)

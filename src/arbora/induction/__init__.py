@@ -1,4 +1,1 @@
-"""Learning trees without a treebank: models over tags, and one inducer per file that learns them.
-
-`interfaces` says what inducers and models have in common; `induce` goes from text to a model file.
-"""
+"""Learning trees without a treebank; `interfaces` says what inducers and models have in common."""

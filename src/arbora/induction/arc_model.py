@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.errors import ModelError
 from arbora.induction.corpus import TagCorpus, by_length
-from arbora.interfaces import PartKind, Roots, Trees
+from arbora.induction.interfaces import TagModel
+from arbora.interfaces import PartKind, Trees
 from arbora.storage.model_file import ModelFile
 from arbora.types import Bools, Doubles, Ints, Longs
 
@@ -88,18 +88,14 @@ def is_arc(n: int) -> Bools:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ArcModel:
-    """Scores of arcs; see `arbora.induction.interfaces.TagModel`."""
+class ArcModel(TagModel):
+    """Scores of arcs."""
 
     name: ClassVar[str] = "arcs"
     parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC,)
 
-    tags: tuple[str, ...]
     weights: Doubles  # Of `ArcFeatures`, (size,)
-    pairs: Doubles
-    """[head, dependent]: symbols of `ArcFeatures` except the last, (tags + 2, tags + 1); -inf forbids."""
-    trees: Trees = "projective"
-    roots: Roots = "single"
+    pairs: Doubles  # [head, dependent] by symbols of `ArcFeatures`, (tags + 2, tags + 1); -inf forbids
 
     @cached_property
     def features(self) -> ArcFeatures:
@@ -114,17 +110,17 @@ class ArcModel:
         return {"places": places, "weights": self.weights[places], "pairs": self.pairs}
 
     @classmethod
-    def from_file(cls, file: ModelFile, tags: tuple[str, ...], trees: Trees, roots: Roots) -> ArcModel:
-        """Read what `tensors` gave; ModelError if it does not fit the tags."""
-        size = ArcFeatures(len(tags)).size
+    def from_file(cls, file: ModelFile, **known: Any) -> Self:
+        tags = len(known["tags"])
+        size = ArcFeatures(tags).size
         places, values = file.tensor("places", np.int64, [None]), file.tensor("weights", np.float64, [None])
-        pairs = file.tensor("pairs", np.float64, [len(tags) + 2, len(tags) + 1])
+        pairs = file.tensor("pairs", np.float64, [tags + 2, tags + 1])
         good = len(places) == len(values) and (not len(places) or 0 <= places.min() <= places.max() < size)
         if not good or not np.isfinite(values).all() or np.isnan(pairs).any() or (pairs == np.inf).any():
-            raise ModelError("weights: they do not fit the tags; the file is damaged", source=file.source)
+            raise file.error("weights: they do not fit the tags; the file is damaged")
         weights = np.zeros(size)
         weights[places] = values
-        return cls(tags=tags, weights=weights, pairs=pairs, trees=trees, roots=roots)
+        return cls(weights=weights, pairs=pairs, **known)
 
 
 def pair_scores(pairs: Doubles, nodes: Longs) -> Doubles:
@@ -136,17 +132,13 @@ def pair_scores(pairs: Doubles, nodes: Longs) -> Doubles:
 
 
 def pair_table(known: Doubles) -> Doubles:
-    """Add unknown tags to a table of known ones, (tags + 1, tags), whose last head is the root.
-
-    They get the mean over known ones (of the finite entries).
-    """
+    """Add unknown tags, with the mean of finite entries, to a table (tags + 1, tags); the root is last."""
     tags = known.shape[1]
     found = np.zeros((tags + SYMBOLS - 1, tags + 1))
     rows = [*range(tags), tags + ROOT]
     found[rows, :tags] = known
-    found[rows, tags + UNKNOWN] = [
-        r[np.isfinite(r)].mean() if np.isfinite(r).any() else -np.inf for r in known
-    ]
+    finite_rows = (row[np.isfinite(row)] for row in known)
+    found[rows, tags + UNKNOWN] = [row.mean() if len(row) else -np.inf for row in finite_rows]
     finite = np.isfinite(found[:tags])
     sums = np.where(finite, found[:tags], 0.0).sum(axis=0)
     found[tags + UNKNOWN] = sums / np.maximum(finite.sum(axis=0), 1)

@@ -26,6 +26,7 @@ from arbora.types import Doubles, Ints
 class _Baseline(Inducer):
     paper: ClassVar[str] = "klein-2004"
     rule_weight: ClassVar[float] = 0.0  # What an arc that follows a rule gains
+    direction: ClassVar[int] = 0  # Of arcs between neighbours: 0 to the right, 1 to the left
 
     def learn(self, corpus: TagCorpus, rules: Rules, seed: int, threads: int) -> Iterator[Learned]:
         if self.rule_weight and not rules.pairs:
@@ -40,29 +41,22 @@ class _Baseline(Inducer):
 
     def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
         """Set the weights of all features; `heads` is a view, [tag of the head, distance, direction]."""
+        heads[:, 0, self.direction] = 1.0
 
 
-@dataclass(frozen=True, kw_only=True)
 class LeftBranching(_Baseline):
     """Each word's head is the next word; the last word is the root."""
 
     name: ClassVar[str] = "left-branching"
-
-    def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
-        heads[:, 0, 1] = 1.0
+    direction: ClassVar[int] = 1
 
 
-@dataclass(frozen=True, kw_only=True)
 class RightBranching(_Baseline):
     """Each word's head is the word before; the first word is the root."""
 
     name: ClassVar[str] = "right-branching"
 
-    def set_weights(self, weights: Doubles, heads: Doubles, seed: int) -> None:
-        heads[:, 0, 0] = 1.0
 
-
-@dataclass(frozen=True, kw_only=True)
 class NearestRule(_Baseline):
     """The best tree where arcs that follow a rule come before all others, and short ones before long ones."""
 
@@ -73,7 +67,6 @@ class NearestRule(_Baseline):
         heads[:] = -np.arange(DISTANCES)[:, None]
 
 
-@dataclass(frozen=True, kw_only=True)
 class RandomWeights(_Baseline):
     """One random weight per feature of arcs: a parser that has learned nothing."""
 

@@ -25,13 +25,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from arbora import inference
 from arbora.induction.arc_model import TEMPLATES, ArcModel, CorpusArcs, is_arc, pair_table
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.interfaces import Inducer, Learned, TreeSet, as_arcs
+from arbora.induction.interfaces import Inducer, Learned, as_arcs, best_heads
 from arbora.induction.rules import Rules
 from arbora.interfaces import Trees
 from arbora.settings import parameter
@@ -85,7 +86,7 @@ class Clustering:
     """The problem: all arcs of a corpus in a row, group by group, sentence by sentence."""
 
     def __init__(self, corpus: TagCorpus, settings: ConvexMst, rules: Rules, threads: int = 1) -> None:
-        self.trees = TreeSet(settings.trees, "single", threads)
+        self._family: Any = {"trees": settings.trees, "threads": threads}
         self.words = corpus.words
         self.arcs = CorpusArcs(corpus, settings.features)
         gains = settings.prior * pair_table(rules.table(corpus.tags))
@@ -108,10 +109,7 @@ class Clustering:
         return (state.y - state.predicted - self._wanted) / self.words
 
     def step(self, state: State) -> tuple[State, float, float]:
-        """Move towards the best trees by the gradient, as far as f falls.
-
-        Returns the new state, a bound on how much lower f could have been, and γ.
-        """
+        """Move towards the best trees while f falls: the new state, a bound on what f could gain, and γ."""
         gradient = self.gradient(state)
         best = self.at(self.best_trees(-gradient))
         y_change, predicted_change = best.y - state.y, best.predicted - state.predicted
@@ -124,7 +122,7 @@ class Clustering:
         return State(y, weights, predicted, self._value(y, predicted)), gap, size
 
     def model(self, state: State) -> ArcModel:
-        return self.arcs.model(state.weights, self._pairs, self.trees.trees)
+        return self.arcs.model(state.weights, self._pairs, self._family["trees"])
 
     def predict(self, weights: Doubles) -> Doubles:
         """X w"""
@@ -150,7 +148,7 @@ class Clustering:
         """The mean of all trees of each sentence."""
         means = []
         for m, *nodes in self._shapes:
-            [[mean]] = self.trees.marginals(np.zeros((1, *nodes)))
+            mean = inference.marginals(np.zeros(nodes), **self._family)
             means.append(np.tile(mean[is_arc(nodes[0] - 1)], m))
         return np.concatenate(means)
 
@@ -161,7 +159,7 @@ class Clustering:
             arcs, scores = is_arc(shape[1] - 1), np.zeros(shape)
             end = start + shape[0] * int(arcs.sum())
             scores[:, arcs] = values[start:end].reshape(shape[0], -1)
-            found.append(as_arcs(self.trees.best(scores))[:, arcs].ravel())
+            found.append(as_arcs(best_heads(scores, **self._family))[:, arcs].ravel())
             start = end
         return np.concatenate(found)
 

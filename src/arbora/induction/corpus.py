@@ -17,6 +17,7 @@ import numpy as np
 
 from arbora.data.columns import Columns
 from arbora.data.encode import numbers_of
+from arbora.data.tree import find_cycle
 from arbora.evaluation.attachment import is_punctuation
 from arbora.interfaces import Roots, Trees
 from arbora.types import Bools, Doubles, Ints, Longs
@@ -44,8 +45,7 @@ class TagCorpus:
         """Take the sentences of 1 to `longest` words, without punctuation; tags in alphabetical order."""
         kept = is_word(columns)
         ids = columns.ids("upos")
-        parts = np.split(np.arange(columns.words), columns.offsets[1:-1])
-        chosen = [part[kept[part]] for part in parts]
+        chosen = [part[kept[part]] for part in columns.split(np.arange(columns.words))]
         chosen = [part for part in chosen if len(part) and (longest is None or len(part) <= longest)]
         used = np.unique(ids[np.concatenate(chosen)]) if chosen else np.zeros(0, dtype=np.int64)
         strings = columns.strings("upos")
@@ -55,10 +55,7 @@ class TagCorpus:
 
 
 def by_length(sentences: Sequence[Ints]) -> Iterator[tuple[Longs, Ints]]:
-    """Group sentences of one length: their places, (m,), and tags, (m, n).
-
-    Short ones come first. Groups are so small that (n+1)³ numbers per sentence fit into memory.
-    """
+    """Group sentences by length, shortest first: places, (m,), and tags, (m, n); large groups are cut."""
     lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
     for length in np.unique(lengths).tolist():
         places, most = np.flatnonzero(lengths == length), max(1, MOST_PARTS // (length + 1) ** 3)
@@ -75,23 +72,21 @@ def is_word(columns: Columns) -> Bools:
 
 
 def strip(columns: Columns, heads: Ints, tags: Sequence[str], *, keep_heads: bool) -> list[Stripped]:
-    """Each sentence without punctuation. `keep_heads`: with the marks that have given heads or dependents.
+    """Each sentence without punctuation; `keep_heads` keeps marks that have given heads or dependents.
 
-    `tags`: the names of those that are known; all others have the number after the last. `heads`: of all
-    words, (W,), -1 where there is none.
+    Tags that are not in `tags` have the number after the last. `heads`: of all words, (W,), -1 for none.
     """
     numbers = numbers_of(columns.strings("upos"), tags)
     tag_numbers = np.where(numbers < 0, len(tags), numbers)[columns.ids("upos")].astype(np.int32)
-    ends = columns.offsets[1:-1]
-    parts = (np.split(each, ends) for each in (tag_numbers, np.asarray(heads), is_word(columns)))
+    parts = map(columns.split, (tag_numbers, np.asarray(heads), is_word(columns)))
     found = []
-    for own_tags, own_heads, words in zip(*parts, strict=True) if len(columns) else ():
+    for own_tags, own_heads, words in zip(*parts, strict=True):
         kept = words if words.any() else ~words
         if keep_heads:
             is_head = np.zeros(len(words) + 1, dtype=bool)
             is_head[own_heads[own_heads >= 0]] = True
             kept = kept | is_head[1:] | (own_heads >= 0)
-        found.append(Stripped(own_tags, kept, own_heads, ~words))
+        found.append(Stripped(own_tags[kept], kept, own_heads, ~words))
     return found
 
 
@@ -99,15 +94,10 @@ def strip(columns: Columns, heads: Ints, tags: Sequence[str], *, keep_heads: boo
 class Stripped:
     """One sentence of n words, m of which are kept."""
 
-    all_tags: Ints
+    tags: Ints  # Of kept words, (m,)
     kept: Bools
     all_heads: Ints  # As given, -1 where there are none, (n,)
     marks: Bools  # Which words are punctuation, kept or not, (n,)
-
-    @cached_property
-    def tags(self) -> Ints:
-        """Of kept words, (m,)."""
-        return self.all_tags[self.kept]
 
     @cached_property
     def nodes(self) -> Ints:
@@ -115,10 +105,7 @@ class Stripped:
         return np.concatenate([[0], np.flatnonzero(self.kept) + 1]).astype(np.int32)
 
     def known_heads(self) -> Ints:
-        """The given heads of kept words, numbered among these; -1 where there are none, (m,).
-
-        Dependents of a mark that is left out move up to its head, and so on.
-        """
+        """The given heads of kept words among these, (m,), -1 for none; marks left out pass on their own."""
         number = np.full(len(self.kept) + 1, -1)
         number[self.nodes] = np.arange(len(self.nodes))
         heads = self.all_heads[self.kept].copy()
@@ -162,10 +149,7 @@ class Stripped:
         return chain[0]
 
     def table(self, small: Doubles, listed: Sequence[tuple[Ints, float]]) -> Doubles:
-        """P(arc) among all nodes, (n+1, n+1), from that among kept ones.
-
-        `listed`: trees of all words with weights, from which the heads of marks that were put back come.
-        """
+        """P(arc) of all nodes, (n+1, n+1), from that of kept ones, and from weighted trees for the others."""
         found = np.zeros((len(self.kept) + 1,) * 2)
         found[np.ix_(self.nodes, self.nodes)] = small
         marks = np.flatnonzero(~self.kept) + 1
@@ -184,13 +168,8 @@ class Stripped:
                 f"words {first} and {more[0]} are both given as roots, but the trees of this parser have "
                 "one; unpin one of them"
             )
-        for word in words:
-            seen, at = {word}, given[word]
-            while at > 0 and at not in seen:
-                seen.add(at)
-                at = given[at]
-            if at == word:
-                return f"word {word} is below itself by the given heads; unpin one of them"
+        if cycle := find_cycle([max(0, head) for head in given]):
+            return f"the given heads form a cycle: {' -> '.join(map(str, cycle))}; unpin one of them"
         for one, other in product(words, repeat=2) if trees == "projective" else ():
             (a, b), (c, d) = (sorted((word, given[word])) for word in (one, other))
             if a < c < b < d:

@@ -32,13 +32,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from arbora.induction.arc_model import ROOT, ArcModel, ArcSet, CorpusArcs, pair_table
+from arbora import inference
+from arbora.induction.arc_model import ROOT, ArcModel, ArcSet, CorpusArcs, is_arc, pair_table
 from arbora.induction.corpus import TagCorpus
-from arbora.induction.interfaces import Inducer, Learned, TreeSet, as_arcs
+from arbora.induction.interfaces import Inducer, Learned, as_arcs, best_heads
 from arbora.induction.rules import Rules
 from arbora.interfaces import Trees
 from arbora.settings import parameter
@@ -70,10 +71,7 @@ class CrfAutoencoder(Inducer):
     smoothing: float = parameter(1e-8, "s, added to counts of the decoder", above=0.0, most=1e6)
 
     def learn(self, corpus: TagCorpus, rules: Rules, seed: int, threads: int) -> Iterator[Learned]:
-        """The objective is per word, and comparable only under the same rules with the same weight.
-
-        The measure `nonzero` is the share of weights that are not 0.
-        """
+        """Objectives are per word, and comparable under the same rules; `nonzero` is a share of weights."""
         run = Run(self, corpus, rules, seed, threads)
         run.initialize()
         for _ in range(self.rounds):
@@ -101,10 +99,10 @@ class Run:
         self._is_viterbi = options.objective == "viterbi"
         self._seed = seed
         self._rng = np.random.default_rng(seed)
-        self._trees = TreeSet(options.trees, "single", threads)
+        self._family: Any = {"trees": options.trees, "threads": threads}
 
     def model(self) -> ArcModel:
-        return self.arcs.model(self.weights, self.pairs(), self._trees.trees)
+        return self.arcs.model(self.weights, self.pairs(), self.options.trees)
 
     def pairs(self) -> Doubles:
         """log θ + α [rule], for `ArcModel`."""
@@ -118,10 +116,17 @@ class Run:
             table *= np.exp(NOISE * self._rng.normal(size=table.shape))
         self._estimate(table)
         if self.options.init == "both":
-            self._pass(lambda each, encoder: near_arcs(each.length))
+            self.improve_encoder(lambda each, encoder: near_arcs(each.length))
 
-    def improve_encoder(self) -> None:
-        self._pass(self._target())
+    def improve_encoder(self, target: Target | None = None) -> None:
+        """Step over all batches, in a new order, towards the arcs that `target` gives."""
+        target = target or self._target()
+        order = self._rng.permutation(len(self.arcs.corpus))
+        for at in range(0, len(order), self.options.batch):
+            chosen = order[at : at + self.options.batch]
+            # The last batch may be smaller, and with it its share of the penalty.
+            penalty = self.options.l1 * len(chosen) / self.options.batch
+            self._steps.step(self.gradient(chosen, target), penalty)
 
     def improve_decoder(self) -> None:
         target = self._target()
@@ -136,38 +141,32 @@ class Run:
         """Σ L(x) of a set of sentences."""
         encoder = each.scores(self.weights)
         joint = encoder + each.pairs(self.pairs())
-        tops = joint[self._wanted(joint) > 0] if self._is_viterbi else self._trees.log_sums(joint)
-        return float(tops.sum() - self._trees.log_sums(encoder).sum())
+        tops = joint[self._wanted(joint) > 0] if self._is_viterbi else self._log_sums(joint)
+        return float(tops.sum() - self._log_sums(encoder).sum())
+
+    def _log_sums(self, scores: Doubles) -> Doubles:
+        return inference.log_partition(list(scores), **self._family)
+
+    def _marginals(self, scores: Doubles) -> Doubles:
+        return np.stack(inference.marginals(list(scores), **self._family))
 
     def _target(self) -> Target:
         """The wanted arcs by encoder, decoder and rules together."""
         pairs = self.pairs()
         return lambda each, encoder: self._wanted(encoder + each.pairs(pairs))
 
-    def _pass(self, target: Target) -> None:
-        """Step over all batches, in a new order, towards the arcs that `target` gives."""
-        order = self._rng.permutation(len(self.arcs.corpus))
-        for at in range(0, len(order), self.options.batch):
-            chosen = order[at : at + self.options.batch]
-            # The last batch may be smaller, and with it its share of the penalty.
-            penalty = self.options.l1 * len(chosen) / self.options.batch
-            self._steps.step(self.gradient(chosen, target), penalty)
-
     def gradient(self, chosen: Longs | None = None, target: Target | None = None) -> Doubles:
-        """The features of the wanted arcs minus those that the encoder expects.
-
-        By default that of Σ L(x) over all sentences with respect to w.
-        """
+        """Features of wanted arcs minus the encoder's expectation; by default the gradient of Σ L(x) by w."""
         target = target or self._target()
         found = np.zeros(self.arcs.size)
         for each in self.arcs.sets(chosen):
             encoder = each.scores(self.weights)
-            each.add_features(target(each, encoder) - self._trees.marginals(encoder)[0], found)
+            each.add_features(target(each, encoder) - self._marginals(encoder), found)
         return found
 
     def _wanted(self, scores: Doubles) -> Doubles:
         """Arcs of the best trees, or expected arcs."""
-        return as_arcs(self._trees.best(scores)) if self._is_viterbi else self._trees.marginals(scores)[0]
+        return as_arcs(best_heads(scores, **self._family)) if self._is_viterbi else self._marginals(scores)
 
     def _counts(self, arcs: Callable[[ArcSet], Doubles]) -> Doubles:
         """How often each pair of tags is an arc, as in `decoder`; `arcs`: how often each arc is there."""
@@ -211,16 +210,10 @@ class ProximalAdagrad:
 
 @lru_cache(maxsize=256)
 def near_arcs(n: int) -> Doubles:
-    """How often each arc is expected if only the length is known, (n+1, n+1), read-only.
-
-    Each word is the root with probability 1/n; otherwise its head is another word in proportion to
-    1/distance.
-    """
+    """Expected arcs given a length, (n+1, n+1), read-only: roots 1/n, others in proportion to 1/distance."""
     nodes = np.arange(n + 1)
-    found: Doubles = 1.0 / np.maximum(1, np.abs(nodes[:, None] - nodes[None, :]))
-    np.fill_diagonal(found, 0.0)
+    found: Doubles = is_arc(n) / np.maximum(1, np.abs(nodes[:, None] - nodes))
     found[0] = 0.0
-    found[:, 0] = 0.0
     found *= (1.0 - 1.0 / n) / np.maximum(found.sum(axis=0), 1e-300)
     found[0, 1:] = 1.0 / n
     found.setflags(write=False)

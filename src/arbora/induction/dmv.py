@@ -85,30 +85,22 @@ class Dmv(ValenceInducer):
     smoothing: float = parameter(1.0, "added to each count", above=0.0)
 
     def estimator(self, tags: tuple[str, ...], seed: int) -> Callable[[Counts], ValenceModel]:
-        return lambda counts: self.estimate(counts, tags)
+        def log_shares(counts: Doubles) -> Doubles:
+            smoothed = counts + self.smoothing
+            return np.log(smoothed) - np.log(smoothed.sum(axis=-1, keepdims=True))
 
-    def estimate(self, counts: Counts, tags: tuple[str, ...]) -> ValenceModel:
-        """The most likely model given the smoothed counts."""
-        child = counts.child
-        if self.child_valence == "no":
-            child = np.broadcast_to(child.sum(axis=2, keepdims=True), child.shape)
-        ends = _log_shares(np.stack([counts.stop, counts.go_on], axis=-1) + self.smoothing)
-        return ValenceModel(
-            tags=tags,
-            root=_log_shares(counts.root + self.smoothing),
-            child=_log_shares(child + self.smoothing),
-            stop=ends[..., 0].copy(),
-            go_on=ends[..., 1].copy(),
-        )
+        def estimate(counts: Counts) -> ValenceModel:
+            child = counts.child
+            if self.child_valence == "no":
+                child = np.broadcast_to(child.sum(axis=2, keepdims=True), child.shape)
+            return ValenceModel.of(tags, *map(log_shares, (counts.root, child, counts.decisions)))
+
+        return estimate
 
     def penalty(self, model: ValenceModel) -> float:
         """-smoothing · Σ log p; tables that are equal count once."""
         child = model.child if self.child_valence == "yes" else model.child[:, :, NONE_YET]
         return -self.smoothing * float(model.root.sum() + child.sum() + model.stop.sum() + model.go_on.sum())
-
-
-def _log_shares(counts: Doubles) -> Doubles:
-    return np.log(counts) - np.log(counts.sum(axis=-1, keepdims=True))
 
 
 @lru_cache(maxsize=256)
@@ -129,10 +121,7 @@ def harmonic_arcs(n: int, constant: float) -> tuple[Doubles, Doubles]:
 
 
 def harmonic_counts(sentences: Sentences, constant: float, even_stops: bool, seed: int = 0) -> Counts:
-    """Counts of all choices in harmonic trees; with noise unless the seed is 0.
-
-    `even_stops`: heads stop as often as they go on.
-    """
+    """Counts of choices in harmonic trees, noisy unless the seed is 0; `even_stops`: half of choices stop."""
     counts = Counts.zeros(len(sentences.tags))
     for tags, weights in sentences.pieces:
         counts.add(tags, *harmonic_arcs(tags.shape[1], constant), weights)

@@ -30,6 +30,7 @@ from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.progress import Observer, Silent
 from arbora.registry import inducers
 from arbora.settings import Settings, from_dict, parameter, to_dict
+from arbora.training.annotation import check_words
 from arbora.training.config import TrainConfig
 from arbora.training.pipeline import Tools
 
@@ -61,9 +62,7 @@ class InduceConfig(Settings):
         "parts to train. parser: only the parser, for input that is tagged; all: also segmenter, tagger and "
         "lemmatizer",
     )
-    classes: ClassSettings = parameter(
-        factory=ClassSettings, help="word classes, used as tags if words have none"
-    )
+    classes: ClassSettings = parameter(factory=ClassSettings, help="word classes, used as tags if none exist")
     segmenter: SegmenterSettings = parameter(factory=SegmenterSettings, help="of the segmenter")
 
 
@@ -146,10 +145,7 @@ def induce(
             observer.note("a tagger is trained all the same, to give words their classes")
         try:
             plan = TrainConfig(seed=settings.seed, segmenter=settings.segmenter)
-            tools = Tools.of(columns, None, plan, threads, observer)
-            pipeline = replace(
-                pipeline, segmenter=tools.segmenter, tagger=tools.tagger, lemmatizer=tools.lemmatizer
-            )
+            pipeline = replace(pipeline, **Tools.of(columns, None, plan, threads, observer).parts)
         except KeyboardInterrupt:
             interrupted = True
     if interrupted:
@@ -157,16 +153,10 @@ def induce(
     return InducedModel(pipeline, tuple(starts), chosen, interrupted=interrupted)
 
 
-def check_words(columns: Columns, what: str = "the text to learn from", **_: bool) -> None:
-    """Raise DataError unless there are words."""
-    if not columns.words:
-        raise DataError(f"{what} has no words; is it the right file?", source=columns.source)
-
-
 def with_classes(columns: Columns, settings: ClassSettings, seed: int, observer: Observer) -> Columns:
     """The same sentences with word classes as UPOS, and PUNCT for punctuation."""
     words, forms, ids = is_word(columns), columns.strings("form"), columns.ids("form")
-    parts = zip(*(np.split(each, columns.offsets[1:-1]) for each in (ids, words)), strict=True)
+    parts = zip(columns.split(ids), columns.split(words), strict=True)
     sentences = [[forms[i] for i in part[kept].tolist()] for part, kept in parts]
     if filled(columns, "xpos"):
         observer.note("XPOS is ignored: copy it to UPOS to learn from it")
@@ -187,12 +177,9 @@ def _check_tags(columns: Columns, tagged: int, classes: ClassSettings, observer:
                 f"classes.{each.name}: does nothing here; it needs words without UPOS tags, which classes "
                 f"then stand for, got tags of {tagged:,} of {words}"
             )
-    missing = columns.words - tagged
-    if missing:
-        observer.note(
-            f"{missing:,} of {words} {'has' if missing == 1 else 'have'} no UPOS "
-            "tag; `_` counts as a tag of its own"
-        )
+    if missing := columns.words - tagged:
+        have = "has" if missing == 1 else "have"
+        observer.note(f"{missing:,} of {words} {have} no UPOS tag; `_` counts as a tag of its own")
 
 
 def _check_corpus(corpus: TagCorpus, settings: InduceConfig, columns: Columns, observer: Observer) -> None:
@@ -208,11 +195,10 @@ def _check_corpus(corpus: TagCorpus, settings: InduceConfig, columns: Columns, o
     )
     single = sum(len(sentence) == 1 for sentence in corpus.sentences)
     if single > SINGLE_SHARE * len(corpus):
+        share = f"{single:,} of {counted(len(corpus), 'sentence')}"
         logger.warning(
-            "%s of %s to learn from have a single word, which has but one tree; if the text has one word per "
-            "line, give it with one sentence per line, or as CoNLL-U",
-            f"{single:,}",
-            counted(len(corpus), "sentence"),
+            f"{share} to learn from have a single word, which has but one tree; if the text has one word per "
+            "line, give it with one sentence per line, or as CoNLL-U"
         )
 
 
@@ -223,9 +209,9 @@ def _check_rules(rules: Rules, corpus: TagCorpus, observer: Observer) -> None:
         pairs = counted(len(rules.pairs), "pair")
         observer.note(f"rules: {used} of {pairs} {'is' if used == 1 else 'are'} of tags that the text has")
     if not used:
+        tags = " ".join(corpus.tags[:20])
         logger.warning(
-            "no rule is about the tags of this text (%s), so learning goes without; write rules for them",
-            " ".join(corpus.tags[:20]),
+            f"no rule is about the tags of this text ({tags}), so learning goes without; write rules for them"
         )
 
 

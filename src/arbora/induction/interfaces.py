@@ -1,7 +1,7 @@
 """What inducers and their models have in common.
 
 An inducer is an immutable set of parameters with one method, `fit`, from a corpus to a model. A model scores
-the parts of the trees of a sentence's tags; `TreeSet` finds and sums trees of many sentences at once.
+the parts of the trees of a sentence's tags.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,69 +22,51 @@ from arbora.induction.rules import NO_RULES, Rules
 from arbora.interfaces import Epoch, PartKind, Roots, StopTraining, Trees
 from arbora.progress import EpochReport, Observer, Silent
 from arbora.settings import Configured
+from arbora.storage.model_file import ModelFile
 from arbora.types import Doubles, Ints
 
 
-class TagModel(Protocol):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TagModel(ABC):
     """Scores the parts of trees over a sentence's tags; immutable."""
 
     name: ClassVar[str]  # The name in model files
     parts: ClassVar[tuple[PartKind, ...]]  # The kinds of parts that it scores, arcs first
 
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The known tags; a tag's place is its number, and `len(tags)` stands for all others."""
+    tags: tuple[str, ...]  # A tag's place is its number; `len(tags)` stands for all that are unknown
+    trees: Trees = "projective"
+    roots: Roots = "single"
 
     @property
-    def trees(self) -> Trees: ...
-    @property
-    def roots(self) -> Roots: ...
+    def family(self) -> dict[str, Any]:
+        """The set of trees, as options of `arbora.inference`."""
+        return {"trees": self.trees, "roots": self.roots}
 
+    @abstractmethod
     def scores(self, tags: Ints) -> dict[PartKind, Doubles]:
         """Score m sentences of n words, (m, n): one array for each of `parts`, (m,) + (n+1,) * kind.axes."""
 
+    @abstractmethod
     def tensors(self) -> dict[str, NDArray[Any]]:
         """The arrays that a model file holds."""
 
+    @classmethod
+    @abstractmethod
+    def from_file(cls, file: ModelFile, **known: Any) -> Self:
+        """Read `tensors`; `known` are the fields above. ModelError or InputError if they do not fit."""
 
-@dataclass(frozen=True)
-class TreeSet:
-    """The trees of each of m sentences of n words: finds the best ones, and sums over all.
 
-    Scores are arrays of m sentences: `arcs` (m, n+1, n+1), and `siblings` (m, n+1, n+1, n+1), if any.
-    """
-
-    trees: Trees
-    roots: Roots = "single"
-    threads: int = 1
-
-    def best(self, arcs: Doubles, siblings: Doubles | None = None) -> Ints:
-        """Heads of the best trees, (m, n+1), -1 for the root."""
-        return np.stack([best.heads for best in inference.argmax(**self._given(arcs, siblings))])
-
-    def log_sums(self, arcs: Doubles, siblings: Doubles | None = None) -> Doubles:
-        """log Z, (m,)."""
-        found: Doubles = inference.log_partition(**self._given(arcs, siblings))
-        return found
-
-    def marginals(self, arcs: Doubles, siblings: Doubles | None = None) -> list[Doubles]:
-        """P(part), each array shaped as its scores."""
-        found = inference.marginals(**self._given(arcs, siblings))
-        if siblings is None:
-            return [np.stack(found)]
-        return [np.stack([each.arcs for each in found]), np.stack([each.siblings for each in found])]
-
-    def _given(self, arcs: Doubles, siblings: Doubles | None) -> dict[str, Any]:
-        lists = {"scores": list(arcs), "siblings": None if siblings is None else list(siblings)}
-        return {**lists, "trees": self.trees, "roots": self.roots, "threads": self.threads}
+def best_heads(arcs: Doubles, siblings: Doubles | None = None, **options: Any) -> Ints:
+    """Heads of the best trees of m sentences, (m, n+1), -1 for the root; options as in `arbora.inference`."""
+    given = None if siblings is None else list(siblings)
+    return np.stack([best.heads for best in inference.argmax(list(arcs), siblings=given, **options)])
 
 
 def parse(model: TagModel, sentences: Sequence[Ints], *, threads: int = 1) -> list[Ints]:
     """The best tree of each sentence of tags: heads of its words, (n,), 0 for the root."""
-    trees = TreeSet(model.trees, model.roots, threads)
     found: list[Ints] = [np.zeros(0, dtype=np.int32)] * len(sentences)
     for places, tags in by_length(sentences):
-        best = trees.best(*model.scores(tags).values())
+        best = best_heads(*model.scores(tags).values(), **model.family, threads=threads)
         for place, heads in zip(places.tolist(), best, strict=True):
             found[place] = heads[1:]
     return found
@@ -92,19 +74,16 @@ def parse(model: TagModel, sentences: Sequence[Ints], *, threads: int = 1) -> li
 
 def as_arcs(heads: Ints) -> Doubles:
     """Trees as arrays of arcs: 1 for each arc, (m, n+1, n+1); heads (m, n+1)."""
-    arcs = heads[:, None, :] == np.arange(heads.shape[1])[:, None]
-    return arcs.astype(np.float64)
+    return (heads[:, None, :] == np.arange(heads.shape[1])[:, None]).astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One round of learning."""
+class Round(Epoch):
+    """The record of one round of learning; its loss is the negative objective."""
 
-    number: int  # From 1
-    objective: float  # What is maximized, such as a log-likelihood per word. Comparable between restarts.
-    seconds: float  # Since learning began
-    measures: Mapping[str, float] = field(default_factory=dict)
-    """Other figures: a gap, the share of weights that are not 0."""
+    @property
+    def objective(self) -> float:
+        """What is maximized, such as a log-likelihood per word; comparable between restarts."""
+        return -self.loss
 
 
 class Learned(NamedTuple):
@@ -112,7 +91,7 @@ class Learned(NamedTuple):
 
     objective: float
     model: Callable[[], TagModel]
-    measures: Mapping[str, float] = {}
+    measures: Mapping[str, float] = {}  # Other figures: a gap, the share of weights that are not 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +140,15 @@ class Inducer(Configured, ABC):
             raise InputError(f"{self.name}: expected at least one sentence to learn from, got none")
         observer, task = observer or Silent(), f"{self.name}, seed {seed}"
         observer.begin(task, int(getattr(self, "rounds", 1)), unit="round")
-        start, seconds, interrupted = time.perf_counter(), 0.0, False
+        before, interrupted = time.perf_counter(), False
         history: list[Round] = []
         try:
             for number, state in enumerate(self.learn(corpus, rules or NO_RULES, seed, threads), start=1):
-                before, seconds = seconds, time.perf_counter() - start
-                history.append(Round(number, state.objective, seconds, state.measures))
-                last = state
+                seconds, last = time.perf_counter() - before, state
+                history.append(Round(number, -state.objective, 0.0, 1, seconds, dict(state.measures)))
                 observer.advance()
-                epoch = Epoch(number, -state.objective, 0.0, 1, seconds - before, dict(state.measures))
-                observer.report(EpochReport(task, epoch, {"objective": state.objective}, best=False))
+                observer.report(EpochReport(task, history[-1], {"objective": state.objective}, best=False))
+                before = time.perf_counter()
         except StopTraining:
             pass
         except KeyboardInterrupt:

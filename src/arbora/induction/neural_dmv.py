@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -49,11 +49,11 @@ class NeuralDmv(ValenceInducer):
 
     def estimator(self, tags: tuple[str, ...], seed: int) -> Callable[[Counts], ValenceModel]:
         """The seed sets the network's first weights."""
-        network, adam, steps = Network(len(tags), self, seed), Adam(self.rate), iter([self.first_steps])
+        network, steps = Network(len(tags), self, seed), iter([self.first_steps])
 
         def estimate(counts: Counts) -> ValenceModel:
             for _ in range(next(steps, self.steps)):
-                adam.step(network.weights, network.gradient(counts))
+                network.step(counts, self.rate)
             return network.model(tags, counts)
 
         return estimate
@@ -75,6 +75,8 @@ class Network:
             "child": rng.normal(size=(hidden, tags)) * np.sqrt(1 / hidden),
             "decision": rng.normal(size=(hidden, 2)) * np.sqrt(1 / hidden),
         }
+        self._taken = 0
+        self._means: dict[str, tuple[Any, Any]] = dict.fromkeys(self.weights, (0.0, 0.0))
 
     def model(self, tags: tuple[str, ...], counts: Counts) -> ValenceModel:
         _, hidden = self._hidden()
@@ -83,13 +85,18 @@ class Network:
             for name, valences in self._valences.items()
         )
         root = counts.root + ROOT_SMOOTHING
-        return ValenceModel(
-            tags=tags,
-            root=np.log(root / root.sum()),
-            child=np.broadcast_to(child, counts.child.shape).copy(),
-            stop=decisions[..., 0].copy(),
-            go_on=decisions[..., 1].copy(),
-        )
+        every_child = np.broadcast_to(child, counts.child.shape).copy()
+        return ValenceModel.of(tags, np.log(root / root.sum()), every_child, decisions)
+
+    def step(self, counts: Counts, rate: float) -> None:
+        """Train by one step of Adam [kingma-2015]; PyTorch, which has it too, is an optional extra."""
+        self._taken += 1
+        first, second = 1 - 0.9**self._taken, 1 - 0.999**self._taken
+        for name, slope in self.gradient(counts).items():
+            mean, square = self._means[name]
+            mean, square = 0.9 * mean + 0.1 * slope, 0.999 * square + 0.001 * slope**2
+            self._means[name] = mean, square
+            self.weights[name] -= rate * (mean / first) / (np.sqrt(square / second) + 1e-8)
 
     def gradient(self, counts: Counts) -> Weights:
         """That of -log-likelihood of the counts (except the root's), per choice."""
@@ -98,13 +105,14 @@ class Network:
         keeps_valence = len(self._valences["child"]) > 1
         wanted = {
             "child": counts.child if keeps_valence else counts.child.sum(axis=2, keepdims=True),
-            "decision": np.stack([counts.stop, counts.go_on], axis=-1),
+            "decision": counts.decisions,
         }
         size = float(wanted["decision"].sum()) or 1.0
         back, found = np.zeros_like(hidden), {}
         for name, valences in self._valences.items():
             seen = hidden[:, :, valences]
-            error = _errors(seen @ w[name], wanted[name]) / size
+            predicted = np.exp(_log_softmax(seen @ w[name])) * wanted[name].sum(axis=-1, keepdims=True)
+            error = (predicted - wanted[name]) / size
             back[:, :, valences] += error @ w[name].T
             found[name] = np.einsum("tsvh,tsvc->hc", seen, error)
         back *= hidden > 0
@@ -127,30 +135,6 @@ class Network:
         return inputs, np.maximum(np.einsum("tvi,sih->tsvh", inputs, w["side"]) + w["bias"][:, None], 0.0)
 
 
-class Adam:
-    """Adam [kingma-2015]; PyTorch, which has it too, is an optional extra."""
-
-    def __init__(self, rate: float) -> None:
-        self.rate = rate
-        self._taken = 0
-        self._mean: Weights = {}
-        self._square: Weights = {}
-
-    def step(self, weights: Weights, gradient: Weights) -> None:
-        self._taken += 1
-        first, second = 1 - 0.9**self._taken, 1 - 0.999**self._taken
-        for name, slope in gradient.items():
-            mean = self._mean[name] = 0.9 * self._mean.get(name, np.zeros_like(slope)) + 0.1 * slope
-            square = 0.999 * self._square.get(name, np.zeros_like(slope)) + 0.001 * slope**2
-            self._square[name] = square
-            weights[name] -= self.rate * (mean / first) / (np.sqrt(square / second) + 1e-8)
-
-
 def _log_softmax(scores: Doubles) -> Doubles:
     shifted = scores - scores.max(axis=-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-
-
-def _errors(scores: Doubles, counts: Doubles) -> Doubles:
-    """The slope of -Σ counts · log softmax(scores)."""
-    return np.exp(_log_softmax(scores)) * counts.sum(axis=-1, keepdims=True) - counts

@@ -86,20 +86,11 @@ ADV -> ADV
     "table-2": """\
 # The twelve rules of [cai-2017], Table 2, in UD's tags.
 # Proper nouns count as nouns, auxiliaries as verbs, and what was CONJ is CONJ or CCONJ.
-VERB, AUX -> VERB, AUX
-VERB, AUX -> NOUN, PROPN
-VERB, AUX -> PRON
-VERB, AUX -> ADV
-VERB, AUX -> ADP
-NOUN, PROPN -> NOUN, PROPN
-NOUN, PROPN -> ADJ
-NOUN, PROPN -> DET
-NOUN, PROPN -> NUM
-NOUN, PROPN -> CONJ, CCONJ
+VERB, AUX -> VERB, AUX, NOUN, PROPN, PRON, ADV, ADP
+NOUN, PROPN -> NOUN, PROPN, ADJ, DET, NUM, CONJ, CCONJ
 ADJ -> ADV
 ADP -> NOUN, PROPN
 """,
 }  # The built-in rules as files; the first line is a summary
 NO_RULES = Rules(frozenset())
 RULES = {name: Rules.parse(text, name) for name, text in TEXTS.items()}
-UNIVERSAL, TABLE_2 = RULES["universal"], RULES["table-2"]

@@ -7,20 +7,19 @@ follow from the tree: `root`, `dep` and `punct`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Self, TypeAlias, get_args
 
 import numpy as np
 
 from arbora import inference
 from arbora.data.encode import Batch, Names
-from arbora.errors import InputError, ModelError, NoTreeError
+from arbora.errors import InputError, NoTreeError
 from arbora.formatting import counted
 from arbora.induction.arc_model import ArcModel
 from arbora.induction.corpus import PUNCTUATION, Stripped, by_length, strip
-from arbora.induction.interfaces import TagModel, TreeSet
+from arbora.induction.interfaces import TagModel, best_heads
 from arbora.induction.valence_model import ValenceModel
 from arbora.inference.distribution import TreeDistribution
 from arbora.interfaces import Best, GoldTree, PartKind, PartScores, Roots, Trees
@@ -34,8 +33,9 @@ from arbora.types import Bools, Doubles, Ints
 
 LABELS = ROOT, DEPENDENT, MARK = "root", "dep", "punct"
 LISTED = 8  # Trees that the probabilities of punctuation come from
-MODELS: dict[str, Any] = {model.name: model for model in (ArcModel, ValenceModel)}
-"""What model files may hold."""
+MODELS: dict[str, Any] = {model.name: model for model in (ArcModel, ValenceModel)}  # In model files
+Answer: TypeAlias = Callable[[list[Stripped], dict[PartKind, Doubles]], list[Any]]
+"""From sentences of one length and their scores, (m, ...) each, to something for each of them."""
 
 
 def induced_parser(model: TagModel, about: dict[str, Any] | None = None) -> Parser:
@@ -63,58 +63,50 @@ class InducedSearch(ExactSearch):
         tags = counted(len(self.model.tags), "tag")
         return f"a model of {self.model.name} over {tags}, learned without a treebank"
 
-    # Finding trees
-
     def best(self, batch: Batch, request: ParseRequest) -> tuple[Ints, Ints]:
         """O(n²) or O(n³) per sentence, as the family's argmax."""
         stripped = strip(batch.columns, batch.heads, self.model.tags, keep_heads=request.keep_heads)
-        trees = TreeSet(self.trees, self.roots, request.threads)
-        found: list[Ints] = [np.zeros(0, dtype=np.int32)] * len(stripped)
-        for places, scores in self._pieces(stripped, request):
-            with self._explained(stripped[i] for i in places):
-                for place, heads in zip(places, trees.best(*scores.values()), strict=True):
-                    found[place] = stripped[place].put_back(heads[1:])
-        labels = [_labels(heads, each.marks) for heads, each in zip(found, stripped, strict=True)]
+
+        def best_trees(sentences: list[Stripped], scores: PartScores) -> list[Ints]:
+            found = best_heads(*scores.values(), **self.model.family, threads=request.threads)
+            return [sentence.put_back(heads[1:]) for sentence, heads in zip(sentences, found, strict=True)]
+
+        found = self._answers(stripped, request, best_trees)
         nothing = np.zeros(0, dtype=np.int32)
+        labels = [_labels(heads, each.marks) for heads, each in zip(found, stripped, strict=True)]
         return np.concatenate([nothing, *found]), np.concatenate([nothing, *labels])
 
-    def _pieces(
-        self, stripped: Sequence[Stripped], request: ParseRequest
-    ) -> Iterator[tuple[list[int], dict[PartKind, Doubles]]]:
-        """The places of sentences of one length, and their scores; given heads are enforced if requested."""
+    def _answers(self, stripped: Sequence[Stripped], request: ParseRequest, answer: Answer) -> list[Any]:
+        """The answers for all sentences; enforces given heads if requested, and NoTreeError names them."""
+        found: list[Any] = [None] * len(stripped)
         for places, tags in by_length([each.tags for each in stripped]):
-            scores = self.model.scores(tags)
+            sentences, scores = [stripped[i] for i in places.tolist()], self.model.scores(tags)
             if request.keep_heads:
-                for arcs, place in zip(scores[PartKind.ARC], places.tolist(), strict=True):
-                    stripped[place].enforce_heads(arcs)
-            yield places.tolist(), scores
-
-    @contextmanager
-    def _explained(self, stripped: Iterator[Stripped]) -> Iterator[None]:
-        """If given heads are in no tree, say which."""
-        try:
-            yield
-        except NoTreeError:
-            reasons = [each.conflict(self.trees, self.roots) for each in stripped]
-            generic = "no tree of this parser has all heads that are given; unpin some"
-            raise NoTreeError(next(filter(None, reasons), generic)) from None
+                for sentence, arcs in zip(sentences, scores[PartKind.ARC], strict=True):
+                    sentence.enforce_heads(arcs)
+            try:
+                answers = answer(sentences, scores)
+            except NoTreeError:
+                reasons = (each.conflict(self.trees, self.roots) for each in sentences)
+                generic = "no tree of this parser has all heads that are given; unpin some"
+                raise NoTreeError(next(filter(None, reasons), generic)) from None
+            for place, own in zip(places.tolist(), answers, strict=True):
+                found[place] = own
+        return found
 
     kbest = Search.kbest  # from `confidence_at`, which puts punctuation back
-
-    # Probabilities
 
     def confidence_at(self, batch: Batch, request: ParseRequest) -> ConfidenceAt:
         """Sums over all trees, computed again for each temperature."""
         stripped = strip(batch.columns, batch.heads, self.model.tags, keep_heads=request.keep_heads)
 
         def at(temperatures: Temperatures) -> Confidence:
-            found: list[dict[str, Any]] = [{}] * len(stripped)
-            for places, scores in self._pieces(stripped, request):
-                with self._explained(stripped[i] for i in places):
-                    for i, place in enumerate(places):
-                        own = {kind: array[i] for kind, array in scores.items()}
-                        found[place] = self._with_marks(stripped[place], own, request, temperatures)
-            return Confidence.joined(found)
+            def confidences(sentences: list[Stripped], scores: PartScores) -> list[dict[str, Any]]:
+                rows = [dict(zip(scores, row, strict=True)) for row in zip(*scores.values(), strict=True)]
+                pairs = zip(sentences, rows, strict=True)
+                return [self._with_marks(*pair, request, temperatures) for pair in pairs]
+
+            return Confidence.joined(self._answers(stripped, request, confidences))
 
         return at
 
@@ -155,8 +147,7 @@ class InducedSearch(ExactSearch):
         if request.k or request.decode != "given":
             return super()._decoded(scores, gold, request, t)
         arcs, siblings = scores[PartKind.ARC], scores.get(PartKind.SIBLING)
-        options: dict[str, Any] = {"siblings": siblings, "trees": self.trees, "roots": self.roots}
-        log_probability = inference.log_prob(arcs, gold.heads, **options)
+        log_probability = inference.log_prob(arcs, gold.heads, siblings=siblings, **self.model.family)
         return [Best(gold.heads, log_probability + self.family.log_partition(scores))]
 
     def _weighted_trees(
@@ -182,27 +173,20 @@ class InducedSearch(ExactSearch):
         scores[np.ix_(nodes, nodes)] = self.model.scores(sentence.tags[None])[PartKind.ARC][0]
         for mark in (np.flatnonzero(~sentence.kept) + 1).tolist():
             scores[sentence.neighbour(mark), mark] = 0.0
-        return TreeDistribution(scores / temperatures.trees, trees=self.trees, roots=self.roots)
-
-    # The model file
+        return TreeDistribution(scores / temperatures.trees, **self.model.family)
 
     def to_parts(self, *, quantized: bool = False) -> Parts:
-        shape = {"trees": self.trees, "roots": self.roots}
-        settings = {"tags": list(self.model.tags), **shape}
-        return self.model.tensors(), {"model": self.model.name, **shape, "settings": settings}
+        settings = {"tags": list(self.model.tags), **self.model.family}
+        return self.model.tensors(), {"model": self.model.name, **self.model.family, "settings": settings}
 
     @classmethod
     def from_file(cls, file: ModelFile, names: Names) -> Self:
         name, trees, roots = (file.entry(key, str) for key in ("model", "trees", "roots"))
         if name not in MODELS or trees not in get_args(Trees) or roots not in get_args(Roots):
-            raise InputError(
-                f"model: expected {' or '.join(MODELS)} with its trees and roots, got {name[:40]!r}"
-            )
+            raise InputError(f"model: expected {' or '.join(MODELS)} with trees and roots, got {name[:40]!r}")
         if names.tags[-1:] != (PUNCTUATION,) or names.labels != LABELS:
-            raise ModelError(
-                "expected the tags and labels of a model learned without a treebank", source=file.source
-            )
-        return cls(MODELS[name].from_file(file, names.tags[:-1], trees, roots))
+            raise file.error("expected the tags and labels of a model learned without a treebank")
+        return cls(MODELS[name].from_file(file, tags=names.tags[:-1], trees=trees, roots=roots))
 
 
 def _labels(heads: Ints, marks: Bools) -> Ints:

@@ -22,15 +22,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arbora.errors import InputError, ModelError
+from arbora import inference
+from arbora.errors import InputError
 from arbora.induction.corpus import TagCorpus, by_length
-from arbora.induction.interfaces import TreeSet, as_arcs
-from arbora.interfaces import PartKind, Roots, Trees
+from arbora.induction.interfaces import TagModel, as_arcs, best_heads
+from arbora.interfaces import PartKind
 from arbora.storage.model_file import ModelFile
 from arbora.types import Doubles, Ints
 
@@ -40,25 +41,29 @@ LEAST_LOG = -1e9  # Below this, a log in a file is damage, not a probability
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ValenceModel:
+class ValenceModel(TagModel):
     """Logs of probabilities, -inf for the impossible; unknown tags behave as tags do on average."""
 
     name: ClassVar[str] = "valence"
     parts: ClassVar[tuple[PartKind, ...]] = (PartKind.ARC, PartKind.SIBLING)
-    trees: ClassVar[Trees] = "projective"
-    roots: ClassVar[Roots] = "single"
 
-    tags: tuple[str, ...]
     root: Doubles  # (tags,)
     child: Doubles  # [head, side, has, dependent]; sides are left, right
     stop: Doubles  # [head, side, has]; finite for `NONE_YET`: any word may be without dependents
     go_on: Doubles  # [head, side, has]
 
+    @classmethod
+    def of(cls, tags: tuple[str, ...], root: Doubles, child: Doubles, decisions: Doubles) -> ValenceModel:
+        """A model where `decisions` [head, side, has] are to stop (0) or to go on (1)."""
+        stop, go_on = np.moveaxis(decisions, -1, 0).copy()
+        return cls(tags=tags, root=root, child=child, stop=stop, go_on=go_on)
+
     def __post_init__(self) -> None:
         if not np.isfinite(self.stop[..., NONE_YET]).all():
-            raise InputError(
-                "a model with valence: any tag may stop before its first dependent, got one that may not"
-            )
+            raise InputError("stop: any tag may stop before its first dependent, got one that may not")
+        if (self.trees, self.roots) != ("projective", "single"):
+            got = f"{self.trees} trees, {self.roots} root"
+            raise InputError(f"trees: a model with valence has projective trees, a single root, got {got}")
 
     @cached_property
     def _tables(self) -> tuple[Doubles, Doubles, Doubles, Doubles]:
@@ -99,21 +104,14 @@ class ValenceModel:
         return {"root": self.root, "child": self.child, "stop": self.stop, "go_on": self.go_on}
 
     @classmethod
-    def from_file(cls, file: ModelFile, tags: tuple[str, ...], trees: Trees, roots: Roots) -> ValenceModel:
-        """Read what `tensors` gave; ModelError if it does not fit the tags."""
-        t = len(tags)
+    def from_file(cls, file: ModelFile, **known: Any) -> Self:
+        t = len(known["tags"])
         shapes = {"root": [t], "child": [t, 2, 2, t], "stop": [t, 2, 2], "go_on": [t, 2, 2]}
-        logs = {name: file.tensor(name, np.float64, shape) for name, shape in shapes.items()}
+        logs: dict[str, Any] = {name: file.tensor(name, np.float64, shape) for name, shape in shapes.items()}
         finite = np.concatenate([values[values != -np.inf] for values in logs.values()])
-        is_log = (finite <= 1e-6) & (finite >= LEAST_LOG)  # false for NaN
-        if not is_log.all() or not np.isfinite(logs["stop"][..., NONE_YET]).all():
-            raise ModelError("expected logs of probabilities; the file is damaged", source=file.source)
-        if (trees, roots) != (cls.trees, cls.roots):
-            raise ModelError(
-                f"a model with valence has {cls.trees} trees with a {cls.roots} root, got {trees}, {roots}",
-                source=file.source,
-            )
-        return cls(tags=tags, **logs)
+        if not ((finite <= 1e-6) & (finite >= LEAST_LOG)).all():  # false for NaN
+            raise file.error("expected logs of probabilities; the file is damaged")
+        return cls(**logs, **known)
 
 
 def _with_mean(logs: Doubles, axis: int = 0) -> Doubles:
@@ -139,11 +137,12 @@ class Counts:
     def go_on(self) -> Doubles:
         return self.child.sum(axis=-1)
 
-    def add(self, tags: Ints, arcs: Doubles, nearest: Doubles, weights: Doubles) -> None:
-        """Add m sentences of n words, (m, n), with weights (m,). O(m n²).
+    @property
+    def decisions(self) -> Doubles:
+        return np.stack([self.stop, self.go_on], axis=-1)
 
-        `arcs`, `nearest`: (m, n+1, n+1), or (n+1, n+1) if all are alike.
-        """
+    def add(self, tags: Ints, arcs: Doubles, nearest: Doubles, weights: Doubles) -> None:
+        """Add m sentences (m, n) with weights (m,); arrays (m, n+1, n+1), or (n+1, n+1) for all. O(m n²)."""
         m, n = tags.shape
         t = len(self.root)
         words = np.arange(n)
@@ -190,26 +189,25 @@ class Sentences:
     def counts(
         self, model: ValenceModel, *, best_only: bool, bonus: Doubles | None = None, threads: int = 1
     ) -> tuple[float, Counts]:
-        """log P of all sentences under a model, and expected counts; or those of the best trees.
-
-        `bonus`: added to the scores of arcs, [head, dependent]; the last head is the root.
-        """
+        """log P and expected counts (or of the best trees); `bonus` [head, the root last, dep] is added."""
         total, counts = 0.0, Counts.zeros(len(self.tags))
-        trees = TreeSet(model.trees, model.roots, threads)
+        family = {**model.family, "threads": threads}
         for tags, weights in self.pieces:
             scores = model.scores(tags)
             if bonus is not None:
                 scores[PartKind.ARC][:, 0, 1:] += bonus[-1][tags]
                 scores[PartKind.ARC][:, 1:, 1:] += bonus[tags[:, :, None], tags[:, None, :]]
             if best_only:
-                arcs, nearest = tree_parts(trees.best(*scores.values()))
+                arcs, nearest = tree_parts(best_heads(*scores.values(), **family))
                 parts = np.where(arcs > 0, scores[PartKind.ARC], 0.0)
                 parts += np.where(nearest > 0, nearest_entries(scores[PartKind.SIBLING]), 0.0)
                 logs = parts.sum(axis=(1, 2))
             else:
-                logs = trees.log_sums(*scores.values())
-                arcs, siblings = trees.marginals(*scores.values())
-                nearest = nearest_entries(siblings)
+                given = {"siblings": list(scores[PartKind.SIBLING]), **family}
+                logs = inference.log_partition(list(scores[PartKind.ARC]), **given)
+                found: Any = inference.marginals(list(scores[PartKind.ARC]), **given)
+                arcs = np.stack([each.arcs for each in found])
+                nearest = np.stack([nearest_entries(each.siblings) for each in found])
             total += float(weights @ (logs + model.constants(tags)))
             counts.add(tags, arcs, nearest, weights)
         return total, counts

@@ -19,15 +19,14 @@ from typing import TypeAlias
 import numpy as np
 
 from arbora import _core
-from arbora.errors import InputError
+from arbora.errors import InputError, require_whole
 from arbora.settings import Settings, parameter
 from arbora.types import Ints
 
 LONGEST_ENDING = 3
 BOUNDARY = -1
 
-Item: TypeAlias = tuple[bool, str]
-"""What is put into classes: whether it is a pool of rare words, and its name."""
+Item: TypeAlias = tuple[bool, str]  # What has a class: whether it is a pool of rare words, and its name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +44,7 @@ class WordClasses:
     """The class of every word; immutable."""
 
     words: Mapping[str, str]  # The class of each frequent word, in lower case
-    endings: Mapping[str, str]
-    """The class of each pool of rare words, by kind and ending, such as `a-ing`, `A-`, `0-5`."""
+    endings: Mapping[str, str]  # That of each pool of rare words, by kind and ending: `a-ing`, `A-`, `0-5`
     others: str  # The class of all other words
     values: tuple[float, ...] = ()
     """Log-likelihood per word, plus a constant, before the first round of the best start and after each."""
@@ -55,13 +53,8 @@ class WordClasses:
     def learn(
         cls, sentences: Iterable[Sequence[str]], settings: ClassSettings | None = None, *, seed: int = 0
     ) -> WordClasses:
-        """Learn classes from sentences.
-
-        The first start has the most frequent words in classes of their own and all others together, as
-        [martin-1998].
-        """
-        if seed < 0:
-            raise InputError(f"seed: expected a whole number of at least 0, got {seed!r}")
+        """Learn classes; the first start gives frequent words their own, and others one, as [martin-1998]."""
+        require_whole("seed", seed, 0)
         settings = settings or ClassSettings()
         classes = settings.count
         read = [list(sentence) for sentence in sentences]
@@ -94,10 +87,8 @@ class WordClasses:
 
     def class_of(self, form: str) -> str:
         """A word's class, such as `C07`; classes are numbered by frequency."""
-        known = self.words.get(form.lower())
-        if known is not None:
-            return known
-        return next((self.endings[pool] for pool in _pools(form) if pool in self.endings), self.others)
+        known = (self.endings[pool] for pool in _pools(form) if pool in self.endings)
+        return self.words.get(form.lower()) or next(known, self.others)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -109,14 +100,13 @@ def _items(forms: Counter[str], least: int) -> dict[str, Item]:
     folded: Counter[str] = Counter()
     for form, count in forms.items():
         folded[form.lower()] += count
-    rare = [form for form in forms if folded[form.lower()] < least]
+    rare = {form: _pools(form) for form in forms if folded[form.lower()] < least}
     sizes: Counter[str] = Counter()
-    for form in rare:
-        for pool in _pools(form):
-            sizes[pool] += forms[form]
+    for form, pools in rare.items():
+        sizes.update(dict.fromkeys(pools, forms[form]))
     found = {form: (False, form.lower()) for form in forms}
-    for form in rare:
-        found[form] = (True, next((pool for pool in _pools(form) if sizes[pool] >= least), ""))
+    for form, pools in rare.items():
+        found[form] = (True, next((pool for pool in pools if sizes[pool] >= least), ""))
     return found
 
 

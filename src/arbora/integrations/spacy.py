@@ -1,10 +1,4 @@
-"""Arbora as a component of a spaCy pipeline.
-
-    nlp = spacy.blank("en")
-    nlp.add_pipe("arbora", config={"model": "en.arbora"})
-    doc = nlp("She reads books.")
-    [(token.text, token.head, token.dep_, token._.head_probability) for token in doc]
-    [(sentence, sentence._.tree_probability) for sentence in doc.sents]
+"""Arbora as a component of a spaCy pipeline: `nlp.add_pipe("arbora", config={"model": "en.arbora"})`.
 
 After `pip install 'arbora-nlp[spacy]'`, spaCy finds it by name. Tokens stay as they are. Sentence starts that
 are set are kept; without any, sentences end at the punctuation marks of spaCy's `sentencizer`. The parser
@@ -21,7 +15,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -40,8 +34,6 @@ from arbora.data.sentence import Sentence
 from arbora.errors import InputError, ModelError
 from arbora.parsing.parsed import Parsed
 
-__all__ = ["ArboraParser", "make_arbora"]
-
 MODEL_FILE, SETTINGS_FILE = "model.arbora", "cfg"
 OF_TOKENS = ("head_probability", "label_probability", "head_entropy")
 OF_SENTENCES = ("tree_probability", "tree_entropy")
@@ -52,14 +44,6 @@ for kind, extensions in ((Token, OF_TOKENS), (Span, OF_SENTENCES)):
     for extension in extensions:
         if not kind.has_extension(extension):
             kind.set_extension(extension, default=None)
-
-
-class _Words(NamedTuple):
-    """A sentence of a Doc: its first token, the end, and which of its tokens are words."""
-
-    start: int
-    end: int
-    words: list[int]
 
 
 class ArboraParser(Pipe):
@@ -107,23 +91,19 @@ class ArboraParser(Pipe):
             yield from docs
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
-        places = [list(self._sentences_of(doc)) for doc in docs]
-        given = [
-            _sentence([doc[i] for i in place.words])
-            for doc, of_doc in zip(docs, places, strict=True)
-            for place in of_doc
-            if place.words
-        ]
+        sentences = [list(self._sentences_of(doc)) for doc in docs]
+        given = [_sentence(words) for of_doc in sentences for _, words in of_doc if words]
         parsed = iter(self.parser.parse(given, probabilities=self.probabilities, threads=self.threads))
-        for doc, of_doc in zip(docs, places, strict=True):
-            _write(doc, [(place, next(parsed) if place.words else None) for place in of_doc])
+        for doc, of_doc in zip(docs, sentences, strict=True):
+            _write(doc, [(span, words, next(parsed) if words else None) for span, words in of_doc])
 
-    def _sentences_of(self, doc: Doc) -> Iterator[_Words]:
+    def _sentences_of(self, doc: Doc) -> Iterator[tuple[Span, list[Token]]]:
+        """Yield each sentence, and those of its tokens that are words."""
         given = doc.has_annotation("SENT_START")
         starts = [bool(token.is_sent_start) for token in doc] if given else self._guess_starts(doc)
         firsts = [i for i, start in enumerate(starts) if start or i == 0]
         for start, end in pairwise([*firsts, len(doc)]):
-            yield _Words(start, end, [i for i in range(start, end) if not doc[i].is_space])
+            yield doc[start:end], [token for token in doc[start:end] if not token.is_space]
 
     def _guess_starts(self, doc: Doc) -> list[bool]:
         """Start sentences after final punctuation, at the next word."""
@@ -137,55 +117,43 @@ class ArboraParser(Pipe):
 
     # Serialization: the settings and the model file itself, so that a saved pipeline needs nothing else.
 
-    def _settings(self) -> dict[str, Any]:
-        return {"probabilities": self.probabilities, "threads": self.threads}
-
-    def _model_bytes(self) -> bytes:
-        if self.model is not None and Path(self.model).is_file():
-            return Path(self.model).read_bytes()
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / MODEL_FILE
-            self.parser.save(path)
-            return path.read_bytes()
-
-    def _set_settings(self, settings: object, source: str) -> None:
-        if not isinstance(settings, dict) or set(settings) != set(self._settings()):
-            raise InputError(f"{source}: expected the settings of an arbora component, got {settings!r}")
-        self.probabilities, self.threads = bool(settings["probabilities"]), int(settings["threads"])
-
-    def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
-        """Write a folder with the settings and the model."""
-        folder, data = Path(path), self._model_bytes()
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / SETTINGS_FILE).write_text(json.dumps(self._settings()), encoding="utf-8")
-        (folder / MODEL_FILE).write_bytes(data)
-
-    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> ArboraParser:
-        """Read the settings and the model from a folder."""
-        folder = Path(path)
-        settings = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
-        self._set_settings(settings, os.fspath(folder))
-        self.model, self._loaded = os.fspath(folder / MODEL_FILE), None
-        _ = self.parser
-        return self
-
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Settings and model as bytes: a line of JSON, and the model file."""
-        return json.dumps(self._settings()).encode() + b"\n" + self._model_bytes()
+        settings = json.dumps({"probabilities": self.probabilities, "threads": self.threads}).encode()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(self.model or folder)
+            if not path.is_file():
+                path = Path(folder, MODEL_FILE)
+                self.parser.save(path)
+            return settings + b"\n" + path.read_bytes()
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> ArboraParser:
         """Read the output of `to_bytes`."""
-        line, _, model = data.partition(b"\n")
+        with tempfile.TemporaryDirectory() as folder:
+            _write_parts(Path(folder), data)
+            self.from_disk(folder)  # the mapped memory outlives the file
+        self.model = None
+        return self
+
+    def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
+        """Write a folder with the settings and the model."""
+        data = self.to_bytes()
+        Path(path).mkdir(parents=True, exist_ok=True)
+        _write_parts(Path(path), data)
+
+    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> ArboraParser:
+        """Read the settings and the model from a folder."""
+        text = (Path(path) / SETTINGS_FILE).read_bytes()
         try:
-            settings = json.loads(line)
+            settings = json.loads(text)
         except ValueError:
             settings = None
-        self._set_settings(settings, "bytes")
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / MODEL_FILE
-            path.write_bytes(model)
-            self._loaded = arbora.load(path)  # the mapped memory outlives the file
-        self.model = None
+        if not isinstance(settings, dict) or set(settings) != {"probabilities", "threads"}:
+            what = f"expected the settings of an arbora component, got {text[:80]!r}"
+            raise InputError(f"{os.fspath(path)}: {what}")
+        model = os.fspath(Path(path) / MODEL_FILE)
+        self._loaded, self.model = arbora.load(model), model
+        self.probabilities, self.threads = bool(settings["probabilities"]), int(settings["threads"])
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -196,15 +164,19 @@ def _restored(name: str, data: bytes) -> ArboraParser:
     return ArboraParser(name).from_bytes(data)
 
 
+def _write_parts(folder: Path, data: bytes) -> None:
+    settings, _, model = data.partition(b"\n")
+    (folder / SETTINGS_FILE).write_bytes(settings)
+    (folder / MODEL_FILE).write_bytes(model)
+
+
 @Language.factory(
     "arbora",
     assigns=["token.head", "token.dep", "token.is_sent_start", "doc.sents"],
     default_config={"model": None, "probabilities": True, "threads": 1},
     default_score_weights={"dep_uas": 0.5, "dep_las": 0.5},
 )
-def make_arbora(
-    nlp: Language, name: str, model: str | None, probabilities: bool, threads: int
-) -> ArboraParser:
+def make_arbora(nlp: Language, name: str, model: str | None, probabilities: bool, threads: int) -> Pipe:
     """Make the component for `nlp.add_pipe("arbora", config=...)`.
 
     `model` is a file from `arbora train`, or None for the bundled English model. `probabilities` also
@@ -216,55 +188,53 @@ def make_arbora(
 def _sentence(tokens: Sequence[Token]) -> Sentence:
     """The words of a sentence, with the annotation that its tokens have."""
 
-    def column(texts: Iterable[str]) -> list[str | None]:
+    def column(texts: Iterable[str]) -> list[Any]:
         return [text.translate(BROKEN) or None for text in texts]
 
-    return Sentence.from_lists(
-        [token.text.translate(BROKEN) for token in tokens],
-        column(token.pos_ for token in tokens),
-        lemmas=column(token.lemma_ for token in tokens),
-        xpos=column(token.tag_ for token in tokens),
-        feats=column(_features(token) for token in tokens),
+    forms, upos, lemmas, xpos = (
+        column(getattr(token, name) for token in tokens) for name in ("text", "pos_", "lemma_", "tag_")
     )
+    # In the order of Universal Dependencies, which ignores case, unlike spaCy's.
+    feats = ("|".join(sorted(str(token.morph).split("|"), key=str.lower)) for token in tokens)
+    return Sentence.from_lists(forms, upos, lemmas=lemmas, xpos=xpos, feats=column(feats))
 
 
-def _features(token: Token) -> str:
-    """FEATS in the order of Universal Dependencies, which ignores case, unlike spaCy's."""
-    return "|".join(sorted(str(token.morph).split("|"), key=str.lower))
-
-
-def _write(doc: Doc, found: Sequence[tuple[_Words, Parsed | Sentence | None]]) -> None:
+def _write(doc: Doc, found: Sequence[tuple[Span, list[Token], Parsed | Sentence | None]]) -> None:
     """Set heads and labels of all sentences at once, which also sets where sentences start."""
     heads = np.arange(len(doc), dtype=np.int64)
     labels = np.full(len(doc), doc.vocab.strings.add(SPACE_LABEL), dtype=np.uint64)
-    for (start, end, words), parsed in found:
+    for span, words, parsed in found:
         # Spaces hang on the word before them; at the start of a sentence, on the first word.
-        head, word_set = words[0] if words else start, set(words)
-        for i in range(start, end):
-            head = i if i in word_set else head
-            heads[i] = head
+        head = words[0].i if words else span.start
+        for token in span:
+            head = head if token.is_space else token.i
+            heads[token.i] = head
         if parsed is None:
-            labels[start] = doc.vocab.strings.add("ROOT")
+            labels[span.start] = doc.vocab.strings.add("ROOT")
         else:
             sentence = parsed.sentence if isinstance(parsed, Parsed) else parsed
-            _set_words(doc, words, sentence, heads, labels)
+            _set_words(words, sentence, heads, labels)
     offsets = (heads - np.arange(len(doc))).astype(np.uint64)
     if len(doc):
         doc.from_array([HEAD, DEP], np.stack([offsets, labels], axis=1))
-    for place, parsed in found:
+    for span, words, parsed in found:
         if isinstance(parsed, Parsed):
-            _set_probabilities(doc, place, parsed)
+            span._.tree_probability, span._.tree_entropy = parsed.probability, parsed.entropy
+            for token, word in zip(words, parsed, strict=True):
+                for name, value in zip(
+                    OF_TOKENS, (word.head_probability, word.label_probability, word.entropy), strict=True
+                ):
+                    token._.set(name, value)
 
 
-def _set_words(doc: Doc, words: Sequence[int], sentence: Sentence, heads: Any, labels: Any) -> None:
-    roots = [i for i, word in zip(words, sentence, strict=True) if word.head <= 0]
-    for i, word in zip(words, sentence, strict=True):
-        heads[i] = words[word.head - 1] if word.head > 0 else roots[0]
+def _set_words(tokens: Sequence[Token], sentence: Sentence, heads: Any, labels: Any) -> None:
+    first_root = next(token.i for token, head in zip(tokens, sentence.heads, strict=True) if head <= 0)
+    for token, word in zip(tokens, sentence, strict=True):
+        heads[token.i] = tokens[word.head - 1].i if word.head > 0 else first_root
         # spaCy's name for the root's label, which its other components look for.
         is_root = word.head == 0 and word.deprel.lower() in ("root", "_")
         label = "ROOT" if is_root else "" if word.deprel == "_" else word.deprel
-        labels[i] = doc.vocab.strings.add(label)
-        token = doc[i]
+        labels[token.i] = token.vocab.strings.add(label)
         if not token.pos_ and word.upos in PARTS_OF_SPEECH:
             token.pos_ = word.upos
         for name, value in (("tag_", word.xpos), ("lemma_", word.lemma)):
@@ -272,12 +242,3 @@ def _set_words(doc: Doc, words: Sequence[int], sentence: Sentence, heads: Any, l
                 setattr(token, name, value)
         if not token.has_morph() and word.feats != "_":
             token.set_morph(word.feats)
-
-
-def _set_probabilities(doc: Doc, place: _Words, parsed: Parsed) -> None:
-    numbers = zip(parsed.head_probabilities, parsed.label_probabilities, parsed.entropies, strict=True)
-    for i, of_word in zip(place.words, numbers, strict=True):
-        for name, value in zip(OF_TOKENS, of_word, strict=True):
-            doc[i]._.set(name, value)
-    span = doc[place.start : place.end]
-    span._.tree_probability, span._.tree_entropy = parsed.probability, parsed.entropy

@@ -1,10 +1,5 @@
 """A corpus as a table, one row per word: for pandas, Polars, DuckDB and other readers of Arrow or Parquet.
 
-    arbora.integrations.table.to_pandas(sentences)     # sentences, or parse(..., probabilities=True)
-    arbora.integrations.table.to_polars(sentences)
-    arbora.integrations.table.write_parquet(sentences, "corpus.parquet")
-    for sentence in arbora.integrations.table.read_parquet("corpus.parquet"): ...
-
 Columns: `sentence` (from 0), `sent_id`, `id`, `form`, `lemma`, `upos`, `xpos`, `feats`, `head` (0 is the
 root), `deprel`, `deps`, `misc`, `start` and `end` (offsets in the text, from `TokenRange=` in MISC),
 `head_probability`, `label_probability`, `tree_probability` (given, or from MISC and comments as
@@ -20,42 +15,30 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from itertools import islice, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from arbora.data.columns import TEXT_COLUMNS, Columns, Format, TextColumn, columns_of
+from arbora.data.columns import TEXT_COLUMNS, Columns, TextColumn, columns_of
 from arbora.data.sentence import NO_HEAD, Sentence
-from arbora.data.treebank import ColumnReader, columns_to_conllu, unless_all_bad
 from arbora.errors import DataError, InputError, import_package
 from arbora.parsing.parsed import HEAD, LABEL, TREE, Parsed
 from arbora.storage.files import replacing
 from arbora.types import Doubles
 
 Given: TypeAlias = "Columns | Iterable[Sentence] | Iterable[Parsed]"
+Probabilities: TypeAlias = tuple[Doubles, Doubles, Doubles]
+"""Of the heads and labels of W words, and of the trees of S sentences; NaN for unknown."""
 
 ROWS_PER_GROUP, ROWS_AT_ONCE, SENTENCES_AT_ONCE = 1 << 17, 1 << 14, 4096
 READ = ("sentence", "id", "head", "sent_id", "other_lines", *TEXT_COLUMNS)
 TOKEN_RANGE, PROBABILITY = r"TokenRange=(\d{1,9}):(\d{1,9})", r"([01](?:\.\d+)?)"
 
 
-@dataclass(frozen=True)
-class Probabilities:
-    """Probabilities of the heads and labels of W words and of the trees of S sentences; NaN for unknown."""
-
-    heads: Doubles
-    labels: Doubles
-    trees: Doubles
-
-
 def _arrow(name: str = "pyarrow") -> Any:
     return import_package(name, "pip install 'arbora-nlp[table]'")
-
-
-# To tables
 
 
 def to_arrow(given: Given) -> Any:
@@ -86,14 +69,13 @@ class ParquetWriter:
     def __init__(self, file: Any) -> None:
         self._file = file
         self._waiting: list[Any] = []
-        self._rows = self.sentences = 0
+        self.sentences = 0
 
     def write(self, columns: Columns, probabilities: Probabilities | None = None) -> None:
         """Add a piece; a row group is written when it has enough words."""
         self._waiting.append(_table(columns, self.sentences, probabilities))
         self.sentences += len(columns)
-        self._rows += columns.words
-        if self._rows >= ROWS_PER_GROUP:
+        if sum(table.num_rows for table in self._waiting) >= ROWS_PER_GROUP:
             self.flush()
 
     def flush(self) -> None:
@@ -101,17 +83,14 @@ class ParquetWriter:
         if self._waiting:
             table = _arrow().concat_tables(self._waiting).unify_dictionaries()
             self._file.write_table(table, row_group_size=max(1, table.num_rows))
-        self._waiting, self._rows = [], 0
+            self._waiting.clear()
 
 
 @contextmanager
 def parquet_writer(target: str | os.PathLike[str]) -> Iterator[ParquetWriter]:
     """Open a writer to a file that appears, complete, when the block ends without an error."""
-    parquet = _arrow("pyarrow.parquet")
-    with (
-        replacing(target) as stream,
-        parquet.ParquetWriter(stream, _empty_table().schema, compression="zstd") as file,
-    ):
+    parquet, schema = _arrow("pyarrow.parquet"), _empty_table().schema
+    with replacing(target) as stream, parquet.ParquetWriter(stream, schema, compression="zstd") as file:
         writer = ParquetWriter(file)
         yield writer
         writer.flush()
@@ -120,8 +99,8 @@ def parquet_writer(target: str | os.PathLike[str]) -> Iterator[ParquetWriter]:
 def write_parquet(given: Given, target: str | os.PathLike[str]) -> int:
     """Write a corpus as Parquet, in constant memory; return the number of sentences."""
     with parquet_writer(target) as writer:
-        for columns, probabilities in pieces(given):
-            writer.write(columns, probabilities)
+        for piece in pieces(given):
+            writer.write(*piece)
         return writer.sentences
 
 
@@ -130,68 +109,50 @@ def is_parquet(name: str) -> bool:
     return name.lower().endswith(".parquet")
 
 
-def convert_to_parquet(reader: ColumnReader, target: str | os.PathLike[str]) -> None:
-    """Write all sentences of a reader as Parquet. DataError, and no file, if every sentence was bad."""
-    with parquet_writer(target) as writer:
-        for columns in unless_all_bad(reader):
-            writer.write(as_conllu(columns, reader.format))
-
-
-def as_conllu(columns: Columns, format: Format) -> Columns:  # noqa: A002
-    """Return the same sentences with the columns of CoNLL-U."""
-    return columns if format == "conllu" else columns_to_conllu(columns)
-
-
-def pieces(given: Given) -> Iterator[tuple[Columns, Probabilities | None]]:
+def pieces(given: Any) -> Iterator[tuple[Columns, Probabilities | None]]:
     """Yield the corpus as arrays, some thousand sentences at a time."""
     if isinstance(given, Columns):
         yield given, None
         return
-    several: object = given
-    if isinstance(several, str | bytes) or not isinstance(several, Iterable):
-        kind = type(several).__name__
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        kind = type(given).__name__
         raise InputError(f"expected sentences or Columns, got {kind}; read a file with arbora.read first")
-    left: Iterator[Any] = iter(several)
+    left = iter(given)
     while some := list(islice(left, SENTENCES_AT_ONCE)):
-        for each in some:
-            if not isinstance(each, Sentence | Parsed):
-                kind = type(each).__name__
-                raise InputError(f"expected an iterable of Sentence or Parsed, got one of {kind}")
+        for kind in {type(each).__name__ for each in some if not isinstance(each, Sentence | Parsed)}:
+            raise InputError(f"expected an iterable of Sentence or Parsed, got one of {kind}")
         columns = columns_of(each.sentence if isinstance(each, Parsed) else each for each in some)
         yield columns, _probabilities(some) if any(isinstance(each, Parsed) for each in some) else None
 
 
-def _probabilities(some: Sequence[Sentence | Parsed]) -> Probabilities:
-    heads: list[float | None] = []
-    labels: list[float | None] = []
+def _probabilities(some: Sequence[Any]) -> Probabilities:
+    numbers: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
     for each in some:
         unknown = (None,) * len(each)
-        heads += each.head_probabilities if isinstance(each, Parsed) else unknown
-        labels += each.label_probabilities if isinstance(each, Parsed) else unknown
-    trees = [each.probability if isinstance(each, Parsed) else None for each in some]
-    return Probabilities(*(np.array(numbers, dtype=np.float64) for numbers in (heads, labels, trees)))
+        numbers[0].extend(getattr(each, "head_probabilities", unknown))
+        numbers[1].extend(getattr(each, "label_probabilities", unknown))
+        numbers[2].append(getattr(each, "probability", None))
+    heads, labels, trees = (np.array(each, dtype=np.float64) for each in numbers)
+    return heads, labels, trees
 
 
 def _table(columns: Columns, first: int, given: Probabilities | None) -> Any:
     """A table of the words; sentences are numbered from `first`. O(words)."""
     pa = _arrow()
-    lengths = np.diff(columns.offsets)
-    sentence = np.repeat(np.arange(len(columns)), lengths)
+    sentence = np.repeat(np.arange(len(columns)), np.diff(columns.offsets))
+    numbers = (np.arange(columns.words) - columns.offsets[sentence] + 1).astype(np.int32)
     misc, misc_ids = columns.strings("misc"), columns.ids("misc")
     start, end = _misc_numbers(misc, TOKEN_RANGE)[:, misc_ids]
     lines, sent_ids, trees = _other_lines(columns)
     if given is None:
         heads, labels = (_misc_numbers(misc, f"{name}={PROBABILITY}") for name in (HEAD, LABEL))
-        given = Probabilities(heads[0, misc_ids], labels[0, misc_ids], trees)
-    at_first_words: list[str | None] = [None] * columns.words
-    for word, text in zip(columns.offsets[:-1].tolist(), lines, strict=True):
-        at_first_words[word] = text
-    unnamed = np.array([name is None for name in sent_ids], dtype=bool)[sentence]
-    names = pa.array([name or "" for name in sent_ids], type=pa.string())
+        given = (heads[0, misc_ids], labels[0, misc_ids], trees)
 
     def optional(numbers: Doubles, kind: Any) -> Any:
-        unknown = np.isnan(numbers)
-        return pa.array(np.where(unknown, 0, numbers), mask=unknown).cast(kind)
+        return pa.array(numbers, type=kind, from_pandas=True)  # NaN becomes null
+
+    def of_sentences(texts: Sequence[str | None], places: Any) -> Any:
+        return pa.array(texts, type=pa.string()).take(places)
 
     def texts(name: TextColumn) -> Any:
         ids = columns.ids(name)
@@ -199,20 +160,19 @@ def _table(columns: Columns, first: int, given: Probabilities | None) -> Any:
         strings = pa.array(columns.strings(name), type=pa.string())
         return pa.DictionaryArray.from_arrays(pa.array(ids, mask=missing), strings)
 
-    places = pa.array(sentence.astype(np.int32), mask=unnamed)
     arrays: dict[str, Any] = {
         "sentence": pa.array(sentence + first),
-        "sent_id": pa.DictionaryArray.from_arrays(places, names),
-        "id": pa.array((np.arange(columns.words) - columns.offsets[sentence] + 1).astype(np.int32)),
+        "sent_id": of_sentences(sent_ids, pa.array(sentence)).dictionary_encode(),
+        "id": pa.array(numbers),
         **{name: texts(name) for name in TEXT_COLUMNS[:5]},
         "head": pa.array(columns.heads, mask=columns.heads == NO_HEAD),
         **{name: texts(name) for name in TEXT_COLUMNS[5:]},
         "start": optional(start, pa.int32()),
         "end": optional(end, pa.int32()),
-        "head_probability": optional(given.heads, pa.float64()),
-        "label_probability": optional(given.labels, pa.float64()),
-        "tree_probability": optional(given.trees[sentence], pa.float64()),
-        "other_lines": pa.array(at_first_words, type=pa.string()),
+        "head_probability": optional(given[0], pa.float64()),
+        "label_probability": optional(given[1], pa.float64()),
+        "tree_probability": optional(given[2][sentence], pa.float64()),
+        "other_lines": of_sentences(lines, pa.array(sentence, mask=numbers > 1)),
     }
     return pa.table(arrays)
 
@@ -239,18 +199,13 @@ def _other_lines(columns: Columns) -> tuple[list[str | None], list[str | None], 
         values = {key.strip(): value.strip() for key, equals, value in pairs if equals}
         joined.append("\n".join(own) if own else None)
         names.append(values.get("sent_id"))
-        try:
+        with suppress(ValueError):
             probabilities[s] = float(values.get(TREE, "nan"))
-        except ValueError:
-            continue
     return joined, names, probabilities
 
 
 def _empty_table() -> Any:
     return _table(columns_of([]), 0, None)
-
-
-# From tables
 
 
 def from_table(table: Any) -> Iterator[Sentence]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from arbora.data.encode import INPUT_COLUMNS, Names
 from arbora.data.projectivize import PseudoProjective
-from arbora.errors import InputError, ModelError
+from arbora.errors import InputError
 from arbora.registry import searches
 from arbora.search.base import Parts, Search
 from arbora.search.lifted import LIFTS, LiftedSearch
@@ -62,8 +62,7 @@ def read_parts(file: ModelFile) -> dict[str, Any]:
         calibration = _read_calibration(file)
         about = file.entry("about", dict)
     except InputError as error:
-        what = f"{error}; the file is damaged or from another version"
-        raise ModelError(what, source=file.source) from None
+        raise file.error(f"{error}; the file is damaged or from another version") from None
     if guide is not None:
         from arbora.parsing.parser import Parser
 
@@ -103,25 +102,16 @@ def _read_calibration(file: ModelFile) -> dict[str, Any]:
 
 
 def _read_names(file: ModelFile) -> Names:
-    tags = _texts(file, "tags")
+    tags = file.texts("tags")
     if file.metadata.get("kind") == "induced-parser":
         from arbora.induction.search import induced_names
 
         return induced_names(tags)
-    labels = _texts(file, "labels")
+    labels = file.texts("labels")
     if file.metadata.get("columns") is None:  # in files of versions that did not store them
         return Names(tags, labels)
-    columns = _texts(file, "columns")
+    columns = file.texts("columns")
     if not set(columns) <= set(INPUT_COLUMNS):
         expected, got = ", ".join(INPUT_COLUMNS), ", ".join(columns)[:80]
         raise InputError(f"columns: expected some of {expected}, got {got}")
     return Names(tags, labels, tuple(column for column in INPUT_COLUMNS if column in columns))
-
-
-def _texts(file: ModelFile, name: str) -> tuple[str, ...]:
-    """Distinct texts, each of which fits into a column of a treebank."""
-    texts: list[Any] = file.entry(name, list)
-    fit = (isinstance(text, str) and text != "" and not set("\t\n\r") & set(text) for text in texts)
-    if not all(fit) or len(set(texts)) < len(texts):
-        raise InputError(f"{name}: expected distinct texts without tabs and line breaks, got others")
-    return tuple(texts)

@@ -8,21 +8,20 @@ names and typos.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from operator import eq
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import TagLexicon, apply_scripts, check_script, edit_script
 from arbora.data.columns import Columns
 from arbora.data.encode import EMPTY_FIELD, filled, used
-from arbora.errors import InputError, ModelError
+from arbora.errors import InputError
 from arbora.pipeline import words
 from arbora.pipeline.words import Groups, WordModel, WordSettings
-from arbora.progress import Observer, Scores, Silent
+from arbora.progress import Observer, Scores
 from arbora.storage.model_file import ModelFile
 from arbora.types import Floats
 
@@ -48,22 +47,17 @@ class Lemmatizer:
         return Columns(apply_scripts(columns.native, scripts, ids), columns.source)
 
     def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        tensors = words.lexicon_tensors(self.lexicon) | self.model.to_tensors("scripts", quantized=quantized)
-        metadata = {
-            "tags": list(self.tags),
-            "scripts": list(map(list, self.scripts)),
-            "features": self.model.features,
-            "bits": self.model.bits,
-        }
-        return tensors, metadata
+        tensors = words.to_tensors(self.lexicon, quantized=quantized, scripts=self.model)
+        names = {"tags": list(self.tags), "scripts": list(map(list, self.scripts))}
+        return tensors, {**names, "features": self.model.features, "bits": self.model.bits}
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Lemmatizer:
-        tags = words.read_tags(file)
-        scripts = tuple(map(tuple, words.read_groups(file, "scripts", len(tags), _is_script)))
+        tags = file.texts("tags")
+        scripts = tuple(map(tuple, words.read_groups(file, "scripts", tags, _is_script)))
         if file.metadata.get("features") != FEATURES:
-            raise ModelError("lemmatizer: features of another version, or a damaged file", source=file.source)
-        model = WordModel.of(FEATURES, words.read_bits(file.metadata.get("bits"), file.source), scripts)
+            raise file.error("lemmatizer: features of another version, or a damaged file")
+        model = WordModel.of(FEATURES, words.read_bits(file, file.metadata.get("bits")), scripts)
         return cls(tags, scripts, words.read_lexicon(file), model.with_weights(file, "scripts"))
 
 
@@ -88,20 +82,13 @@ def train_lemmatizer(
     batch = model.encode(columns, lexicon, numbers, words.label_places(scripts, numbers, labels), numbers)
     judge = None
     if dev is not None:
-        right = _texts(dev, "lemma")
 
         def judge(weights: Floats) -> Scores:
             lemmatizer = Lemmatizer(tags, scripts, lexicon, replace(model, weights=weights))
-            found = _texts(lemmatizer.lemmatize(dev, threads=threads), "lemma")
-            return {"lemmas": 100 * float(np.mean(list(map(eq, found, right))))}
+            return {"lemmas": words.agreement(lemmatizer.lemmatize(dev, threads=threads), dev, "lemma")}
 
-    common: dict[str, Any] = {"seed": seed, "threads": threads, "observer": observer or Silent()}
-    trained, reports = model.train(batch, settings, stage="lemmas", judge=judge, **common)
+    trained, reports = model.train(batch, settings, "lemmas", judge, seed, threads, observer)
     return Lemmatizer(tags, scripts, lexicon, trained), reports
-
-
-def _texts(columns: Columns, column: Any) -> list[str]:
-    return list(map(columns.strings(column).__getitem__, columns.ids(column).tolist()))
 
 
 def _scripts(columns: Columns) -> list[str | None]:
@@ -111,15 +98,14 @@ def _scripts(columns: Columns) -> list[str | None]:
     def script(form: str, lemma: str) -> str | None:
         return edit_script(form, lemma) if lemma != EMPTY_FIELD or form == EMPTY_FIELD else None
 
-    return list(map(script, _texts(columns, "form"), _texts(columns, "lemma")))
+    return list(map(script, columns.texts("form"), columns.texts("lemma")))
 
 
 def _is_script(text: Any) -> bool:
     """Whether it is a script that makes lemmas that CoNLL-U can hold."""
-    if not isinstance(text, str) or any(c in text for c in "\n\r"):
+    if not isinstance(text, str) or set("\n\r") & set(text):
         return False
-    try:
+    with suppress(InputError):
         check_script(text)
-    except InputError:
-        return False
-    return True
+        return True
+    return False

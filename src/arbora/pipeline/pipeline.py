@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, TypeAlias, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +28,13 @@ from arbora.pipeline.lemmatizer import Lemmatizer
 from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.pipeline.tagger import Tagger
 from arbora.search.request import Decode
+from arbora.storage._safetensors import DAMAGED
 from arbora.storage.bundled import find_model
 from arbora.storage.model_file import FORMAT, ModelFile, Reloaded, read_model, write_model
-from arbora.types import Bools
 
+Given: TypeAlias = Iterable[Words]
 KIND = "pipeline"
-TEXT_PARTS: dict[str, Any] = {"segmenter": Segmenter, "tagger": Tagger, "lemmatizer": Lemmatizer}
-PARTS = (*TEXT_PARTS, "parser")
+PARTS: dict[str, Any] = {"segmenter": Segmenter, "tagger": Tagger, "lemmatizer": Lemmatizer, "parser": Parser}
 TAGGED: tuple[TextColumn, ...] = ("upos", "xpos", "feats")
 FILLED: tuple[TextColumn, ...] = (*TAGGED, "lemma")
 
@@ -77,8 +77,6 @@ class Pipeline(Reloaded):
 
     def segment(self, text: str) -> Segmented:
         """Split a text into words, without annotation, and their offsets."""
-        if not isinstance(text, str):
-            raise InputError(f"expected a text, got {type(text).__name__}; use .parse(...) for words")
         return self.require_segmenter().segment(text)
 
     def require_segmenter(self) -> Segmenter:
@@ -95,30 +93,22 @@ class Pipeline(Reloaded):
 
         Without `retag`, sentences with tags are unchanged, and so are lemmas, XPOS and FEATS that exist.
         """
-        if self.tagger is None:
-            if retag:
-                raise InputError(f"{self.source} has no tagger; it was trained without one")
+        if self.tagger is None and retag:
+            raise InputError(f"{self.source} has no tagger; it was trained without one")
+        if self.tagger is None or (not retag and filled(columns, "upos") == columns.words):
             return columns
-        if not retag and filled(columns, "upos") == columns.words:
-            return columns
-        found = self.tagger.tag(columns, threads=threads)
-        if self.lemmatizer is not None:
-            found = self.lemmatizer.lemmatize(found, threads=threads)
+        found = annotate(columns, self.tagger, self.lemmatizer, threads)
         if retag or not any(filled(columns, column) for column in FILLED):
             return found
         return _fill_in(columns, found)
 
     @overload
     def parse(
-        self,
-        sentences: Iterable[Words],
-        *,
-        probabilities: Literal[False] = False,
-        **options: Unpack[ParseOptions],
+        self, sentences: Given, *, probabilities: Literal[False] = False, **options: Unpack[ParseOptions]
     ) -> list[Sentence]: ...
     @overload
     def parse(
-        self, sentences: Iterable[Words], *, probabilities: Literal[True], **options: Unpack[ParseOptions]
+        self, sentences: Given, *, probabilities: Literal[True], **options: Unpack[ParseOptions]
     ) -> list[Parsed]: ...
     def parse(
         self,
@@ -148,9 +138,8 @@ class Pipeline(Reloaded):
             return sentences
         columns = columns_of(sentences[i] for i in bare)
         for i, tagged in zip(bare, self.prepare(columns, threads=threads).sentences(), strict=True):
-            sentences[i] = replace(
-                sentences[i], lemmas=tagged.lemmas, upos=tagged.upos, xpos=tagged.xpos, feats=tagged.feats
-            )
+            found: Any = {name: getattr(tagged, name) for name in ("lemmas", *TAGGED)}
+            sentences[i] = replace(sentences[i], **found)
         return sentences
 
     def kbest(self, sentence: Words, k: int, *, keep_heads: bool = False) -> list[Parsed]:
@@ -169,7 +158,7 @@ class Pipeline(Reloaded):
         for name in self.parts[:-1]:  # the parser comes last
             tensors, metadata = getattr(self, name).to_parts(quantized=True)
             file = ModelFile(self.source, FORMAT, __version__, metadata, tensors)
-            parts[name] = TEXT_PARTS[name].from_file(file)
+            parts[name] = PARTS[name].from_file(file)
         return replace(self, **parts)
 
     def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
@@ -195,19 +184,16 @@ class Pipeline(Reloaded):
     def from_file(cls, file: ModelFile) -> Pipeline:
         if "parts" not in file.metadata:
             parser = Parser.from_file(file)
-            about: dict[str, Any] = {
-                name: parser.about[name] for name in ("dev", "data") if name in parser.about
-            }
+            about = {name: value for name, value in parser.about.items() if name in ("dev", "data")}
             return cls(parser=parser, about=about, source=file.source).remember(file)
         file.require_kind(KIND, "a model, as `arbora train` writes it")
-        parts = file.entry("parts", dict)
-        pipeline = cls(
-            parser=Parser.from_file(file.part("parser")),
-            **{name: kind.from_file(file.part(name)) for name, kind in TEXT_PARTS.items() if name in parts},
-            about=file.entry("about", dict),
-            source=file.source,
-        )
-        return pipeline.remember(file)
+        names = [name for name in PARTS if name == "parser" or name in file.entry("parts", dict)]
+        about = file.entry("about", dict)
+        try:
+            parts: dict[str, Any] = {name: PARTS[name].from_file(file.part(name)) for name in names}
+        except InputError as error:
+            raise file.error(f"{error}; {DAMAGED}") from None
+        return cls(**parts, about=about, source=file.source).remember(file)
 
 
 def load(path: str | os.PathLike[str] | None = None) -> Pipeline:
@@ -218,18 +204,19 @@ def load(path: str | os.PathLike[str] | None = None) -> Pipeline:
     return Pipeline.load(find_model(path))
 
 
+def annotate(columns: Columns, tagger: Tagger, lemmatizer: Lemmatizer | None, threads: int = 1) -> Columns:
+    """Predict tags, and lemmas if there is a lemmatizer."""
+    found = tagger.tag(columns, threads=threads)
+    return found if lemmatizer is None else lemmatizer.lemmatize(found, threads=threads)
+
+
 def _fill_in(columns: Columns, found: Columns) -> Columns:
     """Fill the columns that are `_` throughout a sentence without UPOS from `found`."""
-    bare = _is_bare(columns, "upos")
+    bare = ~columns.any_word(columns.ids("upos") != 0)
     for column in FILLED:
-        wanted = np.repeat(bare & _is_bare(columns, column), np.diff(columns.offsets))
+        empty = ~columns.any_word(columns.ids(column) != 0)
+        wanted = np.repeat(bare & empty, np.diff(columns.offsets))
         old = columns.strings(column)
         ids = np.where(wanted, found.ids(column) + len(old), columns.ids(column)).astype(np.int32)
         columns = columns.with_column(column, ids, old + found.strings(column))
     return columns
-
-
-def _is_bare(columns: Columns, column: TextColumn) -> Bools:
-    """Whether a column is `_` throughout each sentence. Shape (S,)."""
-    before = np.concatenate([[0], np.cumsum(columns.ids(column) != 0)])
-    return np.asarray(np.diff(before[columns.offsets]) == 0)

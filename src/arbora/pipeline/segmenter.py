@@ -1,13 +1,8 @@
 """Split raw text into sentences, tokens and words, as learned from a treebank's own text.
 
 Between any two characters a linear classifier decides whether a token ends, and after each token whether a
-sentence ends; rules learned from the treebank split multiword tokens. See core/text. Nothing here depends on
-a language.
-
-Any run of spaces, line ends and control characters (NUL and tabs among them) separates tokens, unless the
-treebank has tokens with spaces in them; no token holds a tab or a line end. A byte order mark is a space. A
-blank line ends a sentence, a single line end only if the classifier says so, or always with `lines`.
-Combining marks stay with the character before them, and joined emoji stay together.
+sentence ends; rules learned from the treebank split multiword tokens. See core/text, and docs/pipeline.md on
+spaces, line ends and odd characters. Nothing here depends on a language.
 """
 
 from __future__ import annotations
@@ -22,8 +17,9 @@ import numpy as np
 
 from arbora import _core
 from arbora.data.columns import Columns
-from arbora.errors import InputError, ModelError
+from arbora.errors import InputError, require_whole
 from arbora.pipeline.words import read_bits
+from arbora.storage._safetensors import DAMAGED
 from arbora.storage.model_file import ModelFile
 from arbora.storage.quantization import flat_weights, quantize
 from arbora.types import Longs
@@ -42,7 +38,6 @@ ARRAYS: dict[str, type[np.generic]] = {
     "key_rules": np.uint16,
 }
 LONGEST_SENTENCE = 2000
-AGAIN = "copy the file again, or train the model again"
 
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n(?=[ \t\r]*[^\s])")
 
@@ -94,9 +89,8 @@ class Segmenter:
         `continues` says that it does not begin a paragraph, and `offset` is where it begins.
         """
         if not isinstance(text, str):
-            raise InputError(f"text: expected a str, got {type(text).__name__}; decode bytes first")
-        if longest_sentence < 1:
-            raise InputError(f"longest_sentence: expected a number from 1, got {longest_sentence}")
+            raise InputError(f"text: expected a str (decode bytes; parse words), got {type(text).__name__}")
+        require_whole("longest_sentence", longest_sentence, 1)
         try:
             data = text.encode()
         except UnicodeEncodeError as error:
@@ -104,11 +98,9 @@ class Segmenter:
             raise InputError(f"text: expected valid Unicode, got a {got}; decode the text again") from None
         options: dict[str, Any] = {"lines": lines, "first_number": first_number, "continues": continues}
         found = self.native.segment(data, longest_sentence=longest_sentence, **options)
-        sentences = np.stack([found.take_sentence_starts(), found.take_sentence_ends()], axis=1)
-        starts, ends = found.take_starts(), found.take_ends()
-        if offset:
-            starts, ends, sentences = starts + offset, ends + offset, sentences + offset
-        return Segmented(Columns(found.take_columns()), starts, ends, sentences)
+        sentences = np.stack([found.take_sentence_starts(), found.take_sentence_ends()], axis=1) + offset
+        columns = Columns(found.take_columns())
+        return Segmented(columns, found.take_starts() + offset, found.take_ends() + offset, sentences)
 
     def segment_stream(
         self, pieces: Iterable[str], *, lines: bool = False, longest_sentence: int = LONGEST_SENTENCE
@@ -118,16 +110,10 @@ class Segmenter:
         Offsets count from the start of the stream. The text is cut at blank lines; if there is none in a
         million characters, at the end of a sentence; and if a sentence is longer than that, anywhere.
         """
+        options: dict[str, Any] = {"lines": lines, "longest_sentence": longest_sentence}
         number, offset, continues = 1, 0, False
         for text, goes_on in self._cut(pieces, lines):
-            found = self.segment(
-                text,
-                lines=lines,
-                longest_sentence=longest_sentence,
-                first_number=number,
-                continues=continues,
-                offset=offset,
-            )
+            found = self.segment(text, first_number=number, continues=continues, offset=offset, **options)
             continues = goes_on
             offset += len(text)
             number += len(found.columns)
@@ -150,49 +136,39 @@ class Segmenter:
     @classmethod
     def from_file(cls, file: ModelFile) -> Segmenter:
         """Read a segmenter; ModelError if a part is missing, damaged, or of another version."""
-
-        def error(what: str, advice: str = AGAIN) -> ModelError:
-            return ModelError(f"segmenter: {what}; {advice}", source=file.source)
-
         for name, version in VERSIONS.items():
-            got = file.entry(name, int)
-            if got > version:
-                what = f"expected version {version} of its {name}, got {got}"
-                raise error(what, "upgrade Arbora, or train the model again")
-            if got != version:
-                raise error(f"metadata {name!r}: expected {version}, got {got}")
+            if (got := file.entry(name, int)) != version:
+                advice = "upgrade Arbora, or train the model again" if got > version else DAMAGED
+                raise file.error(f"metadata {name!r}: expected version {version}, got {got}; {advice}")
         arrays: dict[str, NDArray[Any]] = {name: flat_weights(file, f"segmenter.{name}") for name in WEIGHTS}
         for name, kind in ARRAYS.items():
             arrays[name] = file.tensor(f"segmenter.{name}", kind, (None,))
-        stored = file.metadata.get("rules")
-        if not isinstance(stored, list) or not all(map(_is_rule, stored)):
-            raise error("metadata 'rules': expected [from_end, cuts, [[off, on], ...]] each")
-        rules = [
-            (from_end, cuts, [(off, list(map(ord, on))) for off, on in pieces])
-            for from_end, cuts, pieces in stored
-        ]
         scores = file.metadata.get("scores", {})
         if not isinstance(scores, dict) or not all(isinstance(v, int | float) for v in scores.values()):
-            raise error("metadata 'scores': expected numbers by name")
+            raise file.error(f"metadata 'scores': expected numbers by name; {DAMAGED}")
         arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        bits = read_bits(file.metadata.get("bits"), file.source)
+        bits = read_bits(file, file.metadata.get("bits"))
         try:
+            rules = [
+                (from_end, cuts, [(off, list(map(ord, on))) for off, on in pieces])
+                for from_end, cuts, pieces in file.entry("rules", list)
+            ]
             native = _core.SegmenterModel(bits=bits, rules=rules, **arrays)
-        except InputError as problem:
-            raise error(str(problem)) from None
+        except InputError as error:
+            raise file.error(f"segmenter: {error}; {DAMAGED}") from None
+        except (TypeError, ValueError):
+            what = "expected [from_end, cuts, [[off, on], ...]] each"
+            raise file.error(f"metadata 'rules': {what}; {DAMAGED}") from None
         return cls(native, {name: float(value) for name, value in scores.items()})
 
     def _cut(self, pieces: Iterable[str], lines: bool) -> Iterator[tuple[str, bool]]:
         """Texts of about PIECE characters, and whether the next one continues the same paragraph."""
         waiting: list[str] = []
         size = 0
-        for piece in pieces:
-            for at in range(0, len(piece), PIECE):
-                part = piece[at : at + PIECE]
-                waiting.append(part)
-                size += len(part)
-                if size < PIECE:
-                    continue
+        for part in (piece[at : at + PIECE] for piece in pieces for at in range(0, len(piece), PIECE)):
+            waiting.append(part)
+            size += len(part)
+            if size >= PIECE:
                 text = "".join(waiting)
                 cut, goes_on = self._place_to_cut(text, lines)
                 yield text[:cut], goes_on
@@ -206,15 +182,3 @@ class Segmenter:
             return breaks[-1], False
         sentences = self.segment(text, lines=lines).sentences
         return (int(sentences[-1, 0]), True) if len(sentences) > 1 else (len(text), True)
-
-
-def _is_rule(rule: Any) -> bool:
-    match rule:
-        case [bool(), [*cuts], [*pieces]] if all(map(_is_piece, pieces)):
-            counts = [*cuts, *(off for off, _ in pieces)]
-            return all(type(count) is int and 0 <= count < 2**16 for count in counts)
-    return False
-
-
-def _is_piece(piece: Any) -> bool:
-    return isinstance(piece, list) and len(piece) == 2 and isinstance(piece[1], str)

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from arbora._core import TagLexicon
 from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import EMPTY_FIELD, used
-from arbora.errors import InputError, ModelError
+from arbora.errors import InputError
 from arbora.pipeline import words
 from arbora.pipeline.words import Groups, WordModel, WordSettings
-from arbora.progress import Observer, Scores, Silent
+from arbora.progress import Observer, Scores
 from arbora.settings import Settings, parameter
-from arbora.storage.model_file import ModelFile
+from arbora.storage.model_file import ModelFile, is_field
 from arbora.types import Floats, Ints
 
 UPOS_FEATURES, MORPH_FEATURES = "upos-v1", "morph-v1"
@@ -69,31 +69,26 @@ class Tagger:
         return columns
 
     def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        tensors = {
-            **words.lexicon_tensors(self.lexicon),
-            **self.upos.to_tensors("upos", quantized=quantized),
-            **self.morphology.to_tensors("morphology", quantized=quantized),
-        }
-        metadata = {
+        models = {"upos": self.upos, "morphology": self.morphology}
+        return words.to_tensors(self.lexicon, quantized=quantized, **models), {
             "tags": list(self.tags),
             "analyses": [[list(analysis) for analysis in group] for group in self.analyses],
-            "features": [self.upos.features, self.morphology.features],
-            "bits": [self.upos.bits, self.morphology.bits],
+            "features": [model.features for model in models.values()],
+            "bits": [model.bits for model in models.values()],
         }
-        return tensors, metadata
 
     @classmethod
     def from_file(cls, file: ModelFile) -> Tagger:
-        tags = words.read_tags(file)
-        groups = words.read_groups(file, "analyses", len(tags), _is_analysis)
+        tags = file.texts("tags")
+        groups = words.read_groups(file, "analyses", tags, _is_analysis)
         analyses = tuple(tuple((xpos, feats) for xpos, feats in group) for group in groups)
         features, bits = file.metadata.get("features"), file.entry("bits", list)
         if features != [UPOS_FEATURES, MORPH_FEATURES]:
-            raise ModelError(f"tagger: features of another version: {str(features)[:80]}", source=file.source)
+            raise file.error(f"tagger: features of another version: {str(features)[:80]}")
         if len(bits) != 2:
-            raise ModelError(f"tagger: expected two sizes of tables, got {len(bits)}", source=file.source)
-        upos_bits, morphology_bits = (words.read_bits(each, file.source) for each in bits)
-        upos = _upos_model(len(tags), upos_bits).with_weights(file, "upos")
+            raise file.error(f"tagger: expected two sizes of tables, got {len(bits)}")
+        upos_bits, morphology_bits = (words.read_bits(file, each) for each in bits)
+        upos = _upos_model(tags, upos_bits).with_weights(file, "upos")
         morphology = WordModel.of(MORPH_FEATURES, morphology_bits, analyses).with_weights(file, "morphology")
         return cls(tags, analyses, words.read_lexicon(file), upos, morphology)
 
@@ -139,10 +134,9 @@ def train_tagger(
                 found = model.native.predict(dev_batch, weights, threads)
                 return {measure: 100 * float(np.mean(found == right))}
 
-        common: dict[str, Any] = {"seed": seed, "threads": threads, "observer": observer or Silent()}
-        return model.train(batch, settings, stage=stage, judge=judge, **common)
+        return model.train(batch, settings, stage, judge, seed, threads, observer)
 
-    upos = _upos_model(len(tags), settings.upos.bits_for(columns))
+    upos = _upos_model(tags, settings.upos.bits_for(columns))
     upos, reports = train("tags", "upos", upos, settings.upos, _one_group, tags_of)
     morphology = WordModel.of(MORPH_FEATURES, settings.morphology.bits_for(columns), analyses)
     if morphology.groups.max() == 1:  # UPOS determines XPOS and FEATS
@@ -157,15 +151,14 @@ def _one_group(columns: Columns) -> Ints:
     return np.zeros(columns.words, np.int32)
 
 
-def _upos_model(tags: int, bits: int) -> WordModel:
-    return WordModel(UPOS_FEATURES, bits, np.array([tags], np.int32), transitions=True)
+def _upos_model(tags: tuple[str, ...], bits: int) -> WordModel:
+    return WordModel.of(UPOS_FEATURES, bits, (tags,), transitions=True)
 
 
 def _analyses(columns: Columns) -> list[Analysis]:
     """XPOS and FEATS of each word."""
-    xpos, feats = (map(columns.strings(each).__getitem__, columns.ids(each).tolist()) for each in ANALYSED)
-    return list(zip(xpos, feats, strict=True))
+    return list(zip(*map(columns.texts, ANALYSED), strict=True))
 
 
 def _is_analysis(pair: Any) -> bool:
-    return isinstance(pair, list) and len(pair) == 2 and all(map(words.is_text, pair))
+    return isinstance(pair, list) and len(pair) == 2 and all(map(is_field, pair))

@@ -40,9 +40,7 @@ class SegmenterSettings(Settings):
     rate: float = parameter(0.1, "the step size", above=0.0, most=10.0)
     bits: int = parameter(18, "log2 of the number of weights of each of three classifiers", least=8, most=24)
     layouts: bool = parameter(True, "also learn from varied layouts of the text")
-    spaces: Spaces = parameter(
-        "auto", "spaces between tokens: from the treebank or guessed; see `arbora.data.raw_text`"
-    )
+    spaces: Spaces = parameter("auto", "spaces: from the treebank or guessed; see `arbora.data.raw_text`")
     seed: int = parameter(1, "random seed", least=0, most=2**63 - 1)
 
 
@@ -71,15 +69,9 @@ def train_with_reports(
     texts = [join_tokens(tokens)]
     if settings.layouts:
         texts.append(varied(tokens, random.Random(settings.seed)))
-    trainer = _core.SegmenterTrainer(
-        [_native(text) for text in texts],
-        bits=settings.bits,
-        rate=settings.rate,
-        shortcut=2e-4,
-        least_seen=50,
-        least_precision=0.2,
-        seed=settings.seed,
-    )
+    limits: dict[str, Any] = {"shortcut": 2e-4, "least_seen": 50, "least_precision": 0.2}
+    options: dict[str, Any] = {"bits": settings.bits, "rate": settings.rate, "seed": settings.seed}
+    trainer = _core.SegmenterTrainer(list(map(_native, texts)), **options, **limits)
     gold = None if dev is None else raw_text(dev, spaces=settings.spaces)
     best, quality = None, -1.0
     reports: list[dict[str, Any]] = []
@@ -105,10 +97,7 @@ def train_with_reports(
 
 
 def score(segmenter: Segmenter, gold: RawText) -> dict[str, float]:
-    """F1 of `tokens`, `words` and `sentences` on a text with known tokens, in percent; O(length).
-
-    A word is right if its token is, and is split into the same words.
-    """
+    """F1 of `tokens`, `words` (right tokens that are split alike) and `sentences`, in percent; O(length)."""
     found = segmenter.segment(gold.text)
     tokens = tokens_of(found.columns, spaces="given")
     counts = _words_per_token(tokens)
@@ -116,10 +105,8 @@ def score(segmenter: Segmenter, gold: RawText) -> dict[str, float]:
     predicted = _spans(found.starts[after - counts], found.ends[after - 1])
     right = _spans(gold.starts, gold.ends)
     same, ours, theirs = np.intersect1d(predicted, right, assume_unique=True, return_indices=True)
-    words = sum(
-        _same_words(tokens.words.get(ours_at), gold.tokens.words.get(theirs_at))
-        for ours_at, theirs_at in zip(ours.tolist(), theirs.tolist(), strict=True)
-    )
+    pairs = zip(ours.tolist(), theirs.tolist(), strict=True)
+    words = sum(_same_words(_words(tokens, i), _words(gold.tokens, j)) for i, j in pairs)
     sentences = np.flatnonzero(gold.last)
     begins = np.concatenate([[0], sentences[:-1] + 1]).astype(np.int64)
     right_sentences = _spans(gold.starts[begins], gold.ends[sentences])
@@ -132,10 +119,7 @@ def score(segmenter: Segmenter, gold: RawText) -> dict[str, float]:
 
 
 def varied(tokens: Tokens, chance: random.Random) -> RawText:
-    """The text in a random layout: paragraphs as they are, wrapped lines, or one sentence per line.
-
-    Some sentences on their own lines lose their final full stop.
-    """
+    """The text in a random layout: as it is, wrapped, or by lines, some without their final full stop."""
     forms: list[str] = []
     after: list[str] = []
     offsets = [0]
@@ -174,11 +158,13 @@ def _native(raw: RawText) -> tuple[bytes, Longs, Longs, NDArray[np.uint8], dict[
     return as_utf8("forms", raw.text), raw.starts, raw.ends, raw.last, words
 
 
+def _words(tokens: Tokens, token: int) -> list[str]:
+    """The words of a token; a token that is a word has the same characters as its counterpart."""
+    return tokens.words.get(token, [""])
+
+
 def _words_per_token(tokens: Tokens) -> Longs:
-    counts = np.ones(len(tokens.forms), np.int64)
-    for token, words in tokens.words.items():
-        counts[token] = len(words)
-    return counts
+    return np.array([len(_words(tokens, t)) for t in range(len(tokens.forms))], np.int64)
 
 
 def _spans(starts: Longs, ends: Longs) -> Longs:
@@ -186,12 +172,9 @@ def _spans(starts: Longs, ends: Longs) -> Longs:
     return starts << 31 | ends
 
 
-def _same_words(ours: list[str] | None, theirs: list[str] | None) -> int:
-    if ours is None or theirs is None:
-        return int(ours is theirs)
-    if len(ours) != len(theirs):
-        return 0
-    return sum(a.lower() == b.lower() for a, b in zip(ours, theirs, strict=True))
+def _same_words(ours: list[str], theirs: list[str]) -> int:
+    is_split_alike = len(ours) == len(theirs)
+    return is_split_alike and sum(a.lower() == b.lower() for a, b in zip(ours, theirs, strict=True))
 
 
 def _f1(same: int, predicted: int, right: int) -> float:

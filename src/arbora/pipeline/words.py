@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import SequenceBatch, SequenceModel, TagLexicon, in_memory, tag_features
-from arbora.data.columns import Columns
+from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import numbers_of
-from arbora.errors import InputError, ModelError
 from arbora.interfaces import Learner
-from arbora.progress import Observer, Scores
+from arbora.progress import Observer, Scores, Silent
 from arbora.registry import seeded_learner
 from arbora.settings import Settings, parameter
+from arbora.storage._safetensors import DAMAGED
 from arbora.storage.model_file import ModelFile
 from arbora.storage.quantization import flat_weights, quantize
 from arbora.types import Floats, Ints
@@ -30,7 +30,6 @@ from arbora.types import Floats, Ints
 SMALLEST_TABLE, LARGEST_TABLE = 8, 26  # bits
 SMALLEST_AUTO, LARGEST_AUTO = 12, 20
 WEIGHTS_PER_WORD = 8
-DAMAGED = "the file is damaged"
 
 L = TypeVar("L", str, tuple[str, str])
 Groups: TypeAlias = tuple[tuple[L, ...], ...]
@@ -78,9 +77,9 @@ class WordModel:
     weights: Floats = field(default_factory=lambda: np.empty(0, np.float32))
 
     @classmethod
-    def of(cls, features: str, bits: int, groups: Groups[Any]) -> WordModel:
+    def of(cls, features: str, bits: int, groups: Groups[Any], *, transitions: bool = False) -> WordModel:
         """A model without weights for groups of labels."""
-        return cls(features, bits, np.array([len(group) for group in groups], np.int32))
+        return cls(features, bits, np.array([len(group) for group in groups], np.int32), transitions)
 
     @property
     def native(self) -> SequenceModel:
@@ -108,12 +107,11 @@ class WordModel:
         self,
         batch: SequenceBatch,
         settings: WordSettings,
-        *,
         stage: str,
         judge: Callable[[Floats], Scores] | None,
         seed: int,
         threads: int,
-        observer: Observer,
+        observer: Observer | None,
     ) -> tuple[WordModel, list[dict[str, Any]]]:
         """The model with the weights of the best epoch, and a report of each epoch."""
         # Only training needs these, and they take long to import.
@@ -122,76 +120,51 @@ class WordModel:
 
         problem = SequenceProblem(self.native, batch, threads=threads)
         run = Stage(name=stage, learner=settings.create(seed), problem=problem, judge=judge)
-        best, interrupted = run.run(observer, lambda progress, so_far: None)
+        best, interrupted = run.run(observer or Silent(), lambda progress, so_far: None)
         if interrupted or best.weights is None:
             raise KeyboardInterrupt
         return replace(self, weights=best.weights), best.reports
 
-    def to_tensors(self, name: str, *, quantized: bool) -> dict[str, NDArray[Any]]:
-        return quantize(self.weights, name) if quantized else {name: self.weights}
-
     def with_weights(self, file: ModelFile, name: str) -> WordModel:
-        """The model with the weights from `to_tensors`; ModelError if they do not fit."""
-        try:
-            count = self.native.weight_count
-        except InputError as error:
-            raise ModelError(f"{error}; {DAMAGED}", source=file.source) from None
-        weights = flat_weights(file, name)
-        if weights.size != count:
-            what = f"tensor {name!r}: expected {count} weights, got {weights.size}"
-            raise ModelError(what, source=file.source)
+        """The model with the weights of a file; ModelError or InputError if they do not fit."""
+        weights = flat_weights(file, name, self.native.weight_count)
         if not np.isfinite(weights).all():
-            raise ModelError(f"tensor {name!r}: expected finite numbers, got others", source=file.source)
+            raise file.error(f"tensor {name!r}: expected finite numbers, got others")
         return replace(self, weights=in_memory(np.ascontiguousarray(weights)))
 
 
-def lexicon_tensors(lexicon: TagLexicon) -> dict[str, NDArray[Any]]:
-    """A lexicon as stored."""
-    return {"lexicon.keys": lexicon.keys(), "lexicon.classes": lexicon.classes()}
+def to_tensors(lexicon: TagLexicon, *, quantized: bool, **models: WordModel) -> dict[str, NDArray[Any]]:
+    """A lexicon, and models by the names of their weights, as stored."""
+    tensors: dict[str, NDArray[Any]] = {"lexicon.keys": lexicon.keys(), "lexicon.classes": lexicon.classes()}
+    for name, model in models.items():
+        tensors |= quantize(model.weights, name) if quantized else {name: model.weights}
+    return tensors
 
 
 def read_lexicon(file: ModelFile) -> TagLexicon:
-    """The lexicon from `lexicon_tensors`; ModelError if it is damaged."""
+    """The lexicon from `to_tensors`; ModelError or InputError if it is damaged."""
     names = ("lexicon.keys", "lexicon.classes")
-    arrays = [np.ascontiguousarray(file.tensor(name, np.uint32, (None,))) for name in names]
-    try:
-        return TagLexicon.from_arrays(*arrays)
-    except InputError as error:
-        raise ModelError(f"{error}; {DAMAGED}", source=file.source) from None
+    return TagLexicon.from_arrays(*(np.ascontiguousarray(file.tensor(n, np.uint32, (None,))) for n in names))
 
 
-def read_tags(file: ModelFile) -> tuple[str, ...]:
-    """The tags; ModelError unless they are distinct texts that CoNLL-U can hold."""
-    tags: Any = file.metadata.get("tags")
-    if not (isinstance(tags, list) and tags and all(map(is_text, tags)) and len(set(tags)) == len(tags)):
-        raise ModelError(f"tags: expected different texts, got others; {DAMAGED}", source=file.source)
-    return tuple(tags)
-
-
-def is_text(value: Any) -> bool:
-    """Whether a column of CoNLL-U can hold it."""
-    return isinstance(value, str) and value != "" and not any(c in value for c in "\t\n\r")
-
-
-def read_groups(file: ModelFile, name: str, count: int, is_label: Callable[[Any], bool]) -> list[list[Any]]:
-    """The labels of each tag; ModelError unless every tag has some."""
-    groups: Any = file.metadata.get(name)
-    if not (isinstance(groups, list) and len(groups) == count) or not all(
-        isinstance(group, list) and group and all(map(is_label, group)) for group in groups
-    ):
-        raise ModelError(f"{name}: expected some for each tag, got others; {DAMAGED}", source=file.source)
+def read_groups(file: ModelFile, name: str, tags: Sequence[str], is_label: Callable[[Any], bool]) -> Any:
+    """The labels of each tag; ModelError unless there are tags, and every tag has labels."""
+    groups: list[Any] = file.entry(name, list)
+    has_labels = (isinstance(group, list) and group and all(map(is_label, group)) for group in groups)
+    if not tags or len(groups) != len(tags) or not all(has_labels):
+        raise file.error(f"{name}: expected some for each tag, got others; {DAMAGED}")
     return groups
 
 
-def read_bits(value: Any, source: str) -> int:
+def read_bits(file: ModelFile, value: Any) -> int:
     """The size of a table; ModelError unless it is one."""
     if type(value) is not int or not SMALLEST_TABLE <= value <= LARGEST_TABLE:
         expected = f"expected {SMALLEST_TABLE} to {LARGEST_TABLE}"
-        raise ModelError(f"bits: {expected}, got {str(value)[:80]}; {DAMAGED}", source=source)
+        raise file.error(f"bits: {expected}, got {str(value)[:80]}; {DAMAGED}")
     return value
 
 
-def numbers(columns: Columns, column: Any, names: Sequence[str]) -> Ints:
+def numbers(columns: Columns, column: TextColumn, names: Sequence[str]) -> Ints:
     """The index of each word's text among `names`, -1 if it is not there. Shape (W,)."""
     return numbers_of(columns.strings(column), names)[columns.ids(column)]
 
@@ -199,6 +172,12 @@ def numbers(columns: Columns, column: Any, names: Sequence[str]) -> Ints:
 def known_tags(columns: Columns, tags: Sequence[str]) -> Ints:
     """The number of each word's UPOS; an unknown tag counts as the most common one."""
     return np.maximum(numbers(columns, "upos", tags), 0)
+
+
+def agreement(found: Columns, gold: Columns, *columns: TextColumn) -> float:
+    """The percentage of words for which all of these columns are the same."""
+    same = [numbers(gold, column, found.strings(column)) == found.ids(column) for column in columns]
+    return 100 * float(np.mean(np.all(same, axis=0)))
 
 
 def group_labels(tags: Ints, labels: Sequence[L | None], count: int, least: int = 1) -> Groups[L]:

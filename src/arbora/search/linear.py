@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from arbora._core import GraphModel, Pruning, in_memory
 from arbora.data.encode import Batch, Names
-from arbora.errors import ModelError
 from arbora.interfaces import Query
 from arbora.registry import Registry, features
 from arbora.scorers import GraphSettings, LinearScorer
@@ -101,10 +100,9 @@ class LinearSearch(Search):
     @classmethod
     def from_file(cls, file: ModelFile, names: Names) -> Self:
         if file.entry("hash", int) != HASH_VERSION:
-            raise ModelError(
+            raise file.error(
                 f"hash: expected version {HASH_VERSION}, got {str(file.metadata['hash'])[:40]}; the parser "
-                "comes from another version of Arbora: train it again",
-                source=file.source,
+                "comes from another version of Arbora: train it again"
             )
         settings = from_dict(GraphSettings, file.entry("settings", dict))
         own = {}
@@ -139,9 +137,4 @@ def _read_pruner(file: ModelFile, shape: GraphSettings) -> Pruner | None:
 
 def _read_table(file: ModelFile, name: str, size: int) -> Floats:
     """Read `size` weights, memory-mapped unless they are quantized."""
-    if not quantization.is_quantized(file.tensors, name):
-        return in_memory(file.tensor(name, np.float32, [size]))
-    weights = in_memory(quantization.dequantize(file.tensors, name, source=file.source).reshape(-1))
-    if weights.shape != (size,):
-        raise ModelError(f"tensor {name!r}: expected {size} weights, got {weights.size}", source=file.source)
-    return weights
+    return in_memory(quantization.flat_weights(file, name, size))

@@ -60,7 +60,8 @@ class ModelFile:
     tensors: Mapping[str, NDArray[Any]]
     checksum: str | None = None  # of the header, which contains that of the data; None if this is not a file
 
-    def _error(self, what: str) -> ModelError:
+    def error(self, what: str) -> ModelError:
+        """Return an error about this file."""
         return ModelError(what, source=self.source)
 
     def entry(self, name: str, kind: type[T]) -> T:
@@ -70,21 +71,28 @@ class ModelFile:
             return value
         got = "none" if name not in self.metadata else type(value).__name__
         expected = f"{name!r} of type {kind.__name__}"
-        raise self._error(f"metadata: expected {expected}, got {got}; is it a model of this kind?")
+        raise self.error(f"metadata: expected {expected}, got {got}; is it a model of this kind?")
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return `metadata[name]`; ModelError unless it lists distinct texts that treebanks can hold."""
+        texts: list[Any] = self.entry(name, list)
+        if not all(map(is_field, texts)) or len(set(texts)) < len(texts):
+            raise self.error(f"{name}: expected distinct texts without tabs and line breaks, got others")
+        return tuple(texts)
 
     def require_kind(self, kind: str, wanted: str) -> None:
         """ModelError unless the metadata has this kind; `wanted` describes it."""
         got = self.entry("kind", str)
         if got != kind:
             other = f"{got[:40]!r}; the file is damaged or from another version"
-            raise self._error(f"expected {wanted}, got {KINDS.get(got, other)}")
+            raise self.error(f"expected {wanted}, got {KINDS.get(got, other)}")
 
     def part(self, name: str) -> ModelFile:
         """Return one part of a file of several: its metadata, and the tensors named `{name}/...`."""
         parts = self.entry("parts", dict)
         metadata = parts.get(name)
         if not isinstance(metadata, dict):
-            raise self._error(f"expected a part {name!r}, got {', '.join(map(repr, parts)) or 'none'}")
+            raise self.error(f"expected a part {name!r}, got {', '.join(map(repr, parts)) or 'none'}")
         return self.within(f"{name}/", metadata)
 
     def within(self, prefix: str, metadata: Mapping[str, Any]) -> ModelFile:
@@ -99,12 +107,17 @@ class ModelFile:
         array = self.tensors.get(name)
         if array is None:
             expected = f"a tensor {name!r}, {wanted}"
-            raise self._error(f"expected {expected}, got none; is it a model of this kind?")
+            raise self.error(f"expected {expected}, got none; is it a model of this kind?")
         fits = len(shape) == array.ndim and all(map(lambda n, m: n in (None, m), shape, array.shape))
         if array.dtype != np.dtype(dtype) or not fits:
             got = f"{array.dtype}[{', '.join(map(str, array.shape))}]"
-            raise self._error(f"tensor {name!r}: expected {wanted}, got {got}; {DAMAGED}")
+            raise self.error(f"tensor {name!r}: expected {wanted}, got {got}; {DAMAGED}")
         return array
+
+
+def is_field(value: object) -> bool:
+    """Return whether a column of a treebank can hold it."""
+    return isinstance(value, str) and value != "" and not set("\t\n\r") & set(value)
 
 
 def write_model(

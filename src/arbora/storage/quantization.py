@@ -91,11 +91,14 @@ def dequantize(
         raise ModelError(f"tensor '{name}.{error}", source=source) from None
 
 
-def flat_weights(file: ModelFile, name: str) -> Floats:
-    """The weights in a file, quantized or not, in one row."""
+def flat_weights(file: ModelFile, name: str, size: int | None = None) -> Floats:
+    """The weights in a file, quantized or not, in one row; ModelError unless there are `size` of them."""
     if not is_quantized(file.tensors, name):
-        return file.tensor(name, np.float32, [None])
-    return dequantize(file.tensors, name, source=file.source).reshape(-1)
+        return file.tensor(name, np.float32, [size])
+    weights = dequantize(file.tensors, name, source=file.source).reshape(-1)
+    if size not in (None, weights.size):
+        raise file.error(f"tensor {name!r}: expected {size} weights, got {weights.size}")
+    return weights
 
 
 def _encode(values: Floats, levels: Floats) -> tuple[NDArray[np.int8], Floats]:

@@ -46,8 +46,7 @@ def check_treebank(
 
     `partial`: some heads may be unknown; words with a head still need a label.
     """
-    if not columns.words:
-        raise DataError(f"{what} has no words; is it the right file?", source=columns.source)
+    check_words(columns, what)
     unknown = columns.heads < 0
     if not partial:
         advice = "; learners that need only marginals (adagrad, log_linear) can train on partial trees"
@@ -59,6 +58,12 @@ def check_treebank(
     if labelled:
         advice = '; to train without labels: --labels none, or labels = "none" in a configuration'
         _check_filled(columns, "DEPREL", "label", (columns.ids("deprel") == 0) & ~unknown, advice)
+
+
+def check_words(columns: Columns, what: str = "the text to learn from", **_: bool) -> None:
+    """DataError unless there are words."""
+    if not columns.words:
+        raise DataError(f"{what} has no words; is it the right file?", source=columns.source)
 
 
 def _check_filled(columns: Columns, column: str, name: str, empty: NDArray[np.bool_], advice: str) -> None:
@@ -76,8 +81,7 @@ def is_complete(columns: Columns, *, labelled: bool) -> NDArray[np.bool_]:
     missing = columns.heads < 0
     if labelled:
         missing = missing | (columns.ids("deprel") == 0)
-    before = np.concatenate([[0], np.cumsum(missing)])
-    return np.asarray(np.diff(before[columns.offsets]) == 0)
+    return ~columns.any_word(missing)
 
 
 def check_dev(dev: Columns, train: Columns, observer: Observer, *, labelled: bool) -> None:

@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from arbora.data.columns import COMMENT, Columns, TextColumn
-from arbora.data.encode import filled, numbers_of
+from arbora.data.columns import COMMENT, Columns
+from arbora.data.encode import filled
 from arbora.data.treebank import Treebank, gather
 from arbora.errors import require_threads
 from arbora.parsing.parser import Parser
 from arbora.pipeline.lemmatizer import Lemmatizer, train_lemmatizer
-from arbora.pipeline.pipeline import FILLED, Pipeline
+from arbora.pipeline.pipeline import FILLED, Pipeline, annotate
 from arbora.pipeline.segmenter import Segmenter
 from arbora.pipeline.tagger import Tagger, train_tagger
 from arbora.pipeline.train_segmenter import SegmenterSettings, train_with_reports
+from arbora.pipeline.words import agreement
 from arbora.progress import Observer, Scores, Silent
 from arbora.training.annotation import check_dev, check_treebank, jackknife, warn_of_strange_dev
 from arbora.training.config import TrainConfig, make_config
@@ -68,24 +69,15 @@ class Trained:
         found: Scores = {}
         if pipeline.tagger is not None:
             analysed = pipeline.tagger.analyse(dev, threads=threads)
-            found["upos"] = _agreement(pipeline.tagger.tag(dev, threads=threads), dev, "upos")
-            found["morphology"] = _agreement(analysed, dev, "xpos", "feats")
+            found["upos"] = agreement(pipeline.tagger.tag(dev, threads=threads), dev, "upos")
+            found["morphology"] = agreement(analysed, dev, "xpos", "feats")
         if pipeline.lemmatizer is not None:
-            found["lemmas"] = _agreement(pipeline.lemmatizer.lemmatize(dev, threads=threads), dev, "lemma")
+            found["lemmas"] = agreement(pipeline.lemmatizer.lemmatize(dev, threads=threads), dev, "lemma")
         return {name: score for name, score in found.items() if name in self.pipeline.about["dev"]}
 
     def save(self, path: str | os.PathLike[str], *, quantized: bool = False) -> None:
         """Write the model file with all parts."""
         self.pipeline.save(path, quantized=quantized)
-
-
-def _agreement(found: Columns, dev: Columns, *columns: TextColumn) -> float:
-    """The percentage of words for which all of these columns are the same."""
-    same = np.ones(dev.words, np.bool_)
-    for column in columns:
-        names = found.strings(column)
-        same &= found.ids(column) == numbers_of(dev.strings(column), names)[dev.ids(column)]
-    return 100 * float(np.mean(same))
 
 
 def train(
@@ -123,17 +115,19 @@ def train(
     tools = Tools()
     if settings.only == "all":
         tools = Tools.of(columns, dev_columns, settings, threads, observer)
-    retagged = tools.tagger is not None and settings.tags != "gold" and len(columns) > 1
-    if retagged:
+    retagged = False
+    if tools.tagger is not None and settings.tags != "gold" and len(columns) > 1:
+        retagged = True
         columns = jackknifed(columns, settings, tools, threads, observer)
-        dev_columns = None if dev_columns is None else tools.apply(dev_columns, threads)
+        if dev_columns is not None:
+            dev_columns = annotate(dev_columns, tools.tagger, tools.lemmatizer, threads)
     training = ParserTraining(columns, dev_columns, settings, threads, observer)
     parser, interrupted = training.run(checkpoint, resume=resume)
     scores: Scores = parser.about["dev"]
     about = {"dev": {**tools.scores, **scores}}
-    parts: Any = {"segmenter": tools.segmenter, "tagger": tools.tagger, "lemmatizer": tools.lemmatizer}
     reports = [*tools.reports, *parser.about["epochs"]]
-    return Trained(Pipeline(parser=parser, **parts, about=about), reports, scores, interrupted, retagged)
+    pipeline = Pipeline(parser=parser, **tools.parts, about=about)
+    return Trained(pipeline, reports, scores, interrupted, retagged)
 
 
 @dataclass(frozen=True)
@@ -144,6 +138,10 @@ class Tools:
     tagger: Tagger | None = None
     lemmatizer: Lemmatizer | None = None
     reports: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        return {"segmenter": self.segmenter, "tagger": self.tagger, "lemmatizer": self.lemmatizer}
 
     @property
     def scores(self) -> Scores:
@@ -170,14 +168,6 @@ class Tools:
         else:
             observer.note("lemmatizer: none, since the treebank has no tags or few lemmas")
         return cls(segmenter, tagger, lemmatizer, tuple(reports))
-
-    def apply(self, columns: Columns, threads: int = 1) -> Columns:
-        """Predict tags, and lemmas if there is a lemmatizer."""
-        assert self.tagger is not None
-        found = self.tagger.tag(columns, threads=threads)
-        if self.lemmatizer is not None:
-            found = self.lemmatizer.lemmatize(found, threads=threads)
-        return found
 
 
 def _segmenter(
@@ -221,7 +211,7 @@ def jackknifed(
         lemmatizer = None
         if tools.lemmatizer is not None:
             lemmatizer, _ = train_lemmatizer(fold.rest, None, config.lemmatizer, **options)
-        found.append((fold.words, Tools(None, tagger, lemmatizer).apply(fold.held, threads)))
+        found.append((fold.words, annotate(fold.held, tagger, lemmatizer, threads)))
         observer.advance()
     observer.end()
     return _put_together(columns, found)
