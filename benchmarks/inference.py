@@ -189,7 +189,7 @@ def two_threads(rounds: int) -> Line:
     problem = make_problem("normal", 40, 512, siblings=False)
     row.ours(problem.first(8), 2)
     one = two = float("inf")
-    for _ in range(max(3, rounds)):
+    for _ in range(3 * max(3, rounds)):  # threads are noisier than one core
         one = min(one, seconds(lambda: row.ours(problem, 1)) / 512)
         two = min(two, seconds(lambda: row.ours(problem, 2)) / 512)
     if (os.cpu_count() or 1) < 2:
