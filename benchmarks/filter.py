@@ -33,7 +33,7 @@ from arbora.interfaces import Learner, Problem
 from arbora.problems import FilterProblem, GraphProblem
 from arbora.search.pruner import Pruner, PrunerSettings, pruner_scorer
 from arbora.training.annotation import check_treebank, training_heads
-from arbora.training.recipes import FILTER_LEARNER, PRUNER_LEARNER, PRUNER_PROBABILITIES
+from arbora.training.linear import FILTER_LEARNER, PRUNER_LEARNER, PRUNER_PROBABILITIES
 
 DATA = Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 TREEBANK = "UD_English-EWT"

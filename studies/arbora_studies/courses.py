@@ -27,7 +27,7 @@ from arbora.search.graph import GraphSearch
 from arbora.search.pruner import Pruner, PrunerSettings, pruner_scorer
 from arbora.settings import to_dict
 from arbora.training.annotation import check_treebank, training_heads
-from arbora.training.recipes import PRUNER_LEARNER
+from arbora.training.linear import PRUNER_LEARNER
 from arbora.types import Floats
 from arbora_studies.runner import Options
 from arbora_studies.treebanks import Heads, checksum, punctuation

@@ -19,7 +19,7 @@ class CubeSearch(LinearSearch):
     """
 
     name: ClassVar[str] = "cube"
-    recipe = "arbora.training.recipes:CubeRecipe"
+    recipe = "arbora.training.linear:CubeRecipe"
     scorer: CubeScorer
     scorer_kind = CubeScorer
     settings_kind = CubeSettings

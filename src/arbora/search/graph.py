@@ -27,7 +27,7 @@ class GraphSearch(LinearSearch):
     """Exact search over trees whose scores are sums over arcs, siblings and grandparents."""
 
     name: ClassVar[str] = "graph"
-    recipe = "arbora.training.recipes:GraphRecipe"
+    recipe = "arbora.training.linear:GraphRecipe"
     scorer: LinearScorer
 
     @property

@@ -20,7 +20,7 @@ class TransitionSearch(LinearSearch):
     """From left to right in linear time, greedily (the fastest) or with a beam."""
 
     name: ClassVar[str] = "transition"
-    recipe = "arbora.training.recipes:TransitionRecipe"
+    recipe = "arbora.training.linear:TransitionRecipe"
     scorer: TransitionScorer
     scorer_kind = TransitionScorer
     settings_kind = TransitionSettings
