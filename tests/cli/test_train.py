@@ -515,14 +515,31 @@ def test_the_report_says_whether_las_has_subtypes(arbora, invented, tmp_path):
     assert "(LAS with subtypes, as in `arbora eval --subtypes`)" in arbora("train", train_file, *call).stdout
 
 
-def test_numbers_out_of_range_are_reported_with_their_values(arbora, invented):
-    for given in (("--epochs", 0), ("--epochs=0",)):
-        result = arbora("train", invented[0], "-o", "m.arbora", *given)
-        assert result.status == 2
-        assert (
-            "invalid value for '--epochs': expected a number greater than or equal to 1, got 0"
-            in result.stderr
-        )
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--epochs", 0), "'--epochs': expected a number greater than or equal to 1, got 0"),
+        (("--epochs=0",), "'--epochs': expected a number greater than or equal to 1, got 0"),
+        (("--epochs", "three"), "'--epochs': expected a whole number, got three"),
+    ],
+)
+def test_bad_numbers_are_reported_with_their_values(arbora, invented, given, message):
+    result = arbora("train", invented[0], "-o", "m.arbora", *given)
+    assert result.status == 2
+    assert f"invalid value for {message}" in result.stderr
+
+
+def test_unknown_parsers_are_compared_with_those_that_can_be_trained(arbora, invented):
+    result = arbora("train", invented[0], "-o", "m.arbora", "--parser", "inducd")
+    assert result.status == 2
+    assert "did you mean" not in result.stderr
+    assert "known: graph, cube, transition, exact" in result.stderr
+
+
+def test_learners_of_a_loss_are_sent_to_a_parser_that_has_one(arbora, invented):
+    result = arbora("train", invented[0], "-o", "m.arbora", "--learner", "adamw")
+    assert result.status == 2
+    assert "--parser exact" in result.stderr
 
 
 # ---------------------------------------------------------------- all parts

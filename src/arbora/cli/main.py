@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -43,7 +44,7 @@ def main(
     """Dependency parsing with exact inference over trees.
 
     Results go to stdout, warnings and errors to stderr; a file named - is stdin or stdout. Exit status:
-    0 success, 1 bad data or model, 2 bad command line. `arbora VERB --help` shows examples.
+    0 success, 1 bad data or model, 2 bad command line, 130 Ctrl-C. `arbora VERB --help` shows examples.
     """
 
 
@@ -102,7 +103,9 @@ def _message(error: Any) -> str:
     text = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
     text = text.removeprefix("Invalid value: ")  # names no option
     if "nput should be" in text and (given := _given(error, sys.argv[1:])) is not None:
-        text = f"{text.replace('Input should be', 'expected a number')}, got {given}"
+        text = re.sub(r"Input should be a valid (integer|number)\b.*", r"expected a \1", text)
+        text = text.replace("a integer", "a whole number").replace("Input should be", "expected a number")
+        text += f", got {given}"
     verb = "" if error.ctx is None else error.ctx.info_name
     if "unexpected extra argument" in text and verb in ("parse", "convert"):
         text += f"; {verb} takes one file at a time"

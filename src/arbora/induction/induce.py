@@ -186,7 +186,7 @@ def _check_corpus(corpus: TagCorpus, settings: InduceConfig, columns: Columns, o
     if not corpus.words:
         raise DataError(
             f"expected sentences of at most {settings.longest} words to learn from, got none; a greater "
-            "`longest` takes longer ones",
+            "`longest` (--longest) takes longer ones",
             source=columns.source,
         )
     observer.note(

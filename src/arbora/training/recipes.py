@@ -18,7 +18,7 @@ import numpy as np
 from arbora.data.columns import Columns
 from arbora.data.encode import Batch, Names
 from arbora.data.projectivize import PseudoProjective
-from arbora.errors import InputError
+from arbora.errors import InputError, UnknownNameError
 from arbora.interfaces import PartKind, Problem, Query, Roots, Scorer, Trees
 from arbora.learners.stage import Stage
 from arbora.parsing.parser import Parser
@@ -77,6 +77,8 @@ def named(*values: Any) -> dict[str, Any]:
 
 def recipe_of(parser: str) -> type[Recipe]:
     """The recipe that a registered search names; InputError if it is not trained on a treebank."""
+    if parser not in searches:
+        raise UnknownNameError("parser", parser, trained_parsers())
     path = getattr(searches.factory(parser), "recipe", Search.recipe)
     if not path:
         raise InputError(f"parser: {parser} models are not trained on a treebank; choose another")
@@ -206,6 +208,8 @@ class Recipe(ABC):
     def better_settings(self) -> list[str]:
         """Settings with which more queries are answered, in words."""
         c = self.config
+        if Query.LOSS in self.learner.needs:
+            return ["any scorer with a loss (--parser exact)"]
         changes = ["order 1 (--order 1)"] if c.order != 1 else []
         if not self.general_search:
             changes.append("exact search (--parser graph)")
