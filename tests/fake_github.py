@@ -62,6 +62,13 @@ class FakeGitHub:
         return [headers for path, headers in self.requests if path.endswith(ending)]
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing: some tests hang up, and what stderr holds then belongs to another test."""
+
+
 class Request(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     github: FakeGitHub
@@ -156,8 +163,7 @@ class Request(BaseHTTPRequestHandler):
 @contextmanager
 def serving(github: FakeGitHub) -> Iterator[FakeGitHub]:
     handler = type("Bound", (Request,), {"github": github})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), handler)
     github.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
