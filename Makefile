@@ -1,7 +1,7 @@
 # Every target sets up what it needs in .venv. Start with `make demo` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
-FUZZ_SECONDS ?= 10
+FUZZ_SECONDS ?= 5
 # Fuzzing is guided by coverage where clang is installed.
 CLANG := $(firstword $(foreach name,clang++ clang++-20 clang++-19 clang++-18 clang++-17 clang++-16 clang++-15 clang++-14,$(shell command -v $(name))))
 FUZZ_CONLL := $(if $(CLANG),build/fuzz/clang/fuzz_conll,build/sanitize/fuzz_conll)

@@ -80,7 +80,7 @@ TEST(cube_answers_about_crossing_trees) {
     Random random(32);
     int crossing = 0;
     for (const Roots roots : kRoots)
-        for (int round = 0; round < 10; ++round)
+        for (int round = 0; round < 5; ++round)
             for (const bool augmented : {false, true}) {
                 const Case c(random, 3 + round % 2, roots, Order::all, 2, kCrossing);
                 crossing += !is_projective(c.gold);

@@ -23,7 +23,7 @@ from arbora.training.recipes import trained_parsers
 
 TRAIN, DEV = treebank(24, seed=1), treebank(8, seed=2)
 PARSERS = trained_parsers()
-SHAPES = {"graph": {"order": 1, "labels": "joint"}, "exact": {}}
+SHAPES = {"graph": {"order": 1, "labels": "joint"}, "exact": {"scorer_settings": {"tree_bits": 12}}}
 PARAMETERS = {"log_linear": {"iterations": 2}, "adamw": {"rate": 0.05, "k": 4}}
 ANSWERED = {
     "graph": set(learners) - {"adamw", "exponentiated_gradient"},
