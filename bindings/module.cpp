@@ -15,6 +15,7 @@ void bind_graph(nb::module_& m);
 void bind_inference(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_multiclass(nb::module_& m);
+void bind_neural(nb::module_& m);
 void bind_sequence(nb::module_& m);
 void bind_tag(nb::module_& m);
 void bind_transition(nb::module_& m);
@@ -46,6 +47,7 @@ NB_MODULE(_core, m) {
     arbora::bind_cube(m);
     arbora::bind_linear(m);
     arbora::bind_multiclass(m);
+    arbora::bind_neural(m);
     arbora::bind_sequence(m);
     arbora::bind_tag(m);
     arbora::bind_transition(m);

@@ -542,6 +542,34 @@ def quadratic_expansion(offsets: numpy.typing.NDArray[numpy.int64], columns: num
     Features and pairs of features, hashed to 2^bits columns: offsets, columns, values.
     """
 
+class NetworkStates:
+    """What a network's LSTM says of the words of some sentences."""
+
+    def __len__(self) -> int: ...
+
+class Network:
+    """The forward pass of a neural parser; words in, scores of arcs, labels and tags out."""
+
+    def __init__(self, tensors: dict[str, numpy.typing.NDArray[numpy.float32]], vectors: numpy.typing.NDArray[numpy.int8], scales: numpy.typing.NDArray[numpy.float32], outputs: list[str]) -> None: ...
+
+    @property
+    def parameters(self) -> int:
+        """The number of weights."""
+
+    @property
+    def label_count(self) -> int: ...
+
+    def encode(self, lengths: numpy.typing.NDArray[numpy.int32], types: numpy.typing.NDArray[numpy.int32], words: numpy.typing.NDArray[numpy.int32], vectors: numpy.typing.NDArray[numpy.int32], characters: numpy.typing.NDArray[numpy.int32], ends: numpy.typing.NDArray[numpy.int64], tags: list[numpy.typing.NDArray[numpy.int32]], threads: int) -> NetworkStates: ...
+
+    def arcs(self, states: NetworkStates, threads: int) -> list[numpy.typing.NDArray[numpy.float64]]:
+        """The scores of arcs of each sentence, (n+1, n+1)."""
+
+    def labels(self, states: NetworkStates, heads: numpy.typing.NDArray[numpy.int32], threads: int) -> numpy.typing.NDArray[numpy.float32]:
+        """The scores of labels of each word's arc, (words, labels)."""
+
+    def outputs(self, states: NetworkStates, which: int, threads: int) -> numpy.typing.NDArray[numpy.float32]:
+        """The scores of one column of tags of each word, (words, tags)."""
+
 class SequenceBatch:
     """Sentences as places of features; see arbora.problems.sequence."""
 

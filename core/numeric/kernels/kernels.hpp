@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "numeric/dense.hpp"
 #include "trees/arborescence/elimination_state.hpp"
 #include "trees/chart/arc.hpp"
 #include "trees/chart/grandparent.hpp"
@@ -63,6 +64,11 @@ struct Kernels {
     void (*backpropagate_slopes)(const Elimination& state, const Elimination& changes, const double* gradients, double* slopes);
     bool (*eliminate_extended)(ExtendedElimination& state);
     void (*backpropagate_extended)(const ExtendedElimination& state, LogPlane gradients);
+
+    // dense.hpp
+    void (*product)(const DenseProduct& product);
+    void (*lstm_cells)(const float* gates, std::size_t rows, std::size_t size, float* cells, float* outputs, std::size_t output_stride);
+    void (*rectify)(float* values, std::size_t count, float slope);
 };
 
 const Kernels& kernels();

@@ -1,5 +1,6 @@
 // Compiled once per instruction set, with ARBORA_ISA naming it and the compiler told to use it.
 #include "numeric/kernels/branching.hpp"
+#include "numeric/kernels/dense.hpp"
 #include "numeric/kernels/elimination.hpp"
 #include "numeric/kernels/elimination_extended.hpp"
 #include "numeric/kernels/inside_grandparent.hpp"
@@ -26,6 +27,7 @@ const Kernels table = {
     {{slopes_arc<LogPlane>}, {slopes_arc<PlainPlane>}},
     column_best, largest_magnitude, transpose, line_best, line_rank, line_merge, line_merge_two,
     scale_weights, eliminate, backpropagate, eliminate_slopes, backpropagate_slopes, eliminate_extended, backpropagate_extended,
+    product, lstm_cells, rectify,
 };
 
 }  // namespace arbora::ARBORA_ISA

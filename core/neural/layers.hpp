@@ -1,0 +1,89 @@
+// Layers of a network, forward only, in float32. Weights come as PyTorch stores them: [outputs, inputs], row by row.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/memory.hpp"
+#include "numeric/dense.hpp"
+
+namespace arbora::neural {
+
+// A matrix of the caller's, row by row.
+struct Matrix {
+    const float* data = nullptr;
+    std::size_t rows = 0, columns = 0;
+
+    const float* row(std::size_t r) const { return data + r * columns; }
+};
+
+// out = in · weightsᵀ + bias. Rows of `out` are padded to whole panels, the padding is 0.
+class Dense {
+public:
+    Dense() = default;
+    Dense(std::size_t depth, std::size_t columns) : depth_(depth), columns_(columns), weights_(panels_of(columns) * depth * kPanel), bias_(padded(columns)) {}
+    Dense(Matrix weights, const float* bias);  // bias [outputs] or nullptr
+
+    std::size_t depth() const { return depth_; }
+    std::size_t width() const { return padded(columns_); }
+    float& weight(std::size_t output, std::size_t input) { return weights_[(output / kPanel * depth_ + input) * kPanel + output % kPanel]; }
+    float& bias(std::size_t output) { return bias_[output]; }
+
+    void operator()(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const;
+    // out += in · weightsᵀ.
+    void add(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const;
+
+private:
+    std::size_t depth_ = 0, columns_ = 0;
+    LargeVector<float> weights_, bias_;
+};
+
+// Where the tokens of some sentences lie in arrays of rows, one per token: sentence s has rows first[s] to first[s + 1].
+using Offsets = std::span<const std::size_t>;
+
+// One direction of an LSTM over sentences of any lengths, without padding: sentences are sorted by length, and step t takes the t-th
+// token, or the t-th last, of all that have so many. Gates are in PyTorch's order: i, f, g, o. O(tokens · size²).
+class Lstm {
+public:
+    // recurrent [4 · size, size]. Units are padded to `width()`; padded ones stay 0.
+    Lstm(Matrix recurrent, bool is_backward);
+
+    static std::size_t width(std::size_t size) { return (size + 15) / 16 * 16; }
+    // Where gate `g` of unit `u` stands among the 4 · width(size) gates.
+    static std::size_t gate(std::size_t size, std::size_t g, std::size_t u) { return g * width(size) + u; }
+
+    std::size_t size() const { return size_; }
+
+    // gates(token, out): writes the inputs' part of a token's gates, [4 · width]. out [tokens, stride] gets [width] per token.
+    template <class Gates>
+    void run(Offsets first, Gates&& gates, float* out, std::size_t stride) const;
+
+private:
+    void step(const float* before, std::size_t rows, float* gates, float* cells, float* outputs) const;
+
+    std::size_t size_, width_;
+    bool is_backward_;
+    Dense recurrent_;
+};
+
+template <class Gates>
+void Lstm::run(Offsets first, Gates&& gates, float* out, std::size_t stride) const {
+    const std::size_t count = first.size() - 1;
+    std::vector<std::size_t> order(count);
+    for (std::size_t s = 0; s < count; ++s) order[s] = s;
+    const auto length = [&](std::size_t s) { return first[s + 1] - first[s]; };
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return length(a) > length(b); });
+    LargeVector<float> step_gates(count * 4 * width_), cells(count * width_), outputs(count * width_);
+    std::size_t active = count;
+    for (std::size_t t = 0; active > 0; ++t) {
+        while (active > 0 && length(order[active - 1]) <= t) --active;
+        const auto token = [&](std::size_t i) { return is_backward_ ? first[order[i] + 1] - 1 - t : first[order[i]] + t; };
+        for (std::size_t i = 0; i < active; ++i) gates(token(i), step_gates.data() + i * 4 * width_);
+        step(t == 0 ? nullptr : outputs.data(), active, step_gates.data(), cells.data(), outputs.data());
+        for (std::size_t i = 0; i < active; ++i) std::copy_n(outputs.data() + i * width_, width_, out + token(i) * stride);
+    }
+}
+
+}  // namespace arbora::neural

@@ -1,0 +1,26 @@
+// Dense matrices in float32, laid out for the kernels: a matrix of weights is cut into panels of kPanel columns, each with its rows one
+// after the other, padded by zeros.
+#pragma once
+
+#include <cstddef>
+
+namespace arbora {
+
+inline constexpr std::size_t kPanel = 32;
+
+inline constexpr std::size_t panels_of(std::size_t columns) { return (columns + kPanel - 1) / kPanel; }
+inline constexpr std::size_t padded(std::size_t columns) { return panels_of(columns) * kPanel; }
+
+// out[rows, panels · kPanel] = in[rows, depth] · weights + bias; `adds`: added to what is there, without the bias.
+struct DenseProduct {
+    const float* in;
+    std::size_t in_stride, rows, depth;
+    const float* weights;  // [panels, depth, kPanel]
+    std::size_t panels;
+    const float* bias;  // [panels · kPanel] or nullptr
+    float* out;
+    std::size_t out_stride;
+    bool adds = false;
+};
+
+}  // namespace arbora

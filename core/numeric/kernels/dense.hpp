@@ -1,0 +1,112 @@
+// The inner loops of networks, in float32: products of dense matrices, LSTM cells, activations.
+#pragma once
+
+#include <cstddef>
+
+#include "numeric/kernels/vec.hpp"
+#include "numeric/dense.hpp"
+
+namespace arbora::ARBORA_ISA {
+
+inline constexpr int F = 2 * W;  // floats in a vector
+inline constexpr int kVectors = kPanel / F;
+inline constexpr int kRows = W == 8 ? 12 : W == 4 ? 3 : 1;  // as many as the registers hold
+
+typedef float FVec __attribute__((vector_size(F * 4)));
+typedef std::int32_t FInts __attribute__((vector_size(F * 4)));
+
+ARBORA_INLINE static inline FVec load_floats(const float* p) {
+    FVec v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+ARBORA_INLINE static inline void store_floats(float* p, FVec v) { __builtin_memcpy(p, &v, sizeof v); }
+ARBORA_INLINE static inline FVec floats(float x) { return x - FVec{}; }
+
+// Rows of out = start + in · one panel of weights.
+template <int Rows>
+ARBORA_INLINE static inline void panel_product(const float* in, std::size_t in_stride, const float* weights, std::size_t depth, float* out,
+                                               std::size_t out_stride, const float* bias, bool adds) {
+    FVec sums[Rows][kVectors];
+    for (int r = 0; r < Rows; ++r)
+        for (int v = 0; v < kVectors; ++v)
+            sums[r][v] = adds ? load_floats(out + r * out_stride + v * F) : bias != nullptr ? load_floats(bias + v * F) : FVec{};
+    for (std::size_t k = 0; k < depth; ++k) {
+        FVec row[kVectors];
+        for (int v = 0; v < kVectors; ++v) row[v] = load_floats(weights + k * kPanel + v * F);
+        for (int r = 0; r < Rows; ++r) {
+            const FVec x = floats(in[r * in_stride + k]);
+            for (int v = 0; v < kVectors; ++v) sums[r][v] += x * row[v];
+        }
+    }
+    for (int r = 0; r < Rows; ++r)
+        for (int v = 0; v < kVectors; ++v) store_floats(out + r * out_stride + v * F, sums[r][v]);
+}
+
+template <int Rows>
+static void few_rows(int count, const float* in, std::size_t in_stride, const float* weights, std::size_t depth, float* out,
+                     std::size_t out_stride, const float* bias, bool adds) {
+    if (count == Rows) return panel_product<Rows>(in, in_stride, weights, depth, out, out_stride, bias, adds);
+    if constexpr (Rows > 1) few_rows<Rows - 1>(count, in, in_stride, weights, depth, out, out_stride, bias, adds);
+}
+
+static void product(const DenseProduct& p) {
+    constexpr std::size_t kBlock = std::size_t{kRows} * (96 / kRows);  // rows of `in` that stay in the cache for all panels
+    for (std::size_t block = 0; block < p.rows; block += kBlock) {
+        const std::size_t end = block + kBlock < p.rows ? block + kBlock : p.rows;
+        for (std::size_t panel = 0; panel < p.panels; ++panel) {
+            const float* weights = p.weights + panel * p.depth * kPanel;
+            const float* bias = p.bias == nullptr ? nullptr : p.bias + panel * kPanel;
+            for (std::size_t r = block; r < end; r += kRows) {
+                const int count = static_cast<int>(end - r < kRows ? end - r : kRows);
+                few_rows<kRows>(count, p.in + r * p.in_stride, p.in_stride, weights, p.depth, p.out + r * p.out_stride + panel * kPanel,
+                                p.out_stride, bias, p.adds);
+            }
+        }
+    }
+}
+
+// e^x within 2e-7 of it, for x <= 88; 0 below -87.
+ARBORA_INLINE static inline FVec exponential(FVec x) {
+    const FVec low = floats(-87.0f);
+    const FInts is_small = x < low;
+    x = is_small ? low : x;
+    // x = n ln 2 + r with |r| <= ln(2) / 2; adding 1.5 * 2^23 rounds to a whole number.
+    const FVec shifted = x * floats(1.44269504f) + floats(12582912.0f), n = shifted - floats(12582912.0f);
+    const FVec r = (x - n * floats(0.693359375f)) + n * floats(2.12194440e-4f);
+    FVec y = floats(1.9875691500e-4f);
+    for (const float c : {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f}) y = y * r + floats(c);
+    y = y * r * r + r + floats(1.0f);
+    const FInts power = ((FInts)shifted << 23) + (FInts)y;  // the low bits of `shifted` are n: 2^n times y
+    return is_small ? FVec{} : (FVec)power;
+}
+
+ARBORA_INLINE static inline FVec sigmoid(FVec x) {
+    const FVec top = floats(80.0f);
+    const FVec negative = -x;
+    return floats(1.0f) / (floats(1.0f) + exponential(negative > top ? top : negative));
+}
+ARBORA_INLINE static inline FVec tangent(FVec x) { return floats(2.0f) * sigmoid(x + x) - floats(1.0f); }
+
+// One step of an LSTM for several sequences: gates [rows, 4 · size] in the order i, f, g, o; cells and outputs [rows, size].
+static void lstm_cells(const float* gates, std::size_t rows, std::size_t size, float* cells, float* outputs, std::size_t output_stride) {
+    for (std::size_t r = 0; r < rows; ++r) {
+        const float* gate = gates + r * 4 * size;
+        for (std::size_t i = 0; i < size; i += F) {
+            const auto of = [&](int which) { return load_floats(gate + which * size + i); };
+            const FVec cell = sigmoid(of(1)) * load_floats(cells + r * size + i) + sigmoid(of(0)) * tangent(of(2));
+            store_floats(cells + r * size + i, cell);
+            store_floats(outputs + r * output_stride + i, sigmoid(of(3)) * tangent(cell));
+        }
+    }
+}
+
+// x where it is above 0, slope · x below, in place; count is a multiple of kPanel.
+static void rectify(float* values, std::size_t count, float slope) {
+    for (std::size_t i = 0; i < count; i += F) {
+        const FVec x = load_floats(values + i);
+        store_floats(values + i, x > FVec{} ? x : x * floats(slope));
+    }
+}
+
+}  // namespace arbora::ARBORA_ISA

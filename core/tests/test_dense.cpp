@@ -1,0 +1,124 @@
+// Kernels of networks, for every instruction set of this CPU, against plain loops in double precision.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "neural/layers.hpp"
+#include "numeric/kernels/kernels.hpp"
+#include "problems.hpp"
+
+namespace dense_tests {
+
+using namespace arbora;
+
+namespace {
+
+std::vector<float> random_floats(std::size_t count, problems::Random& random, double scale = 1.0) {
+    std::vector<float> values(count);
+    for (float& value : values) value = static_cast<float>(scale * problems::normal(random));
+    return values;
+}
+
+template <class Body>
+void each_table(Body body) {
+    for (const char* name : {"baseline", "avx2", "avx512"})
+        if (const Kernels* table = kernels_named(name)) body(*table);
+}
+
+double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
+}  // namespace
+
+TEST(dense_products_are_those_of_plain_loops) {
+    problems::Random random(1);
+    for (const std::size_t rows : {1, 2, 5, 12, 13, 97, 200})
+        for (const std::size_t depth : {1, 7, 64})
+            for (const std::size_t panels : {1, 3}) {
+                const std::size_t columns = panels * kPanel, in_stride = depth + 3, out_stride = columns + 5;
+                const auto in = random_floats(rows * in_stride, random), weights = random_floats(depth * columns, random);
+                const auto bias = random_floats(columns, random), before = random_floats(rows * out_stride, random);
+                each_table([&](const Kernels& k) {
+                    for (const bool adds : {false, true}) {
+                        auto out = before;
+                        k.product({in.data(), in_stride, rows, depth, weights.data(), panels, adds ? nullptr : bias.data(), out.data(), out_stride, adds});
+                        for (std::size_t r = 0; r < rows; ++r)
+                            for (std::size_t c = 0; c < out_stride; ++c) {
+                                double expected = c < columns && !adds ? bias[c] : before[r * out_stride + c];
+                                for (std::size_t i = 0; c < columns && i < depth; ++i)
+                                    expected += double{in[r * in_stride + i]} * weights[(c / kPanel * depth + i) * kPanel + c % kPanel];
+                                CHECK_NEAR(out[r * out_stride + c], expected, 1e-5);
+                            }
+                    }
+                });
+            }
+}
+
+TEST(lstm_cells_and_rectifiers_are_those_of_plain_loops) {
+    problems::Random random(2);
+    const std::size_t rows = 3, size = 48;
+    for (const double scale : {0.1, 3.0, 200.0}) {  // 200: gates that are all but closed or open
+        const auto gates = random_floats(rows * 4 * size, random, scale), before = random_floats(rows * size, random);
+        each_table([&](const Kernels& k) {
+            auto cells = before;
+            std::vector<float> outputs(rows * (size + 16), 7.0f);
+            k.lstm_cells(gates.data(), rows, size, cells.data(), outputs.data(), size + 16);
+            for (std::size_t r = 0; r < rows; ++r) {
+                for (std::size_t u = 0; u < size; ++u) {
+                    const auto gate = [&](std::size_t g) { return double{gates[r * 4 * size + g * size + u]}; };
+                    const double cell = sigmoid(gate(1)) * before[r * size + u] + sigmoid(gate(0)) * std::tanh(gate(2));
+                    CHECK_NEAR(cells[r * size + u], cell, 1e-6);
+                    CHECK_NEAR(outputs[r * (size + 16) + u], sigmoid(gate(3)) * std::tanh(cell), 1e-6);
+                }
+                CHECK(outputs[r * (size + 16) + size] == 7.0f);  // nothing is written beyond
+            }
+            auto values = gates;
+            k.rectify(values.data(), values.size(), 0.1f);
+            for (std::size_t i = 0; i < values.size(); ++i) CHECK(values[i] == (gates[i] > 0.0f ? gates[i] : 0.1f * gates[i]));
+        });
+    }
+}
+
+TEST(lstms_do_not_depend_on_neighbours) {
+    problems::Random random(3);
+    for (const bool is_backward : {false, true}) {
+        const std::size_t size = 20, width = neural::Lstm::width(size), lengths[] = {3, 0, 9, 1, 9, 4};
+        const auto weights = random_floats(4 * size * size, random, 0.3);
+        const neural::Lstm lstm({weights.data(), 4 * size, size}, is_backward);
+        std::vector<std::size_t> first{0};
+        for (const std::size_t length : lengths) first.push_back(first.back() + length);
+        auto inputs = random_floats(first.back() * 4 * width, random);
+        for (std::size_t t = 0; t < first.back(); ++t)  // padded units have no input
+            for (std::size_t g = 0; g < 4; ++g)
+                for (std::size_t u = size; u < width; ++u) inputs[t * 4 * width + g * width + u] = 0.0f;
+        std::vector<float> together(first.back() * width), alone(first.back() * width);
+        const auto gates_from = [&](std::size_t base) {
+            return [&, base](std::size_t token, float* out) { std::copy_n(inputs.data() + (base + token) * 4 * width, 4 * width, out); };
+        };
+        lstm.run(first, gates_from(0), together.data(), width);
+        for (std::size_t s = 0; s + 1 < first.size(); ++s) {
+            const std::size_t own[] = {0, first[s + 1] - first[s]};
+            lstm.run(own, gates_from(first[s]), alone.data() + first[s] * width, width);
+        }
+        CHECK(together == alone);
+        // One sentence by the definition.
+        std::vector<double> cell(size), output(size);
+        for (std::size_t step = 0; step < 9; ++step) {
+            const std::size_t token = first[2] + (is_backward ? 8 - step : step);
+            std::vector<double> gate(4 * size);
+            for (std::size_t g = 0; g < 4; ++g)
+                for (std::size_t u = 0; u < size; ++u) {
+                    gate[g * size + u] = inputs[token * 4 * width + g * width + u];
+                    for (std::size_t v = 0; v < size; ++v) gate[g * size + u] += weights[(g * size + u) * size + v] * output[v];
+                }
+            for (std::size_t u = 0; u < size; ++u) {
+                cell[u] = sigmoid(gate[size + u]) * cell[u] + sigmoid(gate[u]) * std::tanh(gate[2 * size + u]);
+                output[u] = sigmoid(gate[3 * size + u]) * std::tanh(cell[u]);
+                CHECK_NEAR(together[token * width + u], output[u], 1e-5);
+            }
+            for (std::size_t u = size; u < width; ++u) CHECK(together[token * width + u] == 0.0f);
+        }
+    }
+}
+
+}  // namespace dense_tests
