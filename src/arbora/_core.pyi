@@ -548,7 +548,9 @@ class NetworkStates:
     def __len__(self) -> int: ...
 
 class Network:
-    """The forward pass of a neural parser; words in, scores of arcs, labels and tags out."""
+    """
+    The forward pass of a neural parser; words in, scores of arcs, labels and tags out.
+    """
 
     def __init__(self, tensors: dict[str, numpy.typing.NDArray[numpy.float32]], vectors: numpy.typing.NDArray[numpy.int8], scales: numpy.typing.NDArray[numpy.float32], outputs: list[str]) -> None: ...
 
