@@ -2,9 +2,9 @@
 //
 // Heads of one sentence: heads[i] is the head of word i + 1, 0 for the root, -1 where it is not given.
 //
-// An arc (h, d) is non-projective if some word strictly between h and d is not dominated by h (the root dominates every word). Let right(h)
-// be the first word after h that h does not dominate; a right arc (h, d) is non-projective iff d > right(h), and likewise to the left. If
-// h dominates k it dominates all of k .. right(k) - 1, so right(h) is found by jumps, O(n) time and space in all.
+// An arc (h, d) is non-projective if h does not dominate some word strictly between h and d (the root dominates every word). Let right(h)
+// be the first word after h that h does not dominate: an arc to the right is non-projective if and only if d > right(h). The left side
+// is symmetric. If h dominates k, it dominates all of k .. right(k) - 1, so right(h) is found by jumps: O(n) time and space in all.
 #pragma once
 
 #include <cstdint>

@@ -58,10 +58,12 @@ struct States {
     const float* of(std::size_t row) const { return rows.data() + row * stride; }
 };
 
+class WeightReader;
+
 class Network {
 public:
     // InputError where tensors are missing, or their shapes or values do not fit.
-    Network(const Tensors& tensors, VectorTable vectors, std::vector<std::string> outputs);
+    Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs);
 
     std::size_t tag_columns() const { return tags_.size(); }
     std::size_t label_count() const { return label_count_; }
@@ -70,7 +72,7 @@ public:
 
     // InputError where the input names rows that do not exist. The result does not depend on `threads`.
     States encode(const Input& input, int threads) const;
-    // take(sentence, scores[head, dep] of (n + 1)²): the scores of arcs; column 0 and the diagonal are 0.
+    // target(sentence) [n + 1, n + 1] gets the scores of arcs [head, dep]; column 0 and the diagonal are 0.
     void arcs(const States& states, int threads, const std::function<double*(std::size_t)>& target) const;
     // out [words, labels]: the scores of the labels of the words' arcs from `heads` [words].
     void labels(const States& states, std::span<const std::int32_t> heads, int threads, float* out) const;
@@ -87,6 +89,12 @@ private:
         Dense input;  // both directions
         Lstm forward, backward;
     };
+
+    void read_words(WeightReader& read);
+    std::vector<Matrix> read_layers(WeightReader& read);
+    std::vector<std::size_t> state_places() const;
+    void split_first_layer(WeightReader& read, const std::vector<Matrix>& tag_tables);
+    void read_outputs(WeightReader& read, const std::vector<std::string>& outputs);
 
     void character_features(std::span<const std::int32_t> characters, float* out) const;
     LargeVector<float> type_gates(const Input& input, int threads) const;

@@ -6,10 +6,10 @@
 // cap is C, or infinite for hard constraints [crammer-2006, mcdonald-2005]. For the 1-slack SVM, w = Σ α_i d_i with b_i the loss of
 // plane i and cap = C [joachims-2009].
 //
-// What is left of the cap is one more multiplier, "the rest", with b and G zero, so that all sum to the cap. Mass moves from the multiplier
-// with the lowest gradient (among the positive ones) to that with the highest, as far as f rises: O(K) per move, as in SMO. Moves find which
-// multipliers are positive, but converge slowly where planes are nearly parallel; so in between Newton steps are tried on the positive
-// ones, O(K³), each cut at the border and at f's maximum on the way. Every step raises f, hence no cycles.
+// A slack multiplier with b = 0 and G = 0 makes the sum equal to the cap. Each move shifts weight from the positive multiplier with the
+// lowest gradient to the one with the highest, as far as f rises: O(K) per move, as in SMO. Moves find which multipliers are positive but
+// converge slowly if planes are nearly parallel. So Newton steps on the positive multipliers alternate with them, O(K³) each, cut at the
+// border and at the maximum of f on the way. Every step raises f, so there are no cycles.
 //
 // Contradicting constraints have an unbounded dual when the cap is infinite: the moves alternate between them, α grows while Δw stays
 // near, and the step limit ends it (`converged` is false). A d_i of zero with b_i > 0 gets 0 without a cap. Ties go to the lowest index.

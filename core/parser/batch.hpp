@@ -71,8 +71,7 @@ struct LikelihoodWorker {
     std::size_t held = 0;  // the sentence whose arcs `sums` has, from 1; 0: none, or not known
 };
 
-// The log-likelihood of what is known of the sentences: loss is -log P, difference its negative gradient. Heads and labels may be
-// unknown, -1.
+// The log-likelihood of the known heads and labels (-1: unknown): loss is -log P, difference is its negative gradient.
 class Likelihood : public TreebankQuestions<Likelihood, LikelihoodWorker> {
 public:
     // arcs: null for all arcs, else one set per sentence, known arcs included.

@@ -15,11 +15,7 @@ inline constexpr int kRows = W == 8 ? 12 : W == 4 ? 3 : 1;  // as many as the re
 typedef float FVec __attribute__((vector_size(F * 4)));
 typedef std::int32_t FInts __attribute__((vector_size(F * 4)));
 
-ARBORA_INLINE static inline FVec load_floats(const float* p) {
-    FVec v;
-    __builtin_memcpy(&v, p, sizeof v);
-    return v;
-}
+ARBORA_INLINE static inline FVec load_floats(const float* p) { return load_as<FVec>(p); }
 ARBORA_INLINE static inline void store_floats(float* p, FVec v) { __builtin_memcpy(p, &v, sizeof v); }
 ARBORA_INLINE static inline FVec floats(float x) { return x - FVec{}; }
 

@@ -31,11 +31,13 @@ inline constexpr int W = 2;
 typedef double Vec __attribute__((vector_size(W * 8)));
 typedef std::int64_t IVec __attribute__((vector_size(W * 8)));
 
-ARBORA_INLINE static inline Vec load(const double* p) {
-    Vec v;
+template <class Vector, class Number>
+ARBORA_INLINE static inline Vector load_as(const Number* p) {
+    Vector v;
     __builtin_memcpy(&v, p, sizeof v);
     return v;
 }
+ARBORA_INLINE static inline Vec load(const double* p) { return load_as<Vec>(p); }
 
 ARBORA_INLINE static inline void store(double* p, Vec v) { __builtin_memcpy(p, &v, sizeof v); }
 

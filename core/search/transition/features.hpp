@@ -107,7 +107,7 @@ inline std::array<Guided, 2> guided(const Space& space, const State& s, const Fo
 
 inline constexpr std::uint32_t kLeftward = 0x27d4eb2fU;
 
-// Rows of nobody and of nobody's neighbours.
+// Feature rows for a missing word and its neighbours.
 inline const std::uint32_t* absent_words() {
     static const auto rows = [] {
         std::array<feature::Row, 2 * feature::kPadding + 1> all;

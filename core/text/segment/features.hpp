@@ -51,7 +51,7 @@ struct Writer {
 
 inline bool is_gap_kind(std::uint8_t kind) { return kind <= static_cast<std::uint8_t>(CharacterClass::control) || kind == kEdge; }
 
-// Letters of one word count as one class, whatever their case, with the marks on them; digits and other numbers likewise.
+// Merges the classes of letters and marks into one, and those of numbers into another.
 inline std::uint8_t coarse(std::uint8_t kind) {
     using enum CharacterClass;
     const auto is = [&](CharacterClass one) { return kind == static_cast<std::uint8_t>(one); };

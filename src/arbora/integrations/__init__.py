@@ -1,1 +1,4 @@
-"""Arbora in other libraries; each module needs an optional one, which nothing else in Arbora imports."""
+"""Arbora in other libraries: spaCy, and tables of pandas, Polars and Parquet.
+
+Each module needs an optional package, which nothing else in Arbora imports.
+"""

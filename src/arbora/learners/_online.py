@@ -208,7 +208,7 @@ class OnlineTrainer(Trainer):
 
     def step(self, problem: Problem, chosen: Longs, w: Weights, t: int) -> tuple[Answer, bool]:
         """Step t, from 1: query, change `w`, tick its average; return the answer and whether `w` changed."""
-        raise NotImplementedError
+        raise InputError(f"{type(self).__name__} must define `step`", field="learner")
 
     @property
     def incremental(self) -> bool:

@@ -135,4 +135,4 @@ class Search(ABC):
     @classmethod
     def from_file(cls, file: ModelFile, names: Names) -> Self:
         """The inverse of `to_parts`; InputError or ModelError for a damaged file."""
-        raise NotImplementedError(f"{cls.__name__} cannot be read from a model file")
+        raise file.error(f"the search {cls.name} cannot be read from a file: it does not define `from_file`")
