@@ -391,7 +391,8 @@ def test_help_and_defaults_of_options_are_those_of_the_settings(arbora, monkeypa
     }
     for declared in parameters_of(TrainConfig):
         if declared.name in SHARED.split():
-            text = f"{declared.help}. Default: {declared.default}.".replace("`", "").replace(" ", "")[1:]
+            default = "" if declared.default is None else f" Default: {declared.default}."
+            text = f"{declared.help}.{default}".replace("`", "").replace(" ", "")[1:]
             assert all(text in each for each in shown.values())
     assert f"thelearner'sown,mostly{learners.create('mira').epochs}." in shown["train"]
 

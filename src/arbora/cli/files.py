@@ -41,6 +41,13 @@ def existing(name: str) -> str:
     return name
 
 
+def existing_file(name: str) -> str:
+    """Check that a name is a readable file, which may be read more than once."""
+    if name == "-":
+        raise typer.BadParameter("-: expected a file, got stdin, which can be read only once")
+    return existing(name)
+
+
 def existing_model(name: str) -> str:
     """Check that a name is a readable file or a bundled model."""
     if is_bundled(name):

@@ -22,7 +22,9 @@ from arbora.web.plots import draw_curve
 CHECKPOINT = ".checkpoint"
 
 
-@options.setting_options(TrainConfig, f"{training.SHARED} stack only tags", stack=existing_model)
+@options.setting_options(
+    TrainConfig, f"{training.SHARED} stack only tags", stack=existing_model, **training.CHECKS
+)
 def command(
     files: training.Files,
     output: options.ModelOutput = None,
@@ -64,7 +66,7 @@ def command(
     """
     chosen = training.choose_treebanks(files, dev, quiet=quiet)
     model = chosen.model_name(output)
-    inputs = [*chosen.train, *chosen.dev, config, given["stack"]]
+    inputs = [*chosen.train, *chosen.dev, config, given["stack"], given["vectors"], given["text"]]
     not_an_input(model, inputs)
     not_an_input(plot, [*inputs, model])
     chosen_config = training.chosen_config(config, parameters, epochs, given)

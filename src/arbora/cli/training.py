@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from arbora.cli.console import counted, say, say_skipped
-from arbora.cli.files import at_most_one_stdin, find_treebank, is_same_file, treebank_files
+from arbora.cli.files import at_most_one_stdin, existing_file, find_treebank, is_same_file, treebank_files
 from arbora.cli.options import argument, name_values, option, usage_errors
 from arbora.data.columns import Columns
 from arbora.data.treebank import ColumnReader, FormatOrAuto
@@ -38,8 +38,10 @@ Parameters: TypeAlias = Annotated[
 Epochs: TypeAlias = Annotated[
     int | None, typer.Option(min=1, help="Passes over TRAIN at most. Default: the learner's own, mostly 10.")
 ]
-SHARED = "learner loss scorer parser order update trees roots labels patience seed"
+SHARED = "learner loss scorer parser order update trees roots labels vectors text patience seed"
 """Settings of a training that are options of `train` and `tune`."""
+CHECKS = {"vectors": existing_file, "text": existing_file}
+"""Checks of these options."""
 
 
 @dataclass(frozen=True)

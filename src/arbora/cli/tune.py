@@ -16,7 +16,7 @@ from arbora.training.config import TrainConfig
 from arbora.training.tune import Tuned, combinations, tune
 
 
-@options.setting_options(TrainConfig, training.SHARED)
+@options.setting_options(TrainConfig, training.SHARED, **training.CHECKS)
 def command(
     context: typer.Context,
     files: training.Files,
@@ -50,7 +50,7 @@ def command(
     - `arbora tune train.conllu --folds 5 --epochs 30 --learner pegasos --grid lam=0.003,0.03`
     """
     chosen = training.choose_treebanks(files, dev, quiet=quiet)
-    not_an_input(output, [*chosen.train, *chosen.dev, config])
+    not_an_input(output, [*chosen.train, *chosen.dev, config, given["vectors"], given["text"]])
     if chosen.dev and "fold_count" in options.given_options(context):
         raise typer.BadParameter("--folds has no effect with a dev set; omit --dev, or name TREEBANK/train")
     if output == "-" and as_json:

@@ -97,6 +97,15 @@ def read_bytes(stream: io.BufferedIOBase, size: int, source: str) -> bytes:
         raise DataError(f"damaged gzip file: {error}", source=source) from error
 
 
+def file_checksum(path: str | os.PathLike[str]) -> int:
+    """CRC-32 of a file's bytes, in pieces."""
+    checksum = 0
+    with Path(path).open("rb") as stream:
+        while piece := stream.read(1 << 20):
+            checksum = zlib.crc32(piece, checksum)
+    return checksum
+
+
 @contextmanager
 def open_output(target: Source) -> Iterator[IO[bytes]]:
     """Open a path, `-` (stdout) or file object for writing bytes; a path that ends in `.gz` is compressed.

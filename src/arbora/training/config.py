@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -44,6 +45,9 @@ CROSSING_SHARE = 0.005
 """With `trees="auto"`: above this share of crossing arcs, trees are non-projective."""
 ROOTS_SHARE = 0.005
 """With `roots="auto"`: above this share of sentences with several roots, trees may have several."""
+
+WORD_FILES = ("vectors", "text")
+"""Settings that name a file that tells more about words than the treebank."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +125,15 @@ class TrainConfig(Settings):
         "on TRAIN, and not on DEV. Parsers like it are trained on folds of TRAIN first, so that the new "
         "parser sees trees of unseen sentences. The new model contains both parsers",
     )
+    vectors: str | None = parameter(
+        None,
+        "a file of word vectors (fastText or word2vec text, .gz, or safetensors), the most frequent words "
+        "first: they tell about words that TRAIN does not have",
+    )
+    vector_words: int = parameter(60_000, "words of the vector table, the most frequent first", least=1)
+    text: str | None = parameter(
+        None, "a file of raw text (.gz or not), in place of vectors: clusters of words are learned from it"
+    )
     patience: int = parameter(4, "stop if dev has not improved for this many epochs; 0: never", least=0)
     seed: int = parameter(0, "random seed; the same seed gives the same model", least=0)
     only: Literal["all", "parser"] = parameter(
@@ -142,6 +155,8 @@ class TrainConfig(Settings):
         """Check names, and how settings go together."""
         super().__post_init__()
         scorers.factory(self.scorer)
+        if self.vectors is not None and self.text is not None:
+            raise InputError("text: only without vectors, got both; clusters are made from one of them")
         if self.loss != "auto":
             losses.factory(self.loss)
         self.recipe.check(self)
@@ -171,6 +186,12 @@ class TrainConfig(Settings):
         by_learner = recipe.laplace if self.parameters.get("prior") == "laplace" else recipe.parameters
         parameters = {**by_learner.get(self.learner_name, {}), **self.parameters}
         return seeded_learner(self.learner_name, parameters, self.seed)
+
+    @property
+    def word_files(self) -> dict[str, str]:
+        """The files that are given beside the treebank, by the setting that names them."""
+        files = {name: getattr(self, name) for name in WORD_FILES}
+        return {name: file for name, file in files.items() if file is not None}
 
     @property
     def learns_from_parts(self) -> bool:
@@ -261,8 +282,14 @@ class TreebankShape:
 
 
 def storable(config: TrainConfig) -> dict[str, Any]:
-    """The configuration as JSON can hold it; numbers that are not finite, such as `C = inf`, become text."""
+    """The configuration as JSON can hold it; numbers that are not finite, such as `C = inf`, become text.
+
+    Of the files of vectors and text only the names are kept: a model holds what was made of them.
+    """
     values = to_dict(config)
+    files = {name: Path(file).name for name, file in config.word_files.items()}
+    others = {name for name in (*WORD_FILES, "vector_words") if not config.is_changed(name)}
+    values = {name: value for name, value in values.items() if name not in others} | files
     values["parameters"] = {
         name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in config.parameters.items()

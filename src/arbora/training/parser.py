@@ -29,6 +29,7 @@ from arbora.learners.stage import Best
 from arbora.parsing.calibration import fit_temperatures
 from arbora.parsing.parser import Parser
 from arbora.progress import Observer, Scores
+from arbora.storage.files import file_checksum
 from arbora.storage.model_file import read_model, write_model
 from arbora.training.annotation import check_treebank, jackknife
 from arbora.training.config import TrainConfig, TreebankShape, resolve, storable
@@ -36,6 +37,12 @@ from arbora.training.stacking import Guide, GuideTrees
 from arbora.types import Floats
 
 KIND = "checkpoint"
+CHANGED = {
+    "data": "the treebanks have changed",
+    "vectors file": "the file of vectors has changed",
+    "text file": "the file of text has changed",
+}
+"""What to print if a checksum differs."""
 
 
 class ParserTraining:
@@ -71,8 +78,12 @@ class ParserTraining:
 
         `calibrate`: fit the temperatures of probabilities on dev.
         """
-        same = {"config": storable(self.config), "data": self.fingerprint}
-        checkpoint = Checkpoint(path, same if self.guide is None else {**same, "guide": self.guide.checksum})
+        same: dict[str, Any] = {"config": storable(self.config), "data": self.fingerprint}
+        if self.guide is not None:
+            same["guide"] = self.guide.checksum
+        if path is not None:
+            same |= {f"{name} file": file_checksum(file) for name, file in self.config.word_files.items()}
+        checkpoint = Checkpoint(path, same)
         if resume:
             checkpoint.load()
         if self.guide is not None:
@@ -230,7 +241,7 @@ def _changes(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Iterator[str
         then, now = theirs.get(name), ours.get(name)
         if isinstance(then, Mapping) and isinstance(now, Mapping):
             yield from _changes(then, now)
-        elif then != now and name == "data":
-            yield "the treebanks have changed"
+        elif then != now and name in CHANGED:
+            yield CHANGED[name]
         elif then != now:
             yield f"{name} was {then!r}, now it is {now!r}"
