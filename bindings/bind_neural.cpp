@@ -1,8 +1,10 @@
 // core/neural for Python: the forward pass of a neural parser's network.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,10 +23,17 @@ using neural::Network;
 using neural::States;
 using Given = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<const std::int8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Mask = std::optional<Line<std::uint8_t>>;
+using Numbers = Line<std::int32_t>;
 
 template <class T>
 std::span<const T> span_of(const Line<T>& line) {
     return {line.data(), line.size()};
+}
+
+template <class T>
+std::span<const T> span_of(const std::optional<Line<T>>& line) {
+    return line ? span_of(*line) : std::span<const T>();
 }
 
 neural::Tensors tensors_of(const nb::dict& given, std::vector<Given>& kept) {
@@ -39,26 +48,114 @@ neural::Tensors tensors_of(const nb::dict& given, std::vector<Given>& kept) {
     return tensors;
 }
 
-States encode(const Network& self, const Line<std::int32_t>& lengths, const Line<std::int32_t>& types, const Line<std::int32_t>& words,
-              const Line<std::int32_t>& vectors, const Line<std::int32_t>& characters, const Line<std::int64_t>& ends,
-              const std::vector<Line<std::int32_t>>& tags, int threads) {
-    neural::Input input{span_of(lengths), span_of(types), span_of(words), span_of(vectors), span_of(characters), span_of(ends), {}};
+void make(Network* self, const nb::dict& tensors, const Rows& vectors, const Line<float>& scales, const std::vector<std::string>& outputs,
+          int output_layer) {
+    std::vector<Given> kept;
+    const auto views = tensors_of(tensors, kept);
+    neural::VectorTable table{{vectors.data(), vectors.data() + vectors.size()}, {scales.data(), scales.data() + scales.size()}, vectors.shape(1)};
+    new (self) Network(views, std::move(table), outputs, output_layer);
+}
+
+States encode(const Network& self, const Numbers& lengths, const Numbers& types, const Numbers& words, const Numbers& vectors,
+              const Numbers& characters, const Line<std::int64_t>& ends, const std::vector<Numbers>& tags, int threads) {
+    neural::Input input{span_of(lengths), span_of(types), {span_of(words), span_of(vectors), span_of(characters), span_of(ends)}, {}};
     for (const auto& column : tags) input.tags.push_back(span_of(column));
-    const nb::gil_scoped_release release;
-    return self.encode(input, threads);
+    return without_lock([&] { return self.encode(input, threads); });
+}
+
+// One array per sentence, (n+1, ...) with `Axes` axes.
+template <std::size_t Axes, class Fill>
+nb::list score_arrays(const States& states, Fill fill) {
+    std::vector<Output<double>> outputs;
+    std::vector<double*> places;
+    outputs.reserve(states.sentences());
+    for (std::size_t s = 0; s < states.sentences(); ++s) {
+        const std::size_t nodes = states.nodes(s);
+        outputs.emplace_back(Axes == 2 ? nodes * nodes : nodes * nodes * nodes);
+        places.push_back(outputs.back().data());
+    }
+    without_lock([&] { fill(places); });
+    nb::list result;
+    for (std::size_t s = 0; s < states.sentences(); ++s) {
+        const std::size_t nodes = states.nodes(s);
+        result.append(Axes == 2 ? outputs[s].numpy({nodes, nodes}) : outputs[s].numpy({nodes, nodes, nodes}));
+    }
+    return result;
 }
 
 nb::list arcs(const Network& self, const States& states, int threads) {
-    std::vector<Output<double>> outputs;
-    outputs.reserve(states.sentences());
-    for (std::size_t s = 0; s < states.sentences(); ++s) outputs.emplace_back(states.nodes(s) * states.nodes(s));
-    {
-        const nb::gil_scoped_release release;
-        self.arcs(states, threads, [&](std::size_t s) { return outputs[s].data(); });
-    }
-    nb::list result;
-    for (std::size_t s = 0; s < states.sentences(); ++s) result.append(outputs[s].numpy({states.nodes(s), states.nodes(s)}));
-    return result;
+    return score_arrays<2>(states, [&](std::span<double* const> out) { self.arcs(states, threads, out); });
+}
+
+nb::list siblings(const Network& self, const States& states, int threads) {
+    if (!self.has_siblings()) throw InputError("siblings: this network has none");
+    return score_arrays<3>(states, [&](std::span<double* const> out) { self.siblings(states, threads, out); });
+}
+
+nb::object labels(const Network& self, const States& states, const Numbers& heads, int threads) {
+    Output<float> out(heads.size() * self.label_count());
+    without_lock([&] { self.labels(states, span_of(heads), threads, out.data()); });
+    return out.numpy({heads.size(), self.label_count()});
+}
+
+nb::object outputs(const Network& self, const States& states, std::size_t which, int threads) {
+    if (which >= self.output_count()) throw InputError("which: expected a number below " + std::to_string(self.output_count()) + ", got " + std::to_string(which));
+    Output<float> out(states.words() * self.output_size(which));
+    without_lock([&] { self.outputs(states, which, threads, out.data()); });
+    return out.numpy({states.words(), self.output_size(which)});
+}
+
+// One whole number for each word.
+template <class Fill>
+nb::object numbers(const States& states, Fill fill) {
+    Output<std::int32_t> out(states.words());
+    without_lock([&] { fill(out.data()); });
+    return out.numpy({states.words()});
+}
+
+nb::object trees(const Network& self, const States& states, bool projective, bool single_root, const std::optional<Numbers>& given, int threads) {
+    if (given && given->size() != states.words())
+        throw InputError("given: expected " + std::to_string(states.words()) + " heads, got " + std::to_string(given->size()));
+    const Trees family = projective ? Trees::projective : Trees::nonprojective;
+    const Roots roots = single_root ? Roots::single : Roots::multi;
+    return numbers(states, [&](std::int32_t* out) { self.trees(states, family, roots, span_of(given), threads, out); });
+}
+
+nb::object best_labels(const Network& self, const States& states, const Numbers& heads, int threads, const Mask& root, const Mask& other) {
+    return numbers(states, [&](std::int32_t* out) { self.best_labels(states, span_of(heads), {span_of(root), span_of(other)}, threads, out); });
+}
+
+nb::object best_outputs(const Network& self, const States& states, std::size_t which, int threads) {
+    return numbers(states, [&](std::int32_t* out) { self.best_outputs(states, which, threads, out); });
+}
+
+#define ARBORA_ARRAY(type) "numpy.typing.NDArray[numpy." type "]"
+#define ARBORA_INTS ARBORA_ARRAY("int32")
+#define ARBORA_ANSWER(name, arguments, result) nb::sig("def " name "(self, states: NetworkStates, " arguments ") -> " result)
+
+void def_scores(nb::class_<Network>& bound) {
+    bound
+        .def("arcs", &arcs, "states"_a, "threads"_a, "The scores of arcs of each sentence, (n+1, n+1).",
+             ARBORA_ANSWER("arcs", "threads: int", "list[" ARBORA_ARRAY("float64") "]"))
+        .def("siblings", &siblings, "states"_a, "threads"_a, "The scores of siblings of each sentence, (n+1, n+1, n+1): head, dep, sibling.",
+             ARBORA_ANSWER("siblings", "threads: int", "list[" ARBORA_ARRAY("float64") "]"))
+        .def("labels", &labels, "states"_a, "heads"_a, "threads"_a, "The scores of labels of each word's arc, (words, labels).",
+             ARBORA_ANSWER("labels", "heads: " ARBORA_INTS ", threads: int", ARBORA_ARRAY("float32")))
+        .def("outputs", &outputs, "states"_a, "which"_a, "threads"_a, "The scores of one column of tags of each word, (words, tags).",
+             ARBORA_ANSWER("outputs", "which: int, threads: int", ARBORA_ARRAY("float32")));
+}
+
+void def_answers(nb::class_<Network>& bound) {
+    bound
+        .def("trees", &trees, "states"_a, "projective"_a, "single_root"_a, "given"_a.none(), "threads"_a,
+             "The heads of the best trees by their arcs, (words,). given: heads that words must have, -1 for any.",
+             ARBORA_ANSWER("trees", "projective: bool, single_root: bool, given: " ARBORA_INTS " | None, threads: int", ARBORA_INTS))
+        .def("best_labels", &best_labels, "states"_a, "heads"_a, "threads"_a, "root_labels"_a = nb::none(), "other_labels"_a = nb::none(),
+             "The best label of each word's arc, (words,). The masks say which labels arcs from the root and other arcs may have.",
+             ARBORA_ANSWER("best_labels", "heads: " ARBORA_INTS ", threads: int, root_labels: " ARBORA_ARRAY("uint8") " | None = None, "
+                           "other_labels: " ARBORA_ARRAY("uint8") " | None = None", ARBORA_INTS))
+        .def("best_outputs", &best_outputs, "states"_a, "which"_a, "threads"_a, "The best tag of each word in one column, (words,).",
+             ARBORA_ANSWER("best_outputs", "which: int, threads: int", ARBORA_INTS));
 }
 
 }  // namespace
@@ -66,43 +163,19 @@ nb::list arcs(const Network& self, const States& states, int threads) {
 void bind_neural(nb::module_& m) {
     nb::class_<States>(m, "NetworkStates", "What a network's LSTM says of the words of some sentences.")
         .def("__len__", &States::sentences);
-    nb::class_<Network>(m, "Network", "The forward pass of a neural parser; words in, scores of arcs, labels and tags out.")
-        .def("__init__", [](Network* self, const nb::dict& tensors, const Rows& vectors, const Line<float>& scales, const std::vector<std::string>& outputs) {
-                std::vector<Given> kept;
-                const auto views = tensors_of(tensors, kept);
-                neural::VectorTable table{{vectors.data(), vectors.data() + vectors.size()}, {scales.data(), scales.data() + scales.size()}, vectors.shape(1)};
-                new (self) Network(views, std::move(table), outputs);
-            }, "tensors"_a, "vectors"_a, "scales"_a, "outputs"_a,
-            nb::sig("def __init__(self, tensors: dict[str, numpy.typing.NDArray[numpy.float32]], vectors: numpy.typing.NDArray[numpy.int8], "
-                    "scales: numpy.typing.NDArray[numpy.float32], outputs: list[str]) -> None"))
+    nb::class_<Network> bound(m, "Network", "The forward pass of a neural parser; words in, scores of arcs, labels and tags out, or the best of them.");
+    bound
+        .def("__init__", &make, "tensors"_a, "vectors"_a, "scales"_a, "outputs"_a, "output_layer"_a = -1,
+             nb::sig("def __init__(self, tensors: dict[str, " ARBORA_ARRAY("float32") "], vectors: " ARBORA_ARRAY("int8") ", scales: " ARBORA_ARRAY("float32")
+                     ", outputs: list[str], output_layer: int = -1) -> None"))
         .def_prop_ro("parameters", &Network::parameters, "The number of weights.")
         .def_prop_ro("label_count", &Network::label_count)
+        .def_prop_ro("has_siblings", &Network::has_siblings)
         .def("encode", &encode, "lengths"_a, "types"_a, "words"_a, "vectors"_a, "characters"_a, "ends"_a, "tags"_a, "threads"_a,
-             nb::sig("def encode(self, lengths: numpy.typing.NDArray[numpy.int32], types: numpy.typing.NDArray[numpy.int32], "
-                     "words: numpy.typing.NDArray[numpy.int32], vectors: numpy.typing.NDArray[numpy.int32], "
-                     "characters: numpy.typing.NDArray[numpy.int32], ends: numpy.typing.NDArray[numpy.int64], "
-                     "tags: list[numpy.typing.NDArray[numpy.int32]], threads: int) -> NetworkStates"))
-        .def("arcs", &arcs, "states"_a, "threads"_a, "The scores of arcs of each sentence, (n+1, n+1).",
-             nb::sig("def arcs(self, states: NetworkStates, threads: int) -> list[numpy.typing.NDArray[numpy.float64]]"))
-        .def("labels", [](const Network& self, const States& states, const Line<std::int32_t>& heads, int threads) {
-                Output<float> out(heads.size() * self.label_count());
-                {
-                    const nb::gil_scoped_release release;
-                    self.labels(states, span_of(heads), threads, out.data());
-                }
-                return out.numpy({heads.size(), self.label_count()});
-            }, "states"_a, "heads"_a, "threads"_a, "The scores of labels of each word's arc, (words, labels).",
-            nb::sig("def labels(self, states: NetworkStates, heads: numpy.typing.NDArray[numpy.int32], threads: int) -> numpy.typing.NDArray[numpy.float32]"))
-        .def("outputs", [](const Network& self, const States& states, std::size_t which, int threads) {
-                const std::size_t words = states.first.back() - states.sentences(), count = self.output_size(which);
-                Output<float> out(words * count);
-                {
-                    const nb::gil_scoped_release release;
-                    self.outputs(states, which, threads, out.data());
-                }
-                return out.numpy({words, count});
-            }, "states"_a, "which"_a, "threads"_a, "The scores of one column of tags of each word, (words, tags).",
-            nb::sig("def outputs(self, states: NetworkStates, which: int, threads: int) -> numpy.typing.NDArray[numpy.float32]"));
+             nb::sig("def encode(self, lengths: " ARBORA_INTS ", types: " ARBORA_INTS ", words: " ARBORA_INTS ", vectors: " ARBORA_INTS
+                     ", characters: " ARBORA_INTS ", ends: " ARBORA_ARRAY("int64") ", tags: list[" ARBORA_INTS "], threads: int) -> NetworkStates"));
+    def_scores(bound);
+    def_answers(bound);
 }
 
 }  // namespace arbora

@@ -17,6 +17,17 @@ void Dense::operator()(const float* in, std::size_t in_stride, std::size_t rows,
     kernels().product({in, in_stride, rows, depth_, weights_.data(), panels_of(columns_), bias_.data(), out, out_stride});
 }
 
+void Dense::rectified(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const {
+    (*this)(in, in_stride, rows, out, out_stride);
+    for (std::size_t r = 0; r < rows; ++r) kernels().rectify(out + r * out_stride, width(), kSlope);
+}
+
+LargeVector<float> Dense::rectified(const float* in, std::size_t in_stride, std::size_t rows) const {
+    LargeVector<float> out(rows * width());
+    rectified(in, in_stride, rows, out.data(), width());
+    return out;
+}
+
 void Dense::add(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const {
     kernels().product({in, in_stride, rows, depth_, weights_.data(), panels_of(columns_), nullptr, out, out_stride, true});
 }

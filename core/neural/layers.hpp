@@ -11,6 +11,8 @@
 
 namespace arbora::neural {
 
+inline constexpr float kSlope = 0.1f;  // of the rectifiers below 0
+
 // A matrix of the caller's, row by row.
 struct Matrix {
     const float* data = nullptr;
@@ -32,6 +34,9 @@ public:
     float& bias(std::size_t output) { return bias_[output]; }
 
     void operator()(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const;
+    // The same through a leaky rectifier.
+    void rectified(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const;
+    LargeVector<float> rectified(const float* in, std::size_t in_stride, std::size_t rows) const;
     // out += in · weightsᵀ.
     void add(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const;
 

@@ -1,49 +1,37 @@
-// The network of a neural parser, forward only: from words to scores of arcs, labels and tags.
+// The network of a neural parser, forward only: from words to scores of arcs, labels and tags, or to the best of each.
 //
-//   x      word embedding, character features, projected word vector, embeddings of given tags; the root has a vector of its own
-//   s      bidirectional LSTM of several layers over root and words
-//   arcs   score(h, d) = dep(s_d)ᵀ U head(s_h) + uᵀ head(s_h)                      dep, head: one layer each, leaky rectifier
-//   labels score(l | h, d) = [head'(s_h); 1]ᵀ L_l [dep'(s_d); 1]
-//   tags   one linear layer for each column
+//   x        word embedding, character features, projected word vector; then rectify(W x + b) where there are tensors type.weight
+//            and type.bias; then the embeddings of given tags. The root has a vector of its own.
+//   s        bidirectional LSTM of several layers over root and words
+//   arcs     score(h, d) = dep(s_d)ᵀ U head(s_h) + uᵀ head(s_h)                    dep, head: one layer each, leaky rectifier
+//   siblings score(h, d, s) = sum over k of head''_k(s_h) dep''_k(s_d) sib''_k(s_s), where there are tensors sibling_*
+//   labels   score(l | h, d) = [head'(s_h); 1]ᵀ L_l [dep'(s_d); 1]
+//   tags     one linear layer for each column, of the last LSTM layer or of an earlier one
 //
 // Of the first layer's inputs only a sum of rows is left: each distinct word is multiplied by the weights once per batch, and so is
-// each tag once per network. O(words · size²), with O(n² · size) for the arcs of a sentence.
+// each tag once per network. O(words · size²), with O(n² · size) for the arcs of a sentence and O(n³ · rank) for its siblings.
+// No result depends on the number of threads or on the other sentences of a batch.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/memory.hpp"
 #include "neural/layers.hpp"
+#include "neural/weight_reader.hpp"
+#include "neural/word_types.hpp"
+#include "trees/problem.hpp"
 
 namespace arbora::neural {
 
-// An array of the caller's, row by row.
-struct Tensor {
-    std::vector<std::size_t> shape;
-    const float* data = nullptr;
-};
-using Tensors = std::map<std::string, Tensor, std::less<>>;
-
-// Fixed word vectors, one byte per number: row r is scales[r] · values[r]. Row 0 stands for no vector.
-struct VectorTable {
-    std::vector<std::int8_t> values;
-    std::vector<float> scales;
-    std::size_t size = 0;  // numbers per row
-};
-
 // Sentences: their words are numbers of distinct words, which have features.
 struct Input {
-    std::span<const std::int32_t> lengths;      // [sentences], in words
-    std::span<const std::int32_t> types;        // [words], places in the following two
-    std::span<const std::int32_t> words, vectors;  // [distinct words], rows of the tables; 0: unknown, none
-    std::span<const std::int32_t> characters;   // of all distinct words, one after the other
-    std::span<const std::int64_t> ends;         // [distinct words], where each one's characters end
+    std::span<const std::int32_t> lengths;  // [sentences], in words
+    std::span<const std::int32_t> types;    // [words], places in distinct
+    WordTypes distinct;
     std::vector<std::span<const std::int32_t>> tags;  // [columns][words], rows of the columns' tables
 };
 
@@ -51,69 +39,97 @@ struct Input {
 struct States {
     std::vector<std::size_t> first;  // [sentences + 1], rows; the root's comes first
     LargeVector<float> rows;         // [words + sentences, stride]
+    LargeVector<float> lower;        // the same of the layer that tag outputs read; empty where it is the last
     std::size_t stride = 0;
 
     std::size_t sentences() const { return first.size() - 1; }
+    std::size_t words() const { return first.back() - sentences(); }
     std::size_t nodes(std::size_t sentence) const { return first[sentence + 1] - first[sentence]; }
+    // The number of the sentence's first word among all words.
+    std::size_t first_word(std::size_t sentence) const { return first[sentence] - sentence; }
     const float* of(std::size_t row) const { return rows.data() + row * stride; }
+    const float* for_outputs(std::size_t row) const { return (lower.empty() ? rows : lower).data() + row * stride; }
 };
 
-class WeightReader;
+// Which labels arcs may have, [labels] each, not 0 where allowed; empty, or nothing allowed: all.
+struct LabelMasks {
+    std::span<const std::uint8_t> root, other;  // arcs from the root, all other arcs
+};
 
 class Network {
 public:
-    // InputError where tensors are missing, or their shapes or values do not fit.
-    Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs);
+    // output_layer: the LSTM layer, from 0, that tag outputs read; -1: the last. InputError where tensors are missing, or their shapes
+    // or values do not fit.
+    Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs, int output_layer = -1);
 
     std::size_t tag_columns() const { return tags_.size(); }
     std::size_t label_count() const { return label_count_; }
-    std::size_t output_size(std::size_t which) const { return output_sizes_.at(which); }
+    std::size_t output_count() const { return outputs_.size(); }
+    std::size_t output_size(std::size_t which) const { return outputs_[which].count; }
     std::size_t parameters() const { return parameters_; }
+    bool has_siblings() const { return sibling_rank_ > 0; }
 
-    // InputError where the input names rows that do not exist. The result does not depend on `threads`.
+    // InputError where the input names rows that do not exist.
     States encode(const Input& input, int threads) const;
-    // target(sentence) [n + 1, n + 1] gets the scores of arcs [head, dep]; column 0 and the diagonal are 0.
-    void arcs(const States& states, int threads, const std::function<double*(std::size_t)>& target) const;
+
+    // out[sentence] [n + 1, n + 1] gets the scores of arcs [head, dep]; column 0 and the diagonal are 0.
+    void arcs(const States& states, int threads, std::span<double* const> out) const;
+    // out[sentence] [n + 1, n + 1, n + 1] gets the scores of siblings [head, dep, sibling], 0 where there is no such arc; the sibling
+    // that is the head stands for none.
+    void siblings(const States& states, int threads, std::span<double* const> out) const;
     // out [words, labels]: the scores of the labels of the words' arcs from `heads` [words].
     void labels(const States& states, std::span<const std::int32_t> heads, int threads, float* out) const;
     // out [words, output_size(which)].
     void outputs(const States& states, std::size_t which, int threads, float* out) const;
 
+    // out [words]: the heads of each sentence's best tree by its arcs, as `argmax` finds it. given [words] or empty: the head that a
+    // word must have, -1 for any. NoTreeError, which names the sentence, where those heads leave no tree.
+    void trees(const States& states, Trees trees, Roots roots, std::span<const std::int32_t> given, int threads, std::int32_t* out) const;
+    // out [words]: the best label of the words' arcs, and the best tag; ties go to the lowest.
+    void best_labels(const States& states, std::span<const std::int32_t> heads, LabelMasks masks, int threads, std::int32_t* out) const;
+    void best_outputs(const States& states, std::size_t which, int threads, std::int32_t* out) const;
+
 private:
-    struct Convolution {
-        std::size_t width = 0, filters = 0;
-        std::vector<float> table;  // [characters, width, filters]: what a character adds at each place
-        std::vector<float> bias;
-    };
     struct Layer {
         Dense input;  // both directions
         Lstm forward, backward;
     };
+    struct OutputLayer {
+        Dense scores;
+        std::size_t count = 0;
+    };
+    struct Group;
 
-    void read_words(WeightReader& read);
     std::vector<Matrix> read_layers(WeightReader& read);
     std::vector<std::size_t> state_places() const;
     void split_first_layer(WeightReader& read, const std::vector<Matrix>& tag_tables);
-    void read_outputs(WeightReader& read, const std::vector<std::string>& outputs);
+    std::size_t read_from_states(WeightReader& read, const std::string& name, std::size_t rows, Dense& made) const;
+    void read_arcs(WeightReader& read);
+    void read_siblings(WeightReader& read);
+    void read_labels(WeightReader& read);
 
-    void character_features(std::span<const std::int32_t> characters, float* out) const;
-    LargeVector<float> type_gates(const Input& input, int threads) const;
+    States lay_out(const Input& input) const;
+    void check(const States& states) const;
+    LargeVector<float> type_gates(const WordTypes& types, int threads) const;
+    void run_lstm(const Input& input, const LargeVector<float>& gates, std::span<const std::size_t> sentences, States& states) const;
+    template <class Visit>
+    void score_arcs(const States& states, std::size_t begin, std::size_t end, Visit visit) const;
+    template <class Visit>
+    void score_labels(const States& states, std::span<const std::int32_t> heads, int threads, Visit visit) const;
+    template <class Visit>
+    void score_outputs(const States& states, std::size_t which, int threads, Visit visit) const;
 
-    std::size_t parameters_ = 0, label_count_ = 0, size_ = 0, width_ = 0;
-    Matrix words_;
-    std::vector<float> word_rows_;
-    VectorTable vectors_;
-    Dense projection_;
-    std::size_t characters_ = 0;
-    std::vector<Convolution> convolutions_;
-    std::size_t type_size_ = 0;  // inputs that depend on the word alone
+    std::size_t parameters_ = 0, label_count_ = 0, sibling_rank_ = 0;
+    std::size_t size_ = 0, width_ = 0;  // of one direction of the LSTM; padded
+    std::size_t output_layer_ = 0;
+    WordTypeEncoder types_;
     Dense type_input_;
     std::vector<float> root_gates_;
     std::vector<std::vector<float>> tags_;  // of each column, [values, gates]
     std::vector<Layer> layers_;
-    Dense arc_head_, arc_dep_, arc_product_, arc_bias_, label_head_, label_dep_, label_product_;
-    std::vector<Dense> outputs_;
-    std::vector<std::size_t> output_sizes_;
+    Dense arc_head_, arc_dep_, arc_product_, label_head_, label_dep_, label_product_;
+    Dense sibling_head_, sibling_dep_, sibling_sib_;
+    std::vector<OutputLayer> outputs_;
 };
 
 }  // namespace arbora::neural

@@ -21,6 +21,9 @@ struct DenseProduct {
     float* out;
     std::size_t out_stride;
     bool adds = false;
+    // Other layouts: how far apart the rows of a panel are, and the panels (0: one after the other). Panels may overlap, so a plain
+    // matrix [depth, columns] has strides `columns` and kPanel; up to kPanel numbers behind its last are read.
+    std::size_t row_stride = kPanel, panel_stride = 0;
 };
 
 }  // namespace arbora

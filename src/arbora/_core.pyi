@@ -549,10 +549,10 @@ class NetworkStates:
 
 class Network:
     """
-    The forward pass of a neural parser; words in, scores of arcs, labels and tags out.
+    The forward pass of a neural parser; words in, scores of arcs, labels and tags out, or the best of them.
     """
 
-    def __init__(self, tensors: dict[str, numpy.typing.NDArray[numpy.float32]], vectors: numpy.typing.NDArray[numpy.int8], scales: numpy.typing.NDArray[numpy.float32], outputs: list[str]) -> None: ...
+    def __init__(self, tensors: dict[str, numpy.typing.NDArray[numpy.float32]], vectors: numpy.typing.NDArray[numpy.int8], scales: numpy.typing.NDArray[numpy.float32], outputs: list[str], output_layer: int = -1) -> None: ...
 
     @property
     def parameters(self) -> int:
@@ -561,16 +561,37 @@ class Network:
     @property
     def label_count(self) -> int: ...
 
+    @property
+    def has_siblings(self) -> bool: ...
+
     def encode(self, lengths: numpy.typing.NDArray[numpy.int32], types: numpy.typing.NDArray[numpy.int32], words: numpy.typing.NDArray[numpy.int32], vectors: numpy.typing.NDArray[numpy.int32], characters: numpy.typing.NDArray[numpy.int32], ends: numpy.typing.NDArray[numpy.int64], tags: list[numpy.typing.NDArray[numpy.int32]], threads: int) -> NetworkStates: ...
 
     def arcs(self, states: NetworkStates, threads: int) -> list[numpy.typing.NDArray[numpy.float64]]:
         """The scores of arcs of each sentence, (n+1, n+1)."""
+
+    def siblings(self, states: NetworkStates, threads: int) -> list[numpy.typing.NDArray[numpy.float64]]:
+        """
+        The scores of siblings of each sentence, (n+1, n+1, n+1): head, dep, sibling.
+        """
 
     def labels(self, states: NetworkStates, heads: numpy.typing.NDArray[numpy.int32], threads: int) -> numpy.typing.NDArray[numpy.float32]:
         """The scores of labels of each word's arc, (words, labels)."""
 
     def outputs(self, states: NetworkStates, which: int, threads: int) -> numpy.typing.NDArray[numpy.float32]:
         """The scores of one column of tags of each word, (words, tags)."""
+
+    def trees(self, states: NetworkStates, projective: bool, single_root: bool, given: numpy.typing.NDArray[numpy.int32] | None, threads: int) -> numpy.typing.NDArray[numpy.int32]:
+        """
+        The heads of the best trees by their arcs, (words,). given: heads that words must have, -1 for any.
+        """
+
+    def best_labels(self, states: NetworkStates, heads: numpy.typing.NDArray[numpy.int32], threads: int, root_labels: numpy.typing.NDArray[numpy.uint8] | None = None, other_labels: numpy.typing.NDArray[numpy.uint8] | None = None) -> numpy.typing.NDArray[numpy.int32]:
+        """
+        The best label of each word's arc, (words,). The masks say which labels arcs from the root and other arcs may have.
+        """
+
+    def best_outputs(self, states: NetworkStates, which: int, threads: int) -> numpy.typing.NDArray[numpy.int32]:
+        """The best tag of each word in one column, (words,)."""
 
 class SequenceBatch:
     """Sentences as places of features; see arbora.problems.sequence."""

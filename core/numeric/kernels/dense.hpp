@@ -21,42 +21,41 @@ ARBORA_INLINE static inline FVec floats(float x) { return x - FVec{}; }
 
 // Rows of out = start + in · one panel of weights.
 template <int Rows>
-ARBORA_INLINE static inline void panel_product(const float* in, std::size_t in_stride, const float* weights, std::size_t depth, float* out,
-                                               std::size_t out_stride, const float* bias, bool adds) {
+ARBORA_INLINE static inline void panel_product(const DenseProduct& p, const float* in, const float* weights, const float* bias, float* out) {
     FVec sums[Rows][kVectors];
     for (int r = 0; r < Rows; ++r)
         for (int v = 0; v < kVectors; ++v)
-            sums[r][v] = adds ? load_floats(out + r * out_stride + v * F) : bias != nullptr ? load_floats(bias + v * F) : FVec{};
-    for (std::size_t k = 0; k < depth; ++k) {
+            sums[r][v] = p.adds ? load_floats(out + r * p.out_stride + v * F) : bias != nullptr ? load_floats(bias + v * F) : FVec{};
+    const std::size_t depth = p.depth, in_stride = p.in_stride, row_stride = p.row_stride;
+    for (std::size_t k = 0; k < depth; ++k, weights += row_stride) {
         FVec row[kVectors];
-        for (int v = 0; v < kVectors; ++v) row[v] = load_floats(weights + k * kPanel + v * F);
+        for (int v = 0; v < kVectors; ++v) row[v] = load_floats(weights + v * F);
         for (int r = 0; r < Rows; ++r) {
             const FVec x = floats(in[r * in_stride + k]);
             for (int v = 0; v < kVectors; ++v) sums[r][v] += x * row[v];
         }
     }
     for (int r = 0; r < Rows; ++r)
-        for (int v = 0; v < kVectors; ++v) store_floats(out + r * out_stride + v * F, sums[r][v]);
+        for (int v = 0; v < kVectors; ++v) store_floats(out + r * p.out_stride + v * F, sums[r][v]);
 }
 
 template <int Rows>
-static void few_rows(int count, const float* in, std::size_t in_stride, const float* weights, std::size_t depth, float* out,
-                     std::size_t out_stride, const float* bias, bool adds) {
-    if (count == Rows) return panel_product<Rows>(in, in_stride, weights, depth, out, out_stride, bias, adds);
-    if constexpr (Rows > 1) few_rows<Rows - 1>(count, in, in_stride, weights, depth, out, out_stride, bias, adds);
+static void few_rows(int count, const DenseProduct& p, const float* in, const float* weights, const float* bias, float* out) {
+    if (count == Rows) return panel_product<Rows>(p, in, weights, bias, out);
+    if constexpr (Rows > 1) few_rows<Rows - 1>(count, p, in, weights, bias, out);
 }
 
 static void product(const DenseProduct& p) {
     constexpr std::size_t kBlock = std::size_t{kRows} * (96 / kRows);  // rows of `in` that stay in the cache for all panels
+    const std::size_t panel_stride = p.panel_stride == 0 ? p.depth * kPanel : p.panel_stride;
     for (std::size_t block = 0; block < p.rows; block += kBlock) {
         const std::size_t end = block + kBlock < p.rows ? block + kBlock : p.rows;
         for (std::size_t panel = 0; panel < p.panels; ++panel) {
-            const float* weights = p.weights + panel * p.depth * kPanel;
+            const float* weights = p.weights + panel * panel_stride;
             const float* bias = p.bias == nullptr ? nullptr : p.bias + panel * kPanel;
             for (std::size_t r = block; r < end; r += kRows) {
                 const int count = static_cast<int>(end - r < kRows ? end - r : kRows);
-                few_rows<kRows>(count, p.in + r * p.in_stride, p.in_stride, weights, p.depth, p.out + r * p.out_stride + panel * kPanel,
-                                p.out_stride, bias, p.adds);
+                few_rows<kRows>(count, p, p.in + r * p.in_stride, weights, bias, p.out + r * p.out_stride + panel * kPanel);
             }
         }
     }

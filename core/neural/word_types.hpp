@@ -1,0 +1,79 @@
+// The part of a network's input that depends on the word alone: its embedding, character features and projected vector, one after the
+// other, and a hidden layer over them where the network has one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/errors.hpp"
+#include "neural/layers.hpp"
+
+namespace arbora::neural {
+
+class WeightReader;
+
+// InputError unless all numbers are below `count`.
+inline void check_rows(std::span<const std::int32_t> rows, std::size_t count, const char* what) {
+    for (const std::int32_t row : rows)
+        if (row < 0 || static_cast<std::size_t>(row) >= count) reject(what, ": expected numbers below ", count, ", got ", row);
+}
+
+// Fixed word vectors, one byte per number: row r is scales[r] · values[r]. Row 0 stands for no vector.
+struct VectorTable {
+    std::vector<std::int8_t> values;
+    std::vector<float> scales;
+    std::size_t size = 0;  // numbers per row
+};
+
+// Distinct words and their features.
+struct WordTypes {
+    std::span<const std::int32_t> words, vectors;  // [types], rows of the tables; 0: unknown, none
+    std::span<const std::int32_t> characters;      // of all types, one after the other
+    std::span<const std::int64_t> ends;            // [types], where each one's characters end
+
+    std::size_t size() const { return words.size(); }
+    std::span<const std::int32_t> characters_of(std::size_t type) const {
+        const auto from = static_cast<std::size_t>(type == 0 ? 0 : ends[type - 1]);
+        return characters.subspan(from, static_cast<std::size_t>(ends[type]) - from);
+    }
+};
+
+class WordTypeEncoder {
+public:
+    WordTypeEncoder() = default;
+    WordTypeEncoder(WeightReader& read, VectorTable vectors);
+
+    // Numbers per word.
+    std::size_t size() const { return has_hidden_ ? hidden_size_ : input_size_; }
+    // How far apart the rows of encode's result are.
+    std::size_t stride() const { return has_hidden_ ? hidden_.width() : input_size_; }
+
+    // InputError where types name rows that do not exist.
+    void check(const WordTypes& types) const;
+    // out [count, stride()] gets the types from `begin` on.
+    void encode(const WordTypes& types, std::size_t begin, std::size_t count, LargeVector<float>& out) const;
+
+private:
+    struct Convolution {
+        std::size_t width = 0, filters = 0;
+        std::vector<float> table;  // [characters, width, filters]: what a character adds at each place
+        std::vector<float> bias;
+    };
+
+    void read_convolutions(WeightReader& read);
+    void character_features(std::span<const std::int32_t> characters, float* out) const;
+    void project(const WordTypes& types, std::size_t begin, std::size_t count, float* out) const;
+
+    Matrix words_;
+    std::vector<float> word_rows_;
+    std::size_t characters_ = 0;
+    std::vector<Convolution> convolutions_;
+    VectorTable vectors_;
+    Dense projection_, hidden_;
+    std::size_t projected_size_ = 0, input_size_ = 0, hidden_size_ = 0;
+    bool has_hidden_ = false;
+};
+
+}  // namespace arbora::neural
