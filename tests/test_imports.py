@@ -29,6 +29,7 @@ ORDER = [
     "scorers",
     "problems",
     "learners",
+    "neural",
     "search",
     "parsing",
     "evaluation",

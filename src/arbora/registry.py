@@ -165,7 +165,9 @@ def seeded_learner(name: str, parameters: Mapping[str, Any], seed: int) -> Learn
 
 
 scorers: Registry[Scorer] = Registry(
-    "scorer", _named("arbora.scorers", linear="LinearScorer"), group="arbora.scorers"
+    "scorer",
+    {"linear": "arbora.scorers:LinearScorer", "neural": "arbora.scorers.neural:NeuralScorer"},
+    group="arbora.scorers",
 )
 
 searches: Registry[Any] = Registry(
@@ -175,6 +177,7 @@ searches: Registry[Any] = Registry(
         "cube": "arbora.search.cube:CubeSearch",
         "transition": "arbora.search.transition:TransitionSearch",
         "exact": "arbora.search.exact:ExactSearch",
+        "neural": "arbora.search.neural:NeuralSearch",
         "induced": "arbora.induction.search:InducedSearch",
         "ensemble": "arbora.parsing.ensemble:EnsembleSearch",
     },

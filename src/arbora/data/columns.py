@@ -151,6 +151,21 @@ class Columns:
         """Return a copy of the sentences with these numbers, in this order. O(words + distinct text)."""
         return Columns(self.native.select(np.ascontiguousarray(sentences, dtype=np.int64)), self.source)
 
+    def ranges(self, most_words: int) -> Iterator[slice]:
+        """Yield ranges of sentences with about `most_words` words each, at least one sentence."""
+        start, offsets = 0, self.offsets
+        while start < len(self):
+            fitting = int(np.searchsorted(offsets[1:], offsets[start] + most_words, side="right"))
+            end = max(start + 1, fitting)
+            yield slice(start, end)
+            start = end
+
+    def pieces(self, most_words: int) -> Iterator[Columns]:
+        """Yield pieces of about `most_words` words each."""
+        for part in self.ranges(most_words):
+            is_whole = part == slice(0, len(self))
+            yield self if is_whole else self.select(np.arange(part.start, part.stop))
+
     def to_bytes(self) -> bytes:
         """Return the bytes that these sentences were read from."""
         return self.native.to_bytes()

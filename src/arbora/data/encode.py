@@ -137,15 +137,9 @@ class Batch:
 
     def pieces(self, most_words: int = 2000) -> Iterator[tuple[slice, Batch]]:
         """Yield the batch in pieces of about `most_words` words, each with its range of sentences."""
-        if self.words <= most_words:
-            yield slice(0, len(self)), self
-            return
-        start, offsets = 0, self.columns.offsets
-        while start < len(self):
-            fitting = int(np.searchsorted(offsets[1:], offsets[start] + most_words, side="right"))
-            end = max(start + 1, fitting)
-            yield slice(start, end), self.select(np.arange(start, end))
-            start = end
+        for part in self.columns.ranges(most_words):
+            is_whole = part == slice(0, len(self))
+            yield part, self if is_whole else self.select(np.arange(part.start, part.stop))
 
     def select(self, sentences: Longs) -> Batch:
         """Return a batch of some of the sentences, with their present heads."""

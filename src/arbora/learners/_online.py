@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -50,6 +50,10 @@ class Trainer(Learner):
     def require_installed(self) -> None:
         """Raise InputError if an optional package is missing."""
 
+    def make_run(self, problem: Problem) -> Run:
+        """The state before the first epoch."""
+        return self.run_kind(self, problem)
+
     def fit(
         self, problem: Problem, *, callbacks: Sequence[Callback] = (), resume: Stored | None = None
     ) -> Learned:
@@ -58,7 +62,7 @@ class Trainer(Learner):
         Ctrl-C ends training and returns the weights so far, from the middle of an epoch.
         """
         require_answers(self, problem)
-        run = self.run_kind(self, problem)
+        run = self.make_run(problem)
         if resume is not None:
             try:
                 run.restore(resume)
@@ -171,16 +175,24 @@ class OnlineRun(Run):
 
     def pass_over(self, number: int, done: int | None = None) -> Epoch:
         """An epoch after `done` steps; None: after as many as the epochs before have with these examples."""
-        count, batch = len(self.problem), self.learner.batch
-        order = shuffled(count, self.learner.seed, number)
-        before = (number - 1) * -(-count // batch) if done is None else done
+        order = shuffled(len(self.problem), self.learner.seed, number)
         loss, hinge, updates = 0.0, 0.0, 0
-        for t, start in enumerate(range(0, count, batch), before + 1):
-            answer, changed = self.step(order[start : start + batch], t)
+        before = self.steps_before(number) if done is None else done
+        for t, chosen in enumerate(self.batches(order), before + 1):
+            answer, changed = self.step(chosen, t)
             loss += answer.loss
             hinge += answer.hinge
             updates += changed
         return Epoch(number, loss, hinge, updates)
+
+    def batches(self, order: Longs) -> Iterator[Longs]:
+        """The examples of each step of an epoch, in order."""
+        batch = self.learner.batch
+        return (order[start : start + batch] for start in range(0, len(order), batch))
+
+    def steps_before(self, number: int) -> int:
+        """The steps of all epochs before this one."""
+        return (number - 1) * -(-len(self.problem) // self.learner.batch)
 
     def step(self, chosen: Longs, t: int) -> tuple[Answer, bool]:
         answer, changed = self.learner.step(self.problem, chosen, self.weights, t)

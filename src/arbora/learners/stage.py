@@ -20,6 +20,7 @@ from arbora.types import Doubles, Floats, Longs
 
 Which: TypeAlias = Literal["averaged", "last"]
 PIECE = 4096
+SEVERAL_EXAMPLES = ("total", "backward")
 ONE_EXAMPLE = ("answer", "candidates", "wrong_candidates", "arc_scores")
 
 
@@ -100,11 +101,11 @@ class Watched:
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self._problem, name)
-        if name != "total" and name not in ONE_EXAMPLE:
+        if name not in SEVERAL_EXAMPLES and name not in ONE_EXAMPLE:
             return member
 
         def counted(*arguments: Any) -> Any:
-            self._advance(len(arguments[0]) if name == "total" else 1)
+            self._advance(len(arguments[0]) if name in SEVERAL_EXAMPLES else 1)
             return member(*arguments)
 
         return counted

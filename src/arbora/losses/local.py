@@ -8,6 +8,8 @@ count nothing. Trees are used only when parsing, so training costs O(n²) and as
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from arbora.inference.tree_parts import labelled_arcs, restricted, split_labels
@@ -33,6 +35,17 @@ class Local(Loss):
         difference[:, ~known] = 0.0
         zeros = {kind: np.zeros(np.shape(array)) for kind, array in scores.items()}
         return loss, {**zeros, **split_labels(difference, used)}
+
+    def on_tensors(self, arcs: Any, heads: Any, inside: Any) -> Any:
+        """The same, summed over a padded batch of PyTorch's tensors; differentiable.
+
+        `arcs`: (B, T+1, T+1); `heads`: (B, T+1), -1 for unknown; `inside`: (B, T+1), whether there is a node.
+        """
+        node = inside.new_ones(arcs.shape[1]).cumsum(0)
+        allowed = inside[:, :, None] & (node[:, None] != node)
+        known = heads >= 0
+        rows = arcs.masked_fill(~allowed, -np.inf).transpose(1, 2)[known]
+        return (rows.logsumexp(dim=1) - rows.gather(1, heads[known][:, None])[:, 0]).sum()
 
 
 def _softmax(arcs: Doubles) -> tuple[Doubles, Doubles]:

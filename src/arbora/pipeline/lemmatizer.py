@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 from numpy.typing import NDArray
 
 from arbora._core import TagLexicon, apply_scripts, check_script, edit_script
 from arbora.data.columns import Columns
-from arbora.data.encode import EMPTY_FIELD, filled, used
+from arbora.data.encode import filled, used
+from arbora.data.lemmas import lemma_scripts
 from arbora.errors import InputError
 from arbora.pipeline import words
 from arbora.pipeline.words import Groups, WordModel, WordSettings
@@ -74,7 +74,7 @@ def train_lemmatizer(
     if not filled(columns, "lemma"):
         raise InputError(f"{columns.source}: expected LEMMA to train a lemmatizer, got `_` everywhere")
     tags = used(columns, "upos")
-    numbers, labels = words.known_tags(columns, tags), _scripts(columns)
+    numbers, labels = words.known_tags(columns, tags), lemma_scripts(columns)
     groups = words.group_labels(numbers, labels, len(tags), LEAST)
     scripts = tuple(group or (edit_script("x", "x"),) for group in groups)
     lexicon = TagLexicon(columns.native, list(tags))
@@ -89,16 +89,6 @@ def train_lemmatizer(
 
     trained, reports = model.train(batch, settings, "lemmas", judge, seed, threads, observer)
     return Lemmatizer(tags, scripts, lexicon, trained), reports
-
-
-def _scripts(columns: Columns) -> list[str | None]:
-    """The script of each word; None if it has no lemma."""
-
-    @cache
-    def script(form: str, lemma: str) -> str | None:
-        return edit_script(form, lemma) if lemma != EMPTY_FIELD or form == EMPTY_FIELD else None
-
-    return list(map(script, columns.texts("form"), columns.texts("lemma")))
 
 
 def _is_script(text: Any) -> bool:

@@ -2,7 +2,8 @@
 
     text ──segmenter──▶ words ──tagger──▶ UPOS, XPOS, FEATS ──lemmatizer──▶ LEMMA ──parser──▶ trees
 
-All parts but the parser are optional; the input must have what a model cannot predict.
+All parts but the parser are optional; the input must have what a model cannot predict. A neural parser
+predicts tags and lemmas itself, and has neither tagger nor lemmatizer.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, Unpack, overload
+from typing import Any, Literal, Protocol, TypeAlias, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,26 @@ TAGGED: tuple[TextColumn, ...] = ("upos", "xpos", "feats")
 FILLED: tuple[TextColumn, ...] = (*TAGGED, "lemma")
 
 
+class Annotator(Protocol):
+    """Predicts tags and lemmas of words."""
+
+    def annotate(self, columns: Columns, *, threads: int = 1) -> Columns:
+        """The same words with predicted tags, and lemmas if it has any."""
+
+
+@dataclass(frozen=True, eq=False)
+class WordAnnotator:
+    """A tagger, then a lemmatizer if there is one."""
+
+    tagger: Tagger
+    lemmatizer: Lemmatizer | None = None
+
+    def annotate(self, columns: Columns, *, threads: int = 1) -> Columns:
+        """The same words with predicted tags, and lemmas if there is a lemmatizer."""
+        found = self.tagger.tag(columns, threads=threads)
+        return found if self.lemmatizer is None else self.lemmatizer.lemmatize(found, threads=threads)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pipeline(Reloaded):
     """Parses raw text, `arbora.load()("She reads books.")`; `parse` takes words or tagged sentences.
@@ -59,6 +80,14 @@ class Pipeline(Reloaded):
     @cached_property
     def parts(self) -> tuple[str, ...]:
         return tuple(name for name in PARTS if getattr(self, name) is not None)
+
+    @cached_property
+    def annotator(self) -> Annotator | None:
+        """What predicts tags and lemmas: tagger and lemmatizer, or the parser; None: nothing."""
+        if self.tagger is not None:
+            return WordAnnotator(self.tagger, self.lemmatizer)
+        annotator: Annotator | None = self.parser.search.annotator
+        return annotator
 
     # From text
 
@@ -93,11 +122,11 @@ class Pipeline(Reloaded):
 
         Without `retag`, sentences with tags are unchanged, and so are lemmas, XPOS and FEATS that exist.
         """
-        if self.tagger is None and retag:
+        if self.annotator is None and retag:
             raise InputError(f"{self.source} has no tagger; it was trained without one")
-        if self.tagger is None or (not retag and filled(columns, "upos") == columns.words):
+        if self.annotator is None or (not retag and filled(columns, "upos") == columns.words):
             return columns
-        found = annotate(columns, self.tagger, self.lemmatizer, threads)
+        found = self.annotator.annotate(columns, threads=threads)
         if retag or not any(filled(columns, column) for column in FILLED):
             return found
         return _fill_in(columns, found)
@@ -134,7 +163,7 @@ class Pipeline(Reloaded):
         """Convert the input to sentences, and tag those without tags."""
         sentences = [as_sentence(sentence) for sentence in given]
         bare = [i for i, sentence in enumerate(sentences) if set(sentence.upos) == {"_"}]
-        if self.tagger is None or not bare:
+        if self.annotator is None or not bare:
             return sentences
         columns = columns_of(sentences[i] for i in bare)
         for i, tagged in zip(bare, self.prepare(columns, threads=threads).sentences(), strict=True):
@@ -202,12 +231,6 @@ def load(path: str | os.PathLike[str] | None = None) -> Pipeline:
     The name of the latter is `"english"`; a file of that name comes first.
     """
     return Pipeline.load(find_model(path))
-
-
-def annotate(columns: Columns, tagger: Tagger, lemmatizer: Lemmatizer | None, threads: int = 1) -> Columns:
-    """Predict tags, and lemmas if there is a lemmatizer."""
-    found = tagger.tag(columns, threads=threads)
-    return found if lemmatizer is None else lemmatizer.lemmatize(found, threads=threads)
 
 
 def _fill_in(columns: Columns, found: Columns) -> Columns:

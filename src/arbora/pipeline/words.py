@@ -180,6 +180,12 @@ def agreement(found: Columns, gold: Columns, *columns: TextColumn) -> float:
     return 100 * float(np.mean(np.all(same, axis=0)))
 
 
+def annotation_scores(annotator: Any, dev: Columns, threads: int = 1) -> Scores:
+    """The percentage of words with the right value in each column that an annotator predicts together."""
+    found = annotator.annotate(dev, threads=threads)
+    return {name: agreement(found, dev, name) for name in annotator.outputs}
+
+
 def group_labels(tags: Ints, labels: Sequence[L | None], count: int, least: int = 1) -> Groups[L]:
     """The labels of each tag, the most common first; rarer ones than `least` only if there are no others."""
     counts: list[Counter[L]] = [Counter() for _ in range(count)]

@@ -116,6 +116,11 @@ class Search(ABC):
         return labels
 
     @property
+    def annotator(self) -> Any:
+        """What predicts tags and lemmas with the trees, `annotate(columns, threads=...)`; None: nothing."""
+        return None
+
+    @property
     def uncalibrated(self) -> Search:
         """The search whose probabilities temperatures are fitted to: itself, unless it wraps another."""
         return self

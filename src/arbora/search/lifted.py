@@ -52,6 +52,10 @@ class LiftedSearch(Search):
     def uncalibrated(self) -> Search:
         return self.inner
 
+    @property
+    def annotator(self) -> Any:
+        return self.inner.annotator
+
     def describe(self) -> str:
         return f"pseudo-projective ({self.lifts.encoding}), {self.inner.describe()}"
 

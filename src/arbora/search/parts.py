@@ -85,7 +85,15 @@ class PartSearch(Search):
     def _ranked(self, scores: PartScores, k: int) -> RankedTrees:
         has_lists = Query.KBEST in self.queries
         trees = self.family.kbest(scores, k) if has_lists else [self.family.argmax(scores)]
-        return RankedTrees(np.array([tree.score for tree in trees]), *_stacked(trees))
+        heads, labels, _ = self._labelled(scores, trees, 1.0)
+        return RankedTrees(np.array([tree.score for tree in trees]), heads, labels)
+
+    def _labelled(
+        self, scores: PartScores, trees: Sequence[Best], temperature: float
+    ) -> tuple[Ints, Ints, list[Doubles]]:
+        """Heads and labels, (trees, n) each, and P(label | head) of each tree, (n, labels)."""
+        heads, labels = _stacked(trees)
+        return heads, labels, [_label_table(scores, row, temperature) for row in heads]
 
     # Probabilities
 
@@ -106,7 +114,7 @@ class PartSearch(Search):
         tempered = {kind: array / t.trees for kind, array in scores.items()}
         log_sum, marginals = self.family.log_partition(tempered), self.family.marginals(tempered)
         trees = self._decoded(tempered, gold, request, t)
-        heads, labels = _stacked(trees)
+        heads, labels, tables = self._labelled(scores, trees, t.labels)
         mean = sum(
             float(np.sum(share * np.where(np.isfinite(tempered[kind]), tempered[kind], 0.0)))
             for kind, share in marginals.items()
@@ -116,7 +124,7 @@ class PartSearch(Search):
             marginals[PartKind.ARC],
             heads,
             labels,
-            [_label_table(scores, row, t.labels) for row in heads],
+            tables,
             gold,
             request,
             entropy=max(0.0, log_sum - mean),

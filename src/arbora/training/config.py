@@ -19,6 +19,7 @@ from arbora.errors import InputError, UnknownNameError
 from arbora.features.guide_v1 import SUFFIX as GUIDE_SUFFIX
 from arbora.interfaces import Learner, Roots, Trees
 from arbora.learners.stage import Which
+from arbora.neural.settings import NeuralSettings
 from arbora.pipeline.lemmatizer import SETTINGS as LEMMATIZER_SETTINGS
 from arbora.pipeline.tagger import TaggerSettings
 from arbora.pipeline.train_segmenter import SegmenterSettings
@@ -59,7 +60,8 @@ class TrainConfig(Settings):
         "one of `arbora list parsers`. graph: exact search with linear scores, order 1 or 2; cube: any "
         "order, labels with heads, by cube pruning: slower and more accurate; transition: left to right in "
         "linear time: the fastest (transition.beam=64: more accurate); exact, or another package's search: "
-        "with the scores of any scorer",
+        "with the scores of any scorer; neural: exact search with the scores of a network, which predicts "
+        "tags, too: the most accurate (training needs PyTorch)",
     )
     scorer: str = parameter("linear", "one of `arbora list scorers`")
     scorer_settings: dict[str, Any] = parameter(factory=dict, help="settings of that scorer, by name")
@@ -101,6 +103,7 @@ class TrainConfig(Settings):
         "skip: there, if that helps; s-max: at the largest violation; p-max: at every violation; auto: p-max",
     )
     transition: TransitionSettings = parameter(factory=TransitionSettings, help="of transition parsers")
+    neural: NeuralSettings = parameter(factory=NeuralSettings, help="of neural parsers")
     learner: str = parameter(
         "auto",
         "one of `arbora list learners`; auto: passive_aggressive, or perceptron for transition parsers",
@@ -134,17 +137,20 @@ class TrainConfig(Settings):
     text: str | None = parameter(
         None, "a file of raw text (.gz or not), in place of vectors: clusters of words are learned from it"
     )
-    patience: int = parameter(4, "stop if dev has not improved for this many epochs; 0: never", least=0)
+    patience: int | Literal["auto"] = parameter(
+        "auto", "stop if dev has not improved for this many epochs; 0: never; auto: 4, neural 20", least=0
+    )
     seed: int = parameter(0, "random seed; the same seed gives the same model", least=0)
     only: Literal["all", "parser"] = parameter(
         "all",
         "parts to train. parser: only the parser, for input that is tagged; all: also segmenter, tagger and "
         "lemmatizer, as far as the treebank allows",
     )
-    tags: Literal["jackknife", "gold"] = parameter(
-        "jackknife",
-        "tags that the parser is trained on if a tagger is trained, too. jackknife: predicted by taggers "
-        "trained on other folds; gold: those of the treebank",
+    tags: Literal["auto", "jackknife", "gold", "none"] = parameter(
+        "auto",
+        "tags that the parser sees. jackknife: predicted, in training by taggers that were trained on other "
+        "folds; gold: those of the treebank; none: a neural parser predicts them with the trees; auto: none "
+        "for neural parsers, else jackknife; gold with `only = parser`",
     )
     folds: int = parameter(5, "folds of jackknifing, of tags and of a guide's trees", least=2, most=100)
     segmenter: SegmenterSettings = parameter(factory=SegmenterSettings, help="of the segmenter")
@@ -172,6 +178,13 @@ class TrainConfig(Settings):
         """How parsers of this kind are trained, and the settings they have."""
         own = recipe_of(self.parser)  # checks the name
         return own if self.scorer == "linear" else ScorerRecipe
+
+    @property
+    def tags_seen(self) -> str:
+        """The setting `tags`, also where it is `auto`."""
+        if self.tags != "auto":
+            return self.tags
+        return "gold" if self.only == "parser" else self.recipe.tags
 
     @property
     def learner_name(self) -> str:
@@ -226,7 +239,8 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     """The configuration with everything that is `auto` decided."""
     shape = TreebankShape(columns)
     pick = {name: value for name, value in config.recipe.defaults.items() if getattr(config, name) == "auto"}
-    pick["trees"] = config.recipe.trees(config)
+    pick |= {"patience": config.recipe.patience} if config.patience == "auto" else {}
+    pick |= {"tags": config.tags_seen, "trees": config.recipe.trees(config)}
     if pick["trees"] == "auto":
         may_cross = shape.crossing_share > CROSSING_SHARE and config.projectivize != "pseudo-projective"
         pick["trees"] = "nonprojective" if may_cross else "projective"

@@ -21,11 +21,11 @@ from arbora.data.treebank import Treebank, gather
 from arbora.errors import require_threads
 from arbora.parsing.parser import Parser
 from arbora.pipeline.lemmatizer import Lemmatizer, train_lemmatizer
-from arbora.pipeline.pipeline import FILLED, Pipeline, annotate
+from arbora.pipeline.pipeline import FILLED, Pipeline, WordAnnotator
 from arbora.pipeline.segmenter import Segmenter
 from arbora.pipeline.tagger import Tagger, train_tagger
 from arbora.pipeline.train_segmenter import SegmenterSettings, train_with_reports
-from arbora.pipeline.words import agreement
+from arbora.pipeline.words import agreement, annotation_scores
 from arbora.progress import Observer, Scores, Silent
 from arbora.training.annotation import check_dev, check_treebank, jackknife, warn_of_strange_dev
 from arbora.training.config import TrainConfig, make_config
@@ -67,6 +67,8 @@ class Trained:
     def scores_before(self, pipeline: Pipeline, dev: Columns, threads: int = 1) -> Scores:
         """Likewise, accuracies of tags and lemmas, each with gold input as in training."""
         found: Scores = {}
+        if pipeline.tagger is None and pipeline.annotator is not None:
+            found = annotation_scores(pipeline.annotator, dev, threads)
         if pipeline.tagger is not None:
             analysed = pipeline.tagger.analyse(dev, threads=threads)
             found["upos"] = agreement(pipeline.tagger.tag(dev, threads=threads), dev, "upos")
@@ -116,17 +118,21 @@ def train(
     if settings.only == "all":
         tools = Tools.of(columns, dev_columns, settings, threads, observer)
     retagged = False
-    if tools.tagger is not None and settings.tags != "gold" and len(columns) > 1:
+    if tools.tagger is not None and settings.tags_seen == "jackknife" and len(columns) > 1:
         retagged = True
         columns = jackknifed(columns, settings, tools, threads, observer)
         if dev_columns is not None:
-            dev_columns = annotate(dev_columns, tools.tagger, tools.lemmatizer, threads)
+            annotator = WordAnnotator(tools.tagger, tools.lemmatizer)
+            dev_columns = annotator.annotate(dev_columns, threads=threads)
     training = ParserTraining(columns, dev_columns, settings, threads, observer)
     parser, interrupted = training.run(checkpoint, resume=resume)
     scores: Scores = parser.about["dev"]
-    about = {"dev": {**tools.scores, **scores}}
     reports = [*tools.reports, *parser.about["epochs"]]
-    pipeline = Pipeline(parser=parser, **tools.parts, about=about)
+    pipeline = Pipeline(parser=parser, **tools.parts)
+    own: Scores = {}
+    if pipeline.tagger is None and pipeline.annotator is not None and dev_columns is not None:
+        own = annotation_scores(pipeline.annotator, dev_columns, threads)
+    pipeline.about["dev"] = {**tools.scores, **own, **scores}
     return Trained(pipeline, reports, scores, interrupted, retagged)
 
 
@@ -157,6 +163,8 @@ class Tools:
         options: dict[str, Any] = {"seed": config.seed, "threads": threads, "observer": observer}
         segmenter, reports = _segmenter(train, dev, config.segmenter, observer)
         tagger, lemmatizer = None, None
+        if config.tags_seen == "none":
+            return cls(segmenter, None, None, tuple(reports))
         if filled(train, "upos"):
             tagger, more = train_tagger(train, dev, config.tagger, **options)
             reports += more
@@ -211,7 +219,8 @@ def jackknifed(
         lemmatizer = None
         if tools.lemmatizer is not None:
             lemmatizer, _ = train_lemmatizer(fold.rest, None, config.lemmatizer, **options)
-        found.append((fold.words, annotate(fold.held, tagger, lemmatizer, threads)))
+        annotator = WordAnnotator(tagger, lemmatizer)
+        found.append((fold.words, annotator.annotate(fold.held, threads=threads)))
         observer.advance()
     observer.end()
     return _put_together(columns, found)

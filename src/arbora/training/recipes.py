@@ -66,7 +66,7 @@ class Dev:
 DEFAULTS = ("order", "labels", "features", "tree_bits", "pruner", "learner", "update")
 PRUNER_SETTINGS = tuple(f"pruner_settings.{setting.name}" for setting in fields(PrunerSettings))
 GRAPH_SETTINGS = ("order", "pruner", "grandparents", *PRUNER_SETTINGS)
-OWN_SETTINGS = (*GRAPH_SETTINGS, "decode", "cube", "update", "transition")
+OWN_SETTINGS = (*GRAPH_SETTINGS, "decode", "cube", "update", "transition", "neural")
 """Settings that not every kind of parser has."""
 
 
@@ -95,8 +95,13 @@ class Recipe(ABC):
 
     own_settings: ClassVar[tuple[str, ...]]
     """Those of `OWN_SETTINGS` that this kind has."""
+    unused_settings: ClassVar[tuple[str, ...]] = ()
+    """Those that have no effect, but models store them."""
     defaults: ClassVar[dict[str, Any]]
     """What `auto` stands for, unless the treebank decides."""
+    patience: ClassVar[int] = 4
+    tags: ClassVar[str] = "jackknife"
+    """The same of these settings; `tags` only where a tagger is trained, too."""
     parameters: ClassVar[dict[str, dict[str, Value]]] = {}
     """Defaults of parameters, by learner."""
     laplace: ClassVar[dict[str, dict[str, Value]]] = {}
@@ -150,12 +155,15 @@ class Recipe(ABC):
         """InputError for settings that this kind of parser does not have, or that do not go together."""
         for name in OWN_SETTINGS:
             # A kind's own default may be given, such as order = 1 for transition parsers.
-            is_own = name in cls.own_settings or getattr(config, name, None) == cls.defaults.get(name, ...)
+            has_it = name in (*cls.own_settings, *cls.unused_settings)
+            is_own = has_it or getattr(config, name, None) == cls.defaults.get(name, ...)
             if not is_own and config.is_changed(name):
                 recipes = {each: recipe_of(each) for each in trained_parsers()}
                 owners = [each for each in recipes if name in recipes[each].own_settings]
-                known = " or ".join(f'"{each}"' for each in owners if recipes[each].is_linear)
+                known = " or ".join(f'"{each}"' for each in owners)
                 raise InputError(f'{name}: only for parser = {known}, got parser = "{config.parser}"')
+        if config.tags == "none" and cls.tags != "none":
+            raise InputError('tags: none is only for parser = "neural", which predicts tags itself')
         if cls.is_linear and config.scorer_settings:
             raise InputError("scorer_settings: only for a scorer that is named with scorer")
         if cls.is_linear and config.loss != "auto":
@@ -253,7 +261,8 @@ class Recipe(ABC):
 class ScorerRecipe(Recipe):
     """Any scorer with any search over part scores, by a loss."""
 
-    own_settings = PRUNER_SETTINGS  # those of the pruner have no effect, but models store them
+    own_settings = ()
+    unused_settings = PRUNER_SETTINGS
     defaults = named(1, "joint", "graph-v1", 22, False, "adamw")
     is_linear = False
     loss_learners: ClassVar = {}

@@ -43,14 +43,14 @@ class Engine:
 
     def split(self, text: str, most: int) -> tuple[list[Sentence], list[str]]:
         """The first sentences of a text, untagged, and notes on what the model lacks."""
-        notes = [NO_TAGGER] if self.pipeline.tagger is None else []
+        notes = [NO_TAGGER] if self.pipeline.annotator is None else []
         if self.pipeline.segmenter is None:
             return list(islice(split_plainly(text), most)), [NO_SEGMENTER, *notes]
         return list(islice(self.pipeline.segment(text).columns.sentences(), most)), notes
 
     def tag(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """Tag the sentences that have no tags, if the model can."""
-        if self.pipeline.tagger is None:
+        if self.pipeline.annotator is None:
             return list(sentences)
         return list(self.pipeline.prepare(columns_of(sentences)).sentences())
 
@@ -81,7 +81,7 @@ class Engine:
             "labels": list(self.parser.plain_labels),
             "is_calibrated": self.parser.is_calibrated,
             "reads_text": self.pipeline.segmenter is not None,
-            "tags_words": self.pipeline.tagger is not None,
+            "tags_words": self.pipeline.annotator is not None,
             "example": self.example,
         }
 

@@ -1,0 +1,67 @@
+"""The gradient of a network's scores by its weights, outside training: for any learner and any loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from arbora.data.encode import Batch
+from arbora.interfaces import PartKind, PartScores
+from arbora.neural.build import network_of
+from arbora.neural.data import TrainingData
+from arbora.neural.settings import NeuralSettings
+from arbora.scorers.neural import NeuralScorer
+from arbora.types import Doubles
+
+
+def pullback(scorer: NeuralScorer, batch: Batch, gradient: Sequence[PartScores]) -> Doubles:
+    """The product of a gradient by scores with the derivative of the scores, (size,)."""
+    network = network_of(scorer, settings_of(scorer)).eval()
+    nothing = np.full(batch.words, -1, np.int32)
+    data = TrainingData(scorer.vocabulary.encode(batch.columns), nothing, nothing, {})
+    sentences, _ = data.select(np.arange(len(batch)))
+    states, _ = network(sentences)
+    scores = {PartKind.ARC: network.arc_scores(states, sentences)}
+    if PartKind.SIBLING in scorer.parts:
+        scores[PartKind.SIBLING] = network.sibling_scores(states, sentences)
+    total = states.new_zeros(())
+    for i, each in enumerate(gradient):
+        for kind in scores.keys() & each.keys():
+            factor = torch.as_tensor(_without_forbidden(np.asarray(each[kind])), dtype=states.dtype)
+            place = (i, *[slice(len(factor))] * factor.ndim)
+            total = total + (scores[kind][place] * factor).sum()
+    named = dict(network.tensors())
+    weights = [named[name] for name in scorer.order]
+    found = torch.autograd.grad(total, weights, materialize_grads=True)
+    return np.concatenate([each.numpy().reshape(-1) for each in found]).astype(np.float64)
+
+
+def _without_forbidden(factor: Doubles) -> Doubles:
+    """A copy that is 0 for arcs into the root and from a word to itself, which have no score."""
+    made = np.array(factor, dtype=np.float64)
+    node = np.arange(len(made))
+    made[:, 0] = 0.0
+    made[node, node] = 0.0
+    return made
+
+
+def settings_of(scorer: NeuralScorer) -> NeuralSettings:
+    """The sizes of a scorer's network."""
+    tensors = scorer.tensors
+    labels = tensors["label_head.weight"] if "label_head.weight" in tensors else np.zeros((1, 0))
+    siblings = tensors.get("sibling_head.weight", np.zeros((1, 0)))
+    vectors, tags = (tensors.get(name, np.zeros((1, 1))) for name in ("projection", "tag0"))
+    return NeuralSettings(
+        layers=sum(name.endswith("forward.recurrent") for name in tensors),
+        units=tensors["lstm0.forward.recurrent"].shape[1],
+        arc_size=len(tensors["arcs"]),
+        label_size=len(labels),
+        sibling_size=len(siblings),
+        word_size=tensors["word"].shape[1],
+        character_size=tensors["character"].shape[1],
+        filters=len(tensors["convolution0.bias"]),
+        vector_size=len(vectors),
+        tag_size=tags.shape[1],
+    )

@@ -1,0 +1,155 @@
+"""Sentences with gold trees and tags as a problem: the loss of a network's scores, and its gradient.
+
+The loss of a batch is the sum of
+
+    the tree loss      any of `arbora.losses`, on the scores of arcs (and siblings)
+    labels             cross-entropy of each word's label, given its gold head
+    tags, lemmas       cross-entropy of each column, times its weight
+
+divided by the number of words. On a CPU a batch is always cut into the same shards, which threads share, so
+the number of threads does not change the sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from arbora._core import Weights
+from arbora.errors import InputError
+from arbora.interfaces import Answer, Cost, Family, Loss, PartKind, Query
+from arbora.neural.data import Gold, TrainingData
+from arbora.neural.network import Network, Sentences
+from arbora.neural.run import NetworkRun
+from arbora.problems.base import BaseProblem
+from arbora.scorers.neural import NeuralScorer
+from arbora.types import Doubles, Floats, Longs
+
+SHARDS = 2
+
+
+class NetworkProblem(BaseProblem):
+    """One example per sentence; its loss is LOSS."""
+
+    queries = frozenset({Query.LOSS})
+    adamw_run = NetworkRun
+
+    def __init__(
+        self,
+        scorer: NeuralScorer,
+        network: Network,
+        data: TrainingData,
+        *,
+        family: Family,
+        loss: Loss,
+        cost: Cost,
+        weights: Mapping[str, float],
+        device: str = "cpu",
+        threads: int = 1,
+    ) -> None:
+        """`scorer` has the network's weights; `weights`: what each output counts."""
+        if missing := loss.needs - (family.queries | family.approximate):
+            needed = ", ".join(sorted(missing))
+            raise InputError(f"loss: {loss.name} needs {needed}, which {family.name} trees do not answer")
+        self.scorer, self.network, self.data = scorer, network.to(device), data
+        self.family, self.loss, self.cost = family, loss, cost
+        self.weights, self.device, self.threads = dict(weights), device, threads
+        self.lengths: Longs = data.inputs.lengths.astype(np.int64)
+        self._pool = ThreadPoolExecutor(max_workers=min(threads, SHARDS)) if device == "cpu" else None
+
+    @property
+    def size(self) -> int:
+        return self.scorer.size
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def initial_weights(self) -> Floats:
+        """The weights to begin with, (size,)."""
+        return self.scorer.weights()
+
+    def answer(self, i: int, w: Weights, query: Query) -> Answer:
+        raise self._not_answered(query.value)
+
+    total: Any = answer
+
+    def gradient(self, indices: Longs, w: Weights, query: Query) -> tuple[float, Doubles]:
+        """The loss per word and its gradient, (size,), without dropout."""
+        self._require(query)
+        self.network.load(self.scorer.with_weights(w.values()).tensors)
+        self.network.eval()
+        loss = self.backward(indices)
+        named = {name: weights.grad for name, weights in self.network.tensors()}
+        flat = [named[name].cpu().numpy().reshape(-1) for name in self.scorer.order]
+        self.network.train()
+        return loss, np.concatenate(flat).astype(np.float64)
+
+    def backward(self, chosen: Longs, seed: tuple[int, ...] = (0,)) -> float:
+        """Set the gradients of the network's parameters; return the loss per word."""
+        weights = [each for _, each in self.network.tensors()]
+        words = max(1, int(self.lengths[chosen].sum()))
+
+        def shard(number: int, part: Longs) -> tuple[float, tuple[Tensor, ...]]:
+            random = torch.Generator(self.device)
+            random.manual_seed(int(np.random.SeedSequence([*seed, number]).generate_state(1)[0]))
+            value, tensor = self._loss(*self.data.select(part, self.device, random))
+            return value, torch.autograd.grad(tensor / words, weights, materialize_grads=True)
+
+        if self._pool is None:
+            found = [shard(0, chosen)]
+        else:
+            order = chosen[np.argsort(-self.lengths[chosen], kind="stable")]
+            parts = [part for part in (order[i::SHARDS] for i in range(SHARDS)) if len(part)]
+            found = list(self._pool.map(shard, range(len(parts)), parts))
+        for place, each in enumerate(weights):
+            each.grad = torch.stack([gradient[place] for _, gradient in found]).sum(dim=0)
+        return sum(value for value, _ in found) / words
+
+    def _loss(self, batch: Sentences, gold: Gold) -> tuple[float, Tensor]:
+        """The sum over words, and a tensor with the same gradient."""
+        states, lower = self.network(batch)
+        value, total = self._tree_loss(states, batch, gold)
+        parts = []
+        known = torch.nonzero((gold.heads >= 0) & (gold.labels >= 0))[:, 0]
+        if self.network.counts.labels and len(known):
+            scores = self.network.label_scores(states, gold.heads[known], known, batch)
+            parts.append(functional.cross_entropy(scores, gold.labels[known], reduction="sum"))
+        for name, right in gold.outputs.items():
+            scores = self.network.output[name](lower)
+            loss = functional.cross_entropy(scores, right, ignore_index=-1, reduction="sum")
+            parts.append(self.weights[name] * loss)
+        rest = sum(parts, start=total.new_zeros(()))
+        return value + float(rest.detach()), total + rest
+
+    def _tree_loss(self, states: Tensor, batch: Sentences, gold: Gold) -> tuple[float, Tensor]:
+        """The loss of the trees, and a tensor with the same gradient by the scores."""
+        arcs = self.network.arc_scores(states, batch)
+        siblings = self.network.sibling_scores(states, batch) if self.network.counts.siblings else None
+        on_tensors = getattr(self.loss, "on_tensors", None)
+        if on_tensors is not None and siblings is None:
+            heads = np.full(tuple(batch.padded.shape), -1)
+            for row, tree in zip(heads, gold.trees, strict=True):
+                row[: len(tree.heads)] = tree.heads
+            inside = batch.padded < len(batch.types)
+            loss = on_tensors(arcs, torch.from_numpy(heads).to(arcs.device), inside)
+            return float(loss.detach()), loss
+        given = {PartKind.ARC: arcs} | ({} if siblings is None else {PartKind.SIBLING: siblings})
+        arrays = {kind: scores.detach().cpu().numpy().astype(np.float64) for kind, scores in given.items()}
+        slopes = {kind: np.zeros(array.shape) for kind, array in arrays.items()}
+        value = 0.0
+        for i, tree in enumerate(gold.trees):
+            inside = slice(len(tree.heads))
+            cut: dict[PartKind, Any] = {k: (i, *[inside] * (a.ndim - 1)) for k, a in arrays.items()}
+            own = {kind: arrays[kind][place] for kind, place in cut.items()}
+            loss, gradient = self.loss(own, tree, self.family, self.cost)
+            value += loss
+            for kind, place in cut.items():
+                slopes[kind][place] = gradient[kind]
+        tensors = {kind: torch.from_numpy(slope).to(arcs) for kind, slope in slopes.items()}
+        return value, sum((tensors[k] * given[k]).sum() for k in given)

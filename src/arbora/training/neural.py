@@ -1,0 +1,166 @@
+"""How neural parsers are trained: one stage, in which a network learns trees, labels, tags and lemmas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from arbora.data.encode import InputColumn, filled
+from arbora.errors import InputError
+from arbora.interfaces import Problem, Query
+from arbora.learners.stage import Stage
+from arbora.pipeline.words import annotation_scores
+from arbora.progress import Scores
+from arbora.registry import losses
+from arbora.scorers.neural import PREDICTED, NeuralScorer
+from arbora.search.neural import NeuralSearch
+from arbora.storage.vectors import read_vectors
+from arbora.training.recipes import PRUNER_SETTINGS, Done, Recipe, named
+from arbora.types import Floats
+
+if TYPE_CHECKING:
+    from arbora.training.config import TrainConfig
+
+GIVEN: tuple[InputColumn, ...] = ("upos", "xpos", "feats")
+"""The columns that a network may read beside the forms."""
+
+
+class NeuralRecipe(Recipe):
+    """A network, by one learner."""
+
+    own_settings = ("order", "decode", "neural")
+    unused_settings = PRUNER_SETTINGS
+    defaults = named(1, "staged", "graph-v1", 22, False, "adamw")
+    patience = 20
+    tags = "none"
+    is_linear = False
+    loss_learners: ClassVar = {}
+    parameters: ClassVar = {
+        # Chosen on UD_English-EWT dev.
+        "adamw": {
+            "epochs": 100,
+            "rate": 4e-3,
+            "words": 3000,
+            "schedule": "cosine",
+            "warmup": 200,
+            "average": 0.999,
+        },
+    }
+    dependent: ClassVar = {
+        **Recipe.dependent,
+        "neural.sibling_size": ("order = 2, whose siblings it is about", lambda c: c.order == 2),
+        "decode": ("order 1, whose scores of arcs fit other trees, too", lambda c: c.order != 2),
+    }
+
+    @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        super().check(config)
+        if config.order == 3:
+            raise InputError('order: expected 1 or 2 with parser = "neural", got 3')
+        if config.labels == "joint":
+            raise InputError('labels: expected staged or none with parser = "neural", got joint')
+        for name in ("stack", "text"):
+            if getattr(config, name) is not None:
+                raise InputError(f'{name}: not available with parser = "neural"; omit it')
+
+    @classmethod
+    def resolve(cls, config: TrainConfig) -> dict[str, Any]:
+        loss = NeuralSearch.loss if config.loss == "auto" else config.loss
+        return {"loss": loss, "neural": config.neural.resolved(), **super().resolve(config)}
+
+    @classmethod
+    def learns_from_parts(cls, config: TrainConfig) -> bool:
+        return config.loss in ("auto", "crf", "local")
+
+    def __init__(self, *arguments: Any) -> None:
+        if find_spec("torch") is None:
+            raise InputError(
+                "training a neural parser needs PyTorch, which is not installed: pip install "
+                "'arbora-nlp[neural]' (parsing does not need it)",
+                field="parser",
+            )
+        super().__init__(*arguments)
+        is_tagged = self.config.tags != "none"
+        given = tuple(name for name in GIVEN if is_tagged and filled(self.columns, name))
+        self.names = replace(self.names, columns=given)
+
+    @cached_property
+    def scorer(self) -> NeuralScorer:
+        from arbora.neural.build import build_scorer
+
+        c = self.config
+        predicts = c.tags == "none" and c.only == "all"
+        vectors = None if c.vectors is None else read_vectors(c.vectors, most=c.vector_words)
+        made: NeuralScorer = build_scorer(
+            NeuralScorer,
+            self.columns,
+            self.names,
+            seed=c.seed,
+            settings=c.neural,
+            vectors=vectors,
+            given=self.names.columns or (),
+            predicted=PREDICTED if predicts else (),
+            labelled=c.labels != "none",
+            siblings=c.order == 2,
+        )
+        return made
+
+    @cached_property
+    def device(self) -> str:
+        """Where to train."""
+        import torch
+
+        wanted, has_gpu = self.config.neural.device, torch.cuda.is_available()
+        if wanted == "cuda" and not has_gpu:
+            raise InputError("neural.device: expected a GPU for cuda, got none; choose auto or cpu")
+        return "cuda" if has_gpu and wanted != "cpu" else "cpu"
+
+    def problem(self, done: Done) -> Problem:
+        from arbora.neural.build import network_of, targets
+        from arbora.neural.data import TrainingData
+        from arbora.neural.problem import NetworkProblem
+
+        c, scorer = self.config, self.scorer
+        inputs = scorer.vocabulary.encode(self.columns)
+        labels = self.names.label_numbers(self.columns)
+        heads = np.asarray(self.train.heads)
+        weights: dict[str, float] = dict.fromkeys(PREDICTED, c.neural.other_weight)
+        weights["upos"] = c.neural.tag_weight
+        return NetworkProblem(
+            scorer,
+            network_of(scorer, c.neural),
+            TrainingData(inputs, heads, labels, targets(scorer, self.columns)),
+            family=self._search(scorer).family,
+            loss=losses.create(c.loss),
+            cost=c.cost,
+            weights=weights,
+            device=self.device,
+            threads=self.threads,
+        )
+
+    def stage(self, name: str, done: Done) -> Stage:
+        plain = super().stage(name, done)
+        judge = plain.judge
+        if judge is None or self.dev is None or not self.scorer.outputs:
+            return plain
+        dev, trees = self.dev.columns, judge
+
+        def with_tags(w: Floats) -> Scores:
+            return {**trees(w), **annotation_scores(self.scorer.with_weights(w), dev, self.threads)}
+
+        wrapped: Callable[[Floats], Scores] = with_tags
+        return replace(plain, judge=wrapped)
+
+    def _search(self, scorer: NeuralScorer) -> NeuralSearch:
+        return NeuralSearch(scorer, trees=self.config.trees, roots=self.config.roots)
+
+    def search(self, done: Done) -> NeuralSearch:
+        return self._search(self.scorer.with_weights(done["tree"]))
+
+    def better_settings(self) -> list[str]:
+        return ["the learner adamw"] if Query.LOSS not in self.learner.needs else []
