@@ -8,6 +8,8 @@ agree with the known part. The gradient is the difference of the two distributio
 
 from __future__ import annotations
 
+from typing import Any
+
 from arbora.inference.tree_parts import restricted
 from arbora.interfaces import Cost, Family, GoldTree, Loss, PartScores, Query
 
@@ -25,3 +27,15 @@ class Crf(Loss):
         loss = family.log_partition(scores) - family.log_partition(known)
         expected, observed = family.marginals(scores), family.marginals(known)
         return max(0.0, loss), {kind: expected[kind] - observed[kind] for kind in scores}
+
+    def on_tensors(self, arcs: Any, heads: Any, inside: Any, family: Family) -> Any:
+        """The same, summed over a padded batch of PyTorch's tensors; None where a head is unknown.
+
+        `arcs`: (B, T+1, T+1); `heads`: (B, T+1); `inside`: (B, T+1), whether there is a node.
+        """
+        if bool(((heads < 0) & inside)[:, 1:].any()):
+            return None
+        from arbora.inference.torch import TreeDistribution
+
+        options: Any = {"mask": inside[:, 1:], "trees": family.trees, "roots": family.roots}
+        return -TreeDistribution(arcs, **options).log_prob(heads).sum()

@@ -36,7 +36,7 @@ class Local(Loss):
         zeros = {kind: np.zeros(np.shape(array)) for kind, array in scores.items()}
         return loss, {**zeros, **split_labels(difference, used)}
 
-    def on_tensors(self, arcs: Any, heads: Any, inside: Any) -> Any:
+    def on_tensors(self, arcs: Any, heads: Any, inside: Any, family: Family) -> Any:
         """The same, summed over a padded batch of PyTorch's tensors; differentiable.
 
         `arcs`: (B, T+1, T+1); `heads`: (B, T+1), -1 for unknown; `inside`: (B, T+1), whether there is a node.

@@ -22,6 +22,7 @@ class Gold:
 
     trees: list[GoldTree]
     heads: Tensor  # (N,), the rows of heads
+    padded_heads: Tensor  # (B, T+1)
     labels: Tensor  # (N,)
     outputs: dict[str, Tensor]  # (N,) each
 
@@ -94,7 +95,8 @@ class TrainingData:
         trees = [GoldTree(*(each.astype(np.int32) for each in pair)) for pair in pairs]
         outputs = {name: tensor(spread(values, -1)) for name, values in self.outputs.items()}
         rows = np.where(heads >= 0, heads + starts[sentence], -1)
-        return sentences, Gold(trees, tensor(rows), tensor(labels), outputs)
+        shown = np.append(heads, -1)[padded]
+        return sentences, Gold(trees, tensor(rows), tensor(shown), tensor(labels), outputs)
 
     def _ranges(self, chosen: Longs) -> tuple[Longs, Longs]:
         return self.first[chosen], self.first[chosen + 1]

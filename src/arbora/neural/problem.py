@@ -131,14 +131,15 @@ class NetworkProblem(BaseProblem):
         """The loss of the trees, and a tensor with the same gradient by the scores."""
         arcs = self.network.arc_scores(states, batch)
         siblings = self.network.sibling_scores(states, batch) if self.network.counts.siblings else None
-        on_tensors = getattr(self.loss, "on_tensors", None)
+        on_tensors = getattr(self.loss, "on_tensors", None)  # losses may have a faster way
         if on_tensors is not None and siblings is None:
-            heads = np.full(tuple(batch.padded.shape), -1)
-            for row, tree in zip(heads, gold.trees, strict=True):
-                row[: len(tree.heads)] = tree.heads
-            inside = batch.padded < len(batch.types)
-            loss = on_tensors(arcs, torch.from_numpy(heads).to(arcs.device), inside)
-            return float(loss.detach()), loss
+            loss = on_tensors(arcs, gold.padded_heads, batch.padded < len(batch.types), self.family)
+            if loss is not None:
+                return float(loss.detach()), loss
+        return self._loss_of_sentences(arcs, siblings, gold)
+
+    def _loss_of_sentences(self, arcs: Tensor, siblings: Tensor | None, gold: Gold) -> tuple[float, Tensor]:
+        """The same, sentence by sentence, in NumPy."""
         given = {PartKind.ARC: arcs} | ({} if siblings is None else {PartKind.SIBLING: siblings})
         arrays = {kind: scores.detach().cpu().numpy().astype(np.float64) for kind, scores in given.items()}
         slopes = {kind: np.zeros(array.shape) for kind, array in arrays.items()}

@@ -16,6 +16,18 @@ from arbora.types import Floats, Longs
 NOTHING = SparseVector(np.zeros(0, np.int64), np.zeros(0))
 
 
+def _joined(tensors: list[Tensor]) -> Floats:
+    return np.concatenate([each.detach().cpu().numpy().reshape(-1) for each in tensors])
+
+
+def _split(tensors: list[Tensor], values: Floats) -> None:
+    start = 0
+    with torch.no_grad():
+        for each in tensors:
+            each.copy_(torch.from_numpy(np.array(values[start : start + each.numel()])).view(each.shape))
+            start += each.numel()
+
+
 class NetworkRun(OnlineRun):
     """The parameters of a network, the running means of their gradients, and their own running mean."""
 
@@ -101,15 +113,3 @@ class NetworkRun(OnlineRun):
         super().restore(state)
         for each in self._parameters:
             self._optimizer.state[each]["step"].fill_(float(self.steps))
-
-
-def _joined(tensors: list[Tensor]) -> Floats:
-    return np.concatenate([each.detach().cpu().numpy().reshape(-1) for each in tensors])
-
-
-@torch.no_grad()
-def _split(tensors: list[Tensor], values: Floats) -> None:
-    start = 0
-    for each in tensors:
-        each.copy_(torch.from_numpy(np.array(values[start : start + each.numel()])).view(each.shape))
-        start += each.numel()

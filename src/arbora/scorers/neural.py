@@ -25,6 +25,7 @@ from arbora.types import Doubles, Floats, Ints
 
 PIECE = 24_000
 """Words whose states are in memory at a time."""
+MOST_LAYERS = 1000
 PREDICTED: tuple[TextColumn, ...] = ("upos", "xpos", "feats", "lemma")
 """The columns that a network may predict; lemmas are predicted as edit scripts."""
 
@@ -177,7 +178,8 @@ class NeuralScorer:
     def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         words = {"words": self.vocabulary.words, "vectors": self.vocabulary.vectors}
         texts = {f"{name}.text": _as_bytes(each) for name, each in words.items()}
-        tensors: dict[str, NDArray[Any]] = {**self.tensors, **texts}
+        tensors: dict[str, NDArray[Any]] = {name: _stored(array) for name, array in self.tensors.items()}
+        tensors |= texts
         tensors |= {"vectors.values": self.vectors.values, "vectors.scales": self.vectors.scales}
         return tensors, {
             "characters": self.vocabulary.characters,
@@ -207,7 +209,7 @@ class NeuralScorer:
             raise InputError("characters: expected distinct ones, got others")
         vocabulary = Vocabulary(texts["words"], characters, texts["vectors"], columns["tags"])
         made = cls(
-            {name: array for name, array in tensors.items() if name not in own},
+            {name: _restored(name, array) for name, array in tensors.items() if name not in own},
             vocabulary,
             VectorTable(values, scales),
             columns["outputs"],
@@ -231,6 +233,24 @@ class NeuralScorer:
         if f"tag{len(self.vocabulary.tags)}" in self.tensors:
             raise InputError("tags: expected names for each table, got fewer")
         _ = self.native
+
+
+def rounded(weights: Floats) -> Floats:
+    """Weights to the precision of float16, in which a model file holds them."""
+    return weights.astype(np.float16).astype(np.float32)
+
+
+def _stored(array: Floats) -> NDArray[Any]:
+    """An array in float16 if that loses nothing."""
+    with np.errstate(over="ignore"):
+        half = array.astype(np.float16)
+    return half if np.array_equal(half, array) else array
+
+
+def _restored(name: str, array: NDArray[Any]) -> Floats:
+    if array.dtype not in (np.float16, np.float32):
+        raise InputError(f"{name}: expected float16 or float32, got {array.dtype}")
+    return np.ascontiguousarray(array, np.float32)
 
 
 def _as_bytes(texts: Sequence[str]) -> NDArray[np.uint8]:
@@ -271,6 +291,6 @@ def _label_list(name: str, settings: dict[str, Any], names: Names) -> Ints:
 
 
 def _whole(value: Any) -> int:
-    if type(value) is not int:
-        raise InputError(f"output_layer: expected a whole number, got {str(value)[:80]}")
+    if type(value) is not int or not -1 <= value < MOST_LAYERS:
+        raise InputError(f"output_layer: expected -1 to {MOST_LAYERS - 1}, got {str(value)[:80]}")
     return value

@@ -249,6 +249,8 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     if config.roots == "auto":
         pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
     pick |= {"features": _features(config), "learner": config.learner_name}
+    by_size = config.recipe.parameters_for(columns).get(config.learner_name, {})
+    config = replace(config, parameters={**by_size, **config.parameters})
     decided = replace(config, **pick, parameters=config.make_learner().settings())
     return replace(decided, **config.recipe.resolve(decided))
 

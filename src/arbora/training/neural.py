@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from arbora.data.columns import Columns
 from arbora.data.encode import InputColumn, filled
 from arbora.errors import InputError
 from arbora.interfaces import Problem, Query
@@ -17,10 +18,10 @@ from arbora.learners.stage import Stage
 from arbora.pipeline.words import annotation_scores
 from arbora.progress import Scores
 from arbora.registry import losses
-from arbora.scorers.neural import PREDICTED, NeuralScorer
+from arbora.scorers.neural import PREDICTED, NeuralScorer, rounded
 from arbora.search.neural import NeuralSearch
 from arbora.storage.vectors import read_vectors
-from arbora.training.recipes import PRUNER_SETTINGS, Done, Recipe, named
+from arbora.training.recipes import PRUNER_SETTINGS, Done, Recipe, Value, named
 from arbora.types import Floats
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 GIVEN: tuple[InputColumn, ...] = ("upos", "xpos", "feats")
 """The columns that a network may read beside the forms."""
+
+STEPS = 68  # of an epoch
+FEWEST_WORDS, MOST_WORDS = 400, 3000  # of a step
 
 
 class NeuralRecipe(Recipe):
@@ -45,7 +49,6 @@ class NeuralRecipe(Recipe):
         "adamw": {
             "epochs": 100,
             "rate": 4e-3,
-            "words": 3000,
             "schedule": "cosine",
             "warmup": 200,
             "average": 0.999,
@@ -72,6 +75,12 @@ class NeuralRecipe(Recipe):
     def resolve(cls, config: TrainConfig) -> dict[str, Any]:
         loss = NeuralSearch.loss if config.loss == "auto" else config.loss
         return {"loss": loss, "neural": config.neural.resolved(), **super().resolve(config)}
+
+    @classmethod
+    def parameters_for(cls, columns: Columns) -> dict[str, dict[str, Value]]:
+        """An epoch has about as many steps for any treebank, so that a small one has enough of them."""
+        words = min(max(columns.words // STEPS, FEWEST_WORDS), MOST_WORDS)
+        return {"adamw": {"words": words}}
 
     @classmethod
     def learns_from_parts(cls, config: TrainConfig) -> bool:
@@ -151,7 +160,7 @@ class NeuralRecipe(Recipe):
         dev, trees = self.dev.columns, judge
 
         def with_tags(w: Floats) -> Scores:
-            return {**trees(w), **annotation_scores(self.scorer.with_weights(w), dev, self.threads)}
+            return {**trees(w), **annotation_scores(self.search({"tree": w}).scorer, dev, self.threads)}
 
         wrapped: Callable[[Floats], Scores] = with_tags
         return replace(plain, judge=wrapped)
@@ -160,7 +169,7 @@ class NeuralRecipe(Recipe):
         return NeuralSearch(scorer, trees=self.config.trees, roots=self.config.roots)
 
     def search(self, done: Done) -> NeuralSearch:
-        return self._search(self.scorer.with_weights(done["tree"]))
+        return self._search(self.scorer.with_weights(rounded(done["tree"])))
 
     def better_settings(self) -> list[str]:
         return ["the learner adamw"] if Query.LOSS not in self.learner.needs else []

@@ -203,6 +203,11 @@ class Recipe(ABC):
             require_rule(settings, config.trees)
         return {"pruner_settings": settings}
 
+    @classmethod
+    def parameters_for(cls, columns: Columns) -> dict[str, dict[str, Value]]:
+        """Defaults of parameters that depend on the treebank, by learner."""
+        return {}
+
     @property
     @abstractmethod
     def scorer(self) -> Any:

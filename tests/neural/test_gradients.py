@@ -1,0 +1,200 @@
+"""Networks in PyTorch: their scores against the native ones, their losses' gradients against differences."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from graph_toys import treebank
+from neural_toys import SMALL, neural_scorer
+
+torch = pytest.importorskip("torch", reason="networks are trained with PyTorch")
+
+from arbora.costs import COST  # noqa: E402
+from arbora.data.encode import Names  # noqa: E402
+from arbora.interfaces import PartKind, Query  # noqa: E402
+from arbora.learners import AdamW  # noqa: E402
+from arbora.learners.adamw import AdamWRun  # noqa: E402
+from arbora.losses import Local  # noqa: E402
+from arbora.neural.build import build_scorer, network_of, targets  # noqa: E402
+from arbora.neural.data import TrainingData  # noqa: E402
+from arbora.neural.gradient import settings_of  # noqa: E402
+from arbora.neural.problem import NetworkProblem  # noqa: E402
+from arbora.neural.settings import NeuralSettings  # noqa: E402
+from arbora.registry import families, losses  # noqa: E402
+from arbora.scorers.neural import PREDICTED, NeuralScorer  # noqa: E402
+from arbora.types import weights_of  # noqa: E402
+
+COLUMNS = treebank(12, seed=5)
+NAMES = Names.of(COLUMNS)
+GIVEN = ("upos",)
+
+
+def problem_of(loss="local", family="nonprojective", *, siblings=False, given=(), threads=1, heads=None):
+    settings = replace(NeuralSettings(), **SMALL, sibling_size=3)
+    options = {"settings": settings, "given": given, "predicted": PREDICTED, "labelled": True}
+    scorer = build_scorer(NeuralScorer, COLUMNS, NAMES, siblings=siblings, **options)
+    rng = np.random.default_rng(1)
+    scorer = scorer.with_weights(rng.normal(scale=0.4, size=scorer.size).astype(np.float32))
+    inputs = scorer.vocabulary.encode(COLUMNS)
+    known = np.asarray(COLUMNS.heads) if heads is None else heads
+    data = TrainingData(inputs, known, NAMES.label_numbers(COLUMNS), targets(scorer, COLUMNS))
+    return NetworkProblem(
+        scorer,
+        network_of(scorer, settings),
+        data,
+        family=families.create(family),
+        loss=losses.create(loss),
+        cost=COST,
+        weights=dict.fromkeys(PREDICTED, 0.7),
+        threads=threads,
+    )
+
+
+def difference_along(problem, indices, direction, step=1e-6):
+    """The derivative of the loss along a direction of the weights, in float64."""
+    weights = [each for _, each in problem.network.tensors()]
+    start, values = [each.detach().clone() for each in weights], []
+    for sign in (1.0, -1.0):
+        for each, value, change in zip(weights, start, direction, strict=True):
+            each.data = value + sign * step * change
+        values.append(problem.backward(indices))
+    for each, value in zip(weights, start, strict=True):
+        each.data = value
+    return (values[0] - values[1]) / (2 * step)
+
+
+@pytest.mark.parametrize("family", ["projective", "nonprojective"])
+@pytest.mark.parametrize("loss", ["local", "crf", "hinge", "risk"])
+def test_gradients_equal_finite_differences(loss, family):
+    check_gradient(problem_of(loss, family, given=GIVEN))
+
+
+@pytest.mark.parametrize("loss", ["crf", "hinge"])
+def test_gradients_with_siblings_equal_finite_differences(loss):
+    check_gradient(problem_of(loss, "projective_sibling", siblings=True))
+
+
+@pytest.mark.parametrize("loss", ["crf", "local"])
+def test_gradients_of_partial_trees_equal_finite_differences(loss):
+    heads = np.where(np.arange(COLUMNS.words) % 3 == 0, -1, COLUMNS.heads).astype(np.int32)
+    check_gradient(problem_of(loss, heads=heads))
+
+
+def check_gradient(problem):
+    network = problem.network.double().eval()
+    indices = np.arange(len(problem))
+    problem.backward(indices)
+    gradient = [each.grad.clone() for _, each in network.tensors()]
+    torch.manual_seed(0)
+    for _ in range(3):
+        direction = [torch.randn_like(each) for each in gradient]
+        expected = sum(float((g * d).sum()) for g, d in zip(gradient, direction, strict=True))
+        assert difference_along(problem, indices, direction) == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("siblings", [0, 3])
+def test_native_scores_equal_those_of_pytorch(threads, siblings):
+    scorer = neural_scorer(COLUMNS, given=GIVEN, predicted=("upos",), siblings=siblings)
+    network = network_of(scorer, settings_of(scorer)).eval()
+    nothing = np.full(COLUMNS.words, -1, np.int32)
+    data = TrainingData(scorer.vocabulary.encode(COLUMNS), nothing, nothing, {})
+    batch, _ = data.select(np.arange(len(COLUMNS)))
+    states, lower = network(batch)
+    arcs = network.arc_scores(states, batch).detach().numpy()
+    native = scorer.states(COLUMNS, threads)
+    for i, scores in enumerate(scorer.scores_of(native, threads)):
+        n = len(scores[PartKind.ARC])
+        used = ~np.eye(n, dtype=bool) & (np.arange(n) > 0)
+        np.testing.assert_allclose(scores[PartKind.ARC][used], arcs[i, :n, :n][used], atol=1e-4, rtol=1e-4)
+        if siblings:
+            expected = network.sibling_scores(states, batch)[i, :n, :n, :n].detach().numpy()
+            found = scores[PartKind.SIBLING][used]
+            np.testing.assert_allclose(found, expected[used], atol=1e-3, rtol=1e-4)
+    words = torch.nonzero(~batch.is_root)[:, 0]
+    starts = torch.nonzero(batch.is_root)[:, 0][batch.sentence[words]]
+    heads = torch.as_tensor(np.array(COLUMNS.heads)) + starts
+    labels = network.label_scores(states, heads, words, batch).detach().numpy()
+    found = scorer.native.labels(native, np.array(COLUMNS.heads), threads)
+    np.testing.assert_allclose(found, labels, atol=1e-3, rtol=1e-4)
+    tags = network.output["upos"](lower)[words].detach().numpy()
+    np.testing.assert_allclose(scorer.native.outputs(native, 0, threads), tags, atol=1e-4, rtol=1e-4)
+
+
+def test_the_batched_local_loss_is_the_loss_of_each_sentence():
+    rng = np.random.default_rng(0)
+    arcs = rng.normal(size=(2, 6, 6))
+    heads = np.array([[-1, 2, 0, 2, 3, -1], [-1, 0, 1, -1, -1, -1]])
+    inside = np.array([[True] * 5 + [False], [True] * 4 + [False] * 2])
+    tensor = torch.tensor(arcs, requires_grad=True)
+    loss = Local().on_tensors(tensor, torch.tensor(heads), torch.tensor(inside), None)
+    (slopes,) = torch.autograd.grad(loss, tensor)
+    total = 0.0
+    for i, n in enumerate((5, 4)):
+        gold = type("Gold", (), {"heads": heads[i, :n], "labels": np.full(n, -1)})
+        value, gradient = Local()({PartKind.ARC: arcs[i, :n, :n]}, gold, None, None)
+        total += value
+        np.testing.assert_allclose(slopes[i, :n, :n], gradient[PartKind.ARC], atol=1e-12)
+    assert float(loss.detach()) == pytest.approx(total)
+
+
+def test_steps_on_parameters_are_those_of_the_learner():
+    """Without dropout, AdamW on tensors and on one vector of weights give the same weights."""
+    problem = problem_of("crf")
+    for name in ("feature_dropout", "dropout", "recurrent_dropout", "hidden_dropout"):
+        object.__setattr__(problem.network.settings, name, 0.0)
+    learner = AdamW(rate=0.01, decay=0.1, epochs=2, words=40, schedule="cosine", warmup=5, average=0.9)
+    fast, slow = learner.make_run(problem), AdamWRun(learner, Plain(problem))
+    for number in (1, 2):
+        fast.pass_over(number)
+    weights, average = fast.last(), fast.averaged()
+    for number in (1, 2):
+        slow.pass_over(number)
+    # A gradient that is 0 up to rounding still makes a step, so a few weights differ.
+    for found, expected in ((weights, slow.last()), (average, slow.averaged())):
+        assert np.mean(np.abs(found - expected) > 2e-5) < 0.005
+        np.testing.assert_allclose(found, expected, atol=0.02)
+
+
+class Plain:
+    """The same problem, whose gradient is that of a sum over examples."""
+
+    def __init__(self, problem):
+        self.problem = problem
+
+    def __len__(self):
+        return len(self.problem)
+
+    def __getattr__(self, name):
+        if name == "adamw_run":
+            raise AttributeError(name)
+        return getattr(self.problem, name)
+
+    def gradient(self, indices, w, query):
+        loss, gradient = self.problem.gradient(indices, w, query)
+        return loss, gradient * len(indices)
+
+
+def test_gradients_do_not_depend_on_threads():
+    found = [problem_of("crf", threads=threads) for threads in (1, 2)]
+    w = weights_of(found[0].initial_weights())
+    every = np.arange(len(COLUMNS))
+    (loss, gradient), (other, same) = (each.gradient(every, w, Query.LOSS) for each in found)
+    assert loss == other
+    assert np.array_equal(gradient, same)
+
+
+def test_pullback_is_the_adjoint_of_score():
+    scorer = neural_scorer(COLUMNS, siblings=3)
+    batch, rng = NAMES.batch(COLUMNS.select(np.arange(3))), np.random.default_rng(0)
+    scores = scorer.score(batch)
+    gradient = [{kind: rng.normal(size=array.shape) for kind, array in each.items()} for each in scores]
+    slope = scorer.pullback(batch, gradient)
+    direction = rng.normal(size=scorer.size)
+
+    def value(step):
+        moved = scorer.with_weights((scorer.weights() + step * direction).astype(np.float32)).score(batch)
+        pairs = zip(moved, gradient, strict=True)
+        return sum(float(np.sum(s[kind] * g[kind])) for s, g in pairs for kind in s)
+
+    assert (value(1e-3) - value(-1e-3)) / 2e-3 == pytest.approx(float(slope @ direction), rel=2e-2)
