@@ -21,7 +21,8 @@ namespace {
 using namespace nb::literals;
 using neural::Network;
 using neural::States;
-using Given = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
+using Floats = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
+using Bytes = nb::ndarray<const std::int8_t, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<const std::int8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Mask = std::optional<Line<std::uint8_t>>;
 using Numbers = Line<std::int32_t>;
@@ -36,24 +37,44 @@ std::span<const T> span_of(const std::optional<Line<T>>& line) {
     return line ? span_of(*line) : std::span<const T>();
 }
 
-neural::Tensors tensors_of(const nb::dict& given, std::vector<Given>& kept) {
-    neural::Tensors tensors;
-    for (const auto& [name, value] : given) {
-        const auto array = nb::cast<Given>(value);
-        neural::Tensor tensor{{}, array.data()};
-        for (std::size_t i = 0; i < array.ndim(); ++i) tensor.shape.push_back(array.shape(i));
-        tensors.emplace(nb::cast<std::string>(name), std::move(tensor));
-        kept.push_back(array);
+// Views of the caller's arrays, which this keeps alive.
+struct GivenTensors {
+    neural::Tensors views;
+    std::vector<Floats> floats;
+    std::vector<Bytes> bytes;
+
+    explicit GivenTensors(const nb::dict& given) {
+        for (const auto& [name, value] : given) {
+            const auto text = nb::cast<std::string>(name);
+            neural::Tensor tensor;
+            if (Bytes array; nb::try_cast(value, array, false)) {
+                tensor.bytes = array.data();
+                tensor.shape = shape_of(array);
+                bytes.push_back(std::move(array));
+            } else {
+                auto array_of_floats = nb::cast<Floats>(value);
+                tensor.data = array_of_floats.data();
+                tensor.shape = shape_of(array_of_floats);
+                floats.push_back(std::move(array_of_floats));
+            }
+            views.emplace(text, std::move(tensor));
+        }
     }
-    return tensors;
-}
+
+private:
+    template <class Array>
+    static neural::Shape shape_of(const Array& array) {
+        neural::Shape shape;
+        for (std::size_t i = 0; i < array.ndim(); ++i) shape.push_back(array.shape(i));
+        return shape;
+    }
+};
 
 void make(Network* self, const nb::dict& tensors, const Rows& vectors, const Line<float>& scales, const std::vector<std::string>& outputs,
-          int output_layer) {
-    std::vector<Given> kept;
-    const auto views = tensors_of(tensors, kept);
+          int output_layer, bool quantized) {
+    const GivenTensors given(tensors);
     neural::VectorTable table{{vectors.data(), vectors.data() + vectors.size()}, {scales.data(), scales.data() + scales.size()}, vectors.shape(1)};
-    new (self) Network(views, std::move(table), outputs, output_layer);
+    new (self) Network(given.views, std::move(table), outputs, {output_layer, quantized});
 }
 
 States encode(const Network& self, const Numbers& lengths, const Numbers& types, const Numbers& words, const Numbers& vectors,
@@ -165,9 +186,10 @@ void bind_neural(nb::module_& m) {
         .def("__len__", &States::sentences);
     nb::class_<Network> bound(m, "Network", "The forward pass of a neural parser; words in, scores of arcs, labels and tags out, or the best of them.");
     bound
-        .def("__init__", &make, "tensors"_a, "vectors"_a, "scales"_a, "outputs"_a, "output_layer"_a = -1,
-             nb::sig("def __init__(self, tensors: dict[str, " ARBORA_ARRAY("float32") "], vectors: " ARBORA_ARRAY("int8") ", scales: " ARBORA_ARRAY("float32")
-                     ", outputs: list[str], output_layer: int = -1) -> None"))
+        .def("__init__", &make, "tensors"_a, "vectors"_a, "scales"_a, "outputs"_a, "output_layer"_a = -1, "quantized"_a = false,
+             "Tensors are float32, or int8 with float32 NAME.scales, one for each row. quantized: multiply in int8.",
+             nb::sig("def __init__(self, tensors: dict[str, " ARBORA_ARRAY("float32") " | " ARBORA_ARRAY("int8") "], vectors: " ARBORA_ARRAY("int8") ", scales: " ARBORA_ARRAY("float32")
+                     ", outputs: list[str], output_layer: int = -1, quantized: bool = False) -> None"))
         .def_prop_ro("parameters", &Network::parameters, "The number of weights.")
         .def_prop_ro("label_count", &Network::label_count)
         .def_prop_ro("has_siblings", &Network::has_siblings)

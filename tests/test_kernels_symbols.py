@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 BUILD = Path(__file__).resolve().parents[1] / "build"
-SETS = ("avx2", "avx512")
+SETS = ("avx2", "avx512", "int8_avx2", "int8_avxvnni", "int8_avx512", "int8_avx512vnni")
 
 
 def object_files(isa):
     """The shipped build's objects; the sanitizers' own symbols are only in test builds."""
-    paths = BUILD.glob(f"**/*arbora_kernels_{isa}*/**/*.o")
+    paths = BUILD.glob(f"**/arbora_kernels_{isa}.dir/**/*.o")
     return sorted(path for path in paths if not {"sanitize", "fuzz"} & set(path.relative_to(BUILD).parts))
 
 

@@ -40,6 +40,29 @@ struct LargePageAllocator {
 template <class T>
 using LargeVector = std::vector<T, LargePageAllocator<T>>;
 
+// The same, but new numbers hold whatever was there before: for what is filled at once.
+template <class T>
+struct UnsetAllocator : LargePageAllocator<T> {
+    UnsetAllocator() = default;
+    template <class Other>
+    UnsetAllocator(const UnsetAllocator<Other>&) {}
+    template <class U>
+    struct rebind {
+        using other = UnsetAllocator<U>;
+    };
+    template <class U>
+    void construct(U* place) noexcept {
+        ::new (static_cast<void*>(place)) U;
+    }
+    template <class U, class... Arguments>
+    void construct(U* place, Arguments&&... arguments) {
+        ::new (static_cast<void*>(place)) U(static_cast<Arguments&&>(arguments)...);
+    }
+};
+
+template <class T>
+using UnsetVector = std::vector<T, UnsetAllocator<T>>;
+
 // One per worker, reset before each use.
 class Arena {
 public:

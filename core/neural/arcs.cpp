@@ -41,9 +41,9 @@ template <class Visit>
 void Network::score_arcs(const States& states, std::size_t begin, std::size_t end, Visit visit) const {
     const std::size_t top = states.first[begin], rows = states.first[end] - top, size = arc_product_.depth();
     const std::size_t width = arc_product_.width();
-    const LargeVector<float> heads = arc_head_.rectified(states.of(top), states.stride, rows);
-    const LargeVector<float> deps = arc_dep_.rectified(states.of(top), states.stride, rows);
-    LargeVector<float> moved(rows * width), scores;
+    const UnsetVector<float> heads = arc_head_.rectified(states.of(top), states.stride, rows);
+    const UnsetVector<float> deps = arc_dep_.rectified(states.of(top), states.stride, rows);
+    UnsetVector<float> moved(rows * width), scores;
     arc_product_(deps.data(), width, rows, moved.data(), width);
     for (std::size_t s = begin; s < end; ++s) {
         const std::size_t nodes = states.nodes(s), at = (states.first[s] - top) * width;
@@ -72,10 +72,10 @@ void Network::siblings(const States& states, int threads, std::span<double* cons
     parallel_for(states.sentences(), threads, [&](int, std::size_t s) {
         const std::size_t nodes = states.nodes(s);
         const float* in = states.of(states.first[s]);
-        const LargeVector<float> heads = sibling_head_.rectified(in, states.stride, nodes), deps = sibling_dep_.rectified(in, states.stride, nodes);
-        const LargeVector<float> siblings = sibling_sib_.rectified(in, states.stride, nodes);
+        const UnsetVector<float> heads = sibling_head_.rectified(in, states.stride, nodes), deps = sibling_dep_.rectified(in, states.stride, nodes);
+        const UnsetVector<float> siblings = sibling_sib_.rectified(in, states.stride, nodes);
         const Dense by_sibling = columns_of(siblings.data(), width, nodes, sibling_rank_);
-        LargeVector<float> both(nodes * width), scores(nodes * by_sibling.width());
+        UnsetVector<float> both(nodes * width), scores(nodes * by_sibling.width());
         for (std::size_t h = 0; h < nodes; ++h) {
             for (std::size_t i = 0; i < both.size(); ++i) both[i] = heads[h * width + i % width] * deps[i];
             by_sibling(both.data(), width, nodes, scores.data(), by_sibling.width());

@@ -25,53 +25,63 @@ std::span<const std::uint8_t> checked_mask(std::span<const std::uint8_t> mask, s
     return std::all_of(mask.begin(), mask.end(), [](std::uint8_t allowed) { return allowed == 0; }) ? std::span<const std::uint8_t>() : mask;
 }
 
+// The words of some sentences by their heads: the dependents of each head one after the other.
+struct WordsByHead {
+    std::vector<std::size_t> words, rows;         // [words]: numbers of words, rows of the states
+    std::vector<std::size_t> head_rows, ends{0};  // [heads], [heads + 1]: rows of the states, where each one's words end
+
+    WordsByHead(const States& states, std::span<const std::int32_t> heads, std::size_t begin, std::size_t end) {
+        std::vector<std::vector<std::size_t>> dependents;
+        for (std::size_t s = begin; s < end; ++s) {
+            const std::size_t nodes = states.nodes(s), first = states.first_word(s);
+            dependents.assign(nodes, {});
+            for (std::size_t d = 1; d < nodes; ++d) {
+                const std::int32_t head = heads[first + d - 1];
+                if (head < 0 || static_cast<std::size_t>(head) >= nodes) reject("heads: expected 0 to ", nodes - 1, ", got ", head);
+                dependents[static_cast<std::size_t>(head)].push_back(d);
+            }
+            for (std::size_t h = 0; h < nodes; ++h) {
+                if (dependents[h].empty()) continue;
+                for (const std::size_t d : dependents[h]) words.push_back(first + d - 1), rows.push_back(states.first[s] + d);
+                head_rows.push_back(states.first[s] + h);
+                ends.push_back(words.size());
+            }
+        }
+    }
+};
+
 }  // namespace
 
-// visit(word, scores, head) for all words. The words of a block are taken by their heads, whose tables are made a few at a time.
+// The units of some rows of the states.
+UnsetVector<float> Network::units(const Dense& layer, const States& states, std::span<const std::size_t> rows) {
+    UnsetVector<float> picked(rows.size() * states.stride);
+    for (std::size_t i = 0; i < rows.size(); ++i) std::copy_n(states.of(rows[i]), states.stride, picked.data() + i * states.stride);
+    return layer.rectified(picked.data(), states.stride, rows.size());
+}
+
+// visit(word, scores, head) for all words. Each head gets a table of weights for its dependents, a few heads at a time.
 template <class Visit>
 void Network::score_labels(const States& states, std::span<const std::int32_t> heads, int threads, Visit visit) const {
     if (label_count_ == 0) reject("labels: this network has none");
     check(states);
     if (heads.size() != states.words()) reject("heads: expected one per word, got ", heads.size());
     each_block(states, threads, [&](std::size_t begin, std::size_t end) {
-        const std::size_t top = states.first[begin], rows = states.first[end] - top, size = label_product_.depth();
-        std::vector<std::size_t> head_of(rows), word_of(rows), order;  // rows here; numbers of words
-        for (std::size_t s = begin; s < end; ++s)
-            for (std::size_t d = 1; d < states.nodes(s); ++d) {
-                const std::size_t word = states.first_word(s) + d - 1, row = states.first[s] - top + d;
-                const std::int32_t h = heads[word];
-                if (h < 0 || static_cast<std::size_t>(h) >= states.nodes(s)) reject("heads: expected 0 to ", states.nodes(s) - 1, ", got ", h);
-                head_of[row] = states.first[s] - top + static_cast<std::size_t>(h);
-                word_of[row] = word;
-                order.push_back(row);
-            }
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return head_of[a] < head_of[b]; });
-        const std::size_t width = label_head_.width(), table = label_product_.width(), panels = panels_of(label_count_);
-        const LargeVector<float> head_units = label_head_.rectified(states.of(top), states.stride, rows);
-        const LargeVector<float> dep_units = label_dep_.rectified(states.of(top), states.stride, rows);
-        constexpr std::size_t kPiece = 24;  // heads whose tables fit into the cache
-        LargeVector<float> picked(kPiece * width), tables(kPiece * table + kPanel), scores(panels * kPanel), deps, bias(scores.size());
-        for (std::size_t at = 0; at < order.size();) {
-            std::vector<std::size_t> ends;  // of each head's words in the order
-            const std::size_t from = at;
-            for (; at < order.size() && ends.size() < kPiece; ends.push_back(at)) {
-                const std::size_t head = head_of[order[at]];
-                std::copy_n(head_units.data() + head * width, width, picked.data() + ends.size() * width);
-                while (at < order.size() && head_of[order[at]] == head) ++at;
-            }
-            label_product_(picked.data(), width, ends.size(), tables.data(), table);
-            for (std::size_t i = 0; i < ends.size(); ++i) {
-                const std::size_t first = i == 0 ? from : ends[i - 1], count = ends[i] - first;
-                const float* weights = tables.data() + i * table;
-                std::copy_n(weights + size * label_count_, label_count_, bias.data());
-                deps.resize(count * width);
-                scores.resize(count * panels * kPanel);
-                for (std::size_t w = 0; w < count; ++w) std::copy_n(dep_units.data() + order[first + w] * width, width, deps.data() + w * width);
-                kernels().product({deps.data(), width, count, size, weights, panels, bias.data(), scores.data(), panels * kPanel, false, label_count_, kPanel});
-                for (std::size_t w = 0; w < count; ++w) {
-                    const std::size_t word = word_of[order[first + w]];
-                    visit(word, scores.data() + w * panels * kPanel, heads[word]);
-                }
+        const WordsByHead by_head(states, heads, begin, end);
+        const std::size_t count = by_head.head_rows.size(), size = label_product_.depth(), width = label_head_.width();
+        const std::size_t table = label_product_.width(), row = padded(label_count_);
+        const UnsetVector<float> head_units = units(label_head_, states, by_head.head_rows), dep_units = units(label_dep_, states, by_head.rows);
+        constexpr std::size_t kPiece = 48;  // heads whose tables fit into the cache
+        UnsetVector<float> tables(std::min(kPiece, count) * table + kPanel), scores;
+        for (std::size_t h = 0; h < count; ++h) {
+            if (h % kPiece == 0) label_product_(head_units.data() + h * width, width, std::min(kPiece, count - h), tables.data(), table);
+            const std::size_t first = by_head.ends[h], dependents = by_head.ends[h + 1] - first;
+            const float* weights = tables.data() + h % kPiece * table;
+            scores.resize(dependents * row);
+            kernels().product({dep_units.data() + first * width, width, dependents, size, weights, panels_of(label_count_),
+                               weights + size * label_count_, scores.data(), row, false, label_count_, kPanel});
+            for (std::size_t i = 0; i < dependents; ++i) {
+                const std::size_t word = by_head.words[first + i];
+                visit(word, scores.data() + i * row, heads[word]);
             }
         }
     });
@@ -95,11 +105,12 @@ void Network::score_outputs(const States& states, std::size_t which, int threads
     check(states);
     const Dense& layer = outputs_[which].scores;
     each_block(states, threads, [&](std::size_t begin, std::size_t end) {
-        const std::size_t top = states.first[begin], rows = states.first[end] - top;
-        LargeVector<float> scores(rows * layer.width());
-        layer(states.for_outputs(top), states.stride, rows, scores.data(), layer.width());
-        for (std::size_t s = begin; s < end; ++s)
-            for (std::size_t d = 1; d < states.nodes(s); ++d) visit(states.first_word(s) + d - 1, scores.data() + (states.first[s] - top + d) * layer.width());
+        const std::size_t first = states.first_word(begin), count = states.first_word(end) - first;
+        UnsetVector<float> rows(count * states.stride), scores(count * layer.width());
+        float* row = rows.data();
+        for (std::size_t s = begin; s < end; ++s) row = std::copy_n(states.for_outputs(states.first[s] + 1), (states.nodes(s) - 1) * states.stride, row);
+        layer(rows.data(), states.stride, count, scores.data(), layer.width());
+        for (std::size_t w = 0; w < count; ++w) visit(first + w, scores.data() + w * layer.width());
     });
 }
 

@@ -1,8 +1,11 @@
 #include "neural/layers.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/errors.hpp"
 #include "numeric/kernels/kernels.hpp"
+#include "numeric/quantized.hpp"
 
 namespace arbora::neural {
 
@@ -14,7 +17,7 @@ Dense::Dense(Matrix weights, const float* bias) : Dense(weights.columns, weights
 }
 
 void Dense::operator()(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const {
-    kernels().product({in, in_stride, rows, depth_, weights_.data(), panels_of(columns_), bias_.data(), out, out_stride});
+    run(in, in_stride, rows, out, out_stride, false);
 }
 
 void Dense::rectified(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const {
@@ -22,14 +25,53 @@ void Dense::rectified(const float* in, std::size_t in_stride, std::size_t rows, 
     for (std::size_t r = 0; r < rows; ++r) kernels().rectify(out + r * out_stride, width(), kSlope);
 }
 
-LargeVector<float> Dense::rectified(const float* in, std::size_t in_stride, std::size_t rows) const {
-    LargeVector<float> out(rows * width());
+UnsetVector<float> Dense::rectified(const float* in, std::size_t in_stride, std::size_t rows) const {
+    UnsetVector<float> out(rows * width());
     rectified(in, in_stride, rows, out.data(), width());
     return out;
 }
 
 void Dense::add(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const {
-    kernels().product({in, in_stride, rows, depth_, weights_.data(), panels_of(columns_), nullptr, out, out_stride, true});
+    run(in, in_stride, rows, out, out_stride, true);
+}
+
+void Dense::run(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride, bool adds) const {
+    const std::size_t panels = panels_of(columns_);
+    if (bytes_.empty()) return kernels().product({in, in_stride, rows, depth_, weights_.data(), panels, bias_.data(), out, out_stride, adds});
+    constexpr std::size_t kBlock = 96;  // rows that stay in the cache
+    const QuantizedKernels& k = quantized_kernels();
+    const std::size_t groups = (depth_ + k.group - 1) / k.group;
+    static thread_local std::vector<std::uint32_t> activations;
+    activations.resize(std::max(activations.size(), kBlock * groups));
+    float scales[kBlock];
+    for (std::size_t row = 0; row < rows; row += kBlock) {
+        const std::size_t count = std::min(kBlock, rows - row);
+        k.quantize(in + row * in_stride, in_stride, count, depth_, activations.data(), scales);
+        k.product({activations.data(), scales, count, groups, bytes_.data(), scales_.data(), offsets_.data(), panels, bias_.data(),
+                   out + row * out_stride, out_stride, adds});
+    }
+}
+
+void Dense::quantize() {
+    if (depth_ > kDeepestQuantized) reject("network: expected layers of at most ", kDeepestQuantized, " inputs in int8, got ", depth_);
+    const std::size_t group = quantized_kernels().group, groups = (depth_ + group - 1) / group, width = padded(columns_);
+    bytes_.assign(width * groups * group, 0);
+    scales_.assign(width, 0.0f);
+    offsets_.assign(width, 0);
+    for (std::size_t o = 0; o < columns_; ++o) {
+        float largest = 0.0f;
+        for (std::size_t i = 0; i < depth_; ++i) largest = std::max(largest, std::abs(weight(o, i)));
+        scales_[o] = largest / kLargestQuantized;
+        if (!(scales_[o] > 0.0f)) continue;
+        std::int32_t sum = 0;
+        for (std::size_t i = 0; i < depth_; ++i) {
+            const auto value = static_cast<std::int8_t>(std::lrint(std::clamp(weight(o, i) / scales_[o], -127.0f, 127.0f)));
+            bytes_[((o / kPanel * groups + i / group) * kPanel + o % kPanel) * group + i % group] = value;
+            sum += value;
+        }
+        offsets_[o] = 128 * sum;
+    }
+    weights_ = {};
 }
 
 Lstm::Lstm(Matrix recurrent, bool is_backward)

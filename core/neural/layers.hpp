@@ -1,8 +1,9 @@
-// Layers of a network, forward only, in float32. Weights come as PyTorch stores them: [outputs, inputs], row by row.
+// Layers of a network, forward only, in float32, or with weights in int8 (numeric/quantized.hpp). Weights come as PyTorch stores them: [outputs, inputs], row by row.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -36,13 +37,22 @@ public:
     void operator()(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const;
     // The same through a leaky rectifier.
     void rectified(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const;
-    LargeVector<float> rectified(const float* in, std::size_t in_stride, std::size_t rows) const;
+    UnsetVector<float> rectified(const float* in, std::size_t in_stride, std::size_t rows) const;
     // out += in · weightsᵀ.
     void add(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const;
 
+    // From here on weights are int8, with a scale for each output, and `weight` may not be called. Each row of the inputs gets a scale
+    // of its own.
+    void quantize();
+
 private:
+    void run(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride, bool adds) const;
+
     std::size_t depth_ = 0, columns_ = 0;
     LargeVector<float> weights_, bias_;
+    LargeVector<std::int8_t> bytes_;  // of the weights, where they are quantized; weights_ is empty then
+    LargeVector<float> scales_;
+    LargeVector<std::int32_t> offsets_;
 };
 
 // Where the tokens of some sentences lie in arrays of rows, one per token: sentence s has rows first[s] to first[s + 1].
@@ -60,10 +70,17 @@ public:
     static std::size_t gate(std::size_t size, std::size_t g, std::size_t u) { return g * width(size) + u; }
 
     std::size_t size() const { return size_; }
+    void quantize() { recurrent_.quantize(); }
+
+    // What a run needs, to be used again by the next.
+    struct Workspace {
+        UnsetVector<float> gates, cells, outputs;
+        std::vector<std::size_t> order;
+    };
 
     // gates(token, out): writes the inputs' part of a token's gates, [4 · width]. out [tokens, stride] gets [width] per token.
     template <class Gates>
-    void run(Offsets first, Gates&& gates, float* out, std::size_t stride) const;
+    void run(Offsets first, Gates&& gates, float* out, std::size_t stride, Workspace& workspace) const;
 
 private:
     void step(const float* before, std::size_t rows, float* gates, float* cells, float* outputs) const;
@@ -74,13 +91,16 @@ private:
 };
 
 template <class Gates>
-void Lstm::run(Offsets first, Gates&& gates, float* out, std::size_t stride) const {
+void Lstm::run(Offsets first, Gates&& gates, float* out, std::size_t stride, Workspace& workspace) const {
     const std::size_t count = first.size() - 1;
-    std::vector<std::size_t> order(count);
+    auto& [step_gates, cells, outputs, order] = workspace;
+    order.resize(count);
     for (std::size_t s = 0; s < count; ++s) order[s] = s;
     const auto length = [&](std::size_t s) { return first[s + 1] - first[s]; };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return length(a) > length(b); });
-    LargeVector<float> step_gates(count * 4 * width_), cells(count * width_), outputs(count * width_);
+    step_gates.resize(count * 4 * width_);
+    cells.assign(count * width_, 0.0f);
+    outputs.resize(count * width_);
     std::size_t active = count;
     for (std::size_t t = 0; active > 0; ++t) {
         while (active > 0 && length(order[active - 1]) <= t) --active;

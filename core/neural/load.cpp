@@ -22,14 +22,15 @@ void place_gates(Matrix weights, const float* bias, std::size_t size, std::size_
 
 }  // namespace
 
-Network::Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs, int output_layer) {
+Network::Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs, Options options) {
     WeightReader read(tensors);
     types_ = WordTypeEncoder(read, std::move(vectors));
     const std::vector<Matrix> tag_tables = read_layers(read);
-    const int layers = static_cast<int>(layers_.size());
+    const int layers = static_cast<int>(layers_.size()), output_layer = options.output_layer;
     if (output_layer < -1 || output_layer >= layers) reject("output_layer: expected -1 to ", layers - 1, ", got ", output_layer);
     output_layer_ = static_cast<std::size_t>(output_layer == -1 ? layers - 1 : output_layer);
     split_first_layer(read, tag_tables);
+    cache_ = std::make_unique<TypeCache>(8 * width_);
     read_arcs(read);
     if (read.has("sibling_head.weight")) read_siblings(read);
     if (read.has("labels")) read_labels(read);
@@ -39,6 +40,20 @@ Network::Network(const Tensors& tensors, VectorTable vectors, const std::vector<
         outputs_.push_back(std::move(made));
     }
     parameters_ = read.taken();
+    if (options.quantized) quantize();
+}
+
+void Network::quantize() {
+    types_.quantize();
+    for (Layer& layer : layers_) {
+        layer.input.quantize();
+        layer.forward.quantize();
+        layer.backward.quantize();
+    }
+    for (Dense* layer : {&type_input_, &arc_head_, &arc_dep_, &arc_product_, &label_head_, &label_dep_, &label_product_, &sibling_head_,
+                         &sibling_dep_, &sibling_sib_})
+        layer->quantize();
+    for (OutputLayer& layer : outputs_) layer.scores.quantize();
 }
 
 // The tables of the given tags; the first layer reads their embeddings after what depends on the word alone.

@@ -30,18 +30,26 @@ std::vector<std::vector<std::size_t>> groups_of(const States& states) {
 
 }  // namespace
 
-// The gates of each distinct word, [distinct words, 8 · width].
-LargeVector<float> Network::type_gates(const WordTypes& types, int threads) const {
-    const std::size_t count = types.size(), stride = 8 * width_;
-    LargeVector<float> gates(count * stride);
+// What one thread keeps between groups of sentences.
+struct Network::Workspace {
+    UnsetVector<float> here, below, inner;
+    Lstm::Workspace lstm;
+};
+
+// The gates of each distinct word, [distinct words, 8 · width]; the row of each.
+std::vector<std::size_t> Network::type_gates(const WordTypes& types, int threads, UnsetVector<float>& gates) const {
+    const std::size_t stride = 8 * width_;
+    gates.resize(types.size() * stride);
+    std::vector<std::size_t> place(types.size());
+    const std::vector<std::size_t> unknown = cache_->look_up(types, gates.data(), place);
     constexpr std::size_t kPiece = 96;
-    parallel_for((count + kPiece - 1) / kPiece, threads, [&](int, std::size_t piece) {
-        const std::size_t begin = piece * kPiece, rows = std::min(kPiece, count - begin);
-        LargeVector<float> x;
-        types_.encode(types, begin, rows, x);
-        type_input_(x.data(), types_.stride(), rows, gates.data() + begin * stride, stride);
+    parallel_for((unknown.size() + kPiece - 1) / kPiece, threads, [&](int, std::size_t piece) {
+        const std::size_t begin = piece * kPiece, count = std::min(kPiece, unknown.size() - begin);
+        const UnsetVector<float> x = types_.encode(types, std::span(unknown).subspan(begin, count));
+        type_input_(x.data(), types_.stride(), count, gates.data() + begin * stride, stride);
     });
-    return gates;
+    cache_->keep(types, unknown, gates.data());
+    return place;
 }
 
 // Checks an input, and gives its states their places.
@@ -89,22 +97,24 @@ struct Network::Group {
     }
 
     std::size_t rows() const { return first.back(); }
-    void copy_back(const float* from, std::size_t stride, LargeVector<float>& into) const {
+    void copy_back(const float* from, std::size_t stride, UnsetVector<float>& into) const {
         for (std::size_t i = 0; i < begins.size(); ++i)
             std::copy_n(from + first[i] * stride, (first[i + 1] - first[i]) * stride, into.data() + begins[i] * stride);
     }
 };
 
-void Network::run_lstm(const Input& input, const LargeVector<float>& gates, std::span<const std::size_t> sentences, States& states) const {
+void Network::run_lstm(const Input& input, std::span<const float* const> gates_of, std::span<const std::size_t> sentences, States& states,
+                       Workspace& workspace) const {
     const Group group(states, sentences);
     const std::size_t rows = group.rows(), stride = states.stride;
-    LargeVector<float> here(rows * stride), below, inner;
+    auto& [here, below, inner, lstm_workspace] = workspace;
+    here.resize(rows * stride);
+    below.resize(layers_.size() > 1 ? rows * stride : 0);
+    inner.resize(layers_.size() > 1 ? rows * 8 * width_ : 0);
     for (std::size_t l = 0; l < layers_.size(); ++l) {
         const Layer& layer = layers_[l];
         if (l > 0) {
             below.swap(here);
-            here.resize(rows * stride);
-            inner.resize(rows * 8 * width_);
             layer.input(below.data(), stride, rows, inner.data(), 8 * width_);
         }
         for (const Lstm* lstm : {&layer.forward, &layer.backward}) {
@@ -114,8 +124,8 @@ void Network::run_lstm(const Input& input, const LargeVector<float>& gates, std:
                     std::copy_n(root_gates_.data() + begin, 4 * width_, out);
                     return;
                 }
-                const auto word = static_cast<std::size_t>(group.word_of[row]), type = static_cast<std::size_t>(input.types[word]);
-                std::copy_n(gates.data() + type * 8 * width_ + begin, 4 * width_, out);
+                const auto word = static_cast<std::size_t>(group.word_of[row]);
+                std::copy_n(gates_of[static_cast<std::size_t>(input.types[word])] + begin, 4 * width_, out);
                 for (std::size_t c = 0; c < tags_.size(); ++c) {
                     const float* more = tags_[c].data() + static_cast<std::size_t>(input.tags[c][word]) * 8 * width_ + begin;
                     for (std::size_t i = 0; i < 4 * width_; ++i) out[i] += more[i];
@@ -123,7 +133,7 @@ void Network::run_lstm(const Input& input, const LargeVector<float>& gates, std:
             };
             const auto others = [&](std::size_t row, float* out) { std::copy_n(inner.data() + row * 8 * width_ + begin, 4 * width_, out); };
             float* out = here.data() + side * width_;
-            l == 0 ? lstm->run(group.first, first_layer, out, stride) : lstm->run(group.first, others, out, stride);
+            l == 0 ? lstm->run(group.first, first_layer, out, stride, lstm_workspace) : lstm->run(group.first, others, out, stride, lstm_workspace);
         }
         if (l == output_layer_ && !states.lower.empty()) group.copy_back(here.data(), stride, states.lower);
     }
@@ -132,9 +142,15 @@ void Network::run_lstm(const Input& input, const LargeVector<float>& gates, std:
 
 States Network::encode(const Input& input, int threads) const {
     States states = lay_out(input);
-    const LargeVector<float> gates = type_gates(input.distinct, threads);
+    UnsetVector<float> gates;
+    const std::vector<std::size_t> place = type_gates(input.distinct, threads, gates);
+    std::vector<const float*> gates_of;
+    for (const std::size_t row : place) gates_of.push_back(gates.data() + row * 8 * width_);
     const auto groups = groups_of(states);
-    parallel_for(groups.size(), threads, [&](int, std::size_t g) { run_lstm(input, gates, groups[g], states); });
+    std::vector<Workspace> workspaces(std::clamp<std::size_t>(groups.size(), 1, static_cast<std::size_t>(std::max(threads, 1))));
+    parallel_for(groups.size(), threads, [&](int worker, std::size_t g) {
+        run_lstm(input, gates_of, groups[g], states, workspaces[static_cast<std::size_t>(worker)]);
+    });
     return states;
 }
 

@@ -8,19 +8,28 @@
 //   labels   score(l | h, d) = [head'(s_h); 1]ᵀ L_l [dep'(s_d); 1]
 //   tags     one linear layer for each column, of the last LSTM layer or of an earlier one
 //
-// Of the first layer's inputs only a sum of rows is left: each distinct word is multiplied by the weights once per batch, and so is
-// each tag once per network. O(words · size²), with O(n² · size) for the arcs of a sentence and O(n³ · rank) for its siblings.
+// Of the first layer's inputs only a sum of rows is left: each distinct word is multiplied by the weights once per batch, or less
+// often (type_cache.hpp), and each tag once per network. O(words · size²), with O(n² · size) for the arcs of a sentence and O(n³ · rank) for its siblings.
+//
+// Tensors are float32, or int8 with scales for their rows (weight_reader.hpp). How they are stored says nothing of the arithmetic:
+// it is float32 unless `quantized` is set. Then each matrix of weights is kept in int8 with a scale for each output, float32 tensors
+// being rounded on the way in; inputs of a layer are rounded row by row, and products are summed in int32. The product of heads and
+// dependents that gives arcs, the sums of labels and siblings, LSTM cells and embeddings stay float32. On every instruction set that
+// is faster than float32: numeric/quantized.hpp.
+//
 // No result depends on the number of threads or on the other sentences of a batch.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/memory.hpp"
 #include "neural/layers.hpp"
+#include "neural/type_cache.hpp"
 #include "neural/weight_reader.hpp"
 #include "neural/word_types.hpp"
 #include "trees/problem.hpp"
@@ -38,8 +47,8 @@ struct Input {
 // What the LSTM says of the root and the words of each sentence.
 struct States {
     std::vector<std::size_t> first;  // [sentences + 1], rows; the root's comes first
-    LargeVector<float> rows;         // [words + sentences, stride]
-    LargeVector<float> lower;        // the same of the layer that tag outputs read; empty where it is the last
+    UnsetVector<float> rows;         // [words + sentences, stride]
+    UnsetVector<float> lower;        // the same of the layer that tag outputs read; empty where it is the last
     std::size_t stride = 0;
 
     std::size_t sentences() const { return first.size() - 1; }
@@ -58,9 +67,13 @@ struct LabelMasks {
 
 class Network {
 public:
-    // output_layer: the LSTM layer, from 0, that tag outputs read; -1: the last. InputError where tensors are missing, or their shapes
-    // or values do not fit.
-    Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs, int output_layer = -1);
+    struct Options {
+        int output_layer = -1;   // the LSTM layer, from 0, that tag outputs read; -1: the last
+        bool quantized = false;  // multiply in int8
+    };
+
+    // InputError where tensors are missing, or their shapes or values do not fit.
+    Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs, Options options);
 
     std::size_t tag_columns() const { return tags_.size(); }
     std::size_t label_count() const { return label_count_; }
@@ -99,6 +112,7 @@ private:
         std::size_t count = 0;
     };
     struct Group;
+    struct Workspace;
 
     std::vector<Matrix> read_layers(WeightReader& read);
     std::vector<std::size_t> state_places() const;
@@ -107,11 +121,14 @@ private:
     void read_arcs(WeightReader& read);
     void read_siblings(WeightReader& read);
     void read_labels(WeightReader& read);
+    void quantize();
 
     States lay_out(const Input& input) const;
     void check(const States& states) const;
-    LargeVector<float> type_gates(const WordTypes& types, int threads) const;
-    void run_lstm(const Input& input, const LargeVector<float>& gates, std::span<const std::size_t> sentences, States& states) const;
+    std::vector<std::size_t> type_gates(const WordTypes& types, int threads, UnsetVector<float>& gates) const;
+    void run_lstm(const Input& input, std::span<const float* const> gates_of, std::span<const std::size_t> sentences, States& states,
+                  Workspace& workspace) const;
+    static UnsetVector<float> units(const Dense& layer, const States& states, std::span<const std::size_t> rows);
     template <class Visit>
     void score_arcs(const States& states, std::size_t begin, std::size_t end, Visit visit) const;
     template <class Visit>
@@ -124,6 +141,7 @@ private:
     std::size_t output_layer_ = 0;
     WordTypeEncoder types_;
     Dense type_input_;
+    std::unique_ptr<TypeCache> cache_;
     std::vector<float> root_gates_;
     std::vector<std::vector<float>> tags_;  // of each column, [values, gates]
     std::vector<Layer> layers_;

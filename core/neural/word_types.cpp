@@ -58,6 +58,11 @@ void WordTypeEncoder::read_convolutions(WeightReader& read) {
     }
 }
 
+void WordTypeEncoder::quantize() {
+    projection_.quantize();
+    hidden_.quantize();
+}
+
 void WordTypeEncoder::check(const WordTypes& types) const {
     check_rows(types.words, words_.rows, "words");
     check_rows(types.characters, characters_, "characters");
@@ -90,32 +95,27 @@ void WordTypeEncoder::character_features(std::span<const std::int32_t> character
     }
 }
 
-// The projected vectors, at the end of each row of `out` [count, input_size_].
-void WordTypeEncoder::project(const WordTypes& types, std::size_t begin, std::size_t count, float* out) const {
-    const std::size_t width = projection_.width();
-    LargeVector<float> vectors(count * vectors_.size), projected(count * width);
-    for (std::size_t r = 0; r < count; ++r) {
-        const auto row = static_cast<std::size_t>(types.vectors[begin + r]);
-        for (std::size_t i = 0; i < vectors_.size; ++i)
-            vectors[r * vectors_.size + i] = vectors_.scales[row] * static_cast<float>(vectors_.values[row * vectors_.size + i]);
+// The projected vectors, at the end of each row of `out` [chosen, input_size_].
+void WordTypeEncoder::project(const WordTypes& types, std::span<const std::size_t> chosen, float* out) const {
+    const std::size_t width = projection_.width(), size = vectors_.size;
+    UnsetVector<float> vectors(chosen.size() * size), projected(chosen.size() * width);
+    for (std::size_t r = 0; r < chosen.size(); ++r) {
+        const auto row = static_cast<std::size_t>(types.vectors[chosen[r]]);
+        for (std::size_t i = 0; i < size; ++i) vectors[r * size + i] = vectors_.scales[row] * static_cast<float>(vectors_.values[row * size + i]);
     }
-    projection_(vectors.data(), vectors_.size, count, projected.data(), width);
-    for (std::size_t r = 0; r < count; ++r) std::copy_n(projected.data() + r * width, projected_size_, out + (r + 1) * input_size_ - projected_size_);
+    projection_(vectors.data(), size, chosen.size(), projected.data(), width);
+    for (std::size_t r = 0; r < chosen.size(); ++r)
+        std::copy_n(projected.data() + r * width, projected_size_, out + (r + 1) * input_size_ - projected_size_);
 }
 
-void WordTypeEncoder::encode(const WordTypes& types, std::size_t begin, std::size_t count, LargeVector<float>& out) const {
-    LargeVector<float> x(count * input_size_);
-    for (std::size_t r = 0; r < count; ++r) {
-        const float* word = words_.row(static_cast<std::size_t>(types.words[begin + r]));
-        character_features(types.characters_of(begin + r), std::copy_n(word, words_.columns, x.data() + r * input_size_));
+UnsetVector<float> WordTypeEncoder::encode(const WordTypes& types, std::span<const std::size_t> chosen) const {
+    UnsetVector<float> x(chosen.size() * input_size_);
+    for (std::size_t r = 0; r < chosen.size(); ++r) {
+        const float* word = words_.row(static_cast<std::size_t>(types.words[chosen[r]]));
+        character_features(types.characters_of(chosen[r]), std::copy_n(word, words_.columns, x.data() + r * input_size_));
     }
-    if (vectors_.size > 0) project(types, begin, count, x.data());
-    if (has_hidden_) {
-        out.resize(count * hidden_.width());
-        hidden_.rectified(x.data(), input_size_, count, out.data(), hidden_.width());
-    } else {
-        out.swap(x);
-    }
+    if (vectors_.size > 0) project(types, chosen, x.data());
+    return has_hidden_ ? hidden_.rectified(x.data(), input_size_, chosen.size()) : x;
 }
 
 }  // namespace arbora::neural

@@ -45,6 +45,8 @@ public:
     WordTypeEncoder() = default;
     WordTypeEncoder(WeightReader& read, VectorTable vectors);
 
+    void quantize();
+
     // Numbers per word.
     std::size_t size() const { return has_hidden_ ? hidden_size_ : input_size_; }
     // How far apart the rows of encode's result are.
@@ -52,8 +54,8 @@ public:
 
     // InputError where types name rows that do not exist.
     void check(const WordTypes& types) const;
-    // out [count, stride()] gets the types from `begin` on.
-    void encode(const WordTypes& types, std::size_t begin, std::size_t count, LargeVector<float>& out) const;
+    // The chosen types, [chosen, stride()].
+    UnsetVector<float> encode(const WordTypes& types, std::span<const std::size_t> chosen) const;
 
 private:
     struct Convolution {
@@ -64,7 +66,7 @@ private:
 
     void read_convolutions(WeightReader& read);
     void character_features(std::span<const std::int32_t> characters, float* out) const;
-    void project(const WordTypes& types, std::size_t begin, std::size_t count, float* out) const;
+    void project(const WordTypes& types, std::span<const std::size_t> chosen, float* out) const;
 
     Matrix words_;
     std::vector<float> word_rows_;

@@ -6,7 +6,7 @@
 
 namespace arbora {
 
-inline constexpr std::size_t kPanel = 32;
+inline constexpr std::size_t kPanel = 16;
 
 inline constexpr std::size_t panels_of(std::size_t columns) { return (columns + kPanel - 1) / kPanel; }
 inline constexpr std::size_t padded(std::size_t columns) { return panels_of(columns) * kPanel; }

@@ -95,10 +95,11 @@ TEST(lstms_do_not_depend_on_neighbours) {
         const auto gates_from = [&](std::size_t base) {
             return [&, base](std::size_t token, float* out) { std::copy_n(inputs.data() + (base + token) * 4 * width, 4 * width, out); };
         };
-        lstm.run(first, gates_from(0), together.data(), width);
+        neural::Lstm::Workspace workspace;
+        lstm.run(first, gates_from(0), together.data(), width, workspace);
         for (std::size_t s = 0; s + 1 < first.size(); ++s) {
             const std::size_t own[] = {0, first[s + 1] - first[s]};
-            lstm.run(own, gates_from(first[s]), alone.data() + first[s] * width, width);
+            lstm.run(own, gates_from(first[s]), alone.data() + first[s] * width, width, workspace);
         }
         CHECK(together == alone);
         // One sentence by the definition.

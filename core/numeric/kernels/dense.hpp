@@ -9,8 +9,13 @@
 namespace arbora::ARBORA_ISA {
 
 inline constexpr int F = 2 * W;  // floats in a vector
-inline constexpr int kVectors = kPanel / F;
-inline constexpr int kRows = W == 8 ? 12 : W == 4 ? 3 : 1;  // as many as the registers hold
+inline constexpr int kPanelVectors = kPanel / F;
+inline constexpr int kSums = W == 8 ? 24 : W == 4 ? 12 : 8;  // as many as the registers hold, beside what they are made of
+inline constexpr int kRows = W == 8 ? 12 : W == 4 ? 6 : 2;   // rows at a time
+
+// Panels at a time: few rows need several, or each sum would wait for the one before.
+template <int Rows>
+inline constexpr int kPanelsAtOnce = kSums / (Rows * kPanelVectors) > 6 ? 6 : Rows * kPanelVectors < kSums ? kSums / (Rows * kPanelVectors) : 1;
 
 typedef float FVec __attribute__((vector_size(F * 4)));
 typedef std::int32_t FInts __attribute__((vector_size(F * 4)));
@@ -19,45 +24,55 @@ ARBORA_INLINE static inline FVec load_floats(const float* p) { return load_as<FV
 ARBORA_INLINE static inline void store_floats(float* p, FVec v) { __builtin_memcpy(p, &v, sizeof v); }
 ARBORA_INLINE static inline FVec floats(float x) { return x - FVec{}; }
 
-// Rows of out = start + in · one panel of weights.
-template <int Rows>
-ARBORA_INLINE static inline void panel_product(const DenseProduct& p, const float* in, const float* weights, const float* bias, float* out) {
+// Rows of out = start + in · some panels of weights.
+template <int Rows, int Panels>
+ARBORA_INLINE static inline void tile(const DenseProduct& p, std::size_t row, std::size_t panel, std::size_t panel_stride) {
+    constexpr int kVectors = Panels * kPanelVectors;
+    float* out = p.out + row * p.out_stride + panel * kPanel;
+    const float* bias = p.bias == nullptr ? nullptr : p.bias + panel * kPanel;
     FVec sums[Rows][kVectors];
     for (int r = 0; r < Rows; ++r)
         for (int v = 0; v < kVectors; ++v)
             sums[r][v] = p.adds ? load_floats(out + r * p.out_stride + v * F) : bias != nullptr ? load_floats(bias + v * F) : FVec{};
+    const float *in = p.in + row * p.in_stride, *weights = p.weights + panel * panel_stride;
     const std::size_t depth = p.depth, in_stride = p.in_stride, row_stride = p.row_stride;
     for (std::size_t k = 0; k < depth; ++k, weights += row_stride) {
-        FVec row[kVectors];
-        for (int v = 0; v < kVectors; ++v) row[v] = load_floats(weights + v * F);
+        FVec at[kVectors];
+        for (int v = 0; v < kVectors; ++v) at[v] = load_floats(weights + (v / kPanelVectors) * panel_stride + (v % kPanelVectors) * F);
         for (int r = 0; r < Rows; ++r) {
             const FVec x = floats(in[r * in_stride + k]);
-            for (int v = 0; v < kVectors; ++v) sums[r][v] += x * row[v];
+            for (int v = 0; v < kVectors; ++v) sums[r][v] += x * at[v];
         }
     }
     for (int r = 0; r < Rows; ++r)
         for (int v = 0; v < kVectors; ++v) store_floats(out + r * p.out_stride + v * F, sums[r][v]);
 }
 
+// Fewer than kRows rows, all panels.
 template <int Rows>
-static void few_rows(int count, const DenseProduct& p, const float* in, const float* weights, const float* bias, float* out) {
-    if (count == Rows) return panel_product<Rows>(p, in, weights, bias, out);
-    if constexpr (Rows > 1) few_rows<Rows - 1>(count, p, in, weights, bias, out);
+static void few_rows(int count, const DenseProduct& p, std::size_t row, std::size_t panel_stride) {
+    if constexpr (Rows > 0) {
+        if (count != Rows) return few_rows<Rows - 1>(count, p, row, panel_stride);
+        constexpr int kPanels = kPanelsAtOnce<Rows>;
+        std::size_t panel = 0;
+        for (; panel + kPanels <= p.panels; panel += kPanels) tile<Rows, kPanels>(p, row, panel, panel_stride);
+        for (; panel < p.panels; ++panel) tile<Rows, 1>(p, row, panel, panel_stride);
+    }
 }
 
 static void product(const DenseProduct& p) {
-    constexpr std::size_t kBlock = std::size_t{kRows} * (96 / kRows);  // rows of `in` that stay in the cache for all panels
+    constexpr std::size_t kBlock = 96;  // rows of `in` that stay in the cache for all panels
+    constexpr int kPanels = kPanelsAtOnce<kRows>;
+    static_assert(kBlock % kRows == 0);
     const std::size_t panel_stride = p.panel_stride == 0 ? p.depth * kPanel : p.panel_stride;
     for (std::size_t block = 0; block < p.rows; block += kBlock) {
-        const std::size_t end = block + kBlock < p.rows ? block + kBlock : p.rows;
-        for (std::size_t panel = 0; panel < p.panels; ++panel) {
-            const float* weights = p.weights + panel * panel_stride;
-            const float* bias = p.bias == nullptr ? nullptr : p.bias + panel * kPanel;
-            for (std::size_t r = block; r < end; r += kRows) {
-                const int count = static_cast<int>(end - r < kRows ? end - r : kRows);
-                few_rows<kRows>(count, p, p.in + r * p.in_stride, weights, bias, p.out + r * p.out_stride + panel * kPanel);
-            }
-        }
+        const std::size_t end = block + kBlock < p.rows ? block + kBlock : p.rows, whole = end - (end - block) % kRows;
+        std::size_t panel = 0;
+        for (; panel + kPanels <= p.panels; panel += kPanels)
+            for (std::size_t row = block; row < whole; row += kRows) tile<kRows, kPanels>(p, row, panel, panel_stride);
+        for (; panel < p.panels; ++panel)
+            for (std::size_t row = block; row < whole; row += kRows) tile<kRows, 1>(p, row, panel, panel_stride);
+        few_rows<kRows - 1>(static_cast<int>(end - whole), p, whole, panel_stride);
     }
 }
 

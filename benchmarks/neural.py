@@ -1,0 +1,171 @@
+"""Speed of the native forward pass of neural parsers: tokens per second of one core.
+
+    python benchmarks/neural.py [--sizes small medium large] [--labels 100] [--rounds 5] [--json]
+
+Networks with random weights parse the words of UD_English-EWT dev ($ARBORA_DATA or ../shared/data), in
+batches of 512 sentences: encoding, projective trees, labels, and four columns of tags. Labels are scored for
+the treebank's own heads, as trees of random weights have other shapes. Networks take turns and the best of
+several rounds counts, by CPU time, so that a busy machine matters little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arbora._core import Network
+from arbora.data.treebank import read_columns
+
+DATA = Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+OUTPUTS = {"upos": 17, "xpos": 50, "feats": 200, "lemma": 400}
+WORDS, CHARACTERS, VECTORS, LABELS, BATCH = 8000, 120, 20000, 50, 512
+
+
+class Size(NamedTuple):
+    size: int
+    layers: int
+    arc: int
+
+
+SIZES = {"small": Size(128, 2, 128), "medium": Size(200, 2, 200), "large": Size(400, 3, 400)}
+
+
+def random_network(size: Size, label: int, **options: Any) -> Network:
+    """Words 100, characters 50 + 50 (widths 3 and 5), vectors of 100 projected to 100."""
+    rng = np.random.default_rng(0)
+
+    def some(*shape: int, scale: float = 0.1) -> NDArray[np.float32]:
+        return (scale * rng.standard_normal(shape)).astype(np.float32)
+
+    made: dict[str, Any] = {
+        "word": some(WORDS, 100),
+        "character": some(CHARACTERS, 32),
+        "projection": some(100, 100),
+    }
+    for i, width in enumerate((3, 5)):
+        made[f"convolution{i}.weight"], made[f"convolution{i}.bias"] = some(50, 32, width), some(50)
+    made["root"] = some(300)
+    for layer in range(size.layers):
+        for side in ("forward", "backward"):
+            name, inputs = f"lstm{layer}.{side}", 2 * size.size if layer else 300
+            made[f"{name}.input"] = some(4 * size.size, inputs, scale=inputs**-0.5)
+            made[f"{name}.recurrent"] = some(4 * size.size, size.size, scale=size.size**-0.5)
+            made[f"{name}.bias"] = some(4 * size.size)
+    units = {"arc_head": size.arc, "arc_dep": size.arc, "label_head": label, "label_dep": label}
+    units |= {f"output.{name}": count for name, count in OUTPUTS.items()}
+    for name, count in units.items():
+        made[f"{name}.weight"], made[f"{name}.bias"] = some(count, 2 * size.size), some(count)
+    made["arcs"], made["arc_bias"] = some(size.arc, size.arc), some(size.arc)
+    made["labels"] = some(LABELS, label + 1, label + 1)
+    vectors = rng.integers(-127, 128, (VECTORS, 100)).astype(np.int8)
+    return Network(made, vectors, np.full(VECTORS, 0.01, np.float32), list(OUTPUTS), **options)
+
+
+class Batch(NamedTuple):
+    words: int
+    encode: dict[str, Any]  # arguments of Network.encode
+    heads: NDArray[np.int32]
+
+
+def batches() -> list[Batch]:
+    """The treebank's sentences; rows of the tables by the frequency of words."""
+    paths = sorted((DATA / "UD_English-EWT").glob("*dev*.conllu"))
+    if not paths:
+        sys.exit(f"neural: no UD_English-EWT/*dev*.conllu in {DATA}; set ARBORA_DATA")
+    columns = read_columns(paths[0])
+    ends = columns.offsets.tolist()
+    forms, heads = columns.texts("form"), columns.heads.tolist()
+    sentences = [(forms[a:b], heads[a:b]) for a, b in pairwise(ends)]
+    rank: dict[str, int] = {}
+    for form in forms:
+        rank.setdefault(form, len(rank) + 1)
+    return [make_batch(sentences[at : at + BATCH], rank) for at in range(0, len(sentences), BATCH)]
+
+
+def make_batch(sentences: list[tuple[list[str], list[int]]], rank: dict[str, int]) -> Batch:
+    number: dict[str, int] = {}
+    types = [number.setdefault(form, len(number)) for forms, _ in sentences for form in forms]
+    characters = [[1, *(2 + ord(c) % (CHARACTERS - 3) for c in form), 0] for form in number]
+    given = {
+        "lengths": np.array([len(forms) for forms, _ in sentences], np.int32),
+        "types": np.array(types, np.int32),
+        "words": np.array([rank[form] % WORDS for form in number], np.int32),
+        "vectors": np.array([rank[form] % VECTORS for form in number], np.int32),
+        "characters": np.array([c for each in characters for c in each], np.int32),
+        "ends": np.cumsum([len(each) for each in characters]).astype(np.int64),
+        "tags": [],
+    }
+    return Batch(len(types), given, np.array([head for _, heads in sentences for head in heads], np.int32))
+
+
+def stages(network: Network, batch: Batch) -> Iterator[str]:
+    """Parse a batch; the name of each stage once it is done."""
+    states = network.encode(**batch.encode, threads=1)
+    yield "encode"
+    network.trees(states, projective=True, single_root=True, given=None, threads=1)
+    yield "trees"
+    network.best_labels(states, batch.heads, 1)
+    yield "labels"
+    for which in range(len(OUTPUTS)):
+        network.best_outputs(states, which, 1)
+    yield "outputs"
+
+
+def one_round(network: Network, work: list[Batch]) -> dict[str, float]:
+    """CPU seconds of each stage over all batches."""
+    seconds: dict[str, float] = {}
+    for batch in work:
+        last = time.process_time()
+        for stage in stages(network, batch):
+            now = time.process_time()
+            seconds[stage] = seconds.get(stage, 0.0) + now - last
+            last = now
+    return seconds
+
+
+def measure(networks: dict[str, Network], work: list[Batch], rounds: int) -> dict[str, dict[str, float]]:
+    """Microseconds per token of each stage in each network's best round; the networks take turns."""
+    words = sum(batch.words for batch in work)
+    best: dict[str, dict[str, float]] = {}
+    for _ in range(rounds):
+        for name, network in networks.items():
+            seconds = one_round(network, work)
+            if name not in best or sum(seconds.values()) < sum(best[name].values()):
+                best[name] = seconds
+    return {name: {stage: 1e6 * t / words for stage, t in each.items()} for name, each in best.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
+    parser.add_argument("--labels", type=int, default=100, help="units of the label scorer")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    work = batches()
+    for size in options.sizes:
+        networks = {
+            "float32": random_network(SIZES[size], options.labels),
+            "int8": random_network(SIZES[size], options.labels, quantized=True),
+        }
+        for kind, stage in measure(networks, work, options.rounds).items():
+            total = sum(stage.values())
+            if options.json:
+                print(json.dumps({"size": size, "kind": kind, "tokens/s": 1e6 / total, "us": stage}))
+                continue
+            parts = ", ".join(f"{name} {each:.2f}" for name, each in stage.items())
+            print(f"{size:7} {kind:8} {1e6 / total:8,.0f} tokens/s   us per token: {parts}")
+
+
+if __name__ == "__main__":
+    main()

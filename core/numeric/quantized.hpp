@@ -1,0 +1,48 @@
+// Products of matrices in int8: weights with a scale for each column, activations with one for each row, sums in int32.
+//
+// The depth is cut into groups of 2 or 4, whichever the instruction set multiplies at once, so that a group of activations always takes
+// 32 bits: two of 16 bits, or four of 8 bits with 128 added. Every instruction set gives the same sums: nothing saturates.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "numeric/dense.hpp"
+
+namespace arbora {
+
+inline constexpr int kLargestQuantized = 127;
+// Depths whose sums fit into int32.
+inline constexpr std::size_t kDeepestQuantized = std::size_t{1} << 16;
+
+// out[rows, panels · kPanel] = in · weights + bias; `adds`: added to what is there, without the bias.
+struct QuantizedProduct {
+    const std::uint32_t* in;  // [rows, groups]
+    const float* in_scales;   // [rows]
+    std::size_t rows, groups;
+    const std::int8_t* weights;  // [panels, groups, kPanel, group]
+    const float* scales;         // [panels · kPanel]
+    const std::int32_t* offsets;  // [panels · kPanel]: what the added 128 make of each column's sum; unused in groups of 2
+    std::size_t panels;
+    const float* bias;  // [panels · kPanel]
+    float* out;
+    std::size_t out_stride;
+    bool adds = false;
+};
+
+// One table per instruction set, as Kernels.
+struct QuantizedKernels {
+    const char* name;
+    std::size_t group;  // 2 or 4
+    // Rows of floats to out [rows, groups] and scales [rows]: the largest of a row becomes 127. Beyond `depth`: zeros. A row that is
+    // not finite gets a scale that is not a number.
+    void (*quantize)(const float* in, std::size_t in_stride, std::size_t rows, std::size_t depth, std::uint32_t* out, float* scales);
+    void (*product)(const QuantizedProduct& product);
+};
+
+const QuantizedKernels& quantized_kernels();
+
+// By name ("baseline", "avx2", "avxvnni", "avx512", "avx512vnni"), for tests and benchmarks; nullptr where the CPU or the build lacks it.
+const QuantizedKernels* quantized_kernels_named(const char* name);
+
+}  // namespace arbora
