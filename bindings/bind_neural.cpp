@@ -119,6 +119,12 @@ nb::object labels(const Network& self, const States& states, const Numbers& head
     return out.numpy({heads.size(), self.label_count()});
 }
 
+nb::object labels_of(const Network& self, const States& states, std::size_t sentence, const Numbers& heads) {
+    Output<float> out(heads.size() * self.label_count());
+    without_lock([&] { self.labels_of(states, sentence, span_of(heads), out.data()); });
+    return out.numpy({heads.size(), self.label_count()});
+}
+
 nb::object outputs(const Network& self, const States& states, std::size_t which, int threads) {
     if (which >= self.output_count()) throw InputError("which: expected a number below " + std::to_string(self.output_count()) + ", got " + std::to_string(which));
     Output<float> out(states.words() * self.output_size(which));
@@ -160,6 +166,8 @@ void def_scores(nb::class_<Network>& bound) {
              ARBORA_ANSWER("arcs", "threads: int", "list[" ARBORA_ARRAY("float64") "]"))
         .def("siblings", &siblings, "states"_a, "threads"_a, "The scores of siblings of each sentence, (n+1, n+1, n+1): head, dep, sibling.",
              ARBORA_ANSWER("siblings", "threads: int", "list[" ARBORA_ARRAY("float64") "]"))
+        .def("labels_of", &labels_of, "states"_a, "sentence"_a, "heads"_a, "The scores of labels of the arcs of one sentence, (words, labels).",
+             ARBORA_ANSWER("labels_of", "sentence: int, heads: " ARBORA_INTS, ARBORA_ARRAY("float32")))
         .def("labels", &labels, "states"_a, "heads"_a, "threads"_a, "The scores of labels of each word's arc, (words, labels).",
              ARBORA_ANSWER("labels", "heads: " ARBORA_INTS ", threads: int", ARBORA_ARRAY("float32")))
         .def("outputs", &outputs, "states"_a, "which"_a, "threads"_a, "The scores of one column of tags of each word, (words, tags).",

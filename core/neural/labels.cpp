@@ -25,18 +25,21 @@ std::span<const std::uint8_t> checked_mask(std::span<const std::uint8_t> mask, s
     return std::all_of(mask.begin(), mask.end(), [](std::uint8_t allowed) { return allowed == 0; }) ? std::span<const std::uint8_t>() : mask;
 }
 
+}  // namespace
+
 // The words of some sentences by their heads: the dependents of each head one after the other.
-struct WordsByHead {
+struct Network::WordsByHead {
     std::vector<std::size_t> words, rows;         // [words]: numbers of words, rows of the states
     std::vector<std::size_t> head_rows, ends{0};  // [heads], [heads + 1]: rows of the states, where each one's words end
 
-    WordsByHead(const States& states, std::span<const std::int32_t> heads, std::size_t begin, std::size_t end) {
+    // `heads` begins with that of word `base`.
+    WordsByHead(const States& states, std::span<const std::int32_t> heads, std::size_t base, std::size_t begin, std::size_t end) {
         std::vector<std::vector<std::size_t>> dependents;
         for (std::size_t s = begin; s < end; ++s) {
             const std::size_t nodes = states.nodes(s), first = states.first_word(s);
             dependents.assign(nodes, {});
             for (std::size_t d = 1; d < nodes; ++d) {
-                const std::int32_t head = heads[first + d - 1];
+                const std::int32_t head = heads[first - base + d - 1];
                 if (head < 0 || static_cast<std::size_t>(head) >= nodes) reject("heads: expected 0 to ", nodes - 1, ", got ", head);
                 dependents[static_cast<std::size_t>(head)].push_back(d);
             }
@@ -50,8 +53,6 @@ struct WordsByHead {
     }
 };
 
-}  // namespace
-
 // The units of some rows of the states.
 UnsetVector<float> Network::units(const Dense& layer, const States& states, std::span<const std::size_t> rows) {
     UnsetVector<float> picked(rows.size() * states.stride);
@@ -59,31 +60,44 @@ UnsetVector<float> Network::units(const Dense& layer, const States& states, std:
     return layer.rectified(picked.data(), states.stride, rows.size());
 }
 
-// visit(word, scores, head) for all words. Each head gets a table of weights for its dependents, a few heads at a time.
+// visit(word, scores) for the words of some sentences. Each head gets a table of weights for its dependents, a few heads at a time.
+template <class Visit>
+void Network::score_some_labels(const States& states, const WordsByHead& by_head, Visit visit) const {
+    const std::size_t count = by_head.head_rows.size(), size = label_product_.depth(), width = label_head_.width();
+    const std::size_t table = label_product_.width(), row = padded(label_count_);
+    const UnsetVector<float> head_units = units(label_head_, states, by_head.head_rows), dep_units = units(label_dep_, states, by_head.rows);
+    constexpr std::size_t kPiece = 48;  // heads whose tables fit into the cache
+    UnsetVector<float> tables(std::min(kPiece, count) * table + kPanel), scores;
+    for (std::size_t h = 0; h < count; ++h) {
+        if (h % kPiece == 0) label_product_(head_units.data() + h * width, width, std::min(kPiece, count - h), tables.data(), table);
+        const std::size_t first = by_head.ends[h], dependents = by_head.ends[h + 1] - first;
+        const float* weights = tables.data() + h % kPiece * table;
+        scores.resize(dependents * row);
+        kernels().product({dep_units.data() + first * width, width, dependents, size, weights, panels_of(label_count_),
+                           weights + size * label_count_, scores.data(), row, false, label_count_, kPanel});
+        for (std::size_t i = 0; i < dependents; ++i) visit(by_head.words[first + i], scores.data() + i * row);
+    }
+}
+
+// visit(word, scores, head) for all words.
 template <class Visit>
 void Network::score_labels(const States& states, std::span<const std::int32_t> heads, int threads, Visit visit) const {
     if (label_count_ == 0) reject("labels: this network has none");
     check(states);
     if (heads.size() != states.words()) reject("heads: expected one per word, got ", heads.size());
     each_block(states, threads, [&](std::size_t begin, std::size_t end) {
-        const WordsByHead by_head(states, heads, begin, end);
-        const std::size_t count = by_head.head_rows.size(), size = label_product_.depth(), width = label_head_.width();
-        const std::size_t table = label_product_.width(), row = padded(label_count_);
-        const UnsetVector<float> head_units = units(label_head_, states, by_head.head_rows), dep_units = units(label_dep_, states, by_head.rows);
-        constexpr std::size_t kPiece = 48;  // heads whose tables fit into the cache
-        UnsetVector<float> tables(std::min(kPiece, count) * table + kPanel), scores;
-        for (std::size_t h = 0; h < count; ++h) {
-            if (h % kPiece == 0) label_product_(head_units.data() + h * width, width, std::min(kPiece, count - h), tables.data(), table);
-            const std::size_t first = by_head.ends[h], dependents = by_head.ends[h + 1] - first;
-            const float* weights = tables.data() + h % kPiece * table;
-            scores.resize(dependents * row);
-            kernels().product({dep_units.data() + first * width, width, dependents, size, weights, panels_of(label_count_),
-                               weights + size * label_count_, scores.data(), row, false, label_count_, kPanel});
-            for (std::size_t i = 0; i < dependents; ++i) {
-                const std::size_t word = by_head.words[first + i];
-                visit(word, scores.data() + i * row, heads[word]);
-            }
-        }
+        score_some_labels(states, WordsByHead(states, heads, 0, begin, end), [&](std::size_t word, const float* scores) { visit(word, scores, heads[word]); });
+    });
+}
+
+void Network::labels_of(const States& states, std::size_t sentence, std::span<const std::int32_t> heads, float* out) const {
+    if (label_count_ == 0) reject("labels: this network has none");
+    check(states);
+    if (sentence >= states.sentences()) reject("sentence: expected a number below ", states.sentences(), ", got ", sentence);
+    if (heads.size() + 1 != states.nodes(sentence)) reject("heads: expected one per word, got ", heads.size());
+    const std::size_t base = states.first_word(sentence);
+    score_some_labels(states, WordsByHead(states, heads, base, sentence, sentence + 1), [&](std::size_t word, const float* scores) {
+        std::copy_n(scores, label_count_, out + (word - base) * label_count_);
     });
 }
 

@@ -92,6 +92,8 @@ public:
     void siblings(const States& states, int threads, std::span<double* const> out) const;
     // out [words, labels]: the scores of the labels of the words' arcs from `heads` [words].
     void labels(const States& states, std::span<const std::int32_t> heads, int threads, float* out) const;
+    // The same for one sentence.
+    void labels_of(const States& states, std::size_t sentence, std::span<const std::int32_t> heads, float* out) const;
     // out [words, output_size(which)].
     void outputs(const States& states, std::size_t which, int threads, float* out) const;
 
@@ -131,6 +133,9 @@ private:
     static UnsetVector<float> units(const Dense& layer, const States& states, std::span<const std::size_t> rows);
     template <class Visit>
     void score_arcs(const States& states, std::size_t begin, std::size_t end, Visit visit) const;
+    struct WordsByHead;
+    template <class Visit>
+    void score_some_labels(const States& states, const WordsByHead& by_head, Visit visit) const;
     template <class Visit>
     void score_labels(const States& states, std::span<const std::int32_t> heads, int threads, Visit visit) const;
     template <class Visit>

@@ -577,6 +577,9 @@ class Network:
         The scores of siblings of each sentence, (n+1, n+1, n+1): head, dep, sibling.
         """
 
+    def labels_of(self, states: NetworkStates, sentence: int, heads: numpy.typing.NDArray[numpy.int32]) -> numpy.typing.NDArray[numpy.float32]:
+        """The scores of labels of the arcs of one sentence, (words, labels)."""
+
     def labels(self, states: NetworkStates, heads: numpy.typing.NDArray[numpy.int32], threads: int) -> numpy.typing.NDArray[numpy.float32]:
         """The scores of labels of each word's arc, (words, labels)."""
 

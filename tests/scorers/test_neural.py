@@ -11,7 +11,7 @@ from arbora.data.encode import Names
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError, ModelError
 from arbora.parsing.parser import Parser
-from arbora.scorers.neural import NeuralScorer, VectorTable
+from arbora.scorers.neural import NeuralScorer, VectorTable, rounded
 from arbora.scorers.vocabulary import BEGIN, END, FIRST_CHARACTER, LONGEST, Vocabulary
 from arbora.search.neural import NeuralSearch
 from arbora.storage.model_file import read_model, write_model
@@ -190,3 +190,44 @@ def test_the_scorer_is_named_in_the_file(tmp_path):
     parser_of().save(tmp_path / "m.arbora")
     metadata = read_model(tmp_path / "m.arbora").metadata
     assert (metadata["search"], metadata["scorer"]) == ("neural", NeuralScorer.name)
+
+
+def test_a_compact_file_is_smaller_and_holds_what_it_was_evaluated_with(tmp_path):
+    parser = parser_of(siblings=3)
+    compact = parser.rounded()
+    parser.save(tmp_path / "whole.arbora")
+    parser.save(tmp_path / "m.arbora", quantized=True)
+    again = Parser.load(tmp_path / "m.arbora")
+    assert again.scorer.is_quantized
+    assert all(map(np.array_equal, compact.trees(COLUMNS), again.trees(COLUMNS)))
+    again.save(tmp_path / "n.arbora")
+    assert (tmp_path / "n.arbora").read_bytes() == (tmp_path / "m.arbora").read_bytes()
+    sizes = [
+        read_model(tmp_path / name).tensors["scorer/word"].nbytes for name in ("m.arbora", "whole.arbora")
+    ]
+    assert 4 * sizes[0] == sizes[1]
+    scores, exact = again.scorer.score(NAMES.batch(COLUMNS)), parser.scorer.score(NAMES.batch(COLUMNS))
+    for found, expected in zip(scores, exact, strict=True):
+        for kind, array in expected.items():
+            assert np.abs(found[kind] - array).max() < 0.3 * max(1.0, np.abs(array).max())
+
+
+def test_weights_of_half_precision_are_stored_so(tmp_path):
+    parser = parser_of()
+    scorer = parser.scorer.with_weights(rounded(parser.scorer.weights()))
+    Parser(names=NAMES, search=NeuralSearch(scorer)).save(tmp_path / "m.arbora")
+    stored = read_model(tmp_path / "m.arbora").tensors
+    assert stored["scorer/word"].dtype == np.float16
+    again = Parser.load(tmp_path / "m.arbora").scorer
+    assert np.array_equal(again.weights(), scorer.weights())
+
+
+@pytest.mark.parametrize("scales", [None, np.zeros(2, np.float32), np.full(9, np.nan, np.float32), "int8"])
+def test_int8_tensors_need_scales(scales, tmp_path):
+    tensors, metadata = parser_of().to_parts(quantized=True)
+    del tensors["scorer/arcs.scales"]
+    if scales is not None:
+        tensors["scorer/arcs.scales"] = np.zeros(9, np.int8) if isinstance(scales, str) else scales
+    write_model(tmp_path / "m.arbora", tensors, metadata)
+    with rejects(ModelError):
+        Parser.load(tmp_path / "m.arbora")

@@ -26,6 +26,8 @@ from arbora.types import Doubles, Floats, Ints
 PIECE = 24_000
 """Words whose states are in memory at a time."""
 MOST_LAYERS = 1000
+SCALES = ".scales"  # what the scales of a tensor in int8 are called
+SHORT_ROW = 16
 PREDICTED: tuple[TextColumn, ...] = ("upos", "xpos", "feats", "lemma")
 """The columns that a network may predict; lemmas are predicted as edit scripts."""
 
@@ -67,13 +69,16 @@ class NeuralScorer:
     """Labels that arcs from the root had in training; empty: any."""
     other_labels: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     """Labels of the other arcs; empty: any."""
+    is_quantized: bool = False
+    """Whether weights have one byte each, in files and in products."""
     _last: list[tuple[bytes, NetworkStates]] = field(default_factory=list)
     """The states of the last sentences: tags and trees of the same words share them."""
 
     @cached_property
     def native(self) -> Network:
-        tensors, table = dict(self.tensors), self.vectors
-        return Network(tensors, table.values, table.scales, list(self.outputs), self.output_layer)
+        tensors: dict[str, Any] = dict(self.tensors)
+        table = (self.vectors.values, self.vectors.scales)
+        return Network(tensors, *table, [*self.outputs], self.output_layer, self.is_quantized)
 
     @property
     def parts(self) -> tuple[PartKind, ...]:
@@ -160,6 +165,13 @@ class NeuralScorer:
         tensors = {name: part.reshape(self.tensors[name].shape) for name, part in parts}
         return replace(self, tensors=tensors, _last=[])
 
+    def quantized(self) -> Self:
+        """The scorer with weights of one byte each."""
+        if self.is_quantized:
+            return self
+        tensors = {name: _from_bytes(*_to_bytes(array)) for name, array in self.tensors.items()}
+        return replace(self, tensors=tensors, is_quantized=True, _last=[])
+
     def pullback(self, batch: Batch, gradient: Sequence[PartScores]) -> Doubles:
         """The adjoint of `score`, by automatic differentiation; needs PyTorch."""
         from arbora.neural.gradient import pullback
@@ -178,7 +190,12 @@ class NeuralScorer:
     def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         words = {"words": self.vocabulary.words, "vectors": self.vocabulary.vectors}
         texts = {f"{name}.text": _as_bytes(each) for name, each in words.items()}
-        tensors: dict[str, NDArray[Any]] = {name: _stored(array) for name, array in self.tensors.items()}
+        tensors: dict[str, NDArray[Any]] = {}
+        for name, array in self.tensors.items():
+            if self.is_quantized and array.ndim > 1:
+                tensors[name], tensors[f"{name}{SCALES}"] = _to_bytes(array)
+            else:
+                tensors[name] = _stored(array)
         tensors |= texts
         tensors |= {"vectors.values": self.vectors.values, "vectors.scales": self.vectors.scales}
         return tensors, {
@@ -186,6 +203,7 @@ class NeuralScorer:
             "tags": {name: list(values) for name, values in self.vocabulary.tags.items()},
             "outputs": {name: list(values) for name, values in self.outputs.items()},
             "output_layer": self.output_layer,
+            "quantized": self.is_quantized,
             "root_labels": self.root_labels.tolist(),
             "other_labels": self.other_labels.tolist(),
         }
@@ -209,13 +227,14 @@ class NeuralScorer:
             raise InputError("characters: expected distinct ones, got others")
         vocabulary = Vocabulary(texts["words"], characters, texts["vectors"], columns["tags"])
         made = cls(
-            {name: _restored(name, array) for name, array in tensors.items() if name not in own},
+            _restored({name: array for name, array in tensors.items() if name not in own}),
             vocabulary,
             VectorTable(values, scales),
             columns["outputs"],
             _whole(settings.get("output_layer")),
             _label_list("root_labels", settings, names),
             _label_list("other_labels", settings, names),
+            settings.get("quantized") is True,
         )
         made._check(names)
         return made
@@ -247,10 +266,42 @@ def _stored(array: Floats) -> NDArray[Any]:
     return half if np.array_equal(half, array) else array
 
 
-def _restored(name: str, array: NDArray[Any]) -> Floats:
-    if array.dtype not in (np.float16, np.float32):
-        raise InputError(f"{name}: expected float16 or float32, got {array.dtype}")
-    return np.ascontiguousarray(array, np.float32)
+def _restored(tensors: Mapping[str, NDArray[Any]]) -> dict[str, Floats]:
+    """Weights in float32; InputError for others than float16, float32, and int8 with scales."""
+    found: dict[str, Floats] = {}
+    for name, array in tensors.items():
+        scales = tensors.get(f"{name}{SCALES}")
+        if array.dtype == np.int8:
+            fits = scales is not None and scales.dtype == np.float32 and 0 < scales.ndim < array.ndim
+            if scales is None or not fits or scales.shape != array.shape[: scales.ndim]:
+                raise InputError(f"{name}: expected a scale for each row of a tensor in int8, got others")
+            found[name] = _from_bytes(array, scales)
+        elif array.dtype in (np.float16, np.float32):
+            if not name.endswith(SCALES):
+                found[name] = np.ascontiguousarray(array, np.float32)
+        else:
+            raise InputError(f"{name}: expected float16, float32 or int8, got {array.dtype}")
+    return found
+
+
+def _to_bytes(array: Floats) -> tuple[NDArray[Any], Floats]:
+    """An array in int8, and the scale of each of its rows; those of very short rows are shared.
+
+    An array of one axis stays as it is, with no scales.
+    """
+    if array.ndim == 1:
+        return array, np.zeros(0, np.float32)
+    axes = array.ndim - 1 if array.shape[-1] >= SHORT_ROW else 1
+    rows = array.reshape(*array.shape[:axes], -1)
+    scales = (np.abs(rows).max(axis=-1) / 127).astype(np.float32)
+    whole = np.rint(rows / np.where(scales > 0.0, scales, 1.0)[..., None])
+    return whole.astype(np.int8).reshape(array.shape), scales
+
+
+def _from_bytes(array: NDArray[Any], scales: Floats) -> Floats:
+    if not scales.size:
+        return array
+    return array * scales.reshape(*scales.shape, *[1] * (array.ndim - scales.ndim))
 
 
 def _as_bytes(texts: Sequence[str]) -> NDArray[np.uint8]:

@@ -23,15 +23,15 @@ from arbora.search.base import Parts
 from arbora.search.exact import ExactSearch
 from arbora.search.ranked import softmax
 from arbora.search.request import ParseRequest
-from arbora.types import Doubles, Floats, Ints
+from arbora.types import Doubles, Ints
 
 
 class SentenceScores(dict[PartKind, NDArray[Any]]):
     """The scores of a sentence's parts; those of labels are computed for the heads that are asked for."""
 
-    def __init__(self, parts: PartScores, states: NetworkStates, first: int, words: int) -> None:
+    def __init__(self, parts: PartScores, states: NetworkStates, sentence: int) -> None:
         super().__init__(parts)
-        self.states, self.first, self.words = states, first, words
+        self.states, self.sentence = states, sentence
 
 
 class NeuralSearch(ExactSearch):
@@ -62,7 +62,7 @@ class NeuralSearch(ExactSearch):
             for i, (scores, gold) in enumerate(parts):
                 known = GoldTree(gold.heads, np.full(len(gold.heads), -1, np.int32))
                 kept = restricted(scores, known) if request.keep_heads else scores
-                yield SentenceScores(kept, states, int(piece.columns.offsets[i]), piece.words), gold
+                yield SentenceScores(kept, states, i), gold
 
     def best(self, batch: Batch, request: ParseRequest) -> tuple[Ints, Ints]:
         if self.order > 1:
@@ -99,16 +99,11 @@ class NeuralSearch(ExactSearch):
         root_labels, other_labels = self.scorer.label_masks
         tables = []
         for row in heads:
-            found = self._label_scores(scores, row)
+            found = self.scorer.native.labels_of(scores.states, scores.sentence, row)
             allowed = np.where(row[:, None] == 0, root_labels, other_labels).astype(np.bool_)
             tables.append(softmax(np.where(allowed, found, -np.inf).astype(np.float64), temperature))
         labels = [table.argmax(axis=1) for table in tables]
         return heads, np.array(labels, dtype=np.int32).reshape(heads.shape), tables
-
-    def _label_scores(self, scores: SentenceScores, heads: Ints) -> Floats:
-        every = np.zeros(scores.words, np.int32)
-        every[scores.first : scores.first + len(heads)] = heads
-        return self.scorer.native.labels(scores.states, every, 1)[scores.first : scores.first + len(heads)]
 
     # Other trees, and the model file
 
@@ -118,5 +113,8 @@ class NeuralSearch(ExactSearch):
             raise InputError("siblings belong to the trees that they were trained with", field="trees")
         return NeuralSearch(self.scorer, trees=trees, roots=self.roots)
 
+    def quantized(self) -> NeuralSearch:
+        return NeuralSearch(self.scorer.quantized(), trees=self.trees, roots=self.roots)
+
     def to_parts(self, *, quantized: bool = False) -> Parts:
-        return super().to_parts()
+        return ExactSearch.to_parts(self.quantized() if quantized else self)
