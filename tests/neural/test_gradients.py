@@ -103,7 +103,7 @@ def test_native_scores_equal_those_of_pytorch(threads, siblings):
     states, lower = network(batch)
     arcs = network.arc_scores(states, batch).detach().numpy()
     native = scorer.states(COLUMNS, threads)
-    for i, scores in enumerate(scorer.scores_of(native, threads)):
+    for i, scores in enumerate(scorer.scores_of(NAMES.batch(COLUMNS), threads)):
         n = len(scores[PartKind.ARC])
         used = ~np.eye(n, dtype=bool) & (np.arange(n) > 0)
         np.testing.assert_allclose(scores[PartKind.ARC][used], arcs[i, :n, :n][used], atol=1e-4, rtol=1e-4)

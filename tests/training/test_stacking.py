@@ -27,7 +27,7 @@ from arbora.training.annotation import jackknife
 from arbora.training.config import make_config
 from arbora.training.parser import ParserTraining
 from arbora.training.recipes import Dev
-from arbora.training.stacking import Guide
+from arbora.training.stacking import Guide, guide_scores
 
 TRAIN, DEV = treebank(60, seed=1, nonprojective=0.2), treebank(16, seed=2, nonprojective=0.2)
 GUIDE_PLAN = config(order=1, epochs=5, trees="nonprojective", patience=1)
@@ -73,7 +73,7 @@ def test_every_sentence_gets_the_trees_of_a_parser_that_has_not_seen_it(guide, m
     learned = []
 
     class Training:
-        def __init__(self, rest, dev, how, threads, observer):
+        def __init__(self, rest, dev, how, threads, observer, like):
             observer.note("learning")
             learned.append((rest.to_bytes(), how))
 
@@ -86,12 +86,12 @@ def test_every_sentence_gets_the_trees_of_a_parser_that_has_not_seen_it(guide, m
     watcher.notes.clear()
     monkeypatch.setattr("arbora.training.parser.ParserTraining", Training)
     found = training._guide_trees(loaded, names)
-    heads, labels = found.trees
+    heads, labels, _ = found
     assert np.array_equal(heads, TRAIN.heads)
     assert [names[label] for label in labels] == [
         TRAIN.strings("deprel")[number] for number in TRAIN.ids("deprel")
     ]
-    assert found.scores(TRAIN) == {"las": 100.0, "uas": 100.0}
+    assert guide_scores(found, TRAIN) == {"las": 100.0, "uas": 100.0}
     assert len(learned) == 4
     texts = [sentence.to_conllu() for sentence in TRAIN.sentences()]
     for text in set(texts):
@@ -124,7 +124,16 @@ def resolved(loaded):
     """What the guide's treebank has decided."""
     return {
         name: getattr(loaded.config, name)
-        for name in ("roots", "labels", "features", "pruner", "pruner_settings", "learner")
+        for name in (
+            "roots",
+            "labels",
+            "features",
+            "pruner",
+            "pruner_settings",
+            "learner",
+            "tags",
+            "patience",
+        )
     }
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from arbora.cli.main import app
 from arbora.data.columns import parse_text
-from arbora.data.encode import Names
+from arbora.data.encode import GuideTrees, Names
 from arbora.data.tree import Tree
 from arbora.errors import InputError, ModelError
 from arbora.parsing.parser import Parser
@@ -26,7 +26,7 @@ from arbora.search.transition import TransitionSearch
 from arbora.storage.model_file import read_model, write_model
 from arbora.training import train
 from arbora.training.recipes import Dev
-from arbora.training.stacking import GuideTrees
+from arbora.training.stacking import guide_scores
 
 TRAIN, DEV = treebank(60, seed=1, nonprojective=0.2), treebank(16, seed=2, nonprojective=0.2)
 SYSTEMS = ("arc-eager", "arc-standard", "swap")
@@ -76,13 +76,13 @@ def wrong_in_part(columns, names):
     tags = [columns.strings("upos")[number] for number in columns.ids("upos")]
     before = np.arange(columns.words) - np.repeat(columns.offsets[:-1], np.diff(columns.offsets))
     heads = np.where(np.array(tags) == "DET", before, columns.heads).astype(np.int32)
-    return GuideTrees(np.stack([heads, names.label_numbers(columns)]), names.labels)
+    return GuideTrees(heads, names.label_numbers(columns), names.labels)
 
 
 def encoded(columns, guide):
     sentences = Names.of(BLANK_TRAIN).encode(columns)
     if guide is not None:
-        guide.put_into(sentences)
+        sentences.set_guide(*guide)
     return sentences
 
 
@@ -115,7 +115,7 @@ def scores(parser, guide):
 def test_a_guide_is_followed_where_it_is_right(system, beam, features):
     """Better than the parser alone, and better than the guide, whose mistakes can be known by their tags."""
     guide = wrong_in_part(BLANK_DEV, Names.of(BLANK_TRAIN))
-    of_guide = guide.scores(BLANK_DEV)
+    of_guide = guide_scores(guide, BLANK_DEV)
     alone = scores(learned(features, system=system, beam=beam), None)
     both = scores(learned(f"{features}+guide-v1", system=system, beam=beam), guide)
     for score in ("uas", "las"):
@@ -127,8 +127,8 @@ def test_a_guide_that_errs_misleads():
     """Where words tell nothing, trees are hardly better than a guide's that is nearly always wrong."""
     parser = learned("zhang-nivre-v1+guide-v1", system="arc-eager", beam=1)
     flat = np.arange(BLANK_DEV.words) - np.repeat(BLANK_DEV.offsets[:-1], np.diff(BLANK_DEV.offsets))
-    before = GuideTrees(np.stack([flat.astype(np.int32), np.full(BLANK_DEV.words, -1, np.int32)]), ())
-    assert before.scores(BLANK_DEV)["uas"] < 20
+    before = GuideTrees(flat.astype(np.int32), np.full(BLANK_DEV.words, -1, np.int32), ())
+    assert guide_scores(before, BLANK_DEV)["uas"] < 20
     assert scores(parser, before)["uas"] < 45
 
 

@@ -22,7 +22,7 @@ from arbora.pipeline.pipeline import Pipeline
 from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.storage.files import Source, name_of, open_input, read_bytes
 
-PIECE = 1 << 20
+PIECE = 1 << 16  # tags and trees of so much text share a network's states
 THE_TEXT = "<text>"
 PLAIN = "save it as plain text first"
 UTF_8 = "convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8"

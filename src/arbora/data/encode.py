@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -49,15 +49,14 @@ class Names:
             tuple(column for column in INPUT_COLUMNS if filled(columns, column)),
         )
 
-    def encode(self, columns: Columns, *, threads: int = 1) -> Encoded:
-        """Encode sentences as ids; unknown labels count as none. O(words + distinct text)."""
+    def encode(self, columns: Columns) -> Encoded:
+        """Encode sentences as ids, without a guide's trees; unknown labels count as none.
+
+        O(words + distinct text).
+        """
         known = INPUT_COLUMNS if self.columns is None else self.columns
         ignored = [column for column in INPUT_COLUMNS if column not in known]
-        encoded = Encoded(columns.native, self.tags, self.labels, ignored)
-        if self.guide is not None:
-            heads, labels = self.guide.trees(columns, threads=threads)
-            encoded.set_guide(heads, labels, self.guide.names.labels)
-        return encoded
+        return Encoded(columns.native, self.tags, self.labels, ignored)
 
     def batch(self, columns: Columns, *, threads: int = 1) -> Batch:
         """Return sentences as a parser sees them."""
@@ -68,23 +67,48 @@ class Names:
         return numbers_of(columns.strings("deprel"), self.labels)[columns.ids("deprel")]
 
 
+class GuideTrees(NamedTuple):
+    """A guide's trees for all words, (W,) each; labels are indices into `names`, -1: none."""
+
+    heads: Ints
+    labels: Ints
+    names: tuple[str, ...]
+
+
 class Batch:
-    """Sentences with the heads and labels that are known; only heads may be replaced."""
+    """Sentences with the heads and labels that are known; only heads and a guide's trees may be replaced."""
 
     def __init__(self, columns: Columns, names: Names, threads: int = 1) -> None:
-        """`names` defines the ids; `threads` are for a guide, which parses when `encoded` is first used."""
+        """`names` defines the ids; `threads` are for a guide, which parses when its trees are first used."""
         self.columns = columns
         self.names = names
         self._threads = threads
         self._heads: Ints | None = None
+        self._guide: GuideTrees | None = None
 
     @cached_property
     def encoded(self) -> Encoded:
         """The sentences as ids, for native scorers."""
-        encoded = self.names.encode(self.columns, threads=self._threads)
+        encoded = self.names.encode(self.columns)
         if self._heads is not None:
             encoded.set_heads(self._heads)
+        if self.guide is not None:
+            encoded.set_guide(*self.guide)
         return encoded
+
+    @property
+    def guide(self) -> GuideTrees | None:
+        """The trees of the guide, if there is one."""
+        parser = self.names.guide
+        if self._guide is None and parser is not None:
+            self._guide = GuideTrees(*parser.trees(self.columns, threads=self._threads), parser.names.labels)
+        return self._guide
+
+    def set_guide(self, trees: GuideTrees) -> None:
+        """Replace the trees of the guide."""
+        self._guide = trees
+        if "encoded" in self.__dict__:
+            self.encoded.set_guide(*trees)
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -144,8 +168,15 @@ class Batch:
     def select(self, sentences: Longs) -> Batch:
         """Return a batch of some of the sentences, with their present heads."""
         chosen = Batch(self.columns.select(sentences), self.names, self._threads)
-        parts = self.columns.split(self.heads)
-        chosen._heads = np.concatenate([self.heads[:0], *(parts[i] for i in sentences.tolist())])
+
+        def picked(values: Ints) -> Ints:
+            parts = self.columns.split(values)
+            return np.concatenate([values[:0], *(parts[i] for i in sentences.tolist())])
+
+        chosen._heads = picked(self.heads)
+        if self._guide is not None:
+            heads, labels, names = self._guide
+            chosen._guide = GuideTrees(picked(heads), picked(labels), names)
         return chosen
 
 

@@ -35,14 +35,16 @@ def build_scorer(
     predicted: Sequence[TextColumn] = (),
     labelled: bool = False,
     siblings: bool = False,
+    guide: tuple[str, ...] | None = None,
 ) -> Any:
     """A scorer of a `kind` with random weights; the same seed gives the same weights.
 
-    `given`: columns that it reads; `predicted`: those that it predicts, as far as the treebank has them.
+    `given`: columns that it reads; `predicted`: those that it predicts, as far as the treebank has them;
+    `guide`: the labels of a guide's trees, if it reads them.
     """
     settings = (settings or NeuralSettings()).resolved()
     words = () if vectors is None else vectors.words
-    vocabulary = Vocabulary.of(columns, least=settings.least, vectors=words, tags=given)
+    vocabulary = Vocabulary.of(columns, least=settings.least, vectors=words, tags=given, guide=guide)
     table = VectorTable() if vectors is None else VectorTable.of(vectors.values)
     outputs = {name: _values(columns, name) for name in PREDICTED if name in predicted}
     outputs = {name: values for name, values in outputs.items() if values}
@@ -54,6 +56,7 @@ def build_scorer(
         outputs={name: len(values) for name, values in outputs.items()},
         vectors=table.values.shape[1],
         siblings=siblings,
+        guide=guide is not None,
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -74,6 +77,7 @@ def network_of(scorer: NeuralScorer, settings: NeuralSettings) -> Network:
         outputs={name: len(values) for name, values in scorer.outputs.items()},
         vectors=scorer.vectors.values.shape[1],
         siblings="sibling_head.weight" in scorer.tensors,
+        guide=scorer.needs_guide,
     )
     network = Network(settings.resolved(), counts, scorer.vectors.dense())
     network.load(scorer.tensors)

@@ -35,6 +35,8 @@ class TrainingData:
     heads: Ints
     labels: Ints
     outputs: Mapping[str, Ints]
+    guide: Ints | None = None
+    """The heads of a guide's trees."""
 
     @cached_property
     def first(self) -> Longs:
@@ -84,6 +86,7 @@ class TrainingData:
             vectors=tensor(self.inputs.vectors[used]),
             characters=tensor(characters[used, : int(sizes[used].max(initial=1))]),
             tags=[tensor(spread(column, 0)) for column in self.inputs.tags],
+            guide=None if self.guide is None else tensor(spread(self.guide, 0)),
             counts=np.bincount(place).tolist(),
             packed=tensor(order),
             unpacked=tensor(np.argsort(order)),

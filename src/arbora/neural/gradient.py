@@ -20,7 +20,9 @@ def pullback(scorer: NeuralScorer, batch: Batch, gradient: Sequence[PartScores])
     """The product of a gradient by scores with the derivative of the scores, (size,)."""
     network = network_of(scorer, settings_of(scorer)).eval()
     nothing = np.full(batch.words, -1, np.int32)
-    data = TrainingData(scorer.vocabulary.encode(batch.columns), nothing, nothing, {})
+    guide = batch.guide if scorer.needs_guide else None
+    inputs = scorer.vocabulary.encode(batch.columns, guide)
+    data = TrainingData(inputs, nothing, nothing, {}, None if guide is None else guide.heads)
     sentences, _ = data.select(np.arange(len(batch)))
     states, _ = network(sentences)
     scores = {PartKind.ARC: network.arc_scores(states, sentences)}

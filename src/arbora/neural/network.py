@@ -41,6 +41,8 @@ class Counts:
     vectors: int = 0
     """Numbers of a word vector; 0: there are none."""
     siblings: bool = False
+    guide: bool = False
+    """Whether the last column of given tags has the labels of a guide's trees."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,7 @@ class Sentences:
     vectors: Tensor  # (U,)
     characters: Tensor  # (U, C), -1 past the end
     tags: list[Tensor]  # (N,) each
+    guide: Tensor | None  # (N,), the heads of a guide's trees
     counts: list[int]  # how many sentences have a t-th node
     packed: Tensor  # (N,), the rows sorted by place in the sentence, longest sentences first
     unpacked: Tensor  # (N,), its inverse
@@ -105,6 +108,8 @@ class Network(nn.Module):
         if counts.labels:
             self.hidden.update({name: nn.Linear(states, label) for name in ("label_head", "label_dep")})
             self.labels = nn.Parameter(torch.zeros(counts.labels, label + 1, label + 1))
+        if counts.guide:
+            self.guide = nn.Parameter(torch.zeros(counts.tags[-1]))
         if counts.siblings:
             names = ("sibling_head", "sibling_dep", "sibling_sib")
             self.hidden.update({name: nn.Linear(states, s.sibling_size) for name in names})
@@ -143,6 +148,8 @@ class Network(nn.Module):
             yield f"{name}.weight", linear.weight
             yield f"{name}.bias", linear.bias
         yield from (("arcs", self.arcs), ("arc_bias", self.arc_bias))
+        if self.counts.guide:
+            yield "guide", self.guide
         if self.counts.labels:
             yield "labels", self.labels
         for name, linear in self.output.items():
@@ -225,7 +232,13 @@ class Network(nn.Module):
     def arc_scores(self, states: Tensor, batch: Sentences) -> Tensor:
         """(B, T+1, T+1), [head, dep]; anything past the end of a sentence."""
         heads, deps = (_pad(self._units(name, states, batch), batch) for name in ("arc_head", "arc_dep"))
-        return heads @ (deps @ self.arcs).transpose(1, 2) + (heads @ self.arc_bias)[:, :, None]
+        scores = heads @ (deps @ self.arcs).transpose(1, 2) + (heads @ self.arc_bias)[:, :, None]
+        if batch.guide is None:
+            return scores
+        (words,) = torch.nonzero(~batch.is_root, as_tuple=True)
+        place = words - torch.nonzero(batch.is_root)[:, 0][batch.sentence[words]]
+        arcs = (batch.sentence[words], batch.guide[words], place)
+        return scores.index_put(arcs, self.guide[batch.tags[-1][words]], accumulate=True)
 
     def sibling_scores(self, states: Tensor, batch: Sentences) -> Tensor:
         """(B, T+1, T+1, T+1), [head, dep, sibling]; anything past the end of a sentence."""

@@ -57,8 +57,7 @@ def read_parts(file: ModelFile) -> dict[str, Any]:
         if file.metadata.get(LIFTS) is not None:
             lifts = from_dict(PseudoProjective, file.metadata[LIFTS], source=LIFTS)
             search = LiftedSearch(search, lifts, names.labels)
-        templates = getattr(search.scorer, "templates", None)
-        guide = _guide_file(file, is_needed=templates is not None and templates.needs_guide)
+        guide = _guide_file(file, is_needed=getattr(search.scorer, "needs_guide", False))
         calibration = _read_calibration(file)
         about = file.entry("about", dict)
     except InputError as error:

@@ -85,6 +85,11 @@ class HashedScorer:
             "single_root": self.settings.roots == "single",
         }
 
+    @property
+    def needs_guide(self) -> bool:
+        """Whether features look at the trees of another parser."""
+        return bool(self.templates.needs_guide)
+
     def weight_count(self, task: Task = "tree") -> int:
         """The length of a weight vector: of trees or moves (tree), of labels, or of both (joint)."""
         tree, labels = 1 << self.settings.tree_bits, 1 << self.settings.label_bits

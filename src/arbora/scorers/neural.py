@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from arbora._core import Network, NetworkStates, apply_scripts, check_script
 from arbora.data.columns import Columns, TextColumn
-from arbora.data.encode import INPUT_COLUMNS, Batch, Names
+from arbora.data.encode import INPUT_COLUMNS, Batch, GuideTrees, Names
 from arbora.errors import InputError
 from arbora.interfaces import PartKind, PartScores
 from arbora.scorers.vocabulary import Vocabulary
@@ -76,7 +76,7 @@ class NeuralScorer:
 
     @cached_property
     def native(self) -> Network:
-        tensors: dict[str, Any] = dict(self.tensors)
+        tensors: dict[str, Any] = {name: array for name, array in self.tensors.items() if name != "guide"}
         table = (self.vectors.values, self.vectors.scales)
         return Network(tensors, *table, [*self.outputs], self.output_layer, self.is_quantized)
 
@@ -91,9 +91,14 @@ class NeuralScorer:
 
     # States and scores
 
-    def states(self, columns: Columns, threads: int = 1) -> NetworkStates:
+    @property
+    def needs_guide(self) -> bool:
+        """Whether it reads the trees of another parser."""
+        return self.vocabulary.guide is not None
+
+    def states(self, columns: Columns, threads: int = 1, guide: GuideTrees | None = None) -> NetworkStates:
         """What the network says of each word. O(words), and as much memory."""
-        given = self.vocabulary.encode(columns)
+        given = self.vocabulary.encode(columns, guide)
         arguments: dict[str, Any] = {each.name: getattr(given, each.name) for each in fields(given)}
         digest = hashlib.blake2b(digest_size=16)
         for array in (*list(arguments.values())[:-1], *given.tags):
@@ -108,15 +113,27 @@ class NeuralScorer:
 
     def score(self, batch: Batch) -> list[PartScores]:
         """Dense scores: O(n²) arcs, O(n³) siblings per sentence."""
-        return list(self.scores_of(self.states(batch.columns)))
+        return list(self.scores_of(batch))
 
-    def scores_of(self, states: NetworkStates, threads: int = 1) -> Iterator[PartScores]:
+    def scores_of(self, batch: Batch, threads: int = 1) -> Iterator[PartScores]:
         """The scores of each sentence."""
+        guide = batch.guide if self.needs_guide else None
+        states = self.states(batch.columns, threads, guide)
         arcs = self.native.arcs(states, threads)
+        if guide is not None:
+            self._add_guide(arcs, batch, guide)
         if PartKind.SIBLING not in self.parts:
             return ({PartKind.ARC: each} for each in arcs)
         pairs = zip(arcs, self.native.siblings(states, threads), strict=True)
         return ({PartKind.ARC: each, PartKind.SIBLING: siblings} for each, siblings in pairs)
+
+    def _add_guide(self, arcs: list[Doubles], batch: Batch, guide: GuideTrees) -> None:
+        """Add to each of the guide's arcs the weight of its label."""
+        rows = self.vocabulary.encode(batch.columns, guide).tags[-1]
+        weights = self.tensors["guide"][rows].astype(np.float64)
+        split = batch.columns.split
+        for scores, heads, more in zip(arcs, split(guide.heads), split(weights), strict=True):
+            scores[heads, np.arange(1, len(scores))] += more
 
     @cached_property
     def label_masks(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
@@ -201,6 +218,7 @@ class NeuralScorer:
         return tensors, {
             "characters": self.vocabulary.characters,
             "tags": {name: list(values) for name, values in self.vocabulary.tags.items()},
+            "guide": None if self.vocabulary.guide is None else list(self.vocabulary.guide),
             "outputs": {name: list(values) for name, values in self.outputs.items()},
             "output_layer": self.output_layer,
             "quantized": self.is_quantized,
@@ -225,7 +243,11 @@ class NeuralScorer:
         characters = settings.get("characters")
         if not isinstance(characters, str) or len(set(characters)) < len(characters):
             raise InputError("characters: expected distinct ones, got others")
-        vocabulary = Vocabulary(texts["words"], characters, texts["vectors"], columns["tags"])
+        guide = settings.get("guide")
+        if guide is not None and not (isinstance(guide, list) and all(map(is_field, guide))):
+            raise InputError(f"guide: expected labels, got {str(guide)[:80]}")
+        labels = None if guide is None else tuple(guide)
+        vocabulary = Vocabulary(texts["words"], characters, texts["vectors"], columns["tags"], labels)
         made = cls(
             _restored({name: array for name, array in tensors.items() if name not in own}),
             vocabulary,
@@ -244,12 +266,14 @@ class NeuralScorer:
         wanted = {"word": len(self.vocabulary.words) + 1, "character": self.vocabulary.counts()["characters"]}
         wanted |= {f"output.{name}.weight": len(values) for name, values in self.outputs.items()}
         wanted |= {f"tag{i}": count for i, count in enumerate(self.vocabulary.counts()["tags"])}
+        if self.needs_guide:
+            wanted["guide"] = len(self.vocabulary.guide or ()) + 1
         if self.label_count:
             wanted["labels"] = len(names.labels)
         for name, count in wanted.items():
             if name not in self.tensors or len(self.tensors[name]) != count:
                 raise InputError(f"{name}: expected {count} rows, got others")
-        if f"tag{len(self.vocabulary.tags)}" in self.tensors:
+        if f"tag{len(self.vocabulary.counts()['tags'])}" in self.tensors:
             raise InputError("tags: expected names for each table, got fewer")
         _ = self.native
 

@@ -6,7 +6,7 @@ Everything that depends on the form alone is computed once for each distinct for
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from arbora.data.columns import Columns, TextColumn
+from arbora.data.encode import GuideTrees, numbers_of
 from arbora.data.statistics import by_count
 from arbora.types import Ints, Longs
 
@@ -50,6 +51,8 @@ class Vocabulary:
     """Words with a vector, as written or in lower case."""
     tags: Mapping[TextColumn, tuple[str, ...]] = field(default_factory=dict)
     """The values of the columns that the network reads."""
+    guide: tuple[str, ...] | None = None
+    """The labels of a guide's trees, which the network reads like a further column; None: it has no guide."""
 
     @classmethod
     def of(
@@ -59,6 +62,7 @@ class Vocabulary:
         least: int = 2,
         vectors: Sequence[str] = (),
         tags: Sequence[TextColumn] = (),
+        guide: tuple[str, ...] | None = None,
     ) -> Vocabulary:
         """The words of a treebank that occur `least` times, its characters, and the values of `tags`."""
         counts: Counter[str] = Counter()
@@ -70,7 +74,11 @@ class Vocabulary:
         words = tuple(word for word, count in by_count(counts) if count >= least)
         known = "".join(character for character, count in by_count(characters) if count >= least)
         given = {name: tuple(value for value, _ in by_count(columns.counts(name))) for name in tags}
-        return cls(words, known, tuple(vectors), given)
+        return cls(words, known, tuple(vectors), given, guide)
+
+    @property
+    def _guide_values(self) -> list[tuple[str, ...]]:
+        return [] if self.guide is None else [self.guide]
 
     @cached_property
     def _word_rows(self) -> dict[str, int]:
@@ -95,7 +103,7 @@ class Vocabulary:
             for name, values in self.tags.items()
         }
 
-    def encode(self, columns: Columns) -> NetworkInput:
+    def encode(self, columns: Columns, guide: GuideTrees | None = None) -> NetworkInput:
         """The rows of all words. O(words + distinct text)."""
         ids = columns.ids("form")
         used, types = np.unique(ids, return_inverse=True)
@@ -117,7 +125,7 @@ class Vocabulary:
             np.array(found, np.int32),
             characters,
             ends,
-            [self._tags(columns, name) for name in self.tags],
+            [*(self._tags(columns, name) for name in self.tags), *self._guide_rows(guide)],
         )
 
     def _spell(self, forms: Sequence[str]) -> tuple[Ints, Longs]:
@@ -139,10 +147,17 @@ class Vocabulary:
         rows = np.array([known.get(value, UNKNOWN) for value in columns.strings(name)], np.int32)
         return rows[columns.ids(name)]
 
+    def _guide_rows(self, trees: GuideTrees | None) -> Iterator[Ints]:
+        """The labels of a guide's trees, if the network reads them."""
+        if self.guide is not None:
+            assert trees is not None
+            rows = np.append(numbers_of(trees.names, self.guide) + 1, UNKNOWN).astype(np.int32)
+            yield rows[trees.labels]
+
     def counts(self) -> dict[str, Any]:
         """The rows of each table."""
         return {
             "words": len(self.words) + 1,
             "characters": len(self.characters) + FIRST_CHARACTER,
-            "tags": [len(values) + 1 for values in self.tags.values()],
+            "tags": [len(values) + 1 for values in (*self.tags.values(), *self._guide_values)],
         }

@@ -57,15 +57,16 @@ class NeuralSearch(ExactSearch):
 
     def scores(self, batch: Batch, request: ParseRequest) -> Iterator[tuple[PartScores, GoldTree]]:
         for _, piece in batch.pieces(PIECE):
-            states = self.scorer.states(piece.columns, request.threads)
-            parts = zip(self.scorer.scores_of(states, request.threads), piece.gold(), strict=True)
+            parts = zip(self.scorer.scores_of(piece, request.threads), piece.gold(), strict=True)
+            guide = piece.guide if self.scorer.needs_guide else None
+            states = self.scorer.states(piece.columns, request.threads, guide)
             for i, (scores, gold) in enumerate(parts):
                 known = GoldTree(gold.heads, np.full(len(gold.heads), -1, np.int32))
                 kept = restricted(scores, known) if request.keep_heads else scores
                 yield SentenceScores(kept, states, i), gold
 
     def best(self, batch: Batch, request: ParseRequest) -> tuple[Ints, Ints]:
-        if self.order > 1:
+        if self.order > 1 or self.scorer.needs_guide:
             return self._best_of_scores(batch, request)
         heads, labels = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
         native, shape = self.scorer.native, (self.trees == "projective", self.roots == "single")

@@ -184,7 +184,9 @@ class TrainConfig(Settings):
         """The setting `tags`, also where it is `auto`."""
         if self.tags != "auto":
             return self.tags
-        return "gold" if self.only == "parser" else self.recipe.tags
+        if self.only == "parser":
+            return "gold"
+        return self.recipe.tags if self.stack is None else "jackknife"
 
     @property
     def learner_name(self) -> str:

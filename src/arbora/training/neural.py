@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from arbora.data.columns import Columns
-from arbora.data.encode import InputColumn, filled
+from arbora.data.encode import GuideTrees, InputColumn, filled
 from arbora.errors import InputError
 from arbora.interfaces import Problem, Query
 from arbora.learners.stage import Stage
@@ -20,7 +20,7 @@ from arbora.progress import Scores
 from arbora.registry import losses
 from arbora.scorers.neural import PREDICTED, NeuralScorer, rounded
 from arbora.search.neural import NeuralSearch
-from arbora.storage.vectors import read_vectors
+from arbora.storage.vectors import WordVectors, read_vectors
 from arbora.training.recipes import PRUNER_SETTINGS, Done, Recipe, Value, named
 from arbora.types import Floats
 
@@ -67,9 +67,10 @@ class NeuralRecipe(Recipe):
             raise InputError('order: expected 1 or 2 with parser = "neural", got 3')
         if config.labels == "joint":
             raise InputError('labels: expected staged or none with parser = "neural", got joint')
-        for name in ("stack", "text"):
-            if getattr(config, name) is not None:
-                raise InputError(f'{name}: not available with parser = "neural"; omit it')
+        if config.text is not None:
+            raise InputError('text: only for linear parsers, got parser = "neural"; give vectors')
+        if config.stack is not None and config.tags == "none":
+            raise InputError("tags: a parser with a guide does not predict tags; choose jackknife or gold")
 
     @classmethod
     def resolve(cls, config: TrainConfig) -> dict[str, Any]:
@@ -94,6 +95,7 @@ class NeuralRecipe(Recipe):
                 field="parser",
             )
         super().__init__(*arguments)
+        self.guide_trees: GuideTrees | None = None
         is_tagged = self.config.tags != "none"
         given = tuple(name for name in GIVEN if is_tagged and filled(self.columns, name))
         self.names = replace(self.names, columns=given)
@@ -104,7 +106,8 @@ class NeuralRecipe(Recipe):
 
         c = self.config
         predicts = c.tags == "none" and c.only == "all"
-        vectors = None if c.vectors is None else read_vectors(c.vectors, most=c.vector_words)
+        guide = None if self.guide_trees is None else self.guide_trees.names
+        vectors = None if c.vectors is None else self._read_vectors(c.vectors)
         made: NeuralScorer = build_scorer(
             NeuralScorer,
             self.columns,
@@ -116,8 +119,20 @@ class NeuralRecipe(Recipe):
             predicted=PREDICTED if predicts else (),
             labelled=c.labels != "none",
             siblings=c.order == 2,
+            guide=guide,
         )
         return made
+
+    def _read_vectors(self, path: str) -> WordVectors:
+        """The vectors in a file, or those of a parser whose settings are used again."""
+        if self.like is not None:
+            scorer: NeuralScorer = self.like.scorer
+            return WordVectors(scorer.vocabulary.vectors, scorer.vectors.dense()[1:])
+        return read_vectors(path, most=self.config.vector_words)
+
+    def put_guide(self, trees: GuideTrees) -> None:
+        self.guide_trees = trees
+        self.__dict__.pop("scorer", None)  # made without the labels of these trees
 
     @cached_property
     def device(self) -> str:
@@ -135,7 +150,8 @@ class NeuralRecipe(Recipe):
         from arbora.neural.problem import NetworkProblem
 
         c, scorer = self.config, self.scorer
-        inputs = scorer.vocabulary.encode(self.columns)
+        guide = self.guide_trees
+        inputs = scorer.vocabulary.encode(self.columns, guide)
         labels = self.names.label_numbers(self.columns)
         heads = np.asarray(self.train.heads)
         weights: dict[str, float] = dict.fromkeys(PREDICTED, c.neural.other_weight)
@@ -143,7 +159,7 @@ class NeuralRecipe(Recipe):
         return NetworkProblem(
             scorer,
             network_of(scorer, c.neural),
-            TrainingData(inputs, heads, labels, targets(scorer, self.columns)),
+            TrainingData(inputs, heads, labels, targets(scorer, self.columns), guide and guide.heads),
             family=self._search(scorer).family,
             loss=losses.create(c.loss),
             cost=c.cost,

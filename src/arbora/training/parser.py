@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.data.columns import Columns
+from arbora.data.encode import GuideTrees
 from arbora.errors import ModelError
 from arbora.formatting import show_scores
 from arbora.interfaces import Progress, Query
@@ -33,7 +34,7 @@ from arbora.storage.files import file_checksum
 from arbora.storage.model_file import read_model, write_model
 from arbora.training.annotation import check_treebank, jackknife
 from arbora.training.config import TrainConfig, TreebankShape, resolve, storable
-from arbora.training.stacking import Guide, GuideTrees
+from arbora.training.stacking import Guide, guide_scores, guide_trees
 from arbora.types import Floats
 
 KIND = "checkpoint"
@@ -49,9 +50,15 @@ class ParserTraining:
     """One training, from checked treebanks to a parser."""
 
     def __init__(
-        self, train: Columns, dev: Columns | None, config: TrainConfig, threads: int, observer: Observer
+        self,
+        train: Columns,
+        dev: Columns | None,
+        config: TrainConfig,
+        threads: int,
+        observer: Observer,
+        like: Parser | None = None,
     ) -> None:
-        """`dev` was checked, see `check_dev`."""
+        """`dev` was checked, see `check_dev`. `like`: a parser whose word vectors are used again."""
         check_treebank(train, labelled=config.labels != "none", partial=config.learns_from_parts)
         c = self.config = resolve(config, train)
         self.columns, self.threads, self.observer = train, threads, observer
@@ -63,6 +70,7 @@ class ParserTraining:
             observer.note(decision)
         guide = None if self.guide is None else self.guide.parser
         self.recipe = c.recipe(c, train, dev, guide, threads, observer)
+        self.recipe.like = like
         require_answers(  # before any stage is trained
             self.recipe.learner,
             self.recipe.problem({}),
@@ -115,32 +123,33 @@ class ParserTraining:
         """Add trees to the sentences: the guide's own for dev, those of parsers like it for training."""
         names = guide.names(self.columns)
         if "guide" in checkpoint.finished:
-            found = GuideTrees(np.ascontiguousarray(checkpoint.finished["guide"].weights, np.int32), names)
+            heads, labels = np.ascontiguousarray(checkpoint.finished["guide"].weights, np.int32)
+            found = GuideTrees(heads, labels, names)
         else:
             found = self._guide_trees(guide, names)
-        checkpoint.finished["guide"] = Best(found.trees)
-        found.put_into(self.recipe.train)
-        self.guide_scores["train"] = found.scores(self.columns)
+        checkpoint.finished["guide"] = Best(np.stack([found.heads, found.labels]))
+        self.recipe.put_guide(found)
+        self.guide_scores["train"] = guide_scores(found, self.columns)
         if self.recipe.dev is not None:
-            own = GuideTrees.of(guide.parser, self.recipe.dev.columns, names, self.threads)
-            own.put_into(self.recipe.dev.batch.encoded)
-            self.guide_scores["dev"] = own.scores(self.recipe.dev.columns)
+            own = guide_trees(guide.parser, self.recipe.dev.columns, names, self.threads)
+            self.recipe.dev.batch.set_guide(own)
+            self.guide_scores["dev"] = guide_scores(own, self.recipe.dev.columns)
         shown = (f"{show_scores(scores)} on {part}" for part, scores in self.guide_scores.items())
         self.observer.note(f"guide: {'; '.join(shown)}")
 
     def _guide_trees(self, guide: Guide, names: tuple[str, ...]) -> GuideTrees:
         """Trees of the treebank, each fold's by a parser like the guide that was trained on the others."""
         if guide.config is None:
-            return GuideTrees.of(guide.parser, self.columns, names, self.threads)
+            return guide_trees(guide.parser, self.columns, names, self.threads)
         trees = np.zeros((2, self.columns.words), np.int32)
         for fold in jackknife(self.columns, min(self.config.folds, len(self.columns))):
             observer = self.observer.child(f"guide, {fold.name}")
-            training = ParserTraining(fold.rest, None, guide.config, self.threads, observer)
+            training = ParserTraining(fold.rest, None, guide.config, self.threads, observer, guide.parser)
             parser, interrupted = training.run(calibrate=False)
             if interrupted:
                 raise KeyboardInterrupt
-            trees[:, fold.words] = GuideTrees.of(parser, fold.held, names, self.threads).trees
-        return GuideTrees(trees, names)
+            trees[:, fold.words] = guide_trees(parser, fold.held, names, self.threads)[:2]
+        return GuideTrees(trees[0], trees[1], names)
 
     def _stage(self, name: str, done: dict[str, Floats], checkpoint: Checkpoint) -> tuple[Best, bool]:
         if name in checkpoint.finished:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 import numpy as np
 
 from arbora.data.columns import Columns
-from arbora.data.encode import Batch, Names
+from arbora.data.encode import Batch, GuideTrees, Names
 from arbora.data.projectivize import PseudoProjective
 from arbora.errors import InputError, UnknownNameError
 from arbora.interfaces import PartKind, Problem, Query, Roots, Scorer, Trees
@@ -136,6 +136,7 @@ class Recipe(ABC):
     ) -> None:
         """`config` is resolved: nothing is `auto`. A guide's trees are added to `train` and `dev` later."""
         c = self.config = config
+        self.like: Parser | None = None
         self.guide, self.threads, self.observer = guide, threads, observer
         self.learner = c.make_learner()
         trees, roots = cast("Trees", c.trees), cast("Roots", c.roots)
@@ -217,6 +218,10 @@ class Recipe(ABC):
     def learns_from_parts(cls, config: TrainConfig) -> bool:
         """Whether some heads may be unknown: the learner needs only probabilities."""
         return config.make_learner().needs == {Query.MARGINALS}
+
+    def put_guide(self, trees: GuideTrees) -> None:
+        """Add a guide's trees to the sentences to train on."""
+        self.train.set_guide(*trees)
 
     def better_settings(self) -> list[str]:
         """Settings with which more queries are answered, in words."""

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from arbora._core import Encoded
 from arbora.data.columns import Columns
-from arbora.data.encode import Names, numbers_of
+from arbora.data.encode import GuideTrees, Names, numbers_of
 from arbora.errors import InputError
 from arbora.parsing.parser import Parser
 from arbora.pipeline.words import numbers
@@ -24,7 +23,6 @@ from arbora.storage.bundled import find_model
 from arbora.storage.model_file import read_model
 from arbora.training.config import TrainConfig
 from arbora.training.recipes import attachment, recipe_of
-from arbora.types import Ints
 
 
 @dataclass(frozen=True)
@@ -102,28 +100,13 @@ def _config_of(parser: Parser, path: str) -> TrainConfig:
     return replace(config, parameters=parameters)
 
 
-@dataclass(frozen=True)
-class GuideTrees:
-    """A guide's trees for all words of a treebank."""
+def guide_trees(parser: Parser, columns: Columns, names: tuple[str, ...], threads: int = 1) -> GuideTrees:
+    """The trees of a parser, with labels as indices into `names`."""
+    heads, labels = parser.trees(columns, threads=threads)
+    numbers = np.append(numbers_of(parser.names.labels, names), np.int32(-1))
+    return GuideTrees(heads, numbers[labels].astype(np.int32), names)
 
-    trees: Ints
-    """Heads and labels, shape (2, W)."""
-    names: tuple[str, ...]
-    """Labels are indices into these; -1: none."""
 
-    @classmethod
-    def of(cls, parser: Parser, columns: Columns, names: tuple[str, ...], threads: int = 1) -> GuideTrees:
-        """The trees of a parser, with labels as indices into `names`."""
-        heads, labels = parser.trees(columns, threads=threads)
-        numbers = np.append(numbers_of(parser.names.labels, names), np.int32(-1))
-        return cls(np.stack([heads, numbers[labels].astype(np.int32)]), names)
-
-    def put_into(self, sentences: Encoded) -> None:
-        """Store the trees with the words of the same sentences."""
-        heads, labels = self.trees
-        sentences.set_guide(heads, labels, self.names)
-
-    def scores(self, columns: Columns) -> Scores:
-        """LAS and UAS against the treebank's trees, in percent of words with a head."""
-        heads, labels = self.trees
-        return attachment(heads, labels, columns.heads, numbers(columns, "deprel", self.names))
+def guide_scores(trees: GuideTrees, columns: Columns) -> Scores:
+    """LAS and UAS against the treebank's trees, in percent of words with a head."""
+    return attachment(trees.heads, trees.labels, columns.heads, numbers(columns, "deprel", trees.names))
