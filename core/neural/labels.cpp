@@ -78,7 +78,7 @@ void Network::score_labels(const States& states, std::span<const std::int32_t> h
             const float* weights = tables.data() + h % kPiece * table;
             scores.resize(dependents * row);
             kernels().product({dep_units.data() + first * width, width, dependents, size, weights, panels_of(label_count_),
-                               weights + size * label_count_, scores.data(), row, false, label_count_, kPanel});
+                               weights + size * label_count_, scores.data(), row, nullptr, label_count_, kPanel});
             for (std::size_t i = 0; i < dependents; ++i) {
                 const std::size_t word = by_head.words[first + i];
                 visit(word, scores.data() + i * row, heads[word]);

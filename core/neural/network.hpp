@@ -74,6 +74,8 @@ public:
 
     // InputError where tensors are missing, or their shapes or values do not fit.
     Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs, Options options);
+    Network(Network&&) noexcept;
+    ~Network();
 
     std::size_t tag_columns() const { return tags_.size(); }
     std::size_t label_count() const { return label_count_; }
@@ -113,6 +115,7 @@ private:
     };
     struct Group;
     struct Workspace;
+    class Workspaces;
 
     std::vector<Matrix> read_layers(WeightReader& read);
     std::vector<std::size_t> state_places() const;
@@ -123,6 +126,7 @@ private:
     void read_labels(WeightReader& read);
     void quantize();
 
+    void prepare_encoding();
     States lay_out(const Input& input) const;
     void check(const States& states) const;
     std::vector<std::size_t> type_gates(const WordTypes& types, int threads, UnsetVector<float>& gates) const;
@@ -142,6 +146,7 @@ private:
     WordTypeEncoder types_;
     Dense type_input_;
     std::unique_ptr<TypeCache> cache_;
+    std::unique_ptr<Workspaces> workspaces_;
     std::vector<float> root_gates_;
     std::vector<std::vector<float>> tags_;  // of each column, [values, gates]
     std::vector<Layer> layers_;
