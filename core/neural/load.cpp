@@ -30,7 +30,8 @@ Network::Network(const Tensors& tensors, VectorTable vectors, const std::vector<
     if (output_layer < -1 || output_layer >= layers) reject("output_layer: expected -1 to ", layers - 1, ", got ", output_layer);
     output_layer_ = static_cast<std::size_t>(output_layer == -1 ? layers - 1 : output_layer);
     split_first_layer(read, tag_tables);
-    prepare_encoding();
+    cache_ = std::make_unique<TypeCache>(8 * width_);
+    workspaces_ = std::make_unique<Workspaces>();
     read_arcs(read);
     if (read.has("sibling_head.weight")) read_siblings(read);
     if (read.has("labels")) read_labels(read);

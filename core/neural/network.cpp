@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -32,49 +31,6 @@ std::vector<std::vector<std::size_t>> groups_of(const States& states) {
 }
 
 }  // namespace
-
-// What one thread keeps between groups of sentences.
-struct Network::Workspace {
-    UnsetVector<float> gates;  // of word types; one thread's serve all
-    UnsetVector<float> here, below, inner;
-    Lstm::Workspace lstm;
-
-    std::size_t bytes() const { return (gates.capacity() + here.capacity() + below.capacity() + inner.capacity()) * sizeof(float); }
-};
-
-// Kept between batches: fresh pages cost more than filling them.
-class Network::Workspaces {
-public:
-    std::unique_ptr<Workspace> take() {
-        const std::lock_guard lock(mutex_);
-        if (kept_.empty()) return std::make_unique<Workspace>();
-        auto taken = std::move(kept_.back());
-        kept_.pop_back();
-        bytes_ -= taken->bytes();
-        return taken;
-    }
-
-    void give_back(std::unique_ptr<Workspace> workspace) {
-        const std::lock_guard lock(mutex_);
-        if (bytes_ + workspace->bytes() > kKeep) return;
-        bytes_ += workspace->bytes();
-        kept_.push_back(std::move(workspace));
-    }
-
-private:
-    static constexpr std::size_t kKeep = std::size_t{64} << 20;
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<Workspace>> kept_;
-    std::size_t bytes_ = 0;
-};
-
-Network::Network(Network&&) noexcept = default;
-Network::~Network() = default;
-
-void Network::prepare_encoding() {
-    cache_ = std::make_unique<TypeCache>(8 * width_);
-    workspaces_ = std::make_unique<Workspaces>();
-}
 
 // The gates of each distinct word, [distinct words, 8 · width]; the row of each.
 std::vector<std::size_t> Network::type_gates(const WordTypes& types, int threads, UnsetVector<float>& gates) const {

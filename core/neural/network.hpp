@@ -14,8 +14,8 @@
 // Tensors are float32, or int8 with scales for their rows (weight_reader.hpp). How they are stored says nothing of the arithmetic:
 // it is float32 unless `quantized` is set. Then each matrix of weights is kept in int8 with a scale for each output, float32 tensors
 // being rounded on the way in; inputs of a layer are rounded row by row, and products are summed in int32. The product of heads and
-// dependents that gives arcs, the sums of labels and siblings, LSTM cells and embeddings stay float32. On every instruction set that
-// is faster than float32: numeric/quantized.hpp.
+// dependents that gives arcs, the sums of labels and siblings, LSTM cells and embeddings stay float32. Plain AVX2 and SSE2 are faster in
+// int8 than in float32 (docs/performance.md), so there is no fallback to float32 arithmetic.
 //
 // No result depends on the number of threads or on the other sentences of a batch.
 #pragma once
@@ -32,6 +32,7 @@
 #include "neural/type_cache.hpp"
 #include "neural/weight_reader.hpp"
 #include "neural/word_types.hpp"
+#include "neural/workspaces.hpp"
 #include "trees/problem.hpp"
 
 namespace arbora::neural {
@@ -74,8 +75,6 @@ public:
 
     // InputError where tensors are missing, or their shapes or values do not fit.
     Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs, Options options);
-    Network(Network&&) noexcept;
-    ~Network();
 
     std::size_t tag_columns() const { return tags_.size(); }
     std::size_t label_count() const { return label_count_; }
@@ -114,8 +113,6 @@ private:
         std::size_t count = 0;
     };
     struct Group;
-    struct Workspace;
-    class Workspaces;
 
     std::vector<Matrix> read_layers(WeightReader& read);
     std::vector<std::size_t> state_places() const;
@@ -126,7 +123,6 @@ private:
     void read_labels(WeightReader& read);
     void quantize();
 
-    void prepare_encoding();
     States lay_out(const Input& input) const;
     void check(const States& states) const;
     std::vector<std::size_t> type_gates(const WordTypes& types, int threads, UnsetVector<float>& gates) const;
