@@ -12,7 +12,7 @@ CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCM
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification lint docs api stubs model clean
+.PHONY: demo test test-python test-core fuzz fuzz-conll fuzz-inference bench bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural lint docs api stubs model clean
 
 demo: .venv/built
 	$(BIN)/python -m arbora demo
@@ -53,7 +53,7 @@ fuzz-conll: $(FUZZ_CONLL)
 fuzz-inference: .venv/built
 	$(BIN)/python tests/fuzz/fuzz_inference.py --seconds $(FUZZ_SECONDS)
 
-bench: bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification
+bench: bench-reading bench-inference bench-training bench-parsing bench-confidence bench-segmenting bench-pipeline bench-torch bench-serve bench-filter bench-transition bench-classification bench-neural
 
 bench-reading bench-segmenting bench-pipeline: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py
@@ -70,8 +70,9 @@ bench-serve: .venv/built
 bench-inference bench-training bench-parsing bench-confidence: bench-%: .venv/bench
 	$(BIN)/python benchmarks/$*.py $(BENCH_OPTIONS)
 
-# Pruners, transition parsers, and classifiers with every update rule.
-bench-filter bench-transition bench-classification: bench-%: .venv/built
+# Pruners, transition parsers, classifiers with every update rule, and the forward pass of networks (beside ONNX Runtime where it is
+# installed).
+bench-filter bench-transition bench-classification bench-neural: bench-%: .venv/built
 	$(BIN)/python benchmarks/$*.py $(BENCH_OPTIONS)
 
 lint: .venv/lint

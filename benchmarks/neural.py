@@ -6,6 +6,9 @@ Networks with random weights parse the words of UD_English-EWT dev ($ARBORA_DATA
 batches of 512 sentences: encoding, projective trees, labels, and four columns of tags. Labels are scored for
 the treebank's own heads, as trees of random weights have other shapes. Networks take turns and the best of
 several rounds counts, by CPU time, so that a busy machine matters little.
+
+Where onnx and onnxruntime can be imported, the encoder alone (words, LSTM, one column of tags) is measured
+beside the same encoder in ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -145,6 +148,43 @@ def measure(networks: dict[str, Network], work: list[Batch], rounds: int) -> dic
     return {name: {stage: 1e6 * t / words for stage, t in each.items()} for name, each in best.items()}
 
 
+def compare_encoders(size: Size, work: list[Batch], rounds: int) -> dict[str, float] | None:
+    """Tokens per second of the encoder, ours and ONNX Runtime's; None if that is not installed."""
+    try:
+        import neural_peers as peers
+    except ImportError:
+        return None
+    weights = peers.random_encoder(size.size, size.layers, WORDS, OUTPUTS["upos"])
+    native = peers.native_encoder(weights)
+    quantized, onnx = peers.native_encoder(weights, quantized=True), peers.OnnxEncoder(weights, size.layers)
+    batches = [(batch, {**batch.encode, "vectors": 0 * batch.encode["vectors"]}) for batch in work]
+    batches = [(batch, {**given, "characters": 0 * given["characters"]}) for batch, given in batches]
+    chunks = [onnx.prepare(given) for _, given in batches]
+
+    def ours(network: Network) -> list[NDArray[np.float32]]:
+        return [network.outputs(network.encode(**given, threads=1), 0, 1) for _, given in batches]
+
+    theirs = [
+        onnx.by_word(each, onnx(each), len(given["lengths"]))
+        for each, (_, given) in zip(chunks, batches, strict=True)
+    ]
+    for one, other in zip(ours(native), theirs, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+    runs = {
+        "float32": lambda: ours(native),
+        "int8": lambda: ours(quantized),
+        "ONNX Runtime": lambda: [onnx(each) for each in chunks],
+    }
+    seconds = dict.fromkeys(runs, float("inf"))
+    for _ in range(rounds):
+        for name, run in runs.items():
+            start = time.process_time()
+            run()
+            seconds[name] = min(seconds[name], time.process_time() - start)
+    words = sum(batch.words for batch in work)
+    return {name: words / each for name, each in seconds.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
@@ -165,6 +205,14 @@ def main() -> None:
                 continue
             parts = ", ".join(f"{name} {each:.2f}" for name, each in stage.items())
             print(f"{size:7} {kind:8} {1e6 / total:8,.0f} tokens/s   us per token: {parts}")
+        if (encoders := compare_encoders(SIZES[size], work, options.rounds)) is not None:
+            if options.json:
+                print(json.dumps({"size": size, "encoder tokens/s": encoders}))
+                continue
+            print(
+                f"{size:7} encoder, tokens/s: "
+                + ", ".join(f"{name} {each:,.0f}" for name, each in encoders.items())
+            )
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ void Network::score_some_labels(const States& states, const WordsByHead& by_head
         const float* weights = tables.data() + h % kPiece * table;
         scores.resize(dependents * row);
         kernels().product({dep_units.data() + first * width, width, dependents, size, weights, panels_of(label_count_),
-                           weights + size * label_count_, scores.data(), row, false, label_count_, kPanel});
+                           weights + size * label_count_, scores.data(), row, nullptr, label_count_, kPanel});
         for (std::size_t i = 0; i < dependents; ++i) visit(by_head.words[first + i], scores.data() + i * row);
     }
 }

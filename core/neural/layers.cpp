@@ -17,7 +17,7 @@ Dense::Dense(Matrix weights, const float* bias) : Dense(weights.columns, weights
 }
 
 void Dense::operator()(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const {
-    run(in, in_stride, rows, out, out_stride, false);
+    run(in, in_stride, rows, nullptr, out, out_stride);
 }
 
 void Dense::rectified(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const {
@@ -31,13 +31,13 @@ UnsetVector<float> Dense::rectified(const float* in, std::size_t in_stride, std:
     return out;
 }
 
-void Dense::add(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const {
-    run(in, in_stride, rows, out, out_stride, true);
+void Dense::add(const float* in, std::size_t in_stride, std::size_t rows, const float* const* starts, float* out, std::size_t out_stride) const {
+    run(in, in_stride, rows, starts, out, out_stride);
 }
 
-void Dense::run(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride, bool adds) const {
+void Dense::run(const float* in, std::size_t in_stride, std::size_t rows, const float* const* starts, float* out, std::size_t out_stride) const {
     const std::size_t panels = panels_of(columns_);
-    if (bytes_.empty()) return kernels().product({in, in_stride, rows, depth_, weights_.data(), panels, bias_.data(), out, out_stride, adds});
+    if (bytes_.empty()) return kernels().product({in, in_stride, rows, depth_, weights_.data(), panels, bias_.data(), out, out_stride, starts});
     constexpr std::size_t kBlock = 96;  // rows that stay in the cache
     const QuantizedKernels& k = quantized_kernels();
     const std::size_t groups = (depth_ + k.group - 1) / k.group;
@@ -48,7 +48,7 @@ void Dense::run(const float* in, std::size_t in_stride, std::size_t rows, float*
         const std::size_t count = std::min(kBlock, rows - row);
         k.quantize(in + row * in_stride, in_stride, count, depth_, activations.data(), scales);
         k.product({activations.data(), scales, count, groups, bytes_.data(), scales_.data(), offsets_.data(), panels, bias_.data(),
-                   out + row * out_stride, out_stride, adds});
+                   out + row * out_stride, out_stride, starts == nullptr ? nullptr : starts + row});
     }
 }
 
@@ -81,9 +81,15 @@ Lstm::Lstm(Matrix recurrent, bool is_backward)
             for (std::size_t v = 0; v < size_; ++v) recurrent_.weight(gate(size_, g, u), v) = recurrent.row(g * size_ + u)[v];
 }
 
-void Lstm::step(const float* before, std::size_t rows, float* gates, float* cells, float* outputs) const {
-    if (before != nullptr) recurrent_.add(before, width_, rows, gates, 4 * width_);
-    kernels().lstm_cells(gates, rows, width_, cells, outputs, width_);
+void Lstm::step(bool is_first, std::size_t rows, Workspace& workspace) const {
+    auto& [gates, cells, outputs, starts, order] = workspace;
+    if (is_first) {
+        for (std::size_t r = 0; r < rows; ++r)
+            if (float* own = gates.data() + r * 4 * width_; starts[r] != own) std::copy_n(starts[r], 4 * width_, own);
+    } else {
+        recurrent_.add(outputs.data(), width_, rows, starts.data(), gates.data(), 4 * width_);
+    }
+    kernels().lstm_cells(gates.data(), rows, width_, cells.data(), outputs.data(), width_);
 }
 
 }  // namespace arbora::neural

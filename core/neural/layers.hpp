@@ -38,15 +38,15 @@ public:
     // The same through a leaky rectifier.
     void rectified(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const;
     UnsetVector<float> rectified(const float* in, std::size_t in_stride, std::size_t rows) const;
-    // out += in · weightsᵀ.
-    void add(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const;
+    // out = in · weightsᵀ + each row's start; a start may be the row of `out` itself.
+    void add(const float* in, std::size_t in_stride, std::size_t rows, const float* const* starts, float* out, std::size_t out_stride) const;
 
     // From here on weights are int8, with a scale for each output, and `weight` may not be called. Each row of the inputs gets a scale
     // of its own.
     void quantize();
 
 private:
-    void run(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride, bool adds) const;
+    void run(const float* in, std::size_t in_stride, std::size_t rows, const float* const* starts, float* out, std::size_t out_stride) const;
 
     std::size_t depth_ = 0, columns_ = 0;
     LargeVector<float> weights_, bias_;
@@ -75,15 +75,17 @@ public:
     // What a run needs, to be used again by the next.
     struct Workspace {
         UnsetVector<float> gates, cells, outputs;
+        std::vector<const float*> starts;
         std::vector<std::size_t> order;
     };
 
-    // gates(token, out): writes the inputs' part of a token's gates, [4 · width]. out [tokens, stride] gets [width] per token.
+    // gates(token, room): the inputs' part of a token's gates, [4 · width], which may be written to `room`. out [tokens, stride] gets
+    // [width] per token.
     template <class Gates>
     void run(Offsets first, Gates&& gates, float* out, std::size_t stride, Workspace& workspace) const;
 
 private:
-    void step(const float* before, std::size_t rows, float* gates, float* cells, float* outputs) const;
+    void step(bool is_first, std::size_t rows, Workspace& workspace) const;
 
     std::size_t size_, width_;
     bool is_backward_;
@@ -93,20 +95,21 @@ private:
 template <class Gates>
 void Lstm::run(Offsets first, Gates&& gates, float* out, std::size_t stride, Workspace& workspace) const {
     const std::size_t count = first.size() - 1;
-    auto& [step_gates, cells, outputs, order] = workspace;
+    auto& [step_gates, cells, outputs, starts, order] = workspace;
     order.resize(count);
     for (std::size_t s = 0; s < count; ++s) order[s] = s;
     const auto length = [&](std::size_t s) { return first[s + 1] - first[s]; };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return length(a) > length(b); });
     step_gates.resize(count * 4 * width_);
+    starts.resize(count);
     cells.assign(count * width_, 0.0f);
     outputs.resize(count * width_);
     std::size_t active = count;
     for (std::size_t t = 0; active > 0; ++t) {
         while (active > 0 && length(order[active - 1]) <= t) --active;
         const auto token = [&](std::size_t i) { return is_backward_ ? first[order[i] + 1] - 1 - t : first[order[i]] + t; };
-        for (std::size_t i = 0; i < active; ++i) gates(token(i), step_gates.data() + i * 4 * width_);
-        step(t == 0 ? nullptr : outputs.data(), active, step_gates.data(), cells.data(), outputs.data());
+        for (std::size_t i = 0; i < active; ++i) starts[i] = gates(token(i), step_gates.data() + i * 4 * width_);
+        step(t == 0, active, workspace);
         for (std::size_t i = 0; i < active; ++i) std::copy_n(outputs.data() + i * width_, width_, out + token(i) * stride);
     }
 }

@@ -31,6 +31,7 @@ Network::Network(const Tensors& tensors, VectorTable vectors, const std::vector<
     output_layer_ = static_cast<std::size_t>(output_layer == -1 ? layers - 1 : output_layer);
     split_first_layer(read, tag_tables);
     cache_ = std::make_unique<TypeCache>(8 * width_);
+    workspaces_ = std::make_unique<Workspaces>();
     read_arcs(read);
     if (read.has("sibling_head.weight")) read_siblings(read);
     if (read.has("labels")) read_labels(read);

@@ -2,7 +2,9 @@
 #include "neural/network.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 #include "base/errors.hpp"
 #include "base/parallel.hpp"
@@ -29,12 +31,6 @@ std::vector<std::vector<std::size_t>> groups_of(const States& states) {
 }
 
 }  // namespace
-
-// What one thread keeps between groups of sentences.
-struct Network::Workspace {
-    UnsetVector<float> here, below, inner;
-    Lstm::Workspace lstm;
-};
 
 // The gates of each distinct word, [distinct words, 8 · width]; the row of each.
 std::vector<std::size_t> Network::type_gates(const WordTypes& types, int threads, UnsetVector<float>& gates) const {
@@ -107,7 +103,7 @@ void Network::run_lstm(const Input& input, std::span<const float* const> gates_o
                        Workspace& workspace) const {
     const Group group(states, sentences);
     const std::size_t rows = group.rows(), stride = states.stride;
-    auto& [here, below, inner, lstm_workspace] = workspace;
+    auto& [gates, here, below, inner, lstm_workspace] = workspace;
     here.resize(rows * stride);
     below.resize(layers_.size() > 1 ? rows * stride : 0);
     inner.resize(layers_.size() > 1 ? rows * 8 * width_ : 0);
@@ -119,19 +115,19 @@ void Network::run_lstm(const Input& input, std::span<const float* const> gates_o
         }
         for (const Lstm* lstm : {&layer.forward, &layer.backward}) {
             const std::size_t side = lstm == &layer.forward ? 0 : 1, begin = side * 4 * width_;
-            const auto first_layer = [&](std::size_t row, float* out) {
-                if (group.word_of[row] < 0) {
-                    std::copy_n(root_gates_.data() + begin, 4 * width_, out);
-                    return;
-                }
+            const auto first_layer = [&](std::size_t row, float* room) -> const float* {
+                if (group.word_of[row] < 0) return root_gates_.data() + begin;
                 const auto word = static_cast<std::size_t>(group.word_of[row]);
-                std::copy_n(gates_of[static_cast<std::size_t>(input.types[word])] + begin, 4 * width_, out);
+                const float* own = gates_of[static_cast<std::size_t>(input.types[word])] + begin;
+                if (tags_.empty()) return own;
+                std::copy_n(own, 4 * width_, room);
                 for (std::size_t c = 0; c < tags_.size(); ++c) {
                     const float* more = tags_[c].data() + static_cast<std::size_t>(input.tags[c][word]) * 8 * width_ + begin;
-                    for (std::size_t i = 0; i < 4 * width_; ++i) out[i] += more[i];
+                    for (std::size_t i = 0; i < 4 * width_; ++i) room[i] += more[i];
                 }
+                return room;
             };
-            const auto others = [&](std::size_t row, float* out) { std::copy_n(inner.data() + row * 8 * width_ + begin, 4 * width_, out); };
+            const auto others = [&](std::size_t row, float*) { return inner.data() + row * 8 * width_ + begin; };
             float* out = here.data() + side * width_;
             l == 0 ? lstm->run(group.first, first_layer, out, stride, lstm_workspace) : lstm->run(group.first, others, out, stride, lstm_workspace);
         }
@@ -142,15 +138,17 @@ void Network::run_lstm(const Input& input, std::span<const float* const> gates_o
 
 States Network::encode(const Input& input, int threads) const {
     States states = lay_out(input);
-    UnsetVector<float> gates;
+    const auto groups = groups_of(states);
+    std::vector<std::unique_ptr<Workspace>> workspaces(std::clamp<std::size_t>(groups.size(), 1, static_cast<std::size_t>(std::max(threads, 1))));
+    for (auto& workspace : workspaces) workspace = workspaces_->take();
+    UnsetVector<float>& gates = workspaces[0]->gates;
     const std::vector<std::size_t> place = type_gates(input.distinct, threads, gates);
     std::vector<const float*> gates_of;
     for (const std::size_t row : place) gates_of.push_back(gates.data() + row * 8 * width_);
-    const auto groups = groups_of(states);
-    std::vector<Workspace> workspaces(std::clamp<std::size_t>(groups.size(), 1, static_cast<std::size_t>(std::max(threads, 1))));
     parallel_for(groups.size(), threads, [&](int worker, std::size_t g) {
-        run_lstm(input, gates_of, groups[g], states, workspaces[static_cast<std::size_t>(worker)]);
+        run_lstm(input, gates_of, groups[g], states, *workspaces[static_cast<std::size_t>(worker)]);
     });
+    for (auto& workspace : workspaces) workspaces_->give_back(std::move(workspace));
     return states;
 }
 

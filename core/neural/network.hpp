@@ -14,8 +14,8 @@
 // Tensors are float32, or int8 with scales for their rows (weight_reader.hpp). How they are stored says nothing of the arithmetic:
 // it is float32 unless `quantized` is set. Then each matrix of weights is kept in int8 with a scale for each output, float32 tensors
 // being rounded on the way in; inputs of a layer are rounded row by row, and products are summed in int32. The product of heads and
-// dependents that gives arcs, the sums of labels and siblings, LSTM cells and embeddings stay float32. On every instruction set that
-// is faster than float32: numeric/quantized.hpp.
+// dependents that gives arcs, the sums of labels and siblings, LSTM cells and embeddings stay float32. Plain AVX2 and SSE2 are faster in
+// int8 than in float32 (docs/performance.md), so there is no fallback to float32 arithmetic.
 //
 // No result depends on the number of threads or on the other sentences of a batch.
 #pragma once
@@ -32,6 +32,7 @@
 #include "neural/type_cache.hpp"
 #include "neural/weight_reader.hpp"
 #include "neural/word_types.hpp"
+#include "neural/workspaces.hpp"
 #include "trees/problem.hpp"
 
 namespace arbora::neural {
@@ -114,7 +115,6 @@ private:
         std::size_t count = 0;
     };
     struct Group;
-    struct Workspace;
 
     std::vector<Matrix> read_layers(WeightReader& read);
     std::vector<std::size_t> state_places() const;
@@ -147,6 +147,7 @@ private:
     WordTypeEncoder types_;
     Dense type_input_;
     std::unique_ptr<TypeCache> cache_;
+    std::unique_ptr<Workspaces> workspaces_;
     std::vector<float> root_gates_;
     std::vector<std::vector<float>> tags_;  // of each column, [values, gates]
     std::vector<Layer> layers_;

@@ -11,7 +11,7 @@ inline constexpr std::size_t kPanel = 16;
 inline constexpr std::size_t panels_of(std::size_t columns) { return (columns + kPanel - 1) / kPanel; }
 inline constexpr std::size_t padded(std::size_t columns) { return panels_of(columns) * kPanel; }
 
-// out[rows, panels · kPanel] = in[rows, depth] · weights + bias; `adds`: added to what is there, without the bias.
+// out[rows, panels · kPanel] = in[rows, depth] · weights + bias, or + each row's start.
 struct DenseProduct {
     const float* in;
     std::size_t in_stride, rows, depth;
@@ -20,7 +20,7 @@ struct DenseProduct {
     const float* bias;  // [panels · kPanel] or nullptr
     float* out;
     std::size_t out_stride;
-    bool adds = false;
+    const float* const* starts = nullptr;  // [rows] of [panels · kPanel]: in place of the bias
     // Other layouts: how far apart the rows of a panel are, and the panels (0: one after the other). Panels may overlap, so a plain
     // matrix [depth, columns] has strides `columns` and kPanel; up to kPanel numbers behind its last are read.
     std::size_t row_stride = kPanel, panel_stride = 0;

@@ -15,7 +15,7 @@ inline constexpr int kLargestQuantized = 127;
 // Depths whose sums fit into int32.
 inline constexpr std::size_t kDeepestQuantized = std::size_t{1} << 16;
 
-// out[rows, panels · kPanel] = in · weights + bias; `adds`: added to what is there, without the bias.
+// out[rows, panels · kPanel] = in · weights + bias, or + each row's start.
 struct QuantizedProduct {
     const std::uint32_t* in;  // [rows, groups]
     const float* in_scales;   // [rows]
@@ -27,7 +27,7 @@ struct QuantizedProduct {
     const float* bias;  // [panels · kPanel]
     float* out;
     std::size_t out_stride;
-    bool adds = false;
+    const float* const* starts = nullptr;  // [rows] of [panels · kPanel]: in place of the bias
 };
 
 // One table per instruction set, as Kernels.

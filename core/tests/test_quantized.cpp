@@ -109,8 +109,10 @@ TEST(quantized_products_are_the_same_whole_numbers) {
                         }
                     for (const bool adds : {false, true}) {
                         std::vector<float> out(rows * out_stride, 7.0f);
+                        std::vector<const float*> starts(rows);
+                        for (std::size_t r = 0; r < rows; ++r) starts[r] = out.data() + r * out_stride;
                         k.product({activations.data(), ones.data(), rows, groups, packed.data(), ones.data(), offsets.data(), panels, bias.data(),
-                                   out.data(), out_stride, adds});
+                                   out.data(), out_stride, adds ? starts.data() : nullptr});
                         for (std::size_t r = 0; r < rows; ++r) {
                             const auto row = whole_numbers(k, activations.data() + r * groups, groups);
                             for (std::size_t c = 0; c < out_stride; ++c) {
@@ -137,8 +139,11 @@ TEST(quantized_layers_are_near_those_in_float32) {
     double largest = 0.0;
     for (std::size_t i = 0; i < found.size(); ++i) largest = std::max(largest, std::abs(double{found[i]} - expected[i]));
     CHECK(largest > 0.0 && largest < 0.5);  // sums of 50 products of about 1
-    exact.add(in.data(), inputs, rows, expected.data(), exact.width());
-    rounded.add(in.data(), inputs, rows, found.data(), exact.width());
+    std::vector<const float*> starts(rows);
+    for (std::size_t r = 0; r < rows; ++r) starts[r] = expected.data() + r * exact.width();
+    exact.add(in.data(), inputs, rows, starts.data(), expected.data(), exact.width());
+    for (std::size_t r = 0; r < rows; ++r) starts[r] = found.data() + r * exact.width();
+    rounded.add(in.data(), inputs, rows, starts.data(), found.data(), exact.width());
     for (std::size_t i = 0; i < found.size(); ++i) CHECK_NEAR(found[i], expected[i], 1.0);
 }
 

@@ -31,9 +31,10 @@ ARBORA_INLINE static inline void tile(const DenseProduct& p, std::size_t row, st
     float* out = p.out + row * p.out_stride + panel * kPanel;
     const float* bias = p.bias == nullptr ? nullptr : p.bias + panel * kPanel;
     FVec sums[Rows][kVectors];
-    for (int r = 0; r < Rows; ++r)
-        for (int v = 0; v < kVectors; ++v)
-            sums[r][v] = p.adds ? load_floats(out + r * p.out_stride + v * F) : bias != nullptr ? load_floats(bias + v * F) : FVec{};
+    for (int r = 0; r < Rows; ++r) {
+        const float* start = p.starts != nullptr ? p.starts[row + r] + panel * kPanel : bias;
+        for (int v = 0; v < kVectors; ++v) sums[r][v] = start != nullptr ? load_floats(start + v * F) : FVec{};
+    }
     const float *in = p.in + row * p.in_stride, *weights = p.weights + panel * panel_stride;
     const std::size_t depth = p.depth, in_stride = p.in_stride, row_stride = p.row_stride;
     for (std::size_t k = 0; k < depth; ++k, weights += row_stride) {
@@ -91,22 +92,27 @@ ARBORA_INLINE static inline FVec exponential(FVec x) {
     return is_small ? FVec{} : (FVec)power;
 }
 
-ARBORA_INLINE static inline FVec sigmoid(FVec x) {
-    const FVec top = floats(80.0f);
-    const FVec negative = -x;
-    return floats(1.0f) / (floats(1.0f) + exponential(negative > top ? top : negative));
+// e^-x, where a sigmoid of a smaller x is 0 as far as floats in a sum go, and products of three stay finite.
+ARBORA_INLINE static inline FVec falling(FVec x) {
+    const FVec low = floats(-28.0f);
+    return exponential(-(x < low ? low : x));
 }
-ARBORA_INLINE static inline FVec tangent(FVec x) { return floats(2.0f) * sigmoid(x + x) - floats(1.0f); }
 
 // One step of an LSTM for several sequences: gates [rows, 4 · size] in the order i, f, g, o; cells and outputs [rows, size].
+// With e_x = e^-x, sigmoid(x) = 1 / (1 + e_x) and tanh(x) = (1 - e_2x) / (1 + e_2x); sums and products of them are brought to one
+// denominator, as divisions are slow.
 static void lstm_cells(const float* gates, std::size_t rows, std::size_t size, float* cells, float* outputs, std::size_t output_stride) {
+    const FVec one = floats(1.0f);
     for (std::size_t r = 0; r < rows; ++r) {
         const float* gate = gates + r * 4 * size;
         for (std::size_t i = 0; i < size; i += F) {
             const auto of = [&](int which) { return load_floats(gate + which * size + i); };
-            const FVec cell = sigmoid(of(1)) * load_floats(cells + r * size + i) + sigmoid(of(0)) * tangent(of(2));
+            const FVec input = one + falling(of(0)), forget = one + falling(of(1)), change = falling(of(2) + of(2));
+            const FVec both = input * (one + change);
+            const FVec cell = (load_floats(cells + r * size + i) * both + (one - change) * forget) / (both * forget);
             store_floats(cells + r * size + i, cell);
-            store_floats(outputs + r * output_stride + i, sigmoid(of(3)) * tangent(cell));
+            const FVec shown = falling(cell + cell);
+            store_floats(outputs + r * output_stride + i, (one - shown) / ((one + falling(of(3))) * (one + shown)));
         }
     }
 }

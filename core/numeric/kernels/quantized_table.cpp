@@ -106,7 +106,7 @@ ARBORA_INLINE static inline void tile(const QuantizedProduct& p, std::size_t row
         const std::size_t column = panel * kPanel;
         const float scale = p.in_scales[row + r];
         float* out = p.out + (row + r) * p.out_stride + column;
-        const float* start = p.adds ? out : p.bias + column;
+        const float* start = (p.starts != nullptr ? p.starts[row + r] : p.bias) + column;
         for (int v = 0; v < kVectors; ++v) {
             const std::size_t at = column + static_cast<std::size_t>(v) * kLanes;
             const Ints sum = kGroup == 4 ? sums[r][v] - load_as<Ints>(p.offsets + at) : sums[r][v];
