@@ -122,9 +122,11 @@ def test_parsers():
             "cube",
             "transition",
             "exact",
+            "neural",
         ]
     )
     assert described[2]["defaults"]["features"] == "zhang-nivre-v1"
+    assert "neural.units" in [each["name"] for each in described[4]["parameters"]]
 
 
 @pytest.mark.parametrize("kind", KINDS)

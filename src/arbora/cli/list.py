@@ -17,11 +17,20 @@ from arbora.cli.verbs import require_studies
 from arbora.errors import require_known
 from arbora.induction import rules
 from arbora.interfaces import Query, Roots
+from arbora.settings import Parameter, flat_parameters
 
 Description: TypeAlias = dict[str, Any]
 """One thing, as JSON."""
 Names: TypeAlias = Callable[[], Iterable[str]]
 Describe: TypeAlias = Callable[[str], Description]
+
+
+OF_LINEAR_PARSERS = ("features", "tree_bits", "pruner")
+
+
+def _parameter(declared: Parameter) -> Description:
+    shown = ("name", "default", "range", "help")
+    return {name: getattr(declared, name) for name in shown}
 
 
 def _queries(queries: Iterable[Query]) -> list[str]:
@@ -36,10 +45,7 @@ FIELDS: dict[str, Callable[[Any], Any]] = {
     "approximate": lambda thing: _queries(thing.approximate),
     "needs": lambda thing: _queries(thing.needs),
     "needs_more": lambda thing: getattr(thing, "needs_more", ""),
-    "parameters": lambda thing: [
-        {"name": p.name, "type": p.kind.__name__, "default": p.default, "range": p.range, "help": p.help}
-        for p in thing.parameters()
-    ],
+    "parameters": lambda thing: [{**_parameter(p), "type": p.kind.__name__} for p in thing.parameters()],
     "languages": lambda thing: dict(thing.languages),
     "learners": lambda thing: dict(thing.learners),
 }
@@ -55,7 +61,7 @@ TEXTS: dict[str, Callable[[Description], str]] = {
     "needs": lambda d: "; ".join(filter(None, [" ".join(d["needs"]), d.get("needs_more")])),
     "parameters": lambda d: " ".join(parameter["name"] for parameter in d["parameters"]),
     "templates": lambda d: " ".join(f"{part}:{len(found)}" for part, found in d["templates"].items()),
-    "features": lambda d: d["defaults"]["features"],
+    "features": lambda d: d["defaults"].get("features", "none"),
     "pairs": lambda d: str(len(d["pairs"])),
 }
 """Columns of `arbora list` and rows of `arbora info`; others are fields of the description."""
@@ -104,7 +110,17 @@ def _parser_names() -> list[str]:
 def _parser(name: str) -> Description:
     from arbora.training.config import TrainConfig
 
-    return _described(registry.searches, name) | {"defaults": TrainConfig(parser=name).recipe.defaults}
+    recipe = TrainConfig(parser=name).recipe
+    unused = () if recipe.is_linear else OF_LINEAR_PARSERS
+    defaults = {setting: value for setting, value in recipe.defaults.items() if setting not in unused}
+    own = [setting for setting in recipe.own_settings if "." not in setting]
+    settings = [
+        declared
+        for setting, declared in flat_parameters(TrainConfig).items()
+        if setting.partition(".")[0] in own and "." in setting
+    ]
+    parameters = {"parameters": [_parameter(each) for each in settings]} if settings else {}
+    return _described(registry.searches, name) | {"defaults": defaults} | parameters
 
 
 def _features(name: str) -> Description:
@@ -171,7 +187,7 @@ KINDS = {
     ),
     "parsers": Kind(
         "parser",
-        "Show how a parser searches for trees, and its default settings.",
+        "Show how a parser searches for trees, its default settings, and those that only it has.",
         "cube",
         _parser_names,
         _parser,
