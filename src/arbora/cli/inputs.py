@@ -22,7 +22,8 @@ from arbora.pipeline.pipeline import Pipeline
 from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.storage.files import Source, name_of, open_input, read_bytes
 
-PIECE = 1 << 16  # tags and trees of so much text share a network's states
+PIECE = 1 << 20
+WORDS = 16_000  # of a piece of raw text: few enough for tags and trees to share a network's states
 THE_TEXT = "<text>"
 PLAIN = "save it as plain text first"
 UTF_8 = "convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8"
@@ -78,7 +79,7 @@ class TextReader:
 
     def __iter__(self) -> Iterator[Columns]:
         for found in self.segmenter.segment_stream(self._pieces(), lines=self.lines):
-            yield _with_offsets(found) if self.offsets else found.columns
+            yield from (_with_offsets(found) if self.offsets else found.columns).pieces(WORDS)
 
     def _pieces(self) -> Iterator[str]:
         """The decoded text; DataError if it is not UTF-8."""

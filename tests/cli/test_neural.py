@@ -1,0 +1,51 @@
+"""Neural parsers from the command line: train, compress, describe, parse."""
+
+import json
+
+import pytest
+
+from arbora.data.treebank import read
+
+TINY = ("neural.units=6", "neural.arc_size=6", "neural.label_size=4", "neural.word_size=6", "words=80")
+
+
+@pytest.fixture
+def train(arbora, invented, tmp_path, monkeypatch):
+    """`arbora train --parser neural` on the invented treebanks, to m.arbora in a folder of its own."""
+    pytest.importorskip("torch", reason="networks are trained with PyTorch")
+    monkeypatch.chdir(tmp_path)
+    settings = [part for each in TINY for part in ("-p", each)]
+
+    def call(*more):
+        return arbora(
+            "train",
+            invented[0],
+            "--dev",
+            invented[1],
+            "-o",
+            "m.arbora",
+            "--parser",
+            "neural",
+            *settings,
+            *more,
+        )
+
+    return call
+
+
+def test_a_compact_model_is_trained_described_and_used(arbora, train, invented):
+    result = json.loads(train("--epochs", "2", "--compact", "--json").stdout)
+    assert {"las", "uas"} == set(result["compact"]["before"])
+    assert {"upos", "las"} < set(result["parts"]["dev"])
+    assert "order 1" in arbora("info", "m.arbora", "--all").stdout.replace("\t", " ")
+    arbora("parse", invented[1], "-m", "m.arbora", "--retag", "--probabilities", "-o", "parsed.conllu")
+    parsed = list(read("parsed.conllu"))
+    assert all(tag != "_" for sentence in parsed for tag in sentence.upos)
+    assert all("HeadProb=" in misc for sentence in parsed for misc in sentence.misc)
+    listed = arbora("parse", "a word and another", "-m", "m.arbora", "--kbest", "2").stdout
+    assert "# kbest = 2/2" in listed
+
+
+def test_the_help_of_a_parser_lists_its_settings(arbora):
+    described = json.loads(arbora("info", "parser", "neural", "--json").stdout)
+    assert "neural.size" in {each["name"] for each in described["parameters"]}
