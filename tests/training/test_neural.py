@@ -3,6 +3,7 @@
 import os
 import signal
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import Pipeline
 from arbora.progress import Observer
 from arbora.training import train
+from arbora.training.config import choose_parser, make_config
 from arbora.training.tune import tune
 
 TRAIN, DEV = treebank(60, seed=1), treebank(20, seed=2)
@@ -52,6 +54,35 @@ def test_settings_that_do_not_fit_are_rejected(changes, field):
     with pytest.raises(InputError) as caught:
         train(TRAIN, DEV, config={"parser": "neural", **changes})
     assert field.rpartition(".")[2] in str(caught.value)
+
+
+# The parser that is chosen
+
+
+AUTO = {
+    "no vectors": ({}, True, 60_000, "graph"),
+    "few words": ({"vectors": "v.vec"}, True, 40_000, "graph"),
+    "no PyTorch": ({"vectors": "v.vec"}, False, 60_000, "graph"),
+    "vectors": ({"vectors": "v.vec"}, True, 60_000, "neural"),
+    "epochs": ({"vectors": "v.vec", "parameters": {"epochs": 3}}, True, 60_000, "neural"),
+    "a linear parser's parameter": ({"vectors": "v.vec", "parameters": {"C": 0.1}}, True, 60_000, "graph"),
+    "a linear parser's setting": ({"vectors": "v.vec", "order": 2}, True, 60_000, "graph"),
+    "a network's setting": ({"neural": {"size": "large"}}, False, 10, "neural"),
+    "no tags": ({"tags": "none"}, False, 10, "neural"),
+    "a parser": ({"parser": "cube", "vectors": "v.vec"}, True, 60_000, "cube"),
+}
+
+
+@pytest.mark.parametrize(("settings", "has_torch", "words", "expected"), AUTO.values(), ids=AUTO)
+def test_auto_chooses_by_settings_vectors_size_and_what_is_installed(
+    settings, has_torch, words, expected, monkeypatch
+):
+    monkeypatch.setattr("arbora.training.config.find_spec", lambda name: "there" if has_torch else None)
+    columns = SimpleNamespace(words=words)
+    chosen, why = choose_parser(make_config(settings), columns)
+    assert chosen.parser == expected
+    is_choice = "vectors" in settings and expected in why
+    assert is_choice or not why
 
 
 torch = pytest.importorskip("torch", reason="networks are trained with PyTorch")
@@ -242,7 +273,7 @@ def test_tuning_compares_networks():
         TRAIN,
         DEV,
         grid={"neural.units": [4, 8]},
-        config=arbora.training.config.make_config(quickly(parameters={"epochs": 2})),
+        config=make_config(quickly(parameters={"epochs": 2})),
     )
     assert len(found.trials) == 2
 

@@ -125,6 +125,7 @@ def resolved(loaded):
     return {
         name: getattr(loaded.config, name)
         for name in (
+            "parser",
             "roots",
             "labels",
             "features",

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
@@ -47,6 +48,16 @@ CROSSING_SHARE = 0.005
 ROOTS_SHARE = 0.005
 """With `roots="auto"`: above this share of sentences with several roots, trees may have several."""
 
+NEURAL_WORDS = 50_000
+"""With `parser="auto"` and word vectors: networks are trained on treebanks of this size or larger."""
+LINEAR_SETTINGS = (
+    *("order", "grandparents", "labels", "features", "tree_bits", "label_bits", "pruner", "pruner_settings"),
+    *("cube", "update", "transition", "learner", "loss", "scorer", "stack", "text"),
+)
+"""Settings that, if they are given, make `parser="auto"` a linear parser."""
+SHARED_PARAMETERS = {"epochs", "seed"}
+"""Parameters of learners that do not."""
+
 WORD_FILES = ("vectors", "text")
 """Settings that name a file that tells more about words than the treebank."""
 
@@ -56,8 +67,9 @@ class TrainConfig(Settings):
     """All settings of a training. The treebank decides what is `auto`; the model stores the decision."""
 
     parser: str = parameter(
-        "graph",
-        "one of `arbora list parsers`. graph: exact search with linear scores, order 1 or 2; cube: any "
+        "auto",
+        "auto, or one of `arbora list parsers`. auto: neural if there are vectors, PyTorch and a treebank of "
+        "some size, else graph. graph: exact search with linear scores, order 1 or 2; cube: any "
         "order, labels with heads, by cube pruning: slower and more accurate; transition: left to right in "
         "linear time: the fastest (transition.beam=64: more accurate); exact, or another package's search: "
         "with the scores of any scorer; neural: exact search with the scores of a network, which predicts "
@@ -174,9 +186,16 @@ class TrainConfig(Settings):
         return bool(attrgetter(name)(self) != (getattr(default, last) if last else default))
 
     @property
+    def kind(self) -> str:
+        """The parser; where it is `auto`, the one that the settings need, before the treebank is known."""
+        if self.parser != "auto":
+            return self.parser
+        return "neural" if self.is_changed("neural") or self.tags == "none" else "graph"
+
+    @property
     def recipe(self) -> type[Recipe]:
         """How parsers of this kind are trained, and the settings they have."""
-        own = recipe_of(self.parser)  # checks the name
+        own = recipe_of(self.kind)  # checks the name
         return own if self.scorer == "linear" else ScorerRecipe
 
     @property
@@ -197,7 +216,7 @@ class TrainConfig(Settings):
 
     def make_learner(self) -> Learner:
         """The learner, with the parser's defaults for parameters that are not given."""
-        recipe = recipe_of(self.parser)
+        recipe = recipe_of(self.kind)
         by_learner = recipe.laplace if self.parameters.get("prior") == "laplace" else recipe.parameters
         parameters = {**by_learner.get(self.learner_name, {}), **self.parameters}
         return seeded_learner(self.learner_name, parameters, self.seed)
@@ -237,6 +256,22 @@ def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] 
         raise InputError(f"config: {os.fspath(given)}: {error.strerror or error}") from None
 
 
+def choose_parser(config: TrainConfig, columns: Columns) -> tuple[TrainConfig, str]:
+    """The configuration with a parser in place of `auto`, and a note on why; empty if there was no choice."""
+    if config.parser != "auto":
+        return config, ""
+    is_linear = any(map(config.is_changed, LINEAR_SETTINGS)) or config.parameters.keys() - SHARED_PARAMETERS
+    if config.kind == "neural" or is_linear or config.vectors is None:
+        return replace(config, parser=config.kind), ""
+    if columns.words < NEURAL_WORDS:
+        why = f"graph: {columns.words:,} words are few for a network"
+    elif find_spec("torch") is None:
+        why = "graph: a network would be more accurate with these vectors; pip install 'arbora-nlp[neural]'"
+    else:
+        why = f"neural: {columns.words:,} words, word vectors and PyTorch; `--parser graph` trains faster"
+    return replace(config, parser=why.partition(":")[0]), f"parser: {why}"
+
+
 def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     """The configuration with everything that is `auto` decided."""
     shape = TreebankShape(columns)
@@ -250,7 +285,7 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
             pick["projectivize"] = TrainConfig.projectivize  # not needed then
     if config.roots == "auto":
         pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
-    pick |= {"features": _features(config), "learner": config.learner_name}
+    pick |= {"parser": config.kind, "features": _features(config), "learner": config.learner_name}
     by_size = config.recipe.parameters_for(columns).get(config.learner_name, {})
     config = replace(config, parameters={**by_size, **config.parameters})
     decided = replace(config, **pick, parameters=config.make_learner().settings())

@@ -115,7 +115,7 @@ class GraphRecipe(LinearRecipe):
             other = "with" if wanted else "without"
             choice = "order = 1, which has none" if wanted else 'parser = "cube"'
             raise InputError(
-                f'features: with parser = "{config.parser}", expected a set {other} contexts of higher '
+                f'features: with parser = "{config.kind}", expected a set {other} contexts of higher '
                 f"order: {fits}, got {config.features}; or choose {choice}"
             )
         return super().resolve(config)

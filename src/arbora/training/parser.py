@@ -74,7 +74,7 @@ class ParserTraining:
         require_answers(  # before any stage is trained
             self.recipe.learner,
             self.recipe.problem({}),
-            f"{c.parser} parsers over {c.trees} trees of order {c.order} with labels {c.labels} answer",
+            f"{c.kind} parsers over {c.trees} trees of order {c.order} with labels {c.labels} answer",
             [*self.recipe.better_settings(), "another learner"],
         )
         self.fingerprint = zlib.crc32(train.to_bytes(), 0 if dev is None else zlib.crc32(dev.to_bytes()))

@@ -28,7 +28,7 @@ from arbora.pipeline.train_segmenter import SegmenterSettings, train_with_report
 from arbora.pipeline.words import agreement, annotation_scores
 from arbora.progress import Observer, Scores, Silent
 from arbora.training.annotation import check_dev, check_treebank, jackknife, warn_of_strange_dev
-from arbora.training.config import TrainConfig, make_config
+from arbora.training.config import TrainConfig, choose_parser, make_config
 from arbora.training.parser import ParserTraining
 from arbora.training.recipes import Dev
 from arbora.training.stacking import Guide
@@ -107,6 +107,9 @@ def train(
     is_partial, labelled = settings.learns_from_parts, settings.labels != "none"
     columns = gather(treebank, partial(check_treebank, partial=is_partial))
     dev_columns = None if dev is None else gather(dev, check_treebank, "dev")
+    settings, why = choose_parser(settings, columns)
+    if why:
+        observer.note(why)
     # Check everything before work that takes long.
     check_treebank(columns, labelled=labelled, partial=is_partial)
     if dev_columns is not None:

@@ -162,7 +162,7 @@ class Recipe(ABC):
                 recipes = {each: recipe_of(each) for each in trained_parsers()}
                 owners = [each for each in recipes if name in recipes[each].own_settings]
                 known = " or ".join(f'"{each}"' for each in owners)
-                raise InputError(f'{name}: only for parser = {known}, got parser = "{config.parser}"')
+                raise InputError(f'{name}: only for parser = {known}, got parser = "{config.kind}"')
         if config.tags == "none" and cls.tags != "none":
             raise InputError('tags: none is only for parser = "neural", which predicts tags itself')
         if cls.is_linear and config.scorer_settings:
@@ -172,12 +172,12 @@ class Recipe(ABC):
             if learner is None or config.learner not in ("auto", learner):
                 known = " or ".join(f"{loss} (learner {name})" for loss, name in cls.loss_learners.items())
                 raise InputError(
-                    f"loss: expected {known} with parser = {config.parser}, got {config.loss} with "
+                    f"loss: expected {known} with parser = {config.kind}, got {config.loss} with "
                     f"learner = {config.learner}; choose parser = exact, or leave the loss to the learner"
                 )
         if config.labels == "staged" and cls.defaults["labels"] != "staged":
             raise InputError(
-                f'labels: expected joint or none with parser = "{config.parser}", got staged; it chooses '
+                f'labels: expected joint or none with parser = "{config.kind}", got staged; it chooses '
                 "heads and labels together"
             )
         if config.projectivize == "pseudo-projective" and config.labels == "none":
@@ -280,16 +280,16 @@ class ScorerRecipe(Recipe):
     @classmethod
     def check(cls, config: TrainConfig) -> None:
         super().check(config)
-        own = recipe_of(config.parser)
+        own = recipe_of(config.kind)
         if own.is_linear and not own.general_search:
             raise InputError(
-                f"scorer: expected linear with parser = {config.parser}, got {config.scorer}; other scorers "
+                f"scorer: expected linear with parser = {config.kind}, got {config.scorer}; other scorers "
                 'need parser = "exact", or another package\'s search'
             )
 
     @classmethod
     def resolve(cls, config: TrainConfig) -> dict[str, Any]:
-        parser = recipe_of(config.parser).general_search or config.parser
+        parser = recipe_of(config.kind).general_search or config.kind
         search: Any = searches.factory(parser)
         loss = search.loss if config.loss == "auto" else config.loss
         return {"parser": parser, "loss": loss, **super().resolve(config)}

@@ -77,7 +77,7 @@ def _config_of(parser: Parser, path: str) -> TrainConfig:
     try:
         # Models of earlier versions store decisions about settings that have no effect, too.
         known, search = dict(given), given.get("transition")
-        if "pruner_settings.rule" not in recipe_of(known.get("parser", TrainConfig.parser)).own_settings:
+        if "pruner_settings.rule" not in recipe_of(known.get("parser", "graph")).own_settings:
             known.pop("pruner_settings", None)
         if isinstance(search, dict) and search.get("beam") != 1:
             known["transition"] = {name: value for name, value in search.items() if name != "oracle"}
