@@ -11,7 +11,7 @@ from arbora.data.columns import columns_of, parse_text
 from arbora.data.synthetic import generate
 from arbora.errors import ArboraError, InputError
 from arbora.pipeline.lemmatizer import train_lemmatizer
-from arbora.pipeline.pipeline import FILLED, Pipeline, annotate
+from arbora.pipeline.pipeline import FILLED, Pipeline, WordAnnotator
 from arbora.pipeline.tagger import train_tagger
 from arbora.pipeline.words import WordSettings
 from arbora.progress import Silent
@@ -206,11 +206,12 @@ def test_jackknifing_never_tags_training_sentences(monkeypatch):
     monkeypatch.setattr(training, "train_lemmatizer", watching("lemmatizer", train_lemmatizer))
     applied = []
 
-    def watched(given, *tools):
-        applied.append(set(given.native.extra_texts()))
-        return annotate(given, *tools)
+    class Watched(WordAnnotator):
+        def annotate(self, columns, *, threads=1):
+            applied.append(set(columns.native.extra_texts()))
+            return super().annotate(columns, threads=threads)
 
-    monkeypatch.setattr(training, "annotate", watched)
+    monkeypatch.setattr(training, "WordAnnotator", Watched)
     config = training.make_config({**SMALL, "folds": 4})
     bank = unique_ids(40)
     found = jackknifed(bank, config, tools, 1, Silent())

@@ -205,9 +205,9 @@ def test_svg_pictures_are_escaped_and_sandboxed(client):
 class Pipeline:
     """A stand-in for a model with segmenter and tagger: every line is a sentence, every word a noun."""
 
-    def __init__(self, segmenter="there", tagger="there"):
+    def __init__(self, segmenter="there", annotator="there"):
         self.parser = parser()
-        self.segmenter, self.tagger = segmenter, tagger
+        self.segmenter, self.annotator = segmenter, annotator
 
     def segment(self, text):
         lines = [Sentence.from_lists(line.split()) for line in text.splitlines()]
@@ -244,7 +244,7 @@ def test_model_with_a_tagger_only():
     reply = client.post("/api/parse", {"text": "a b. c"})
     assert [s["words"][0]["upos"] for s in reply.json["sentences"]] == ["NOUN", "NOUN"]
     assert len(reply.json["notes"]) == 1
-    half.tagger = None
+    half.annotator = None
     reply = Client(model=Engine(half, "half")).post("/api/parse", {"text": "a b. c"})
     assert [s["words"][0]["upos"] for s in reply.json["sentences"]] == ["_", "_"]
     assert len(reply.json["notes"]) == 2
