@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from arbora._core import Encoded
+from arbora.data.clusters import WordClusters
 from arbora.data.columns import Columns, TextColumn
 from arbora.data.statistics import by_count
 from arbora.errors import InputError
@@ -39,6 +40,8 @@ class Names:
     """Those that were filled in training; others are ignored. None: unknown, so none is ignored."""
     guide: Parser | None = field(default=None, kw_only=True)
     """The parser whose trees are features beside the words [nivre-2008]; None unless parsers are stacked."""
+    clusters: WordClusters | None = field(default=None, kw_only=True)
+    """The clusters of words that features look at; None unless there are such features."""
 
     @classmethod
     def of(cls, columns: Columns) -> Names:
@@ -53,7 +56,8 @@ class Names:
         """Encode sentences as ids; unknown labels count as none. O(words + distinct text)."""
         known = INPUT_COLUMNS if self.columns is None else self.columns
         ignored = [column for column in INPUT_COLUMNS if column not in known]
-        encoded = Encoded(columns.native, self.tags, self.labels, ignored)
+        clusters = None if self.clusters is None else self.clusters.native
+        encoded = Encoded(columns.native, self.tags, self.labels, ignored, clusters)
         if self.guide is not None:
             heads, labels = self.guide.trees(columns, threads=threads)
             encoded.set_guide(heads, labels, self.guide.names.labels)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora.data.clusters import WordClusters
 from arbora.data.columns import Columns
 from arbora.errors import ModelError
 from arbora.formatting import show_scores
@@ -49,9 +50,15 @@ class ParserTraining:
     """One training, from checked treebanks to a parser."""
 
     def __init__(
-        self, train: Columns, dev: Columns | None, config: TrainConfig, threads: int, observer: Observer
+        self,
+        train: Columns,
+        dev: Columns | None,
+        config: TrainConfig,
+        threads: int,
+        observer: Observer,
+        clusters: WordClusters | None = None,
     ) -> None:
-        """`dev` was checked, see `check_dev`."""
+        """`dev` was checked, see `check_dev`; `clusters` are those of the configuration, see `Words`."""
         check_treebank(train, labelled=config.labels != "none", partial=config.learns_from_parts)
         c = self.config = resolve(config, train)
         self.columns, self.threads, self.observer = train, threads, observer
@@ -62,7 +69,7 @@ class ParserTraining:
         for decision in TreebankShape(train).decisions(config, c):
             observer.note(decision)
         guide = None if self.guide is None else self.guide.parser
-        self.recipe = c.recipe(c, train, dev, guide, threads, observer)
+        self.recipe = c.recipe(c, train, dev, guide, threads, observer, clusters)
         require_answers(  # before any stage is trained
             self.recipe.learner,
             self.recipe.problem({}),
@@ -135,7 +142,8 @@ class ParserTraining:
         trees = np.zeros((2, self.columns.words), np.int32)
         for fold in jackknife(self.columns, min(self.config.folds, len(self.columns))):
             observer = self.observer.child(f"guide, {fold.name}")
-            training = ParserTraining(fold.rest, None, guide.config, self.threads, observer)
+            clusters = guide.parser.names.clusters
+            training = ParserTraining(fold.rest, None, guide.config, self.threads, observer, clusters)
             parser, interrupted = training.run(calibrate=False)
             if interrupted:
                 raise KeyboardInterrupt

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from arbora.data.clusters import WordClusters
 from arbora.data.columns import COMMENT, Columns
 from arbora.data.encode import filled
 from arbora.data.treebank import Treebank, gather
@@ -28,6 +29,7 @@ from arbora.pipeline.train_segmenter import SegmenterSettings, train_with_report
 from arbora.pipeline.words import agreement
 from arbora.progress import Observer, Scores, Silent
 from arbora.training.annotation import check_dev, check_treebank, jackknife, warn_of_strange_dev
+from arbora.training.clusters import learn_clusters
 from arbora.training.config import TrainConfig, make_config
 from arbora.training.parser import ParserTraining
 from arbora.training.recipes import Dev
@@ -112,16 +114,17 @@ def train(
         warn_of_strange_dev(dev_columns, columns)
     if settings.stack is not None:
         Guide.load(settings.stack).check_treebank(columns)
-    tools = Tools()
     if settings.only == "all":
         tools = Tools.of(columns, dev_columns, settings, threads, observer)
+    else:
+        tools = Tools(clusters=learn_clusters(settings, observer))
     retagged = False
     if tools.tagger is not None and settings.tags != "gold" and len(columns) > 1:
         retagged = True
         columns = jackknifed(columns, settings, tools, threads, observer)
         if dev_columns is not None:
             dev_columns = annotate(dev_columns, tools.tagger, tools.lemmatizer, threads)
-    training = ParserTraining(columns, dev_columns, settings, threads, observer)
+    training = ParserTraining(columns, dev_columns, settings, threads, observer, tools.clusters)
     parser, interrupted = training.run(checkpoint, resume=resume)
     scores: Scores = parser.about["dev"]
     about = {"dev": {**tools.scores, **scores}}
@@ -137,6 +140,7 @@ class Tools:
     segmenter: Segmenter | None = None
     tagger: Tagger | None = None
     lemmatizer: Lemmatizer | None = None
+    clusters: WordClusters | None = None
     reports: tuple[dict[str, Any], ...] = ()
 
     @property
@@ -156,9 +160,9 @@ class Tools:
         """Train on a whole treebank."""
         options: dict[str, Any] = {"seed": config.seed, "threads": threads, "observer": observer}
         segmenter, reports = _segmenter(train, dev, config.segmenter, observer)
-        tagger, lemmatizer = None, None
+        tagger, lemmatizer, clusters = None, None, learn_clusters(config, observer, segmenter)
         if filled(train, "upos"):
-            tagger, more = train_tagger(train, dev, config.tagger, **options)
+            tagger, more = train_tagger(train, dev, config.tagger, clusters=clusters, **options)
             reports += more
         else:
             observer.note("tagger: none, since the treebank has no UPOS")
@@ -167,7 +171,7 @@ class Tools:
             reports += more
         else:
             observer.note("lemmatizer: none, since the treebank has no tags or few lemmas")
-        return cls(segmenter, tagger, lemmatizer, tuple(reports))
+        return cls(segmenter, tagger, lemmatizer, clusters, tuple(reports))
 
 
 def _segmenter(
@@ -207,7 +211,7 @@ def jackknifed(
     for fold in jackknife(columns, folds):
         child = observer.child(fold.name)
         options: dict[str, Any] = {"seed": config.seed, "threads": threads, "observer": child}
-        tagger, _ = train_tagger(fold.rest, None, config.tagger, **options)
+        tagger, _ = train_tagger(fold.rest, None, config.tagger, clusters=tools.clusters, **options)
         lemmatizer = None
         if tools.lemmatizer is not None:
             lemmatizer, _ = train_lemmatizer(fold.rest, None, config.lemmatizer, **options)
