@@ -36,7 +36,7 @@ std::vector<feature::Template> templates(const TemplateList& given) {
     for (const auto& atoms : given) {
         feature::Template compiled;
         for (const auto& [role, offset, field] : atoms) {
-            if (role < 0 || role >= feature::kRoles || field < 0 || field > static_cast<int>(feature::Field::guide))
+            if (role < 0 || role >= feature::kRoles || field < 0 || field >= feature::kAllFields)
                 throw InputError("template: an atom has an unknown role or field");
             compiled.push_back({static_cast<feature::Role>(role), offset, static_cast<feature::Field>(field)});
         }
@@ -84,10 +84,10 @@ nb::object of_words(const Encoded& sentences, const std::int32_t* feature::Sente
 void bind_encoded(nb::module_& m) {
     nb::class_<Encoded>(m, "Encoded", "Sentences as numbers; see arbora.data.encode.")
         .def("__init__", [](Encoded* self, const conll::Columns& columns, const std::vector<std::string>& tags,
-                            const std::vector<std::string>& labels, const std::vector<std::string>& ignored) {
+                            const std::vector<std::string>& labels, const std::vector<std::string>& ignored, const feature::Clusters* clusters) {
                 const nb::gil_scoped_release release;
-                new (self) Encoded(columns, feature::Names(tags, labels, ignored));
-            }, "columns"_a, "tags"_a, "labels"_a, "ignored"_a = std::vector<std::string>{})
+                new (self) Encoded(columns, feature::Names(tags, labels, ignored), clusters);
+            }, "columns"_a, "tags"_a, "labels"_a, "ignored"_a = std::vector<std::string>{}, "clusters"_a.none() = nb::none())
         .def("__len__", &Encoded::size)
         .def_prop_ro("words", &Encoded::words)
         .def("length", [](const Encoded& self, std::size_t s) {

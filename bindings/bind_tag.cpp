@@ -1,4 +1,4 @@
-// core/tag for Python: lexicons, features of words, and edit scripts.
+// core/tag for Python: lexicons, clusters and features of words, and edit scripts.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "conll/columns.hpp"
+#include "features/clusters.hpp"
 #include "questions.hpp"
 #include "text/tag/lexicon.hpp"
 #include "text/tag/script.hpp"
@@ -21,6 +22,7 @@ namespace arbora {
 namespace {
 
 using namespace nb::literals;
+using feature::Clusters;
 using tag::Lexicon;
 
 template <class T>
@@ -41,12 +43,26 @@ void bind_lexicon(nb::module_& m) {
         .def("__len__", [](const Lexicon& self) { return self.keys().size(); });
 }
 
+void bind_clusters(nb::module_& m) {
+    nb::class_<Clusters>(m, "Clusters", "Clusters of words in a binary tree; see arbora.data.clusters.")
+        .def_static("of", [](const std::vector<std::string>& words, const Line<std::uint16_t>& codes) { return Clusters::of(words, vector_of(codes)); },
+                    "words"_a, "codes"_a, nb::sig("def of(words: collections.abc.Sequence[str], codes: numpy.typing.NDArray[numpy.uint16]) -> Clusters"))
+        .def_static("from_arrays", [](const Line<std::uint32_t>& keys, const Line<std::uint16_t>& codes) {
+                return Clusters(vector_of(keys), vector_of(codes));
+            }, "keys"_a, "codes"_a,
+            nb::sig("def from_arrays(keys: numpy.typing.NDArray[numpy.uint32], codes: numpy.typing.NDArray[numpy.uint16]) -> Clusters"))
+        .def("find", [](const Clusters& self, const std::string& form) { return self.find(form); }, "form"_a, "The code of a word; 0: it has no cluster.")
+        .def("keys", [](const Clusters& self) { return copied(self.keys()); }, nb::sig("def keys(self) -> numpy.typing.NDArray[numpy.uint32]"))
+        .def("codes", [](const Clusters& self) { return copied(self.codes()); }, nb::sig("def codes(self) -> numpy.typing.NDArray[numpy.uint16]"))
+        .def("__len__", [](const Clusters& self) { return self.keys().size(); });
+}
+
 sequence::Batch encode(const conll::Columns& columns, const std::string& set, const Lexicon& lexicon, int bits,
-                       const std::optional<Line<std::int32_t>>& own_tags) {
+                       const std::optional<Line<std::int32_t>>& own_tags, const Clusters* clusters) {
     if (own_tags && own_tags->size() != columns.word_count()) throw InputError("own_tags: expected one per word");
     const auto which = tag::set_of(set);
     const nb::gil_scoped_release release;
-    return tag::encode(columns, which, lexicon, own_tags ? own_tags->data() : nullptr, bits);
+    return tag::encode(columns, which, lexicon, clusters, own_tags ? own_tags->data() : nullptr, bits);
 }
 
 // Each word and script once: most come again and again.
@@ -77,9 +93,10 @@ conll::Columns apply_scripts(const conll::Columns& columns, const std::vector<st
 
 void bind_tag(nb::module_& m) {
     bind_lexicon(m);
-    m.def("tag_features", &encode, "columns"_a, "set"_a, "lexicon"_a, "bits"_a, "own_tags"_a.none(),
+    bind_clusters(m);
+    m.def("tag_features", &encode, "columns"_a, "set"_a, "lexicon"_a, "bits"_a, "own_tags"_a.none(), "clusters"_a.none() = nb::none(),
           nb::sig("def tag_features(columns: ConllColumns, set: str, lexicon: TagLexicon, bits: int, "
-                  "own_tags: numpy.typing.NDArray[numpy.int32] | None) -> SequenceBatch"),
+                  "own_tags: numpy.typing.NDArray[numpy.int32] | None, clusters: Clusters | None = None) -> SequenceBatch"),
           "The features of all words, as a tagger or lemmatizer sees them.");
     m.def("edit_script", [](const std::string& form, const std::string& lemma) { return tag::edit_script(form, lemma); }, "form"_a, "lemma"_a,
           "How the word becomes its lemma.");

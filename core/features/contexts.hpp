@@ -21,7 +21,7 @@ namespace arbora::feature {
 
 enum class ContextKind : std::uint8_t { chain, lineage, closing };
 inline constexpr int kSlots = 4;   // of nodes: chain h d s t; lineage g h d s; closing h d l r
-inline constexpr int kLabelField = kFields, kCountField = kFields + 1;
+inline constexpr int kLabelField = kAllFields, kCountField = kAllFields + 1;
 inline constexpr int kMostCounted = 6;  // dependents; more are as this many
 
 struct ContextAtom {
@@ -59,7 +59,8 @@ inline void check(const std::vector<ContextAtom>& atoms, ContextKind kind) {
         require(atom.field >= 0 && atom.field <= kCountField, "an atom has no such field");
         require(atom.field != kLabelField || kHasLabel[k][slot], "an atom's role has no label there");
         require(atom.field != kCountField || kHasCount[k][slot], "an atom's role has no count there");
-        require(atom.field < kFields || atom.offset == 0, "labels and counts have no offset");
+        require(atom.field != static_cast<int>(Field::guide), "labels of a guide are for other templates");
+        require(atom.field < kAllFields || atom.offset == 0, "labels and counts have no offset");
     }
 }
 
@@ -99,6 +100,7 @@ struct ContextTemplates {
                     count_factors[slot].back() += factor;
                     uses_count[slot] = true;
                 } else {
+                    need_clusters = need_clusters || is_cluster(static_cast<Field>(atom.field));
                     slots[slot].back().terms.push_back({atom.offset, static_cast<std::uint32_t>(atom.field), factor});
                 }
             }
@@ -111,6 +113,7 @@ struct ContextTemplates {
     std::array<std::vector<std::uint32_t>, kSlots> label_factors, count_factors;  // 0: does not look at it
     std::array<bool, kSlots> uses_label{}, uses_count{};
     std::size_t chosen = 0;  // the first that looks at the chosen label
+    bool need_clusters = false;
 };
 
 struct Contexts {
@@ -125,7 +128,9 @@ class ContextExtractor {
 public:
     explicit ContextExtractor(const ContextTemplates& templates) : templates_(&templates) {}
 
+    // InputError where the templates look at clusters and the sentence has none.
     void load(const Sentence& sentence, const Table& table) {
+        require_inputs(false, templates_->need_clusters, sentence);
         table_ = table;
         n_ = sentence.n;
         for (std::size_t slot = 0; slot < kSlots; ++slot) {

@@ -49,6 +49,10 @@ Row form_row(std::string_view text) {
     return row;
 }
 
+void set_clusters(Row& row, ClusterCode code) {
+    for (const auto& [field, bits] : kClusterFields) set(row, field, number_value(static_cast<std::uint64_t>(field) << 32, cluster_prefix(code, bits)));
+}
+
 }  // namespace
 
 const Row& absent_row() {
@@ -76,12 +80,14 @@ int Names::label(std::string_view text) const {
     return found == labels_.end() ? -1 : found->second;
 }
 
-Encoded::Encoded(const conll::Columns& columns, const Names& names) : offsets_(columns.sentence_offsets) {
+Encoded::Encoded(const conll::Columns& columns, const Names& names, const Clusters* clusters)
+    : offsets_(columns.sentence_offsets), has_clusters_(clusters != nullptr) {
     static const Row before = special_row("before"), root = special_row("root"), after = special_row("after");
     const auto& tables = columns.tables;
     const auto id = [&](std::size_t column, std::size_t word) { return names.ignores(column) ? kNothing : columns.ids[column][word]; };
     const auto values = [&](std::size_t column, Field field) { return of_each(tables[column], [&](auto text) { return value(field, text); }); };
-    const auto forms = of_each(tables[form_column], form_row);
+    auto forms = of_each(tables[form_column], form_row);
+    for (std::size_t form = 0; has_clusters_ && form < forms.size(); ++form) set_clusters(forms[form], clusters->find(tables[form_column][form]));
     const auto small_forms = of_each(tables[form_column], [](auto text) { return value(Field::lemma, text::lowered(text)); });
     const auto lemmas = values(lemma_column, Field::lemma), tag_values = values(tag_column, Field::tag),
                fines = values(fine_column, Field::fine), feats = values(feats_column, Field::feats);
@@ -116,7 +122,7 @@ Encoded::Encoded(const conll::Columns& columns, const Names& names) : offsets_(c
 Sentence Encoded::sentence(std::size_t s) const {
     const std::size_t root = row_of_root(s, offsets_[s]);
     return {static_cast<int>(offsets_[s + 1] - offsets_[s]), &rows_[root], &tags_[root], &heads_[root], &labels_[root],
-            has_guide() ? &guide_heads_[root] : nullptr};
+            has_guide() ? &guide_heads_[root] : nullptr, has_clusters_};
 }
 
 template <class Put>

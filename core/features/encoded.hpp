@@ -14,13 +14,23 @@
 #include <vector>
 
 #include "conll/columns.hpp"
+#include "features/clusters.hpp"
 
 namespace arbora::feature {
 
-enum class Field : std::uint8_t { form, lemma, tag, fine, feats, prefix, suffix, ending, shape, guide };
-inline constexpr int kFields = 9;  // of words' own texts: all but guide, which is a label
+enum class Field : std::uint8_t { form, lemma, tag, fine, feats, prefix, suffix, ending, shape, guide, cluster, cluster4, cluster6, cluster8 };
+inline constexpr int kFields = 9;  // of words' own texts: before guide, which is a label, and clusters
+inline constexpr int kAllFields = 14;
 
-using Row = std::array<std::uint32_t, kFields + 1>;
+using Row = std::array<std::uint32_t, kAllFields>;
+
+// The fields of a word's cluster (clusters.hpp), with how many branches each looks at.
+struct ClusterField {
+    Field field;
+    int bits;
+};
+inline constexpr std::array<ClusterField, 4> kClusterFields = {{{Field::cluster, 15}, {Field::cluster4, 4}, {Field::cluster6, 6}, {Field::cluster8, 8}}};
+inline constexpr bool is_cluster(Field field) { return field >= Field::cluster; }
 
 inline constexpr int kPadding = 2;  // largest offset of an atom
 inline constexpr int kOtherTag = 62;
@@ -38,6 +48,7 @@ struct Sentence {
     const std::int32_t* heads = nullptr;   // gold, [1 .. n]; -1 not given
     const std::int32_t* labels = nullptr;  // gold, [1 .. n]; -1 not given or unknown
     const std::int32_t* guide_heads = nullptr;  // [0 .. n], -1 at the root; null: no guide
+    bool has_clusters = false;
 
     const Row& row(int node, int offset) const { return node < 0 ? absent_row() : rows[node + offset]; }
 };
@@ -57,11 +68,11 @@ private:
     std::uint32_t ignored_ = 0;
 };
 
-// A batch of sentences. Immutable once built; 50 bytes per word, 4 more with a guide.
+// A batch of sentences. Immutable once built; 66 bytes per word, 4 more with a guide.
 class Encoded {
 public:
-    // O(words + distinct text).
-    Encoded(const conll::Columns& columns, const Names& names);
+    // O(words + distinct text). Without clusters nothing may look at those of words.
+    Encoded(const conll::Columns& columns, const Names& names, const Clusters* clusters = nullptr);
 
     std::size_t size() const { return offsets_.size() - 1; }
     std::size_t words() const { return static_cast<std::size_t>(offsets_.back()); }
@@ -88,6 +99,7 @@ private:
     std::vector<std::uint8_t> tags_;
     std::vector<std::int32_t> heads_, labels_;  // one per row
     std::vector<std::int32_t> guide_heads_;     // likewise; empty: no guide
+    bool has_clusters_;
 };
 
 }  // namespace arbora::feature

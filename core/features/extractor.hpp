@@ -75,9 +75,9 @@ class Extractor {
 public:
     explicit Extractor(const Templates& templates) : templates_(&templates) {}
 
-    // Must come first; `siblings`, `grandparents`: also for such parts. InputError where a guide is needed and there is none.
+    // Must come first; `siblings`, `grandparents`: also for such parts. InputError where a guide or clusters are needed and there are none.
     void load(const Sentence& sentence, const Table& table, bool siblings, bool grandparents) {
-        require_guide(*templates_, sentence);
+        require_inputs(*templates_, sentence);
         sentence_ = sentence;
         table_ = table;
         pair_head_.fill(sentence, templates_->pairs, &PairTemplate::head);

@@ -171,6 +171,9 @@ struct Templates {
             labels.push_back(label_template(spec.guide_labels[t], Kind::guide_label, t));
         }
         need_guide = !spec.guides.empty() || !spec.guide_labels.empty();
+        for (const auto* kind : {&spec.arcs, &spec.siblings, &spec.grandparents, &spec.labels, &spec.guides, &spec.guide_labels})
+            for (const Template& atoms : *kind)
+                need_clusters = need_clusters || std::any_of(atoms.begin(), atoms.end(), [](const Atom& atom) { return is_cluster(atom.field); });
     }
 
     std::vector<Summand> heads, deps;  // of arcs, about one word
@@ -179,13 +182,16 @@ struct Templates {
     std::vector<TripleTemplate> siblings, grandparents;
     std::vector<TripleTemplate> guides;
     std::vector<LabelTemplate> labels;  // those about the guide come last
-    bool need_guide = false;
+    bool need_guide = false, need_clusters = false;
 };
 
-// InputError where the templates look at a guide's trees and the sentence has none.
-inline void require_guide(const Templates& templates, const Sentence& sentence) {
-    if (templates.need_guide && sentence.guide_heads == nullptr)
+// InputError where features look at a guide's trees or at clusters of words, and the sentence has none.
+inline void require_inputs(bool need_guide, bool need_clusters, const Sentence& sentence) {
+    if (need_guide && sentence.guide_heads == nullptr)
         throw InputError("expected sentences with the trees of a guide, which these features look at, got some without; a stacked parser encodes them itself");
+    if (need_clusters && !sentence.has_clusters)
+        throw InputError("expected sentences with clusters of words, which these features look at, got some without; train with vectors or text");
 }
+inline void require_inputs(const Templates& templates, const Sentence& sentence) { require_inputs(templates.need_guide, templates.need_clusters, sentence); }
 
 }  // namespace arbora::feature

@@ -52,9 +52,9 @@ class Labeler {
 public:
     explicit Labeler(const Model& model) : model_(&model) {}
 
-    // InputError where the templates look at a guide's trees and the sentence has none.
+    // InputError where the templates look at a guide's trees or at clusters, and the sentence has none.
     void load(const feature::Sentence& sentence, const float* weights) {
-        feature::require_guide(model_->templates, sentence);
+        feature::require_inputs(model_->templates, sentence);
         sentence_ = sentence;
         weights_ = weights;
     }

@@ -27,7 +27,7 @@ inline std::vector<slow::ContextTemplate> random_contexts(Random& random, int ki
     const auto k = static_cast<std::size_t>(kind);
     const auto pick = [&](const std::vector<int>& slots) { return slots[static_cast<std::size_t>(below(random, static_cast<int>(slots.size())))]; };
     for (auto& atoms : templates) {
-        for (int a = 1 + below(random, 3); a > 0; --a) atoms.push_back({below(random, 4), below(random, 5) - 2, below(random, feature::kFields)});
+        for (int a = 1 + below(random, 3); a > 0; --a) atoms.push_back({below(random, 4), below(random, 5) - 2, sentences::random_field(random)});
         if (below(random, 2)) atoms.push_back({pick(labelled[k]), 0, feature::kLabelField});
         if (below(random, 3) == 0) atoms.push_back({pick(labelled[k]), 0, feature::kLabelField});
         if (below(random, 2) && !counted[k].empty()) atoms.push_back({pick(counted[k]), 0, feature::kCountField});

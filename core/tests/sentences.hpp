@@ -19,6 +19,9 @@ inline int below(Random& random, int count) { return static_cast<int>(random() %
 
 inline const std::vector<std::string> kForms = {"the", "Dog", "barks", "bark", "McDonald2", "U.S.", "3,000", "déjà", "ßeta", "漢字", "🌳", "x", "_"};
 inline const std::vector<std::string> kLabels = {"nsubj", "obj", "det", "punct", "root"};
+// Of some forms: paths of several lengths, and two that are the same at first.
+inline const std::map<std::string, std::string> kClusters = {
+    {"the", ""}, {"Dog", "0"}, {"barks", "10110"}, {"bark", "1011010"}, {"U.S.", "101101011010111"}, {"déjà", "000000000000000"}, {"🌳", "0000"}, {"漢字", "0000001"}};
 
 // `tags`: how many different coarse tags; past 62 they share a number.
 inline slow::Sentence random_sentence(Random& random, int n, int tags) {
@@ -30,7 +33,24 @@ inline slow::Sentence random_sentence(Random& random, int n, int tags) {
         sentence.words.push_back({form, form + "0", "T" + std::to_string(below(random, tags + 1)), "F" + std::to_string(below(random, 4)),
                                   below(random, 2) ? "_" : "A=b|C=" + std::to_string(below(random, 3))});
     }
+    sentence.clusters = kClusters;
     return sentence;
+}
+
+// A field of a word's own, of texts and clusters.
+inline int random_field(Random& random) {
+    const int field = below(random, arbora::feature::kAllFields - 1);
+    return field < arbora::feature::kFields ? field : field + 1;  // not the guide's label
+}
+
+inline arbora::feature::Clusters clusters(const std::map<std::string, std::string>& paths) {
+    std::vector<std::string> words;
+    std::vector<arbora::feature::ClusterCode> codes;
+    for (const auto& [word, path] : paths) {
+        words.push_back(word);
+        codes.push_back(static_cast<arbora::feature::ClusterCode>(std::stoul("1" + path, nullptr, 2)));
+    }
+    return arbora::feature::Clusters::of(words, codes);
 }
 
 // A tree in which words join, in random order, under node 0 or a word that joined before.
@@ -71,8 +91,12 @@ inline arbora::conll::Columns columns(const std::string& text) {
     return reader.take();
 }
 
+inline arbora::feature::Encoded encoded(const std::string& conllu, const std::vector<std::string>& tags, const std::map<std::string, std::string>& paths = kClusters) {
+    const auto known = clusters(paths);
+    return {columns(conllu), arbora::feature::Names(tags, kLabels), &known};
+}
 inline arbora::feature::Encoded encoded(const slow::Sentence& sentence, const Tree& tree) {
-    return {columns(conllu(sentence, tree)), arbora::feature::Names(sentence.tags, kLabels)};
+    return encoded(conllu(sentence, tree), sentence.tags, sentence.clusters);
 }
 
 inline std::vector<slow::Template> random_templates(Random& random, int count, const std::vector<slow::Role>& roles) {
@@ -80,7 +104,7 @@ inline std::vector<slow::Template> random_templates(Random& random, int count, c
     for (auto& atoms : templates) {
         for (int a = 1 + below(random, 4); a > 0; --a) {
             const auto role = roles[static_cast<std::size_t>(below(random, static_cast<int>(roles.size())))];
-            atoms.push_back({role, below(random, 5) - 2, static_cast<slow::Field>(below(random, arbora::feature::kFields))});
+            atoms.push_back({role, below(random, 5) - 2, static_cast<slow::Field>(random_field(random))});
         }
     }
     return templates;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -99,6 +100,15 @@ struct Sentence {
     std::vector<std::string> tags;  // those with a number, in order
     std::vector<int> guide_heads{};  // [n+1]; empty: no guide
     std::vector<std::string> guide_labels{};  // [n+1]; "": none
+    std::map<std::string, std::string> clusters{};  // of forms: their branches, '0' or '1' each
+
+    // The number of a cluster's first branches, as digits in base 2 after a 1; 0 without a cluster.
+    std::uint64_t cluster_number(const std::string& form, Field field) const {
+        const auto found = clusters.find(form);
+        if (found == clusters.end()) return 0;
+        const std::size_t branches = field == Field::cluster4 ? 4 : field == Field::cluster6 ? 6 : field == Field::cluster8 ? 8 : 99;
+        return std::stoull("1" + found->second.substr(0, branches), nullptr, 2);
+    }
 
     int n() const { return static_cast<int>(words.size()); }
 
@@ -110,6 +120,9 @@ struct Sentence {
         else if (place == 0) text = "\x01" "root";
         else if (place > n()) text = "\x01" "after";
         else if (field == Field::guide) text = guide_labels[static_cast<std::size_t>(place)].empty() ? "\x01" "none" : guide_labels[static_cast<std::size_t>(place)];
+        else if (field > Field::guide)
+            return static_cast<std::uint32_t>(mix(static_cast<std::uint64_t>(field) * 0x100000000ULL +
+                                                  2654435761ULL * cluster_number(words[static_cast<std::size_t>(place) - 1].form, field)));
         else text = words[static_cast<std::size_t>(place) - 1].text(field);
         return static_cast<std::uint32_t>(hash(text, static_cast<std::uint64_t>(field) + 1));
     }
@@ -298,9 +311,9 @@ inline Places context_places(const Sentence& s, const std::vector<ContextTemplat
         for (std::size_t a = 0; a < templates[t].size(); ++a) {
             const auto& atom = templates[t][a];
             std::uint32_t value = 0;
-            if (atom.field == 9)
+            if (atom.field == 14)
                 value = static_cast<std::uint32_t>(mix(0x6c6162656cULL + static_cast<std::uint64_t>(around.labels[atom.slot] + 1) * 2654435761ULL));
-            else if (atom.field == 10)
+            else if (atom.field == 15)
                 value = static_cast<std::uint32_t>(mix(0x636f756e74ULL + static_cast<std::uint64_t>(std::min(around.counts[atom.slot], 6)) * 2654435761ULL));
             else
                 value = s.value(around.nodes[atom.slot], atom.offset, static_cast<Field>(atom.field));

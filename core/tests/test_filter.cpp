@@ -251,7 +251,7 @@ feature::Encoded batch_of(Random& random, int count, bool single_root) {
         last = sentences::random_sentence(random, n, 4);
         text += sentences::conllu(last, tree);
     }
-    return {sentences::columns(text), feature::Names(last.tags, sentences::kLabels)};
+    return sentences::encoded(text, last.tags);
 }
 
 }  // namespace

@@ -398,7 +398,7 @@ struct Batch {
             for (int d = 1; d <= n; ++d) gold.labels.push_back(below(random, kLabelCount));
             text += sentences::conllu(sentences::random_sentence(random, n, 4), gold);
         }
-        return {sentences::columns(text), feature::Names({"T0", "T1", "T2", "T3"}, kLabels)};
+        return sentences::encoded(text, {"T0", "T1", "T2", "T3"});
     }
 
     Parsed parse(int threads, bool pruned = true) const {

@@ -73,13 +73,49 @@ TEST(a_lexicon_leaves_a_word_s_own_occurrence_out) {
 TEST(features_are_places_in_the_table) {
     const auto columns = columns_of({{"A", "DET"}, {"dog", "NOUN"}, {"barks", "VERB"}});
     const tag::Lexicon lexicon(columns, {"DET", "NOUN", "VERB"});
-    for (const char* set : {"upos-v1", "morph-v1", "lemma-v1"}) {
-        const auto batch = tag::encode(columns, tag::set_of(set), lexicon, nullptr, 12);
+    const auto clusters = feature::Clusters::of({"dog"}, {5});
+    for (const char* set : {"upos-v1", "upos-v2", "morph-v1", "morph-v2", "lemma-v1"}) {
+        const auto batch = tag::encode(columns, tag::set_of(set), lexicon, &clusters, nullptr, 12);
         CHECK(batch.places.size() == 3 * static_cast<std::size_t>(batch.features));
         for (const auto place : batch.places) CHECK(place < 4096);
     }
-    CHECK(refuses([&] { (void)(tag::encode(columns, tag::Set::upos_v1, lexicon, nullptr, 5)); }));
+    CHECK(refuses([&] { (void)(tag::encode(columns, tag::Set::upos_v1, lexicon, nullptr, nullptr, 5)); }));
     CHECK(refuses([&] { (void)(tag::set_of("upos-v0")); }));
+    for (const char* set : {"upos-v2", "morph-v2"}) CHECK(refuses([&] { (void)(tag::encode(columns, tag::set_of(set), lexicon, nullptr, nullptr, 12)); }));
+}
+
+TEST(features_of_clusters_come_after_those_of_words) {
+    const auto columns = columns_of({{"A", "DET"}, {"dog", "NOUN"}, {"cat", "NOUN"}, {"barks", "VERB"}});
+    const tag::Lexicon lexicon(columns, {"DET", "NOUN", "VERB"});
+    // 0b1101 for two words, another for one, none for the last.
+    const auto clusters = feature::Clusters::of({"a", "dog", "cat"}, {2, 13, 13}), others = feature::Clusters::of({"a", "dog", "cat"}, {2, 13, 12});
+    const std::pair<const char*, const char*> versions[] = {{"upos-v1", "upos-v2"}, {"morph-v1", "morph-v2"}};
+    for (const auto& [first, second] : versions) {
+        const auto old = tag::encode(columns, tag::set_of(first), lexicon, nullptr, nullptr, 20);
+        const auto batch = tag::encode(columns, tag::set_of(second), lexicon, &clusters, nullptr, 20);
+        const auto other = tag::encode(columns, tag::set_of(second), lexicon, &others, nullptr, 20);
+        const auto words = static_cast<std::size_t>(old.features), all = static_cast<std::size_t>(batch.features);
+        CHECK(all > words);
+        for (std::size_t w = 0; w < 4; ++w)
+            for (std::size_t t = 0; t < words; ++t) CHECK(batch.places[w * all + t] == old.places[w * words + t]);
+        // The first of them is about the word's own cluster.
+        CHECK(batch.places[all + words] == batch.places[2 * all + words]);
+        CHECK(other.places[all + words] == batch.places[all + words]);
+        CHECK(other.places[2 * all + words] != batch.places[2 * all + words]);
+        CHECK(batch.places[words] != batch.places[all + words]);
+    }
+}
+
+TEST(a_place_of_a_cluster_never_changes) {
+    const auto columns = columns_of({{"dog", "NOUN"}});
+    const tag::Lexicon lexicon(columns, {"NOUN"});
+    const auto clusters = feature::Clusters::of({"dog"}, {13});
+    const auto old = tag::encode(columns, tag::Set::upos_v1, lexicon, nullptr, nullptr, 20);
+    const auto batch = tag::encode(columns, tag::Set::upos_v2, lexicon, &clusters, nullptr, 20);
+    const auto number = static_cast<std::uint64_t>(old.features);
+    const auto value = static_cast<std::uint32_t>(feature::mix(((0x74616700ULL + 21) << 32) + 13 * 2654435761ULL));
+    const auto factor = static_cast<std::uint32_t>(feature::mix(number * 4 + 1)) | 1U;
+    CHECK(batch.places[number] == (static_cast<std::uint32_t>(feature::mix(number + 1)) + value * factor) * 0x9e3779b1U >> 12);
 }
 
 }  // namespace tag_tests

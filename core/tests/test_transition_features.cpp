@@ -38,7 +38,7 @@ std::vector<slow::TransitionTemplate> some_templates(Random& random, int count, 
             while (!is_guided && is_of_guide(static_cast<Role>(role))) role = below(random, roles);
             const int extra = static_cast<int>(Extra::label) + below(random, is_guided ? kExtras : kExtras - 3);
             if (below(random, 2) == 0 && has_extra(role, static_cast<Extra>(extra))) atoms.push_back({role, 0, extra});
-            else atoms.push_back({role, below(random, 5) - 2, below(random, is_guided ? kWordFields : feature::kFields)});
+            else atoms.push_back({role, below(random, 5) - 2, is_guided ? below(random, kWordFields) : sentences::random_field(random)});
         }
     return templates;
 }

@@ -75,7 +75,7 @@ feature::Encoded some_sentences(Random& random, const Model& model, int count, i
         for (int w = 0; w <= n; ++w) tree.labels.push_back(sentences::below(random, kNames));
         text += sentences::conllu(sentence, tree);
     }
-    return {sentences::columns(text), feature::Names(sentence.tags, sentences::kLabels)};
+    return sentences::encoded(text, sentence.tags);
 }
 
 std::vector<float> some_weights(Random& random, std::size_t size) {

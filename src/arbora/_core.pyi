@@ -149,7 +149,7 @@ def instruction_set() -> str:
 class Encoded:
     """Sentences as numbers; see arbora.data.encode."""
 
-    def __init__(self, columns: ConllColumns, tags: Sequence[str], labels: Sequence[str], ignored: Sequence[str] = []) -> None: ...
+    def __init__(self, columns: ConllColumns, tags: Sequence[str], labels: Sequence[str], ignored: Sequence[str] = [], clusters: Clusters | None = None) -> None: ...
 
     def __len__(self) -> int: ...
 
@@ -664,7 +664,25 @@ class TagLexicon:
 
     def __len__(self) -> int: ...
 
-def tag_features(columns: ConllColumns, set: str, lexicon: TagLexicon, bits: int, own_tags: numpy.typing.NDArray[numpy.int32] | None) -> SequenceBatch:
+class Clusters:
+    """Clusters of words in a binary tree; see arbora.data.clusters."""
+
+    @staticmethod
+    def of(words: Sequence[str], codes: numpy.typing.NDArray[numpy.uint16]) -> Clusters: ...
+
+    @staticmethod
+    def from_arrays(keys: numpy.typing.NDArray[numpy.uint32], codes: numpy.typing.NDArray[numpy.uint16]) -> Clusters: ...
+
+    def find(self, form: str) -> int:
+        """The code of a word; 0: it has no cluster."""
+
+    def keys(self) -> numpy.typing.NDArray[numpy.uint32]: ...
+
+    def codes(self) -> numpy.typing.NDArray[numpy.uint16]: ...
+
+    def __len__(self) -> int: ...
+
+def tag_features(columns: ConllColumns, set: str, lexicon: TagLexicon, bits: int, own_tags: numpy.typing.NDArray[numpy.int32] | None, clusters: Clusters | None = None) -> SequenceBatch:
     """The features of all words, as a tagger or lemmatizer sees them."""
 
 def edit_script(form: str, lemma: str) -> str:

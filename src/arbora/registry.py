@@ -212,6 +212,10 @@ features: Registry[TemplateSet] = Registry(
         "pruner-v1": "arbora.features.pruner_v1:PRUNER_V1",
         "graph-v1+guide-v1": "arbora.features.guide_v1:GUIDED_GRAPH_V1",
         "cube-v1+guide-v1": "arbora.features.guide_v1:GUIDED_CUBE_V1",
+        "graph-v1+clusters-v1": "arbora.features.clusters_v1:CLUSTERED_GRAPH_V1",
+        "cube-v1+clusters-v1": "arbora.features.clusters_v1:CLUSTERED_CUBE_V1",
+        "graph-v1+clusters-v1+guide-v1": "arbora.features.guide_v1:GUIDED_CLUSTERED_GRAPH_V1",
+        "cube-v1+clusters-v1+guide-v1": "arbora.features.guide_v1:GUIDED_CLUSTERED_CUBE_V1",
     },
     group="arbora.features",
 )
@@ -223,6 +227,10 @@ transition_features: Registry[TransitionTemplates] = Registry(
         "nivre-v1": "arbora.features.nivre_v1:NIVRE_V1",
         "zhang-nivre-v1+guide-v1": "arbora.features.guide_v1:GUIDED_ZHANG_NIVRE_V1",
         "nivre-v1+guide-v1": "arbora.features.guide_v1:GUIDED_NIVRE_V1",
+        "zhang-nivre-v1+clusters-v1": "arbora.features.clusters_v1:CLUSTERED_ZHANG_NIVRE_V1",
+        "nivre-v1+clusters-v1": "arbora.features.clusters_v1:CLUSTERED_NIVRE_V1",
+        "zhang-nivre-v1+clusters-v1+guide-v1": "arbora.features.guide_v1:GUIDED_CLUSTERED_ZHANG_NIVRE_V1",
+        "nivre-v1+clusters-v1+guide-v1": "arbora.features.guide_v1:GUIDED_CLUSTERED_NIVRE_V1",
     },
     group="arbora.transition_features",
 )

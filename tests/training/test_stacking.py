@@ -73,7 +73,7 @@ def test_every_sentence_gets_the_trees_of_a_parser_that_has_not_seen_it(guide, m
     learned = []
 
     class Training:
-        def __init__(self, rest, dev, how, threads, observer, like):
+        def __init__(self, rest, dev, how, threads, observer, clusters, like):
             observer.note("learning")
             learned.append((rest.to_bytes(), how))
 

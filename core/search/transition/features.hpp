@@ -125,6 +125,7 @@ public:
     explicit Features(const Model& model)
         : model_(&model),
           is_guided_(model.moves.need_guide() || model.label_templates.need_guide()),
+          has_clusters_(model.moves.need_clusters() || model.label_templates.need_clusters()),
           move_rows_(model.moves.size()),
           label_rows_(model.label_templates.size()) {
         for (int label = kNoArc; label < model.labels; ++label) label_values_.push_back(label_value(label));
@@ -133,15 +134,13 @@ public:
         for (unsigned place = 0; place < kHeadPlaces; ++place) place_values_.push_back(place_value(place));
     }
 
-    // Must come first. InputError where the templates look at a guide's trees and the sentence has none.
+    // Must come first. InputError where the templates look at a guide's trees or at clusters, and the sentence has none.
     void load(const feature::Sentence& sentence, const graph::WeightView& weights) {
         sentence_ = sentence;
         weights_ = weights;
         scale_ = weights.scale;
-        if (!is_guided_) return;
-        if (sentence.guide_heads == nullptr)
-            throw InputError("expected sentences with the trees of a guide, which these features look at, got some without; a stacked parser encodes them itself");
-        guide_ = Gold(sentence.n, sentence.guide_heads, nullptr);
+        feature::require_inputs(is_guided_, has_clusters_, sentence);
+        if (is_guided_) guide_ = Gold(sentence.n, sentence.guide_heads, nullptr);
     }
     // The features of a state's moves, before they are folded into the table: one hash per template. Reads no weights.
     std::span<const std::uint32_t> hashes(const Space& space, const State& state, const Focus& focus) {
@@ -312,7 +311,7 @@ private:
     graph::WeightView weights_;
     double scale_ = 1.0;
     Focus focus_;
-    bool is_guided_;
+    bool is_guided_, has_clusters_;  // what templates look at
     Gold guide_;  // the guide's tree, where templates look at it
     Context context_{};  // what a role does not have stays 0
     std::vector<std::uint32_t> label_values_, count_values_, distance_values_, place_values_;

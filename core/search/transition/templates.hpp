@@ -32,7 +32,7 @@ enum class Role : std::uint8_t {
 inline constexpr int kRoles = 23;
 inline constexpr int kMoveRoles = static_cast<int>(Role::arc_head);
 
-// Fields of words are their texts, and the label that a guide gives; others are beyond.
+// Fields of words are their texts, their clusters, and the label that a guide gives; others are beyond.
 inline constexpr int kWordFields = static_cast<int>(std::tuple_size_v<feature::Row>);
 enum class Extra : std::uint8_t { label = kWordFields, lefts, rights, left_labels, right_labels, distance, head_place, ahead, behind };
 inline constexpr int kExtras = 9;
@@ -76,6 +76,7 @@ public:
             check(kind, atoms);
             for (const Atom& atom : atoms) {
                 need_guide_ = need_guide_ || is_about_guide(atom);
+                need_clusters_ = need_clusters_ || (atom.field < kWordFields && feature::is_cluster(static_cast<feature::Field>(atom.field)));
                 if (std::find(atoms_.begin(), atoms_.end(), atom) == atoms_.end()) atoms_.push_back(atom);
             }
         }
@@ -99,6 +100,7 @@ public:
 
     std::size_t size() const { return seeds_.size(); }
     bool need_guide() const { return need_guide_; }
+    bool need_clusters() const { return need_clusters_; }
     // places[0 .. size): O(atoms).
     void find(const Context& context, std::uint32_t* places, std::vector<std::uint32_t>& values) const {
         values.resize(atoms_.size());
@@ -134,7 +136,7 @@ private:
     std::vector<ExtraAtom> extra_atoms_;
     std::vector<std::uint32_t> seeds_, first_;
     std::vector<Term> terms_;
-    bool need_guide_ = false;
+    bool need_guide_ = false, need_clusters_ = false;
 };
 
 inline constexpr int kMostCounted = 6;  // dependents; more are as this many

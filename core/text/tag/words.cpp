@@ -17,6 +17,7 @@ enum Field : std::uint8_t {
     traits,   // hyphens and digits
     classes,  // of the lexicon
     upos, xpos, feats,
+    cluster, cluster4, cluster6, cluster8,  // all branches of the word's cluster, and the first ones
     field_count,
 };
 
@@ -67,6 +68,18 @@ constexpr Template kMorph[] = {
     {at(upos), at(suffix3, -1), at(suffix3)},
 };
 
+// Of clusters alone: upos-v2 and morph-v2 have them after the templates of the first versions.
+constexpr Template kUposClusters[] = {
+    at(cluster), at(cluster8), at(cluster6), at(cluster4), at(cluster, -1), at(cluster, 1), at(cluster8, -1), at(cluster8, 1), at(cluster8, -2), at(cluster8, 2),
+    {at(cluster8, -1), at(cluster8)}, {at(cluster8), at(cluster8, 1)}, {at(cluster8, -1), at(cluster8, 1)}, {at(cluster6, -1), at(cluster6), at(cluster6, 1)},
+    {at(cluster), at(short_shape)}, {at(cluster8), at(suffix2)}, {at(cluster8), at(classes, -1)}, {at(cluster8), at(classes, 1)}, {at(classes), at(cluster8, 1)}, {at(classes), at(cluster8, -1)},
+};
+
+constexpr Template kMorphClusters[] = {
+    {at(upos), at(cluster)}, {at(upos), at(cluster8)}, {at(upos), at(cluster6)}, {at(upos), at(cluster8, -1)}, {at(upos), at(cluster8, 1)},
+    {at(upos), at(cluster8), at(suffix2)},
+};
+
 constexpr Template kLemma[] = {
     at(upos), {at(upos), at(form)}, {at(upos), at(lower)}, {at(upos), at(known)},
     {at(upos), at(known), at(feats)}, {at(upos), at(known), at(xpos)},
@@ -79,13 +92,21 @@ constexpr Template kLemma[] = {
     {at(upos), at(short_shape), at(there, -1)}, {at(upos), at(short_shape), at(short_shape, 1)},
 };
 
-std::span<const Template> templates_of(Set set) {
+std::vector<Template> joined(std::span<const Template> first, std::span<const Template> more) {
+    std::vector<Template> all(first.begin(), first.end());
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+}
+
+std::vector<Template> templates_of(Set set) {
     switch (set) {
-        case Set::upos_v1: return kUpos;
-        case Set::morph_v1: return kMorph;
-        case Set::lemma_v1: return kLemma;
+        case Set::upos_v1: return joined(kUpos, {});
+        case Set::upos_v2: return joined(kUpos, kUposClusters);
+        case Set::morph_v1: return joined(kMorph, {});
+        case Set::morph_v2: return joined(kMorph, kMorphClusters);
+        case Set::lemma_v1: return joined(kLemma, {});
     }
-    throw InputError("set: expected one of upos-v1, morph-v1, lemma-v1");
+    throw InputError("set: expected a set of features");
 }
 
 std::uint32_t value(Field field, std::string_view text) {
@@ -123,6 +144,11 @@ Row form_row(std::string_view text) {
     return row;
 }
 
+void set_clusters(Row& row, feature::ClusterCode code) {
+    constexpr std::pair<Field, int> fields[] = {{cluster, 15}, {cluster4, 4}, {cluster6, 6}, {cluster8, 8}};
+    for (const auto& [field, bits] : fields) row[field] = feature::number_value((std::uint64_t{0x74616700} + field) << 32, feature::cluster_prefix(code, bits));
+}
+
 std::vector<std::uint32_t> values(const conll::StringTable& table, Field field) {
     std::vector<std::uint32_t> result(table.size());
     for (std::size_t id = 0; id < table.size(); ++id) result[id] = value(field, table[id]);
@@ -132,13 +158,14 @@ std::vector<std::uint32_t> values(const conll::StringTable& table, Field field) 
 // The rows of one sentence, with those beside it, made from tables of distinct texts.
 class Rows {
 public:
-    Rows(const conll::Columns& columns, const Lexicon& lexicon, const std::int32_t* own_tags)
+    Rows(const conll::Columns& columns, const Lexicon& lexicon, const feature::Clusters* clusters, const std::int32_t* own_tags)
         : columns_(&columns), lexicon_(&lexicon), own_tags_(own_tags), upos_(values(columns.tables[upos_column], upos)),
           xpos_(values(columns.tables[xpos_column], xpos)), feats_(values(columns.tables[feats_column], feats)) {
         const auto& table = columns.tables[form_column];
         for (std::size_t id = 0; id < table.size(); ++id) {
             forms_.push_back(form_row(table[id]));
             keys_.push_back(lexicon_key(table[id]));
+            if (clusters != nullptr) set_clusters(forms_.back(), clusters->find(table[id]));
             learn(forms_.back(), lexicon.find(keys_.back()));
         }
     }
@@ -213,16 +240,19 @@ struct Compiled {
 
 Set set_of(const std::string& name) {
     if (name == "upos-v1") return Set::upos_v1;
+    if (name == "upos-v2") return Set::upos_v2;
     if (name == "morph-v1") return Set::morph_v1;
+    if (name == "morph-v2") return Set::morph_v2;
     if (name == "lemma-v1") return Set::lemma_v1;
-    throw InputError("set: expected upos-v1, morph-v1 or lemma-v1, got '" + name + "'");
+    throw InputError("set: expected upos-v1, upos-v2, morph-v1, morph-v2 or lemma-v1, got '" + name + "'");
 }
 
-sequence::Batch encode(const conll::Columns& columns, Set set, const Lexicon& lexicon, const std::int32_t* own_tags, int bits) {
+sequence::Batch encode(const conll::Columns& columns, Set set, const Lexicon& lexicon, const feature::Clusters* clusters, const std::int32_t* own_tags, int bits) {
+    if ((set == Set::upos_v2 || set == Set::morph_v2) && clusters == nullptr) throw InputError("clusters: expected some, which these features look at, got none");
     if (bits < sequence::kSmallestTable || bits > sequence::kLargestTable)
         throw InputError("bits: expected " + std::to_string(sequence::kSmallestTable) + " to " + std::to_string(sequence::kLargestTable) + ", got " + std::to_string(bits));
     const Compiled compiled(templates_of(set));
-    const Rows source(columns, lexicon, own_tags);
+    const Rows source(columns, lexicon, clusters, own_tags);
     sequence::Batch batch;
     batch.features = static_cast<int>(compiled.counts.size());
     batch.offsets = columns.sentence_offsets;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "features/clusters.hpp"
 #include "text/sequence/chain.hpp"
 #include "text/tag/lexicon.hpp"
 
@@ -15,15 +16,17 @@ namespace arbora::tag {
 
 enum class Set : std::uint8_t {
     upos_v1,   // forms alone
-    morph_v1,  // and UPOS
-    lemma_v1,  // and UPOS, XPOS and FEATS
+    upos_v2,   // and clusters of words
+    morph_v1,  // forms and UPOS
+    morph_v2,  // and clusters of words
+    lemma_v1,  // forms, UPOS, XPOS and FEATS
 };
 
-// InputError for a name that is none: "upos-v1", "morph-v1", "lemma-v1".
+// InputError for a name that is none: "upos-v1", "upos-v2", "morph-v1", "morph-v2", "lemma-v1".
 Set set_of(const std::string& name);
 
-// The features of all words. `own_tags`, null or one per word: the tag numbers by which the lexicon leaves each word's own
+// The features of all words. `clusters`: null unless the set looks at them. `own_tags`, null or one per word: the tag numbers by which the lexicon leaves each word's own
 // occurrence out, for training. O(words · features). Labels and gold are left empty.
-sequence::Batch encode(const conll::Columns& columns, Set set, const Lexicon& lexicon, const std::int32_t* own_tags, int bits);
+sequence::Batch encode(const conll::Columns& columns, Set set, const Lexicon& lexicon, const feature::Clusters* clusters, const std::int32_t* own_tags, int bits);
 
 }  // namespace arbora::tag

@@ -20,9 +20,8 @@ from arbora.data.treebank import ColumnReader, is_treebank
 from arbora.errors import DataError
 from arbora.pipeline.pipeline import Pipeline
 from arbora.pipeline.segmenter import Segmented, Segmenter
-from arbora.storage.files import Source, name_of, open_input, read_bytes
+from arbora.storage.files import PIECE, Source, name_of, open_input, read_bytes, read_text
 
-PIECE = 1 << 20
 WORDS = 16_000  # of a piece of raw text: few enough for tags and trees to share a network's states
 THE_TEXT = "<text>"
 PLAIN = "save it as plain text first"
@@ -78,28 +77,8 @@ class TextReader:
         return name_of(self.stream)
 
     def __iter__(self) -> Iterator[Columns]:
-        for found in self.segmenter.segment_stream(self._pieces(), lines=self.lines):
+        for found in self.segmenter.segment_stream(read_text(self.stream), lines=self.lines):
             yield from (_with_offsets(found) if self.offsets else found.columns).pieces(WORDS)
-
-    def _pieces(self) -> Iterator[str]:
-        """The decoded text; DataError if it is not UTF-8."""
-        decoder = codecs.getincrementaldecoder("utf-8")("strict")
-        read = 0
-        with closing(open_input(self.stream)) as stream:
-            while True:
-                data = read_bytes(stream, PIECE, self.source)
-                try:
-                    yield decoder.decode(data, final=not data)
-                except UnicodeDecodeError as error:
-                    pending = len(error.object) - len(data)
-                    raise DataError(
-                        f"expected UTF-8, got byte 0x{error.object[error.start]:02x} at byte "
-                        f"{read - pending + error.start}; convert the text first, for example with iconv",
-                        source=self.source,
-                    ) from None
-                if not data:
-                    return
-                read += len(data)
 
 
 def _with_offsets(found: Segmented) -> Columns:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_arg
 import numpy as np
 
 from arbora._core import Encoded
+from arbora.data.clusters import WordClusters
 from arbora.data.columns import Columns, TextColumn
 from arbora.data.statistics import by_count
 from arbora.errors import InputError
@@ -39,6 +40,8 @@ class Names:
     """Those that were filled in training; others are ignored. None: unknown, so none is ignored."""
     guide: Parser | None = field(default=None, kw_only=True)
     """The parser whose trees are features beside the words [nivre-2008]; None unless parsers are stacked."""
+    clusters: WordClusters | None = field(default=None, kw_only=True)
+    """The clusters of words that features look at; None unless there are such features."""
 
     @classmethod
     def of(cls, columns: Columns) -> Names:
@@ -56,7 +59,8 @@ class Names:
         """
         known = INPUT_COLUMNS if self.columns is None else self.columns
         ignored = [column for column in INPUT_COLUMNS if column not in known]
-        return Encoded(columns.native, self.tags, self.labels, ignored)
+        clusters = None if self.clusters is None else self.clusters.native
+        return Encoded(columns.native, self.tags, self.labels, ignored, clusters)
 
     def batch(self, columns: Columns, *, threads: int = 1) -> Batch:
         """Return sentences as a parser sees them."""

@@ -35,7 +35,11 @@ Restricted: TypeAlias = Mapping[str, Collection[str]]
 
 ROLES = {role: number for number, role in enumerate("hdsbglrq")}
 NAMES = ("form", "lemma", "tag", "fine", "feats", "prefix", "suffix", "ending", "shape")
-FIELDS = {name: number for number, name in enumerate(NAMES)}
+CLUSTER_NAMES = ("cluster", "cluster4", "cluster6", "cluster8")
+"""All branches of a word's cluster, and the first ones."""
+ALL_FIELDS = {name: number for number, name in enumerate((*NAMES, "guide", *CLUSTER_NAMES))}
+"""Numbered as in core/features."""
+FIELDS = {name: number for name, number in ALL_FIELDS.items() if name != "guide"}
 LARGEST_OFFSET = 2
 
 ContextKind: TypeAlias = Literal["chains", "lineages", "closings"]
@@ -47,7 +51,7 @@ CONTEXT_ROLES: dict[ContextKind, str] = {
     # d is complete: its outermost dependents l and r; l.count, r.count: how many there are on each side.
     "closings": "hdlr",
 }
-CONTEXT_FIELDS = {**FIELDS, "label": len(FIELDS), "count": len(FIELDS) + 1}
+CONTEXT_FIELDS = {**FIELDS, "label": len(ALL_FIELDS), "count": len(ALL_FIELDS) + 1}
 CONTEXT_RESTRICTED: dict[ContextKind, Restricted] = {
     "chains": {"label": "ds", "count": "h"},
     "lineages": {"label": "hds", "count": ""},
@@ -63,10 +67,11 @@ STATE_ROLES = (*MOVE_ROLES, *MOVE_GUIDE_ROLES, *LABEL_ROLES, "dq")
 """Numbered as in core/search/transition."""
 COUNT_FIELDS = ("lefts", "rights", "leftset", "rightset")
 GUIDE_COUNT_FIELDS = ("headplace", "ahead", "behind")
-STATE_NAMES = (*NAMES, "guide", "label", *COUNT_FIELDS, "distance", *GUIDE_COUNT_FIELDS)
+STATE_NAMES = (*ALL_FIELDS, "label", *COUNT_FIELDS, "distance", *GUIDE_COUNT_FIELDS)
 STATE_FIELDS = {name: number for number, name in enumerate(STATE_NAMES)}
 
-_ATOM = re.compile(r"([a-z]+2?)([+-]\d+)?\.([a-z]+)")
+_ATOM = re.compile(r"([a-z]+2?)([+-]\d+)?\.([a-z]+\d?)")
+_CLUSTER = re.compile(r"\.cluster")
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,11 @@ class Templates:
         return bool(self.guides or self.guide_labels)
 
     @property
+    def needs_clusters(self) -> bool:
+        """Whether it looks at clusters of words."""
+        return any(_CLUSTER.search(text) for text in self.texts.values())
+
+    @property
     def texts(self) -> dict[str, str]:
         """The templates by what they score."""
         return {kind: getattr(self, kind) for kind in self.kinds}
@@ -141,7 +151,7 @@ class TemplateSet(Templates):
     }
     roles = ROLES
     fields = FIELDS
-    guide_fields: ClassVar = {**FIELDS, "guide": len(FIELDS)}
+    guide_fields = ALL_FIELDS
 
     @property
     def texts(self) -> dict[str, str]:

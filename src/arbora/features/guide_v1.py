@@ -15,6 +15,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from arbora.features._templates import Templates, TemplateSet
+from arbora.features.clusters_v1 import (
+    CLUSTERED_CUBE_V1,
+    CLUSTERED_GRAPH_V1,
+    CLUSTERED_NIVRE_V1,
+    CLUSTERED_ZHANG_NIVRE_V1,
+)
 from arbora.features.cube_v1 import CUBE_V1
 from arbora.features.graph_v1 import GRAPH_V1
 from arbora.features.nivre_v1 import NIVRE_V1
@@ -49,3 +55,6 @@ def guided(base: T) -> T:
 
 GUIDED_GRAPH_V1, GUIDED_CUBE_V1 = guided(GRAPH_V1), guided(CUBE_V1)
 GUIDED_ZHANG_NIVRE_V1, GUIDED_NIVRE_V1 = guided(ZHANG_NIVRE_V1), guided(NIVRE_V1)
+GUIDED_CLUSTERED_GRAPH_V1, GUIDED_CLUSTERED_CUBE_V1 = guided(CLUSTERED_GRAPH_V1), guided(CLUSTERED_CUBE_V1)
+GUIDED_CLUSTERED_ZHANG_NIVRE_V1 = guided(CLUSTERED_ZHANG_NIVRE_V1)
+GUIDED_CLUSTERED_NIVRE_V1 = guided(CLUSTERED_NIVRE_V1)

@@ -1,4 +1,4 @@
-"""Parsers in model files: names, search, calibration, and a guide.
+"""Parsers in model files: names, clusters of words, search, calibration, and a guide.
 
 A file names its search, which reads its own entries. In files of version 0.1, the kind and the settings that
 they have identify it.
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from arbora.data.clusters import WordClusters
 from arbora.data.encode import INPUT_COLUMNS, Names
 from arbora.data.projectivize import PseudoProjective
 from arbora.errors import InputError
@@ -40,6 +41,8 @@ def parser_parts(parser: Parser, *, quantized: bool = False) -> Parts:
         CALIBRATION: to_dict(parser.calibration) if parser.is_calibrated else None,
         "about": parser.about,
     }
+    if names.clusters is not None:
+        tensors |= names.clusters.to_tensors()
     if names.guide is not None:
         arrays, metadata[GUIDE] = parser_parts(names.guide, quantized=quantized)
         tensors |= {f"{GUIDE}/{name}": array for name, array in arrays.items()}
@@ -52,12 +55,15 @@ def read_parts(file: ModelFile) -> dict[str, Any]:
         file.require_kind(KIND, "a parser, as `arbora train` writes it")
     factory: Any = searches.needed_by_file(search_name(file.metadata), file.source)
     try:
-        names = _read_names(file)
+        names = replace(_read_names(file), clusters=WordClusters.from_file(file))
         search: Search = factory.from_file(file, names)
         if file.metadata.get(LIFTS) is not None:
             lifts = from_dict(PseudoProjective, file.metadata[LIFTS], source=LIFTS)
             search = LiftedSearch(search, lifts, names.labels)
         guide = _guide_file(file, is_needed=getattr(search.scorer, "needs_guide", False))
+        templates = getattr(search.scorer, "templates", None)
+        if templates is not None and templates.needs_clusters and names.clusters is None:
+            raise InputError("clusters: expected some, as its features say, got none")
         calibration = _read_calibration(file)
         about = file.entry("about", dict)
     except InputError as error:

@@ -1,9 +1,9 @@
 """The tagger: UPOS, XPOS and FEATS of words.
 
 UPOS is predicted for whole sentences, as the best tag sequence (exact Viterbi), from forms, prefixes,
-suffixes, word shapes, neighbouring words, and a lexicon of the tags that each word had in training. Then each
-word gets an analysis, a pair of XPOS and FEATS, among those that its UPOS had in training, from the same
-features and the neighbouring tags.
+suffixes, word shapes, neighbouring words, a lexicon of the tags that each word had in training, and clusters
+of words if there are some. Then each word gets an analysis, a pair of XPOS and FEATS, among those that its
+UPOS had in training, from the same features and the neighbouring tags.
 
 In training, a word's own occurrence is left out of its lexicon entry, so words that occur once look unknown,
 as new words will.
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import TagLexicon
+from arbora.data.clusters import WordClusters
 from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import EMPTY_FIELD, used
 from arbora.errors import InputError
@@ -26,10 +27,12 @@ from arbora.pipeline import words
 from arbora.pipeline.words import Groups, WordModel, WordSettings
 from arbora.progress import Observer, Scores
 from arbora.settings import Settings, parameter
+from arbora.storage._safetensors import DAMAGED
 from arbora.storage.model_file import ModelFile, is_field
 from arbora.types import Floats, Ints
 
-UPOS_FEATURES, MORPH_FEATURES = "upos-v1", "morph-v1"
+FEATURES = ["upos-v1", "morph-v1"]
+CLUSTER_FEATURES = ["upos-v2", "morph-v2"]
 Analysis = tuple[str, str]  # XPOS and FEATS
 ANALYSED: tuple[TextColumn, TextColumn] = ("xpos", "feats")
 
@@ -54,6 +57,11 @@ class Tagger:
     upos: WordModel
     morphology: WordModel
 
+    @property
+    def clusters(self) -> WordClusters | None:
+        """The clusters of words that its features look at."""
+        return self.upos.clusters
+
     def tag(self, columns: Columns, *, threads: int = 1) -> Columns:
         """The sentences with predicted UPOS, XPOS and FEATS. O(W · tags²)."""
         found = self.upos.predict(columns, self.lexicon, _one_group(columns), threads)
@@ -70,7 +78,8 @@ class Tagger:
 
     def to_parts(self, *, quantized: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         models = {"upos": self.upos, "morphology": self.morphology}
-        return words.to_tensors(self.lexicon, quantized=quantized, **models), {
+        tensors = words.to_tensors(self.lexicon, quantized=quantized, **models)
+        return tensors | ({} if self.clusters is None else self.clusters.to_tensors()), {
             "tags": list(self.tags),
             "analyses": [[list(analysis) for analysis in group] for group in self.analyses],
             "features": [model.features for model in models.values()],
@@ -83,13 +92,16 @@ class Tagger:
         groups = words.read_groups(file, "analyses", tags, _is_analysis)
         analyses = tuple(tuple((xpos, feats) for xpos, feats in group) for group in groups)
         features, bits = file.metadata.get("features"), file.entry("bits", list)
-        if features != [UPOS_FEATURES, MORPH_FEATURES]:
+        if features not in (FEATURES, CLUSTER_FEATURES):
             raise file.error(f"tagger: features of another version: {str(features)[:80]}")
+        clusters = WordClusters.from_file(file) if features == CLUSTER_FEATURES else None
+        if features != _features(clusters):
+            raise file.error(f"tagger: expected clusters of words, got none; {DAMAGED}")
         if len(bits) != 2:
             raise file.error(f"tagger: expected two sizes of tables, got {len(bits)}")
         upos_bits, morphology_bits = (words.read_bits(file, each) for each in bits)
-        upos = _upos_model(tags, upos_bits).with_weights(file, "upos")
-        morphology = WordModel.of(MORPH_FEATURES, morphology_bits, analyses).with_weights(file, "morphology")
+        upos = _upos_model(tags, upos_bits, clusters).with_weights(file, "upos")
+        morphology = _morphology_model(analyses, morphology_bits, clusters).with_weights(file, "morphology")
         return cls(tags, analyses, words.read_lexicon(file), upos, morphology)
 
 
@@ -98,6 +110,7 @@ def train_tagger(
     dev: Columns | None = None,
     settings: TaggerSettings | None = None,
     *,
+    clusters: WordClusters | None = None,
     seed: int = 0,
     threads: int = 1,
     observer: Observer | None = None,
@@ -136,9 +149,9 @@ def train_tagger(
 
         return model.train(batch, settings, stage, judge, seed, threads, observer)
 
-    upos = _upos_model(tags, settings.upos.bits_for(columns))
+    upos = _upos_model(tags, settings.upos.bits_for(columns), clusters)
     upos, reports = train("tags", "upos", upos, settings.upos, _one_group, tags_of)
-    morphology = WordModel.of(MORPH_FEATURES, settings.morphology.bits_for(columns), analyses)
+    morphology = _morphology_model(analyses, settings.morphology.bits_for(columns), clusters)
     if morphology.groups.max() == 1:  # UPOS determines XPOS and FEATS
         morphology = replace(morphology, weights=np.zeros(morphology.native.weight_count, np.float32))
         return Tagger(tags, analyses, lexicon, upos, morphology), reports
@@ -151,8 +164,16 @@ def _one_group(columns: Columns) -> Ints:
     return np.zeros(columns.words, np.int32)
 
 
-def _upos_model(tags: tuple[str, ...], bits: int) -> WordModel:
-    return WordModel.of(UPOS_FEATURES, bits, (tags,), transitions=True)
+def _features(clusters: WordClusters | None) -> list[str]:
+    return FEATURES if clusters is None else CLUSTER_FEATURES
+
+
+def _upos_model(tags: tuple[str, ...], bits: int, clusters: WordClusters | None) -> WordModel:
+    return WordModel.of(_features(clusters)[0], bits, (tags,), transitions=True, clusters=clusters)
+
+
+def _morphology_model(analyses: Groups[Analysis], bits: int, clusters: WordClusters | None) -> WordModel:
+    return WordModel.of(_features(clusters)[1], bits, analyses, clusters=clusters)
 
 
 def _analyses(columns: Columns) -> list[Analysis]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import SequenceBatch, SequenceModel, TagLexicon, in_memory, tag_features
+from arbora.data.clusters import WordClusters
 from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import numbers_of
 from arbora.interfaces import Learner
@@ -75,11 +76,12 @@ class WordModel:
     groups: Ints  # the number of labels of each tag
     transitions: bool = False
     weights: Floats = field(default_factory=lambda: np.empty(0, np.float32))
+    clusters: WordClusters | None = None  # of words, for feature sets that look at them
 
     @classmethod
-    def of(cls, features: str, bits: int, groups: Groups[Any], *, transitions: bool = False) -> WordModel:
+    def of(cls, features: str, bits: int, groups: Groups[Any], **options: Any) -> WordModel:
         """A model without weights for groups of labels."""
-        return cls(features, bits, np.array([len(group) for group in groups], np.int32), transitions)
+        return cls(features, bits, np.array([len(group) for group in groups], np.int32), **options)
 
     @property
     def native(self) -> SequenceModel:
@@ -98,7 +100,8 @@ class WordModel:
         own_tags: Ints | None = None,
     ) -> SequenceBatch:
         """The features of words, with their gold labels if known."""
-        batch = tag_features(columns.native, self.features, lexicon, self.bits, own_tags)
+        clusters = None if self.clusters is None else self.clusters.native
+        batch = tag_features(columns.native, self.features, lexicon, self.bits, own_tags, clusters)
         right = np.full(columns.words, -1, np.int32) if gold is None else gold
         batch.set_labels(np.ascontiguousarray(self.groups[tags]), np.ascontiguousarray(right))
         return batch

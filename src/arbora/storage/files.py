@@ -6,6 +6,7 @@ file is ever seen.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
@@ -14,7 +15,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Source: TypeAlias = "str | os.PathLike[str] | IO[bytes] | IO[str]"
 
 GZIP_MAGIC = b"\x1f\x8b"
+PIECE = 1 << 20  # bytes that are read at once
 
 
 class _Borrowed(io.RawIOBase):
@@ -97,11 +99,32 @@ def read_bytes(stream: io.BufferedIOBase, size: int, source: str) -> bytes:
         raise DataError(f"damaged gzip file: {error}", source=source) from error
 
 
+def read_text(source: Source) -> Iterator[str]:
+    """The text of what `open_input` opens, in pieces; DataError if it is not UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")("strict")
+    name, read = name_of(source), 0
+    with closing(open_input(source)) as stream:
+        while True:
+            data = read_bytes(stream, PIECE, name)
+            try:
+                yield decoder.decode(data, final=not data)
+            except UnicodeDecodeError as error:
+                pending = len(error.object) - len(data)
+                raise DataError(
+                    f"expected UTF-8, got byte 0x{error.object[error.start]:02x} at byte "
+                    f"{read - pending + error.start}; convert the text first, for example with iconv",
+                    source=name,
+                ) from None
+            if not data:
+                return
+            read += len(data)
+
+
 def file_checksum(path: str | os.PathLike[str]) -> int:
     """CRC-32 of a file's bytes, in pieces."""
     checksum = 0
     with Path(path).open("rb") as stream:
-        while piece := stream.read(1 << 20):
+        while piece := stream.read(PIECE):
             checksum = zlib.crc32(piece, checksum)
     return checksum
 

@@ -17,6 +17,7 @@ from arbora.costs import COST, TreeCost
 from arbora.data.columns import Columns
 from arbora.data.projectivize import Encoding
 from arbora.errors import InputError, UnknownNameError
+from arbora.features.clusters_v1 import SUFFIX as CLUSTER_SUFFIX
 from arbora.features.guide_v1 import SUFFIX as GUIDE_SUFFIX
 from arbora.interfaces import Learner, Roots, Trees
 from arbora.learners.stage import Which
@@ -98,7 +99,8 @@ class TrainConfig(Settings):
     )
     features: str = parameter(
         "auto",
-        "a template set; auto: graph-v1, cube-v1 or zhang-nivre-v1, by parser; with `stack`, one with guides",
+        "a template set; auto: graph-v1, cube-v1 or zhang-nivre-v1, by parser; with `stack`, one with "
+        "guides; with `vectors` or `text`, one with clusters",
     )
     tree_bits: int | Literal["auto"] = table_bits(
         "auto", "log2 of the number of tree weights; auto: 22, or 24 with cube pruning and transitions"
@@ -293,22 +295,29 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
 
 
 def _features(config: TrainConfig) -> str:
-    """The template set; InputError if it needs a guide and there is none, or the reverse."""
+    """The template set, with clusters and guides if there are some; InputError if it needs others."""
     name = str(config.recipe.defaults["features"]) if config.features == "auto" else config.features
     known = config.recipe.template_sets
-    needs_guide = known.create(name).needs_guide
-    if config.stack is None:
-        if needs_guide:
-            raise InputError(
-                f"features: {name} looks at the trees of another parser, got none; name it with stack "
-                f"(--stack MODEL), or choose {name.removesuffix(GUIDE_SUFFIX)}"
-            )
-        return name
-    if not needs_guide:
-        name += GUIDE_SUFFIX
+    given = known.create(name)
+    has_clusters = bool(config.word_files) and config.recipe.is_linear
+    if given.needs_guide and config.stack is None:
+        raise InputError(
+            f"features: {name} looks at the trees of another parser, got none; name it with stack "
+            f"(--stack MODEL), or choose {name.removesuffix(GUIDE_SUFFIX)}"
+        )
+    if given.needs_clusters and not has_clusters:
+        raise InputError(
+            f"features: {name} looks at clusters of words, got none; name a file of vectors (--vectors "
+            f"FILE) or text (--text FILE), or choose {name.replace(CLUSTER_SUFFIX, '')}"
+        )
+    name = name.removesuffix(GUIDE_SUFFIX)
+    name += CLUSTER_SUFFIX if has_clusters and not given.needs_clusters else ""
+    name += GUIDE_SUFFIX if config.stack is not None else ""
     if name not in known:
-        guided = ", ".join(each for each in known if known.create(each).needs_guide)
-        raise InputError(f"features: with stack, expected one of {guided}, got {config.features}")
+        option = "stack" if config.stack is not None else " or ".join(config.word_files)
+        fits = (s for s in map(known.create, known) if s.needs_guide == (config.stack is not None))
+        sets = ", ".join(each.name for each in fits if each.needs_clusters == has_clusters)
+        raise InputError(f"features: with {option}, expected one of {sets}, got {config.features}")
     return name
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arbora.data.clusters import WordClusters
 from arbora.data.columns import Columns
 from arbora.data.encode import GuideTrees
 from arbora.errors import ModelError
@@ -56,9 +57,13 @@ class ParserTraining:
         config: TrainConfig,
         threads: int,
         observer: Observer,
+        clusters: WordClusters | None = None,
         like: Parser | None = None,
     ) -> None:
-        """`dev` was checked, see `check_dev`. `like`: a parser whose word vectors are used again."""
+        """`dev` was checked, see `check_dev`; `clusters` are those of the configuration.
+
+        `like`: a parser whose word vectors are used again.
+        """
         check_treebank(train, labelled=config.labels != "none", partial=config.learns_from_parts)
         c = self.config = resolve(config, train)
         self.columns, self.threads, self.observer = train, threads, observer
@@ -69,7 +74,7 @@ class ParserTraining:
         for decision in TreebankShape(train).decisions(config, c):
             observer.note(decision)
         guide = None if self.guide is None else self.guide.parser
-        self.recipe = c.recipe(c, train, dev, guide, threads, observer)
+        self.recipe = c.recipe(c, train, dev, guide, threads, observer, clusters)
         self.recipe.like = like
         require_answers(  # before any stage is trained
             self.recipe.learner,
@@ -144,7 +149,8 @@ class ParserTraining:
         trees = np.zeros((2, self.columns.words), np.int32)
         for fold in jackknife(self.columns, min(self.config.folds, len(self.columns))):
             observer = self.observer.child(f"guide, {fold.name}")
-            training = ParserTraining(fold.rest, None, guide.config, self.threads, observer, guide.parser)
+            again = (guide.parser.names.clusters, guide.parser)
+            training = ParserTraining(fold.rest, None, guide.config, self.threads, observer, *again)
             parser, interrupted = training.run(calibrate=False)
             if interrupted:
                 raise KeyboardInterrupt

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from arbora.data.clusters import WordClusters
 from arbora.data.columns import COMMENT, Columns
 from arbora.data.encode import filled
 from arbora.data.treebank import Treebank, gather
@@ -28,6 +29,7 @@ from arbora.pipeline.train_segmenter import SegmenterSettings, train_with_report
 from arbora.pipeline.words import agreement, annotation_scores
 from arbora.progress import Observer, Scores, Silent
 from arbora.training.annotation import check_dev, check_treebank, jackknife, warn_of_strange_dev
+from arbora.training.clusters import learn_clusters
 from arbora.training.config import TrainConfig, choose_parser, make_config
 from arbora.training.parser import ParserTraining
 from arbora.training.recipes import Dev
@@ -117,9 +119,10 @@ def train(
         warn_of_strange_dev(dev_columns, columns)
     if settings.stack is not None:
         Guide.load(settings.stack).check_treebank(columns)
-    tools = Tools()
     if settings.only == "all":
         tools = Tools.of(columns, dev_columns, settings, threads, observer)
+    else:
+        tools = Tools(clusters=learn_clusters(settings, observer) if settings.recipe.is_linear else None)
     retagged = False
     if tools.tagger is not None and settings.tags_seen == "jackknife" and len(columns) > 1:
         retagged = True
@@ -127,7 +130,8 @@ def train(
         if dev_columns is not None:
             annotator = WordAnnotator(tools.tagger, tools.lemmatizer)
             dev_columns = annotator.annotate(dev_columns, threads=threads)
-    training = ParserTraining(columns, dev_columns, settings, threads, observer)
+    clusters = tools.clusters if settings.recipe.is_linear else None
+    training = ParserTraining(columns, dev_columns, settings, threads, observer, clusters)
     parser, interrupted = training.run(checkpoint, resume=resume)
     scores: Scores = parser.about["dev"]
     reports = [*tools.reports, *parser.about["epochs"]]
@@ -146,6 +150,7 @@ class Tools:
     segmenter: Segmenter | None = None
     tagger: Tagger | None = None
     lemmatizer: Lemmatizer | None = None
+    clusters: WordClusters | None = None
     reports: tuple[dict[str, Any], ...] = ()
 
     @property
@@ -167,9 +172,10 @@ class Tools:
         segmenter, reports = _segmenter(train, dev, config.segmenter, observer)
         tagger, lemmatizer = None, None
         if config.tags_seen == "none":
-            return cls(segmenter, None, None, tuple(reports))
+            return cls(segmenter, reports=tuple(reports))
+        clusters = learn_clusters(config, observer, segmenter)
         if filled(train, "upos"):
-            tagger, more = train_tagger(train, dev, config.tagger, **options)
+            tagger, more = train_tagger(train, dev, config.tagger, clusters=clusters, **options)
             reports += more
         else:
             observer.note("tagger: none, since the treebank has no UPOS")
@@ -178,7 +184,7 @@ class Tools:
             reports += more
         else:
             observer.note("lemmatizer: none, since the treebank has no tags or few lemmas")
-        return cls(segmenter, tagger, lemmatizer, tuple(reports))
+        return cls(segmenter, tagger, lemmatizer, clusters, tuple(reports))
 
 
 def _segmenter(
@@ -218,7 +224,7 @@ def jackknifed(
     for fold in jackknife(columns, folds):
         child = observer.child(fold.name)
         options: dict[str, Any] = {"seed": config.seed, "threads": threads, "observer": child}
-        tagger, _ = train_tagger(fold.rest, None, config.tagger, **options)
+        tagger, _ = train_tagger(fold.rest, None, config.tagger, clusters=tools.clusters, **options)
         lemmatizer = None
         if tools.lemmatizer is not None:
             lemmatizer, _ = train_lemmatizer(fold.rest, None, config.lemmatizer, **options)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 
+from arbora.data.clusters import WordClusters
 from arbora.data.columns import Columns
 from arbora.data.encode import Batch, GuideTrees, Names
 from arbora.data.projectivize import PseudoProjective
@@ -133,6 +134,7 @@ class Recipe(ABC):
         guide: Parser | None,
         threads: int,
         observer: Observer,
+        clusters: WordClusters | None = None,
     ) -> None:
         """`config` is resolved: nothing is `auto`. A guide's trees are added to `train` and `dev` later."""
         c = self.config = config
@@ -144,6 +146,8 @@ class Recipe(ABC):
         self.names, self.lifts = Names.of(columns), cast("PseudoProjective | None", None)
         if c.projectivize == "pseudo-projective":
             heads, columns, self.names, self.lifts = lift(columns, heads, c.encoding)
+        if c.scorer == "linear":
+            self.names = replace(self.names, clusters=clusters)
         self.columns = columns  # with marked labels where trees are pseudo-projective
         whole = filled_heads(columns, heads, trees, roots)
         self.train, self.filled = self.names.encode(columns), self.names.encode(columns)
