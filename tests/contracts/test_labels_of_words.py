@@ -24,7 +24,7 @@ ASKED = (Query.ARGMAX, Query.COST_AUGMENTED, *SUMS)
 def make_problem(*, threads=1, unknown=0, bits=10):
     """Tags of a treebank that its words tell; every `unknown`th of them is not known."""
     given = columns(20)
-    model = _upos_model(TAGS, bits)
+    model = _upos_model(TAGS, bits, None)
     lexicon = TagLexicon(given.native, list(TAGS))
     gold = numbers(given, "upos", TAGS)
     if unknown:
@@ -165,7 +165,7 @@ def test_labels_of_another_model_are_rejected():
         batch.set_labels(np.full(words, labels, np.int32), np.full(words, gold, np.int32))
         with rejects(InputError, field=field):
             SequenceProblem(model.native, batch)
-    small = _upos_model(TAGS, 8).native
+    small = _upos_model(TAGS, 8, None).native
     batch.set_labels(np.full(words, len(TAGS), np.int32), np.full(words, 0, np.int32))
     with rejects(InputError, field="places"):
         SequenceProblem(small, batch)

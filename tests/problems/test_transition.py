@@ -1,5 +1,7 @@
 """Learning of transition parsers: what they answer, with a beam and without, and what learners make of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from errors import rejects
@@ -7,6 +9,7 @@ from graph_toys import treebank
 
 from arbora._core import Weights
 from arbora.costs import COST, TreeCost
+from arbora.data.clusters import WordClusters
 from arbora.data.encode import Names
 from arbora.errors import InputError
 from arbora.interfaces import GoldTree, Query
@@ -36,6 +39,10 @@ def problem(
     )
     names = Names.of(columns)
     templates = transition_features.create(features)
+    if templates.needs_clusters:
+        words = columns.strings("form")[1:]
+        clusters = WordClusters.of(words, (16 + place % 16 for place in range(len(words))))
+        names = replace(names, clusters=clusters)
     scorer = TransitionScorer(shape, templates, search=made, labels=len(names.labels))
     encoded = names.encode(columns)
     if templates.needs_guide:
