@@ -45,9 +45,8 @@ def test_a_whole_model_with_clusters_goes_through_a_file(kind, vectors, text, tm
     assert (tmp_path / "n.arbora").read_bytes() == (tmp_path / "m.arbora").read_bytes()
 
 
-def test_clusters_change_the_trees_of_a_parser(vectors):
-    config = {**SMALL, "only": "parser"}
-    plain, with_clusters = (train(TRAIN, DEV, config={**config, "vectors": each}) for each in (None, vectors))
+def test_clusters_change_the_weights_of_a_parser(with_clusters):
+    plain = train(TRAIN, DEV, config={**SMALL, "only": "parser"})
     assert plain.parser.names.clusters is None
     assert not np.array_equal(plain.parser.scorer.tree, with_clusters.parser.scorer.tree)
 
@@ -72,11 +71,15 @@ def test_vectors_and_text_together_are_rejected(vectors, text):
         train(TRAIN, DEV, config={**SMALL, "vectors": vectors, "text": text})
 
 
+@pytest.fixture(scope="module")
+def with_clusters(vectors):
+    return train(TRAIN, DEV, config={**SMALL, "only": "parser", "vectors": vectors})
+
+
 @pytest.mark.parametrize("name", ["clusters.keys", "clusters.codes"])
 @pytest.mark.parametrize("fault", ["missing", "shorter", "float"])
-def test_damaged_clusters_are_rejected(name, fault, vectors, tmp_path):
-    parser = train(TRAIN, DEV, config={**SMALL, "only": "parser", "vectors": vectors}).parser
-    parser.save(tmp_path / "m.arbora")
+def test_damaged_clusters_are_rejected(name, fault, with_clusters, tmp_path):
+    with_clusters.save(tmp_path / "m.arbora")
     file = read_model(tmp_path / "m.arbora")
     tensors = dict(file.tensors)
     array = tensors.pop(name)
