@@ -223,6 +223,9 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
     if pruner := _object(metadata, "pruner"):
         yield "pruner", _joined(pruner)
     yield from _flat(metadata.get("lifts"), "lifts")
+    if isinstance(metadata.get("clusters"), int):
+        source = config.get("vectors") or config.get("text")
+        yield "clusters", f"{counted(metadata['clusters'], 'word')} of {source}"
     if isinstance(about.get("starts"), list):
         yield from _induced(about, config)
     if isinstance(about.get("dev"), Mapping) and "parts" not in metadata:

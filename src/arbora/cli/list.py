@@ -144,7 +144,8 @@ FEATURES_HELP = """Show every template of a feature set, by the kind of part tha
 
 Atoms are role.field: h head, d dependent, s and t the next dependents towards the head, g the head's
 head, b each word between, l and r the outermost dependents of d, q the head that a guide gives to d; h-1
-is the word before the head, and d.guide the label that the guide gives to d.
+is the word before the head, and d.guide the label that the guide gives to d. d.cluster is the cluster of
+a word, and d.cluster4 the first 4 bits of its code.
 
 In transition parsers: l and r, the words between which an arc may be added; u below l on the stack, n and
 m next in the buffer; lh the head of l, ll and lr its outermost dependents, rl and rr those of r, ll2 and

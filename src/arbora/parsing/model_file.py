@@ -43,6 +43,7 @@ def parser_parts(parser: Parser, *, quantized: bool = False) -> Parts:
     }
     if names.clusters is not None:
         tensors |= names.clusters.to_tensors()
+        metadata["clusters"] = len(names.clusters)
     if names.guide is not None:
         arrays, metadata[GUIDE] = parser_parts(names.guide, quantized=quantized)
         tensors |= {f"{GUIDE}/{name}": array for name, array in arrays.items()}

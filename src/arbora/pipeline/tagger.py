@@ -168,7 +168,7 @@ def _features(clusters: WordClusters | None) -> list[str]:
     return FEATURES if clusters is None else CLUSTER_FEATURES
 
 
-def _upos_model(tags: tuple[str, ...], bits: int, clusters: WordClusters | None) -> WordModel:
+def _upos_model(tags: tuple[str, ...], bits: int, clusters: WordClusters | None = None) -> WordModel:
     return WordModel.of(_features(clusters)[0], bits, (tags,), transitions=True, clusters=clusters)
 
 

@@ -20,6 +20,7 @@ from arbora.data.columns import Columns
 from arbora.data.encode import Batch, Names
 from arbora.errors import InputError
 from arbora.features import TemplateSet
+from arbora.features.clusters_v1 import SUFFIX as CLUSTER_SUFFIX
 from arbora.interfaces import PartKind, PartScores, Roots, Trees
 from arbora.registry import features
 from arbora.settings import Settings, from_dict, parameter, to_dict
@@ -144,7 +145,8 @@ class LinearScorer(HashedScorer):
     @classmethod
     def build(cls, columns: Columns, names: Names, *, seed: int = 0, **settings: Any) -> Self:
         """A scorer of unlabelled trees with zero weights; `settings` as of `GraphSettings`."""
-        shape = from_dict(GraphSettings, {"labels": "none", "order": 1, **settings})
+        templates = GraphSettings().features + ("" if names.clusters is None else CLUSTER_SUFFIX)
+        shape = from_dict(GraphSettings, {"labels": "none", "order": 1, "features": templates, **settings})
         return cls(shape, features.create(shape.features))
 
     def sentence_scores(self, sentences: Encoded, sentence: int, w: Weights) -> PartScores:

@@ -42,7 +42,7 @@ class NeuralRecipe(Recipe):
     defaults = named(1, "staged", "graph-v1", 22, False, "adamw")
     patience = 20
     tags = "none"
-    is_linear = False
+    is_linear = has_clusters = False
     loss_learners: ClassVar = {}
     parameters: ClassVar = {
         # Chosen on UD_English-EWT dev.

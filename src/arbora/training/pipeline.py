@@ -122,7 +122,7 @@ def train(
     if settings.only == "all":
         tools = Tools.of(columns, dev_columns, settings, threads, observer)
     else:
-        tools = Tools(clusters=learn_clusters(settings, observer) if settings.recipe.is_linear else None)
+        tools = Tools(clusters=learn_clusters(settings, observer) if settings.recipe.has_clusters else None)
     retagged = False
     if tools.tagger is not None and settings.tags_seen == "jackknife" and len(columns) > 1:
         retagged = True
@@ -130,7 +130,7 @@ def train(
         if dev_columns is not None:
             annotator = WordAnnotator(tools.tagger, tools.lemmatizer)
             dev_columns = annotator.annotate(dev_columns, threads=threads)
-    clusters = tools.clusters if settings.recipe.is_linear else None
+    clusters = tools.clusters if settings.recipe.has_clusters else None
     training = ParserTraining(columns, dev_columns, settings, threads, observer, clusters)
     parser, interrupted = training.run(checkpoint, resume=resume)
     scores: Scores = parser.about["dev"]

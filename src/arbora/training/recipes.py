@@ -108,6 +108,8 @@ class Recipe(ABC):
     laplace: ClassVar[dict[str, dict[str, Value]]] = {}
     """The same with a Laplacian prior: |α| instead of α², so what is long for one is short for the other."""
     template_sets: ClassVar[Registry[Any]] = features
+    has_clusters: ClassVar[bool] = True
+    """Whether features may look at clusters of words; else word vectors are read by the scorer itself."""
     is_linear: ClassVar[bool] = True
     """Whether scores are those of the built-in linear scorer."""
     loss_learners: ClassVar[dict[str, str]] = {"crf": "adagrad", "hinge": "passive_aggressive"}
