@@ -150,6 +150,7 @@ learners: Registry[Learner] = Registry(
         adagrad="Adagrad",
         exponentiated_gradient="ExponentiatedGradient",
         adamw="AdamW",
+        muon="Muon",
     ),
     group="arbora.learners",
 )

@@ -25,7 +25,7 @@ from arbora.storage.model_file import write_model
 
 ACTIONS = np.array(["LEFT:obj", "LEFT:subj", "REDUCE", "SHIFT"])
 # They need scores of arcs, or a loss of the problem's own.
-NOT_FOR_CLASSES = {"exponentiated_gradient", "adamw"}
+NOT_FOR_CLASSES = {"exponentiated_gradient", "adamw", "muon"}
 STRONG = {
     "pegasos": {"lam": 0.001},
     "one_slack": {"C": 1000.0, "patience": 50},

@@ -38,6 +38,7 @@ FOR_TOYS = {
     "log_linear": {"C": 30.0, "iterations": 2},
     "adagrad": {"C": 30.0, "rate": 1.0},
     "adamw": {"rate": 0.05, "k": 4},
+    "muon": {"rate": 0.05, "k": 4},
     "exponentiated_gradient": {"C": 10.0},
 }
 # Examples that are far off cost it no more than others: it leaves them alone, and their hinge may grow.

@@ -25,9 +25,13 @@ from arbora.training.recipes import trained_parsers
 TRAIN, DEV = treebank(24, seed=1), treebank(8, seed=2)
 PARSERS = [name for name in trained_parsers() if name != "neural" or find_spec("torch")]
 SHAPES = {"graph": {"order": 1, "labels": "joint"}, "exact": {"scorer_settings": {"tree_bits": 12}}}
-PARAMETERS = {"log_linear": {"iterations": 2}, "adamw": {"rate": 0.05, "k": 4}}
+PARAMETERS = {
+    "log_linear": {"iterations": 2},
+    "adamw": {"rate": 0.05, "k": 4},
+    "muon": {"rate": 0.05, "k": 4},
+}
 ANSWERED = {
-    "graph": set(learners) - {"adamw", "exponentiated_gradient"},
+    "graph": set(learners) - {"adamw", "exponentiated_gradient", "muon"},
     "cube": {"perceptron", "mira", "passive_aggressive", "au", "spv", "mec", "pegasos", "one_slack"},
     "transition": {"perceptron", "mira", "passive_aggressive", "au", "spv", "mec", "pegasos", "one_slack"},
 }

@@ -12,13 +12,14 @@ torch = pytest.importorskip("torch", reason="networks are trained with PyTorch")
 from arbora.costs import COST  # noqa: E402
 from arbora.data.encode import Names  # noqa: E402
 from arbora.interfaces import PartKind, Query  # noqa: E402
-from arbora.learners import AdamW  # noqa: E402
+from arbora.learners import AdamW, Muon  # noqa: E402
 from arbora.learners.adamw import AdamWRun  # noqa: E402
 from arbora.losses import Local  # noqa: E402
 from arbora.neural.build import build_scorer, network_of, targets  # noqa: E402
 from arbora.neural.data import TrainingData  # noqa: E402
 from arbora.neural.gradient import settings_of  # noqa: E402
 from arbora.neural.problem import NetworkProblem  # noqa: E402
+from arbora.neural.run import orthogonal  # noqa: E402
 from arbora.neural.settings import NeuralSettings  # noqa: E402
 from arbora.registry import families, losses  # noqa: E402
 from arbora.scorers.neural import PREDICTED, NeuralScorer  # noqa: E402
@@ -156,6 +157,41 @@ def test_steps_on_parameters_are_those_of_the_learner():
         np.testing.assert_allclose(found, expected, atol=0.02)
 
 
+@pytest.mark.parametrize("shape", [(3, 8, 20), (2, 20, 8), (1, 12, 12)])
+def test_orthogonal_steps_keep_singular_vectors(shape):
+    """Singular values near 1; those that are tiny beside the largest may stay below."""
+    given = torch.from_numpy(np.random.default_rng(4).normal(size=shape))
+    found = orthogonal(given)
+    left, _, right = torch.linalg.svd(given, full_matrices=False)
+    inner = left.mT @ found @ right.mT
+    values = torch.diagonal(inner, dim1=1, dim2=2)
+    assert torch.allclose(inner, torch.diag_embed(values), atol=1e-9)
+    assert 0.3 < values.min() < values.max() < 1.3
+
+
+def test_muon_changes_matrices_by_orthogonal_steps_and_the_rest_like_adamw():
+    problem = problem_of("crf")
+    for name in ("feature_dropout", "dropout", "recurrent_dropout", "hidden_dropout"):
+        object.__setattr__(problem.network.settings, name, 0.0)
+    before = problem.scorer.tensors
+    options = {"rate": 0.01, "epochs": 1, "words": 10_000}
+    changes = {}
+    for learner in (Muon(matrix_rate=0.002, **options), AdamW(**options)):
+        run = learner.make_run(problem)
+        run.pass_over(1)
+        after = problem.scorer.with_weights(run.last()).tensors
+        changes[learner.name] = {name: after[name] - values for name, values in before.items()}
+    matrices = problem.network.matrices()
+    assert {"arcs", "arc_dep.weight", "lstm0.forward.input", "lstm0.backward.recurrent"} <= set(matrices)
+    for name, change in changes["muon"].items():
+        if name not in matrices:
+            np.testing.assert_array_equal(change, changes["adamw"][name])
+            continue
+        for part in np.split(change, matrices[name]):
+            values = np.linalg.svd(part, compute_uv=False) / (0.002 * max(part.shape) ** 0.5)
+            assert 0.6 < values[0] < 1.3
+
+
 class Plain:
     """The same problem, whose gradient is that of a sum over examples."""
 
@@ -166,7 +202,7 @@ class Plain:
         return len(self.problem)
 
     def __getattr__(self, name):
-        if name == "adamw_run":
+        if name == "runs":
             raise AttributeError(name)
         return getattr(self.problem, name)
 

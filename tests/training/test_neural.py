@@ -26,7 +26,7 @@ QUICK = {
     "parser": "neural",
     "neural": {**SMALL, "dropout": 0.1, "feature_dropout": 0.1, "hidden_dropout": 0.1},
 }
-PARAMETERS = {"epochs": 12, "words": 60, "rate": 0.02, "warmup": 10}
+PARAMETERS = {"epochs": 12, "words": 60, "rate": 0.02, "matrix_rate": 0.05, "warmup": 10}
 
 
 def test_without_pytorch_the_extra_is_named(monkeypatch):

@@ -20,7 +20,8 @@ from arbora.registry import learners
 from arbora.search.pruner import PrunerSettings
 from arbora.training import TrainConfig, train
 from arbora.training.annotation import crossing_arcs, filled_heads, single_root_heads, training_heads
-from arbora.training.config import CROSSING_SHARE, TreebankShape, resolve
+from arbora.training.config import TreebankShape, resolve
+from arbora.training.recipes import Recipe
 
 TRAIN, DEV = treebank(30, seed=1, nonprojective=0.2), treebank(12, seed=2, nonprojective=0.2)
 
@@ -610,12 +611,12 @@ def test_a_few_trees_with_several_roots_do_not_change_the_rule(tmp_path):
 
 def test_crossing_arcs_are_seen_where_only_some_heads_are_known():
     whole = columns_of(generate(200, seed=4, nonprojective=0.5))
-    assert TreebankShape(whole).crossing_share > CROSSING_SHARE
+    assert TreebankShape(whole).crossing_share > Recipe.crossing_share(TrainConfig())
     kept = np.random.default_rng(0).random(whole.words) < 0.7
     heads = iter(np.where(kept, whole.heads, -1).tolist())
     half = columns_of(replace(s, heads=tuple(next(heads) for _ in s.heads)) for s in whole.sentences())
     shape = TreebankShape(half)
-    assert shape.crossing_share > CROSSING_SHARE
+    assert shape.crossing_share > Recipe.crossing_share(TrainConfig())
     assert 0 < shape.crossing_trees < TreebankShape(whole).crossing_trees
     for heads, arcs in (([0, None, None, 2], 0), ([3, 4, None, None], 1), ([None, 0, 1, None], 1)):
         made = columns_of([Sentence.from_lists(["w"] * 4, heads=heads)])

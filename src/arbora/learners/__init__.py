@@ -13,6 +13,7 @@ from arbora.learners.exponentiated_gradient import ExponentiatedGradient as Expo
 from arbora.learners.log_linear import LogLinear as LogLinear
 from arbora.learners.minimum_expected_cost import MinimumExpectedCost as MinimumExpectedCost
 from arbora.learners.mira import Mira as Mira
+from arbora.learners.muon import Muon as Muon
 from arbora.learners.one_slack import OneSlack as OneSlack
 from arbora.learners.passive_aggressive import PassiveAggressive as PassiveAggressive
 from arbora.learners.pegasos import Pegasos as Pegasos

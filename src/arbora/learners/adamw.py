@@ -106,8 +106,8 @@ class AdamW(OnlineTrainer):
         return self.k
 
     def make_run(self, problem: Problem) -> Run:
-        kind: type[Run] = getattr(problem, "adamw_run", AdamWRun)
-        return kind(self, problem)
+        kinds: dict[str, type[Run]] = getattr(problem, "runs", {})
+        return kinds.get(self.name, AdamWRun)(self, problem)
 
     def batches(self, problem: Problem, order: Longs) -> Iterator[Longs]:
         """The examples of each step of an epoch, in order."""

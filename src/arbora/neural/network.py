@@ -4,12 +4,13 @@
     s   bidirectional LSTM over the root and the words
     scores of arcs and of labels from the last layer's states, of siblings if wanted; of tags from the first's
 
-In training, dropout hides whole features of words (word, characters, vector, tags), the same units of the
-LSTM's inputs and of hidden layers in all words of a sentence, and recurrent weights [gal-2016, merity-2018].
+In training, dropout hides whole features of words (word, characters, vector), the same units of the LSTM's
+inputs and of hidden layers in all words of a sentence, and recurrent weights [gal-2016, merity-2018].
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -156,6 +157,15 @@ class Network(nn.Module):
             yield f"output.{name}.weight", linear.weight
             yield f"output.{name}.bias", linear.bias
 
+    def matrices(self) -> dict[str, int]:
+        """The weights that multiply vectors, and of how many matrices each is made up."""
+        found = {"arcs": 1} | ({"projection": 1} if self.counts.vectors else {})
+        found |= {f"{name}.weight": 1 for name in self.hidden}
+        gates = {
+            name: 4 for name, _ in self.tensors() if re.fullmatch(r"lstm\d+\..*\.(input|recurrent)", name)
+        }
+        return found | gates
+
     def export(self) -> dict[str, Floats]:
         """A copy of all weights, for `arbora.scorers.neural`."""
         return {name: weights.detach().cpu().numpy().copy() for name, weights in self.tensors()}
@@ -172,12 +182,12 @@ class Network(nn.Module):
         """States of nodes, (N, 2 · units), of the last layer and of the layer that tags are read from."""
         s = self.settings
         features = [rows[batch.types] for rows in self._type_features(batch)]
-        features += [table(rows) for table, rows in zip(self.tag, batch.tags, strict=True)]
-        x = torch.cat(self._drop_features(features, batch), dim=1)
+        tags = [table(rows) for table, rows in zip(self.tag, batch.tags, strict=True)]
+        x = torch.cat([*self._drop_features(features, batch), *tags], dim=1)
         x = torch.where(batch.is_root[:, None], self.root, x)
         layers = []
         for layer in self.lstm:
-            x = self._drop(x, s.dropout, batch)
+            x = self._drop(x, float(s.dropout), batch)
             sides = [[layer[f"{side}_{n}"] for n in ("input", "recurrent", "bias")] for side in SIDES]
             for side in sides:
                 side[1] = self._drop_weights(side[1], batch)
@@ -213,7 +223,7 @@ class Network(nn.Module):
         return x * (mask / (1.0 - rate))[batch.sentence]
 
     def _drop_weights(self, weights: Tensor, batch: Sentences) -> Tensor:
-        rate = self.settings.recurrent_dropout
+        rate = float(self.settings.recurrent_dropout)
         if not self.training or not rate:
             return weights
         return weights * (self._random(weights.shape, weights, batch) >= rate) / (1.0 - rate)
@@ -225,7 +235,7 @@ class Network(nn.Module):
     def _units(self, name: str, states: Tensor, batch: Sentences) -> Tensor:
         """One hidden layer, (N, units)."""
         rectified = functional.leaky_relu(self.hidden[name](states), SLOPE)
-        return self._drop(rectified, self.settings.hidden_dropout, batch)
+        return self._drop(rectified, float(self.settings.hidden_dropout), batch)
 
     # Scores
 

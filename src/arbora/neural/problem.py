@@ -12,9 +12,9 @@ the number of threads does not change the sum.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -26,19 +26,22 @@ from arbora.errors import InputError
 from arbora.interfaces import Answer, Cost, Family, Loss, PartKind, Query
 from arbora.neural.data import Gold, TrainingData
 from arbora.neural.network import Network, Sentences
-from arbora.neural.run import NetworkRun
+from arbora.neural.run import MuonRun, NetworkRun
 from arbora.problems.base import BaseProblem
 from arbora.scorers.neural import NeuralScorer
 from arbora.types import Doubles, Floats, Longs
 
 SHARDS = 2
 
+A = TypeVar("A")
+B = TypeVar("B")
+
 
 class NetworkProblem(BaseProblem):
     """One example per sentence; its loss is LOSS."""
 
     queries = frozenset({Query.LOSS})
-    adamw_run = NetworkRun
+    runs: ClassVar = {"adamw": NetworkRun, "muon": MuonRun}
 
     def __init__(
         self,
@@ -95,21 +98,25 @@ class NetworkProblem(BaseProblem):
         weights = [each for _, each in self.network.tensors()]
         words = max(1, int(self.lengths[chosen].sum()))
 
-        def shard(number: int, part: Longs) -> tuple[float, tuple[Tensor, ...]]:
+        def shard(numbered: tuple[int, Longs]) -> tuple[float, tuple[Tensor, ...]]:
+            number, part = numbered
             random = torch.Generator(self.device)
             random.manual_seed(int(np.random.SeedSequence([*seed, number]).generate_state(1)[0]))
             value, tensor = self._loss(*self.data.select(part, self.device, random))
             return value, torch.autograd.grad(tensor / words, weights, materialize_grads=True)
 
-        if self._pool is None:
-            found = [shard(0, chosen)]
-        else:
+        parts = [chosen]
+        if self._pool is not None:
             order = chosen[np.argsort(-self.lengths[chosen], kind="stable")]
             parts = [part for part in (order[i::SHARDS] for i in range(SHARDS)) if len(part)]
-            found = list(self._pool.map(shard, range(len(parts)), parts))
+        found = self.in_parallel(shard, enumerate(parts))
         for place, each in enumerate(weights):
             each.grad = torch.stack([gradient[place] for _, gradient in found]).sum(dim=0)
         return sum(value for value, _ in found) / words
+
+    def in_parallel(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
+        """Apply a function to all items: on a CPU by threads, on a GPU one after the other."""
+        return list(map(function, items) if self._pool is None else self._pool.map(function, items))
 
     def _loss(self, batch: Sentences, gold: Gold) -> tuple[float, Tensor]:
         """The sum over words, and a tensor with the same gradient."""

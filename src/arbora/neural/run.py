@@ -1,7 +1,11 @@
-"""AdamW on a network's parameters, where they are: on a CPU or a GPU. `arbora.learners.adamw` states it."""
+"""AdamW and Muon on a network's parameters, where they are: on a CPU or a GPU.
+
+`arbora.learners.adamw` and `arbora.learners.muon` state them.
+"""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +16,8 @@ from arbora._core import SparseVector
 from arbora.interfaces import Answer, Problem
 from arbora.learners._online import OnlineRun, Run
 from arbora.types import Floats, Longs
+
+COEFFICIENTS, ITERATIONS = (3.4445, -4.7750, 2.0315), 5
 
 NOTHING = SparseVector(np.zeros(0, np.int64), np.zeros(0))
 
@@ -42,8 +48,9 @@ class NetworkRun(OnlineRun):
         named = dict(network.tensors())
         self._parameters = [named[name] for name in self._problem.scorer.order]
         self._averages = [each.detach().clone() for each in self._parameters]
+        self._matrices = {named[name]: count for name, count in self.matrices().items()}
         self._optimizer = torch.optim.AdamW(
-            self._parameters,
+            [each for each in self._parameters if each not in self._matrices],
             lr=p.rate,
             betas=(p.beta1, p.beta2),
             weight_decay=p.decay,
@@ -57,6 +64,10 @@ class NetworkRun(OnlineRun):
     @property
     def _problem(self) -> Any:
         return self.problem
+
+    def matrices(self) -> dict[str, int]:
+        """The names of the weights that AdamW leaves alone, and of how many matrices each is made up."""
+        return {}
 
     def fit(self, callbacks: Any) -> Any:
         """With PyTorch's own threads set aside: shards of a batch have theirs."""
@@ -77,14 +88,18 @@ class NetworkRun(OnlineRun):
         p = self.learner
         loss = self._problem.backward(chosen, (p.seed, t))
         torch.nn.utils.clip_grad_norm_(self._parameters, p.clip)
-        for group in self._optimizer.param_groups:
-            group["lr"] = p.rate_at(t, p.steps_in(self.problem))
-        self._optimizer.step()
+        self.update(p.rate_at(t, p.steps_in(self.problem)))
         self.steps = t
         with torch.no_grad():
             for mean, each in zip(self._averages, self._parameters, strict=True):
                 mean.lerp_(each, 1.0 - p.remembered(t) if p.average else 1.0)
         return Answer(loss * int(self._problem.lengths[chosen].sum()), 0.0, NOTHING), True
+
+    def update(self, rate: float) -> None:
+        """Change the parameters by their gradients; `rate` is η of this step."""
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate
+        self._optimizer.step()
 
     def last(self) -> Floats:
         return self.weights
@@ -113,3 +128,55 @@ class NetworkRun(OnlineRun):
         super().restore(state)
         for each in self._parameters:
             self._optimizer.state[each]["step"].fill_(float(self.steps))
+
+
+class MuonRun(NetworkRun):
+    """The same, with the running means of gradients of matrices."""
+
+    def matrices(self) -> dict[str, int]:
+        found: dict[str, int] = self._problem.network.matrices()
+        return found
+
+    @cached_property
+    def _alike(self) -> list[list[Tensor]]:
+        """The matrices by shape: those of one shape are made orthogonal together."""
+        shapes: dict[tuple[int, ...], list[Tensor]] = {}
+        for each, count in self._matrices.items():
+            shapes.setdefault((each.shape[0] // count, each.shape[1]), []).append(each)
+        return list(shapes.values())
+
+    def update(self, rate: float) -> None:
+        super().update(rate)
+        p = self.learner
+        share = rate / p.rate
+
+        @torch.no_grad()
+        def change(alike: list[Tensor]) -> None:
+            means = [self._optimizer.state[each]["exp_avg"] for each in alike]
+            ahead = []
+            for each, mean in zip(alike, means, strict=True):
+                mean.lerp_(each.grad, 1.0 - p.momentum)
+                step = each.grad.lerp(mean, p.momentum)
+                ahead.append(step.view(self._matrices[each], -1, step.shape[1]))
+            steps = orthogonal(torch.cat(ahead))
+            size = p.matrix_rate * share * max(steps.shape[1:]) ** 0.5
+            counts = [self._matrices[each] for each in alike]
+            for each, step in zip(alike, steps.split(counts), strict=True):
+                each.mul_(1.0 - rate * p.decay).sub_(step.reshape(each.shape), alpha=size)
+
+        self._problem.in_parallel(change, self._alike)
+
+
+def orthogonal(matrices: Tensor) -> Tensor:
+    """Matrices with the same singular vectors and singular values of about 1 (0.7 to 1.2), (k, r, c).
+
+    Each iteration takes a singular value s to a s + b s³ + c s⁵ [jordan-2024].
+    """
+    is_tall = matrices.shape[1] > matrices.shape[2]
+    x = matrices.mT if is_tall else matrices
+    x = x / (torch.linalg.matrix_norm(x, keepdim=True) + 1e-7)
+    a, b, c = COEFFICIENTS
+    for _ in range(ITERATIONS):
+        square = x @ x.mT
+        x = a * x + (b * square + c * (square @ square)) @ x
+    return x.mT if is_tall else x

@@ -44,7 +44,6 @@ from arbora.settings import (
 from arbora.training.annotation import Projectivize, crossing_arcs
 from arbora.training.recipes import Recipe, ScorerRecipe, Value, recipe_of
 
-CROSSING_SHARE = 0.005
 """With `trees="auto"`: above this share of crossing arcs, trees are non-projective."""
 ROOTS_SHARE = 0.005
 """With `roots="auto"`: above this share of sentences with several roots, trees may have several."""
@@ -281,14 +280,17 @@ def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
     pick |= {"patience": config.recipe.patience} if config.patience == "auto" else {}
     pick |= {"tags": config.tags_seen, "trees": config.recipe.trees(config)}
     if pick["trees"] == "auto":
-        may_cross = shape.crossing_share > CROSSING_SHARE and config.projectivize != "pseudo-projective"
+        may_cross = (
+            shape.crossing_share > config.recipe.crossing_share(config)
+            and config.projectivize != "pseudo-projective"
+        )
         pick["trees"] = "nonprojective" if may_cross else "projective"
         if may_cross:
             pick["projectivize"] = TrainConfig.projectivize  # not needed then
     if config.roots == "auto":
         pick["roots"] = "multi" if shape.several_roots > ROOTS_SHARE * len(columns) else "single"
     pick |= {"parser": config.kind, "features": _features(config), "learner": config.learner_name}
-    by_size = config.recipe.parameters_for(columns).get(config.learner_name, {})
+    by_size = config.recipe.parameters_for(config, columns).get(config.learner_name, {})
     config = replace(config, parameters={**by_size, **config.parameters})
     decided = replace(config, **pick, parameters=config.make_learner().settings())
     return replace(decided, **config.recipe.resolve(decided))

@@ -32,6 +32,8 @@ GIVEN: tuple[InputColumn, ...] = ("upos", "xpos", "feats")
 
 STEPS = 68  # of an epoch
 FEWEST_WORDS, MOST_WORDS = 400, 3000  # of a step
+# Of all weights and of matrices by size; chosen on UD_English-EWT dev.
+RATES = {"small": (4e-3, 1.6e-3), "medium": (3e-3, 1.4e-3), "large": (2e-3, 1.2e-3)}
 
 
 class NeuralRecipe(Recipe):
@@ -39,20 +41,14 @@ class NeuralRecipe(Recipe):
 
     own_settings = ("order", "decode", "neural")
     unused_settings = PRUNER_SETTINGS
-    defaults = named(1, "staged", "graph-v1", 22, False, "adamw")
+    defaults = named(1, "staged", "graph-v1", 22, False, "muon")
     patience = 20
     tags = "none"
     is_linear = has_clusters = False
     loss_learners: ClassVar = {}
     parameters: ClassVar = {
-        # Chosen on UD_English-EWT dev.
-        "adamw": {
-            "epochs": 100,
-            "rate": 4e-3,
-            "schedule": "cosine",
-            "warmup": 200,
-            "average": 0.999,
-        },
+        name: {"epochs": 100, "schedule": "cosine", "warmup": 200, "average": 0.999}
+        for name in ("muon", "adamw")
     }
     dependent: ClassVar = {
         **Recipe.dependent,
@@ -77,11 +73,18 @@ class NeuralRecipe(Recipe):
         loss = NeuralSearch.loss if config.loss == "auto" else config.loss
         return {"loss": loss, "neural": config.neural.resolved(), **super().resolve(config)}
 
+    @staticmethod
+    def crossing_share(config: TrainConfig) -> float:
+        """Exact search with siblings needs projective trees, so it avoids the others more."""
+        return Recipe.crossing_share(config) if config.order == 2 else 0.001
+
     @classmethod
-    def parameters_for(cls, columns: Columns) -> dict[str, dict[str, Value]]:
+    def parameters_for(cls, config: TrainConfig, columns: Columns) -> dict[str, dict[str, Value]]:
         """An epoch has about as many steps for any treebank, so that a small one has enough of them."""
         words = min(max(columns.words // STEPS, FEWEST_WORDS), MOST_WORDS)
-        return {"adamw": {"words": words}}
+        rate, matrix_rate = RATES[config.neural.size]
+        shared: dict[str, Value] = {"words": words, "rate": rate}
+        return {"muon": {**shared, "matrix_rate": matrix_rate}, "adamw": shared}
 
     @classmethod
     def learns_from_parts(cls, config: TrainConfig) -> bool:
@@ -188,4 +191,4 @@ class NeuralRecipe(Recipe):
         return self._search(self.scorer.with_weights(rounded(done["tree"])))
 
     def better_settings(self) -> list[str]:
-        return ["the learner adamw"] if Query.LOSS not in self.learner.needs else []
+        return ["the learner muon"] if Query.LOSS not in self.learner.needs else []

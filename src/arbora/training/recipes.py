@@ -210,9 +210,14 @@ class Recipe(ABC):
             require_rule(settings, config.trees)
         return {"pruner_settings": settings}
 
+    @staticmethod
+    def crossing_share(config: TrainConfig) -> float:
+        """The share of crossing arcs in a treebank from which on trees are non-projective."""
+        return 0.005
+
     @classmethod
-    def parameters_for(cls, columns: Columns) -> dict[str, dict[str, Value]]:
-        """Defaults of parameters that depend on the treebank, by learner."""
+    def parameters_for(cls, config: TrainConfig, columns: Columns) -> dict[str, dict[str, Value]]:
+        """Defaults of parameters that depend on the treebank or on other settings, by learner."""
         return {}
 
     @property
