@@ -86,7 +86,7 @@ lint: .venv/lint
 
 # Train the bundled model on UD_English-EWT in $ARBORA_DATA (or `arbora data get UD_English-EWT`); three CPU minutes.
 model: .venv/built
-	$(BIN)/python -m arbora train UD_English-EWT -o src/arbora/models/english.arbora --compact --licence 'CC BY-SA 4.0' \
+	$(BIN)/python -m arbora train UD_English-EWT --parser graph -o src/arbora/models/english.arbora --compact --licence 'CC BY-SA 4.0' \
 	  --attribution 'UD_English-EWT, Universal Dependencies: Natalia Silveira, Timothy Dozat, Christopher Manning, Sebastian Schuster, Ethan Chi, John Bauer, Miriam Connor, Marie-Catherine de Marneffe, Nathan Schneider, Sam Bowman, Hanzhi Zhu, Daniel Galbraith and others'
 
 # Regenerates the committed stub of the native module; `make lint` fails when it is out of date.

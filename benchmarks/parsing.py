@@ -3,6 +3,7 @@
     python benchmarks/parsing.py                    # everything; trains what is not in the cache
     python benchmarks/parsing.py --quick            # short trainings, fewer rounds
     python benchmarks/parsing.py --only growth      # or speed, load
+    python benchmarks/parsing.py --network small.arbora --only networks
     python benchmarks/parsing.py --json > figures.json
     python benchmarks/parsing.py --check            # exit status 1 when a bar is missed
 
@@ -26,6 +27,7 @@ from statistics import median
 from typing import Any
 
 import parsing_rows as rows
+from parsing_networks import network_lines
 from parsing_rows import Line
 from parsing_systems import (
     Arbora,
@@ -41,13 +43,13 @@ from parsing_systems import (
 )
 from rich.console import Console
 from rich.table import Table
-from training import parse_arguments, shortenings, trained_peers
+from training import argument_parser, shortenings, trained_peers
 
 REPEATS = 4  # of dev, in the file that is parsed
 ROUNDS = 5
 LOADS = 5
 SIZES = (20, 50, 100, 200, 500, 1000, rows.LONG_WORDS)
-GROUPS = ("speed", "load", "growth")
+GROUPS = ("speed", "load", "growth", "networks")
 
 Models = dict[str, tuple[System, Trained]]
 
@@ -266,7 +268,15 @@ def busy() -> list[str]:
 
 
 def main() -> int:
-    arguments = parse_arguments(__doc__.splitlines()[0], GROUPS)
+    parser = argument_parser(__doc__.splitlines()[0], GROUPS)
+    parser.add_argument(
+        "--network",
+        type=Path,
+        action="append",
+        default=[],
+        help="a trained neural model to measure; repeatable",
+    )
+    arguments = parser.parse_args()
     console = Console(stderr=arguments.json, width=max(132, Console().width))
     try:
         files = Files.find()
@@ -278,11 +288,11 @@ def main() -> int:
     notes = busy()
     if arguments.no_peers:
         notes.append("no peers were run: speed is compared with their recorded figures")
-    if not arguments.no_peers and wanted != ["growth"]:
+    if not arguments.no_peers and {"speed", "load"} & set(wanted):
         others, about = trained_peers(files, quick=arguments.quick, iterations=arguments.iterations)
         notes += about
     ours: Models = {}
-    for order in rows.PARSERS:
+    for order in rows.PARSERS if wanted != ["networks"] else ():
         system = Arbora(order)
         ours[system.name] = (system, obtain(system, files, quick=arguments.quick))
     lines: list[Line] = []
@@ -292,6 +302,11 @@ def main() -> int:
         lines += load_lines(ours, others, quick=arguments.quick)
     grown = growth(ours, files.dev) if "growth" in wanted else {}
     lines += long_lines(grown)
+    if "networks" in wanted and arguments.network:
+        with tempfile.TemporaryDirectory() as folder:
+            rounds, repeats = (2, 1) if arguments.quick else (ROUNDS, REPEATS)
+            models = arguments.network
+            lines += network_lines(models, files.dev, Path(folder), Worker, rounds=rounds, repeats=repeats)
     rows.show("parsing UD_English-EWT dev, model loaded", lines, shortenings(others), console)
     if grown:
         show_growth(grown, console)

@@ -26,6 +26,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
+from parsing_networks import Network
 from parsing_systems import Arbora, Convert, Files, MissingError, System, Trained, obtain, say
 
 
@@ -256,6 +257,8 @@ def system_of(name: str) -> System:
     kind, _, detail = name.partition("-")
     if kind in text_peers():
         return text_peers(int(detail) if detail else None)[kind]
+    if kind == "network":
+        return Network(detail)
     if kind == "arbora":
         return Arbora.named(name)
     return peers(int(detail) if detail else None)[kind]

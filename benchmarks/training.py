@@ -30,7 +30,7 @@ from rich.console import Console
 WORDS_OF_LONG_TRAINING = "python benchmarks/parsing_peers.py --only udpipe"
 
 
-def parse_arguments(description: str, only: tuple[str, ...]) -> argparse.Namespace:
+def argument_parser(description: str, only: tuple[str, ...]) -> argparse.ArgumentParser:
     """The options that both benchmarks of parsers have."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument(
@@ -41,7 +41,7 @@ def parse_arguments(description: str, only: tuple[str, ...]) -> argparse.Namespa
     parser.add_argument("--iterations", type=positive, help="of UDPipe's training, some 13 CPU minutes each")
     parser.add_argument("--json", action="store_true", help="figures as JSON on stdout")
     parser.add_argument("--check", action="store_true", help="exit status 1 when a bar is missed")
-    return parser.parse_args()
+    return parser
 
 
 def trained_peers(
@@ -152,7 +152,7 @@ def add_peers(lines: list[Line], found: dict[str, tuple[System, Trained]], dev: 
 
 
 def main() -> int:
-    arguments = parse_arguments(__doc__.splitlines()[0], tuple(map(str, rows.PARSERS)))
+    arguments = argument_parser(__doc__.splitlines()[0], tuple(map(str, rows.PARSERS))).parse_args()
     console = Console(stderr=arguments.json, width=max(132, Console().width))
     try:
         files = Files.find()

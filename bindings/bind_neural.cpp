@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "neural/lstm_training.hpp"
 #include "neural/network.hpp"
+#include "base/errors.hpp"
 #include "questions.hpp"
 
 namespace arbora {
@@ -156,8 +158,57 @@ nb::object best_outputs(const Network& self, const States& states, std::size_t w
     return numbers(states, [&](std::int32_t* out) { self.best_outputs(states, which, threads, out); });
 }
 
+// Arrays of an LSTM in training, whose shapes are checked.
+using Table = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using WritableTable = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class Array>
+void require_shape(const char* name, const Array& array, std::size_t rows, std::size_t columns) {
+    if (array.shape(0) != rows || array.shape(1) != columns) reject(name, ": expected ", rows, " x ", columns, ", got ", array.shape(0), " x ", array.shape(1));
+}
+
+// The tokens of all sequences.
+std::size_t checked_tokens(const Numbers& counts) {
+    std::size_t tokens = 0;
+    for (std::size_t t = 0; t < counts.size(); ++t) {
+        const std::int32_t count = counts.data()[t], most = t == 0 ? count : counts.data()[t - 1];
+        if (count < 1 || count > most) reject("counts: expected numbers from 1 that do not rise, got ", count, " at ", t);
+        tokens += static_cast<std::size_t>(count);
+    }
+    return tokens;
+}
+
+std::size_t checked_size(const Table& recurrent) {
+    const std::size_t size = recurrent.shape(1);
+    if (size == 0 || size % 4 != 0) reject("recurrent: expected a multiple of 4 columns, got ", size);
+    require_shape("recurrent", recurrent, 4 * size, size);
+    return size;
+}
+
+nb::tuple lstm_forward(const WritableTable& gates, const Table& recurrent, const Numbers& counts, bool is_backward) {
+    const std::size_t tokens = checked_tokens(counts), size = checked_size(recurrent);
+    require_shape("gates", gates, tokens, 4 * size);
+    Output<float> cells(tokens * size), shown(tokens * size), states(tokens * size);
+    const neural::LstmArrays arrays{size, recurrent.data(), gates.data(), cells.data(), shown.data(), states.data()};
+    without_lock([&] { neural::lstm_forward({span_of(counts), is_backward}, arrays); });
+    return nb::make_tuple(cells.numpy({tokens, size}), shown.numpy({tokens, size}), states.numpy({tokens, size}));
+}
+
+nb::tuple lstm_backward(const Table& given, const WritableTable& gates, const WritableTable& cells, const WritableTable& shown,
+                        const WritableTable& states, const Table& recurrent, const Numbers& counts, bool is_backward) {
+    const std::size_t tokens = checked_tokens(counts), size = checked_size(recurrent);
+    require_shape("gates", gates, tokens, 4 * size);
+    require_shape("given", given, tokens, size);
+    for (const auto& [name, array] : {std::pair{"cells", &cells}, {"shown", &shown}, {"states", &states}}) require_shape(name, *array, tokens, size);
+    Output<float> slopes(tokens * 4 * size), before(tokens * size);
+    const neural::LstmArrays arrays{size, recurrent.data(), gates.data(), cells.data(), shown.data(), states.data()};
+    without_lock([&] { neural::lstm_backward({span_of(counts), is_backward}, arrays, given.data(), slopes.data(), before.data()); });
+    return nb::make_tuple(slopes.numpy({tokens, 4 * size}), before.numpy({tokens, size}));
+}
+
 #define ARBORA_ARRAY(type) "numpy.typing.NDArray[numpy." type "]"
 #define ARBORA_INTS ARBORA_ARRAY("int32")
+#define ARBORA_FLOATS ARBORA_ARRAY("float32")
 #define ARBORA_ANSWER(name, arguments, result) nb::sig("def " name "(self, states: NetworkStates, " arguments ") -> " result)
 
 void def_scores(nb::class_<Network>& bound) {
@@ -206,6 +257,15 @@ void bind_neural(nb::module_& m) {
                      ", characters: " ARBORA_INTS ", ends: " ARBORA_ARRAY("int64") ", tags: list[" ARBORA_INTS "], threads: int) -> NetworkStates"));
     def_scores(bound);
     def_answers(bound);
+    m.def("lstm_forward", &lstm_forward, "gates"_a, "recurrent"_a, "counts"_a, "is_backward"_a,
+          "The cells, their tanh, and the states of one direction of an LSTM layer, (tokens, size) each; gates become their activations.",
+          nb::sig("def lstm_forward(gates: " ARBORA_FLOATS ", recurrent: " ARBORA_FLOATS ", counts: " ARBORA_INTS
+                  ", is_backward: bool) -> tuple[" ARBORA_FLOATS ", " ARBORA_FLOATS ", " ARBORA_FLOATS "]"));
+    m.def("lstm_backward", &lstm_backward, "given"_a, "gates"_a, "cells"_a, "shown"_a, "states"_a, "recurrent"_a, "counts"_a, "is_backward"_a,
+          "The gradient of the gates, (tokens, 4 · size), by that of the states, `given`; and the state before each token.",
+          nb::sig("def lstm_backward(given: " ARBORA_FLOATS ", gates: " ARBORA_FLOATS ", cells: " ARBORA_FLOATS ", shown: " ARBORA_FLOATS
+                  ", states: " ARBORA_FLOATS ", recurrent: " ARBORA_FLOATS ", counts: " ARBORA_INTS
+                  ", is_backward: bool) -> tuple[" ARBORA_FLOATS ", " ARBORA_FLOATS "]"));
 }
 
 }  // namespace arbora

@@ -26,4 +26,21 @@ struct DenseProduct {
     std::size_t row_stride = kPanel, panel_stride = 0;
 };
 
+// One step of an LSTM in training, for `rows` sequences of which the first `old` have a step before this one.
+struct LstmOpen {
+    std::size_t rows, size, old;
+    float* gates;         // [rows, 4 · size], i, f, g, o: becomes their sigmoids, of g the tanh
+    const float* before;  // [old, size], the cells of the step before
+    float *cells, *shown, *states;  // [rows, size]; shown is tanh(cells)
+};
+
+// The gradient of that step; the first `later` sequences have a step after it.
+struct LstmSlopes {
+    std::size_t rows, size, old, later, stride;
+    const float *given, *gates, *shown, *before;  // given: [rows, size], of the states
+    const float* later_states;                    // [later, stride], of the states by way of the next step
+    float* later_cells;                           // the same of the cells; becomes [rows, stride], those of the step before
+    float* slopes;                                // [rows, 4 · size], of the gates before their activations
+};
+
 }  // namespace arbora

@@ -5,6 +5,7 @@
 
 #include "check.hpp"
 #include "neural/layers.hpp"
+#include "neural/lstm_training.hpp"
 #include "numeric/kernels/kernels.hpp"
 #include "problems.hpp"
 
@@ -78,6 +79,84 @@ TEST(lstm_cells_and_rectifiers_are_those_of_plain_loops) {
             k.rectify(values.data(), values.size(), 0.1f);
             for (std::size_t i = 0; i < values.size(); ++i) CHECK(values[i] == (gates[i] > 0.0f ? gates[i] : 0.1f * gates[i]));
         });
+    }
+}
+
+TEST(lstm_steps_of_training_are_those_of_plain_loops) {
+    problems::Random random(5);
+    const std::size_t rows = 3, old = 2, later = 1;
+    for (const std::size_t size : {4, 20, 32}) {
+        const std::size_t stride = size + 3;
+        const auto raw = random_floats(rows * 4 * size, random, 2.0), before = random_floats(old * size, random), given = random_floats(rows * size, random);
+        const auto later_states = random_floats(later * stride, random), carried = random_floats(rows * stride, random);
+        each_table([&](const Kernels& k) {
+            auto gates = raw, later_cells = carried;
+            std::vector<float> cells(rows * size + 1, 7.0f), shown = cells, states = cells, slopes(rows * 4 * size + 1, 7.0f);
+            k.lstm_open({rows, size, old, gates.data(), before.data(), cells.data(), shown.data(), states.data()});
+            k.lstm_slopes({rows, size, old, later, stride, given.data(), gates.data(), shown.data(), before.data(), later_states.data(), later_cells.data(), slopes.data()});
+            for (std::size_t r = 0; r < rows; ++r)
+                for (std::size_t u = 0; u < size; ++u) {
+                    const auto gate = [&](std::size_t g) { return double{raw[r * 4 * size + g * size + u]}; };
+                    const double i = sigmoid(gate(0)), f = sigmoid(gate(1)), g = std::tanh(gate(2)), o = sigmoid(gate(3));
+                    const double last = r < old ? before[r * size + u] : 0.0, cell = i * g + f * last, tanh = std::tanh(cell);
+                    CHECK_NEAR(cells[r * size + u], cell, 1e-6);
+                    CHECK_NEAR(states[r * size + u], o * tanh, 1e-6);
+                    const double d_state = given[r * size + u] + (r < later ? later_states[r * stride + u] : 0.0f);
+                    const double d_cell = d_state * o * (1 - tanh * tanh) + (r < later ? carried[r * stride + u] : 0.0f);
+                    const double expected[] = {d_cell * g * i * (1 - i), d_cell * last * f * (1 - f), d_cell * i * (1 - g * g), d_state * tanh * o * (1 - o)};
+                    for (std::size_t q = 0; q < 4; ++q) CHECK_NEAR(slopes[r * 4 * size + q * size + u], expected[q], 2e-6);
+                    CHECK_NEAR(later_cells[r * stride + u], d_cell * f, 2e-6);
+                }
+            CHECK(cells.back() == 7.0f && slopes.back() == 7.0f);  // nothing is written beyond
+        });
+    }
+}
+
+TEST(gradients_of_lstms_are_those_of_finite_differences) {
+    problems::Random random(6);
+    const std::int32_t counts[] = {4, 3, 3, 1};
+    const std::size_t tokens = 11, size = 4;
+    const auto recurrent = random_floats(4 * size * size, random, 0.7), factors = random_floats(tokens * size, random);
+    for (const bool is_backward : {false, true}) {
+        const auto inputs = random_floats(tokens * 4 * size, random);
+        // The sum of all states times factors, by the definition: sequence s has its t-th token in row first[t] + s.
+        const auto value = [&](std::size_t changed, double by) {
+            double sum = 0.0;
+            const std::size_t first[] = {0, 4, 7, 10};
+            for (std::size_t s = 0; s < 4; ++s) {
+                std::vector<std::size_t> places;
+                for (std::size_t t = 0; t < 4; ++t)
+                    if (static_cast<std::int32_t>(s) < counts[t]) places.push_back(first[t] + s);
+                if (is_backward) places = {places.rbegin(), places.rend()};
+                std::vector<double> cell(size), state(size);
+                for (const std::size_t token : places) {
+                    std::vector<double> gate(4 * size);
+                    for (std::size_t q = 0; q < 4 * size; ++q) {
+                        gate[q] = inputs[token * 4 * size + q] + (token * 4 * size + q == changed ? by : 0.0);
+                        for (std::size_t v = 0; v < size; ++v) gate[q] += recurrent[q * size + v] * state[v];
+                    }
+                    for (std::size_t u = 0; u < size; ++u) {
+                        cell[u] = sigmoid(gate[size + u]) * cell[u] + sigmoid(gate[u]) * std::tanh(gate[2 * size + u]);
+                        state[u] = sigmoid(gate[3 * size + u]) * std::tanh(cell[u]);
+                        sum += factors[token * size + u] * state[u];
+                    }
+                }
+            }
+            return sum;
+        };
+        auto gates = inputs;
+        std::vector<float> cells(tokens * size), shown(tokens * size), states(tokens * size), slopes(tokens * 4 * size), before(tokens * size);
+        const neural::LstmArrays arrays{size, recurrent.data(), gates.data(), cells.data(), shown.data(), states.data()};
+        neural::lstm_forward({counts, is_backward}, arrays);
+        double sum = 0.0;
+        for (std::size_t i = 0; i < states.size(); ++i) sum += factors[i] * states[i];
+        CHECK_NEAR(sum, value(inputs.size(), 0.0), 1e-5);
+        neural::lstm_backward({counts, is_backward}, arrays, factors.data(), slopes.data(), before.data());
+        for (std::size_t i = 0; i < slopes.size(); ++i) CHECK_NEAR(slopes[i], (value(i, 1e-4) - value(i, -1e-4)) / 2e-4, 1e-5);
+        for (std::size_t u = 0; u < size; ++u) {  // the second token of the first sequence, and its first
+            CHECK(before[4 * size + u] == (is_backward ? states[7 * size + u] : states[u]));
+            CHECK(before[u] == (is_backward ? states[4 * size + u] : 0.0f));
+        }
     }
 }
 

@@ -599,6 +599,16 @@ class Network:
     def best_outputs(self, states: NetworkStates, which: int, threads: int) -> numpy.typing.NDArray[numpy.int32]:
         """The best tag of each word in one column, (words,)."""
 
+def lstm_forward(gates: numpy.typing.NDArray[numpy.float32], recurrent: numpy.typing.NDArray[numpy.float32], counts: numpy.typing.NDArray[numpy.int32], is_backward: bool) -> tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32]]:
+    """
+    The cells, their tanh, and the states of one direction of an LSTM layer, (tokens, size) each; gates become their activations.
+    """
+
+def lstm_backward(given: numpy.typing.NDArray[numpy.float32], gates: numpy.typing.NDArray[numpy.float32], cells: numpy.typing.NDArray[numpy.float32], shown: numpy.typing.NDArray[numpy.float32], states: numpy.typing.NDArray[numpy.float32], recurrent: numpy.typing.NDArray[numpy.float32], counts: numpy.typing.NDArray[numpy.int32], is_backward: bool) -> tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32]]:
+    """
+    The gradient of the gates, (tokens, 4 · size), by that of the states, `given`; and the state before each token.
+    """
+
 class SequenceBatch:
     """Sentences as places of features; see arbora.problems.sequence."""
 

@@ -60,29 +60,38 @@ def test_settings_that_do_not_fit_are_rejected(changes, field):
 
 
 AUTO = {
-    "no vectors": ({}, True, 60_000, "graph"),
-    "few words": ({"vectors": "v.vec"}, True, 40_000, "graph"),
+    "words and PyTorch": ({}, True, 6_000, "neural"),
+    "few words": ({"vectors": "v.vec"}, True, 4_000, "graph"),
     "no PyTorch": ({"vectors": "v.vec"}, False, 60_000, "graph"),
-    "vectors": ({"vectors": "v.vec"}, True, 60_000, "neural"),
-    "epochs": ({"vectors": "v.vec", "parameters": {"epochs": 3}}, True, 60_000, "neural"),
-    "a linear parser's parameter": ({"vectors": "v.vec", "parameters": {"C": 0.1}}, True, 60_000, "graph"),
-    "a linear parser's setting": ({"vectors": "v.vec", "order": 2}, True, 60_000, "graph"),
-    "a network's setting": ({"neural": {"size": "large"}}, False, 10, "neural"),
-    "no tags": ({"tags": "none"}, False, 10, "neural"),
-    "a parser": ({"parser": "cube", "vectors": "v.vec"}, True, 60_000, "cube"),
+    "epochs": ({"parameters": {"epochs": 3}}, True, 6_000, "neural"),
+    "gold tags": ({"tags": "gold"}, True, 60_000, "graph"),
+    "gold tags and vectors": ({"tags": "gold", "vectors": "v.vec"}, True, 60_000, "neural"),
+    "gold tags, vectors, few words": ({"tags": "gold", "vectors": "v.vec"}, True, 40_000, "graph"),
+    "the treebank's tags": ({"only": "parser"}, True, 60_000, "graph"),
+}
+NO_CHOICE = {
+    "a linear parser's parameter": ({"parameters": {"C": 0.1}}, "graph"),
+    "a linear parser's setting": ({"vectors": "v.vec", "order": 2}, "graph"),
+    "a network's setting": ({"neural": {"size": "large"}}, "neural"),
+    "no tags": ({"tags": "none"}, "neural"),
+    "a parser": ({"parser": "cube", "vectors": "v.vec"}, "cube"),
 }
 
 
 @pytest.mark.parametrize(("settings", "has_torch", "words", "expected"), AUTO.values(), ids=AUTO)
-def test_auto_chooses_by_settings_vectors_size_and_what_is_installed(
+def test_auto_chooses_by_tags_vectors_size_and_what_is_installed(
     settings, has_torch, words, expected, monkeypatch
 ):
     monkeypatch.setattr("arbora.training.config.find_spec", lambda name: "there" if has_torch else None)
-    columns = SimpleNamespace(words=words)
-    chosen, why = choose_parser(make_config(settings), columns)
+    chosen, why = choose_parser(make_config(settings), SimpleNamespace(words=words))
     assert chosen.parser == expected
-    is_choice = "vectors" in settings and expected in why
-    assert is_choice or not why
+    assert expected in why
+
+
+@pytest.mark.parametrize(("settings", "expected"), NO_CHOICE.values(), ids=NO_CHOICE)
+def test_settings_of_one_kind_leave_no_choice(settings, expected):
+    chosen, why = choose_parser(make_config(settings), SimpleNamespace(words=60_000))
+    assert (chosen.parser, why) == (expected, "")
 
 
 torch = pytest.importorskip("torch", reason="networks are trained with PyTorch")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "numeric/kernels/vec.hpp"
 #include "numeric/dense.hpp"
@@ -114,6 +115,73 @@ static void lstm_cells(const float* gates, std::size_t rows, std::size_t size, f
             const FVec shown = falling(cell + cell);
             store_floats(outputs + r * output_stride + i, (one - shown) / ((one + falling(of(3))) * (one + shown)));
         }
+    }
+}
+
+// body(i, count) for the vectors of a line whose length need not be a multiple of F; the last may have fewer than F numbers.
+template <class Body>
+ARBORA_INLINE static inline void each_vector(std::size_t length, Body body) {
+    std::size_t i = 0;
+    for (; i + F <= length; i += F) body(i, std::integral_constant<std::size_t, F>());
+    if (i < length) body(i, length - i);
+}
+template <class Count>
+ARBORA_INLINE static inline FVec load_some(const float* p, Count count) {
+    FVec v{};
+    __builtin_memcpy(&v, p, count * sizeof(float));
+    return v;
+}
+template <class Count>
+ARBORA_INLINE static inline void store_some(float* p, FVec v, Count count) {
+    __builtin_memcpy(p, &v, count * sizeof(float));
+}
+
+// As lstm_cells, for training: keeps the activated gates, in place, and tanh of the cells.
+static void lstm_open(const LstmOpen& p) {
+    const FVec one = floats(1.0f);
+    for (std::size_t r = 0; r < p.rows; ++r) {
+        float* gate = p.gates + r * 4 * p.size;
+        each_vector(p.size, [&](std::size_t i, auto count) {
+            const auto sigmoid = [&](FVec x) { return one / (one + falling(x)); };
+            const auto tanh = [&](FVec x) {
+                const FVec e = falling(x + x);
+                return (one - e) / (one + e);
+            };
+            const auto of = [&](int which) { return load_some(gate + which * p.size + i, count); };
+            const FVec input = sigmoid(of(0)), forget = sigmoid(of(1)), change = tanh(of(2)), output = sigmoid(of(3));
+            FVec cell = input * change;
+            if (r < p.old) cell += forget * load_some(p.before + r * p.size + i, count);
+            const FVec shown = tanh(cell);
+            store_some(gate + i, input, count);
+            store_some(gate + p.size + i, forget, count);
+            store_some(gate + 2 * p.size + i, change, count);
+            store_some(gate + 3 * p.size + i, output, count);
+            store_some(p.cells + r * p.size + i, cell, count);
+            store_some(p.shown + r * p.size + i, shown, count);
+            store_some(p.states + r * p.size + i, output * shown, count);
+        });
+    }
+}
+
+static void lstm_slopes(const LstmSlopes& p) {
+    const FVec one = floats(1.0f);
+    for (std::size_t r = 0; r < p.rows; ++r) {
+        const float* gate = p.gates + r * 4 * p.size;
+        float* slope = p.slopes + r * 4 * p.size;
+        each_vector(p.size, [&](std::size_t i, auto count) {
+            const auto of = [&](int which) { return load_some(gate + which * p.size + i, count); };
+            const FVec input = of(0), forget = of(1), change = of(2), output = of(3), shown = load_some(p.shown + r * p.size + i, count);
+            FVec state = load_some(p.given + r * p.size + i, count);
+            if (r < p.later) state += load_some(p.later_states + r * p.stride + i, count);
+            FVec cell = state * output * (one - shown * shown);
+            if (r < p.later) cell += load_some(p.later_cells + r * p.stride + i, count);
+            const FVec before = r < p.old ? load_some(p.before + r * p.size + i, count) : FVec{};
+            store_some(slope + i, cell * change * (input - input * input), count);
+            store_some(slope + p.size + i, cell * before * (forget - forget * forget), count);
+            store_some(slope + 2 * p.size + i, cell * input * (one - change * change), count);
+            store_some(slope + 3 * p.size + i, state * shown * (output - output * output), count);
+            store_some(p.later_cells + r * p.stride + i, cell * forget, count);
+        });
     }
 }
 

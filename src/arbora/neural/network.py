@@ -241,8 +241,9 @@ class Network(nn.Module):
 
     def arc_scores(self, states: Tensor, batch: Sentences) -> Tensor:
         """(B, T+1, T+1), [head, dep]; anything past the end of a sentence."""
-        heads, deps = (_pad(self._units(name, states, batch), batch) for name in ("arc_head", "arc_dep"))
-        scores = heads @ (deps @ self.arcs).transpose(1, 2) + (heads @ self.arc_bias)[:, :, None]
+        by_head, by_dep = (self._units(name, states, batch) for name in ("arc_head", "arc_dep"))
+        heads, deps = _pad(by_head, batch), _pad(by_dep @ self.arcs, batch)
+        scores = heads @ deps.transpose(1, 2) + _pad((by_head @ self.arc_bias)[:, None], batch)
         if batch.guide is None:
             return scores
         (words,) = torch.nonzero(~batch.is_root, as_tuple=True)

@@ -27,7 +27,11 @@ from arbora.types import Floats
 
 FEATURES = "lemma-v1"
 LEAST = 2  # occurrences of a script
-SETTINGS = WordSettings(parameters={"C": 0.05, "epochs": 6})
+
+
+def default_settings() -> WordSettings:
+    """A function, so that no learner is imported where lemmas are only predicted."""
+    return WordSettings(parameters={"C": 0.05, "epochs": 6})
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +68,7 @@ class Lemmatizer:
 def train_lemmatizer(
     columns: Columns,
     dev: Columns | None = None,
-    settings: WordSettings = SETTINGS,
+    settings: WordSettings | None = None,
     *,
     seed: int = 0,
     threads: int = 1,
@@ -73,6 +77,7 @@ def train_lemmatizer(
     """Train a lemmatizer on a treebank with UPOS and lemmas, keep the best epoch on dev, and report each."""
     if not filled(columns, "lemma"):
         raise InputError(f"{columns.source}: expected LEMMA to train a lemmatizer, got `_` everywhere")
+    settings = settings or default_settings()
     tags = used(columns, "upos")
     numbers, labels = words.known_tags(columns, tags), lemma_scripts(columns)
     groups = words.group_labels(numbers, labels, len(tags), LEAST)

@@ -22,7 +22,7 @@ from arbora.features.guide_v1 import SUFFIX as GUIDE_SUFFIX
 from arbora.interfaces import Learner, Roots, Trees
 from arbora.learners.stage import Which
 from arbora.neural.settings import NeuralSettings
-from arbora.pipeline.lemmatizer import SETTINGS as LEMMATIZER_SETTINGS
+from arbora.pipeline.lemmatizer import default_settings as lemmatizer_settings
 from arbora.pipeline.tagger import TaggerSettings
 from arbora.pipeline.train_segmenter import SegmenterSettings
 from arbora.pipeline.words import WordSettings
@@ -44,12 +44,11 @@ from arbora.settings import (
 from arbora.training.annotation import Projectivize, crossing_arcs
 from arbora.training.recipes import Recipe, ScorerRecipe, Value, recipe_of
 
-"""With `trees="auto"`: above this share of crossing arcs, trees are non-projective."""
 ROOTS_SHARE = 0.005
 """With `roots="auto"`: above this share of sentences with several roots, trees may have several."""
 
-NEURAL_WORDS = 50_000
-"""With `parser="auto"` and word vectors: networks are trained on treebanks of this size or larger."""
+NEURAL_WORDS, NEURAL_WORDS_WITH_TAGS = 5_000, 50_000
+"""With `parser="auto"`: networks are trained on treebanks of this size or larger."""
 LINEAR_SETTINGS = (
     *("order", "grandparents", "labels", "features", "tree_bits", "label_bits", "pruner", "pruner_settings"),
     *("cube", "update", "transition", "learner", "loss", "scorer", "stack", "text"),
@@ -68,12 +67,12 @@ class TrainConfig(Settings):
 
     parser: str = parameter(
         "auto",
-        "auto, or one of `arbora list parsers`. auto: neural if there are vectors, PyTorch and a treebank of "
-        "some size, else graph. graph: exact search with linear scores, order 1 or 2; cube: any "
-        "order, labels with heads, by cube pruning: slower and more accurate; transition: left to right in "
-        "linear time: the fastest (transition.beam=64: more accurate); exact, or another package's search: "
-        "with the scores of any scorer; neural: exact search with the scores of a network, which predicts "
-        "tags, too: the most accurate (training needs PyTorch)",
+        "auto, or one of `arbora list parsers`. auto: neural if PyTorch is installed, unless the treebank is "
+        "tiny or tags are given without vectors; else graph. graph: exact search with linear scores, order 1 "
+        "or 2; cube: any order, labels with heads, by cube pruning: slower and more accurate; transition: "
+        "left to right in linear time: the fastest (transition.beam=64: more accurate); exact, or another "
+        "package's search: with the scores of any scorer; neural: exact search with the scores of a network, "
+        "which predicts tags, too: the most accurate (training needs PyTorch)",
     )
     scorer: str = parameter("linear", "one of `arbora list scorers`")
     scorer_settings: dict[str, Any] = parameter(factory=dict, help="settings of that scorer, by name")
@@ -168,7 +167,7 @@ class TrainConfig(Settings):
     folds: int = parameter(5, "folds of jackknifing, of tags and of a guide's trees", least=2, most=100)
     segmenter: SegmenterSettings = parameter(factory=SegmenterSettings, help="of the segmenter")
     tagger: TaggerSettings = parameter(factory=TaggerSettings, help="of the tagger")
-    lemmatizer: WordSettings = parameter(LEMMATIZER_SETTINGS, "of the lemmatizer")
+    lemmatizer: WordSettings = parameter(factory=lemmatizer_settings, help="of the lemmatizer")
 
     def __post_init__(self) -> None:
         """Check names, and how settings go together."""
@@ -262,14 +261,18 @@ def choose_parser(config: TrainConfig, columns: Columns) -> tuple[TrainConfig, s
     if config.parser != "auto":
         return config, ""
     is_linear = any(map(config.is_changed, LINEAR_SETTINGS)) or config.parameters.keys() - SHARED_PARAMETERS
-    if config.kind == "neural" or is_linear or config.vectors is None:
+    if config.kind == "neural" or is_linear:
         return replace(config, parser=config.kind), ""
-    if columns.words < NEURAL_WORDS:
+    reads_tags = config.only == "parser" or config.tags != "auto"
+    least = NEURAL_WORDS_WITH_TAGS if reads_tags else NEURAL_WORDS
+    if columns.words < least:
         why = f"graph: {columns.words:,} words are few for a network"
+    elif reads_tags and config.vectors is None:
+        why = "graph: with given tags, a network is better only with word vectors"
     elif find_spec("torch") is None:
-        why = "graph: a network would be more accurate with these vectors; pip install 'arbora-nlp[neural]'"
+        why = "graph: a network would be more accurate; pip install 'arbora-nlp[neural]'"
     else:
-        why = f"neural: {columns.words:,} words, word vectors and PyTorch; `--parser graph` trains faster"
+        why = f"neural: {columns.words:,} words, and PyTorch is installed; `--parser graph` trains faster"
     return replace(config, parser=why.partition(":")[0]), f"parser: {why}"
 
 
