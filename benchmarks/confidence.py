@@ -27,7 +27,7 @@ from parsing_rows import Bar, Line
 from parsing_systems import Arbora, Files, MissingError, Trained, obtain, say
 from rich.console import Console
 
-from arbora.data.columns import columns_of
+from arbora.data.columns import Columns, columns_of
 from arbora.data.treebank import read_columns
 from arbora.evaluation.calibration import measure
 from arbora.interfaces import Query
@@ -100,19 +100,9 @@ class Measurements:
             )
         for system in self.parsers:
             unit = "temperatures of the other half"
-            lines.append(line("ECE of heads", system.name, self._crossed(system), unit, ECE, 4))
+            ece = held_out_ece(self.parsers[system], self.columns)
+            lines.append(line("ECE of heads", system.name, ece, unit, ECE, 4))
         return lines
-
-    def _crossed(self, system: Arbora) -> float:
-        parser = self.parsers[system]
-        sentences = list(self.columns.sentences())
-        sure, right = [], []
-        for half in (0, 1):
-            fitting, held_out = (columns_of(sentences[part::2]) for part in (1 - half, half))
-            found = parser.confidence(held_out, temperatures=fit_temperatures(parser, fitting))
-            sure.append(found.head_probabilities)
-            right.append(found.heads == held_out.heads)
-        return _ece(np.concatenate(sure), np.concatenate(right))
 
     def minimum_risk(self) -> list[Line]:
         """What minimum-risk decoding gains."""
@@ -176,6 +166,18 @@ def _cpu(work: Callable[[], object]) -> float:
         work()
         times.append(time.process_time() - start)
     return min(times)
+
+
+def held_out_ece(parser: Parser, columns: Columns) -> float:
+    """ECE of heads on each half of the sentences, with temperatures that were fitted on the other."""
+    sentences = list(columns.sentences())
+    sure, right = [], []
+    for half in (0, 1):
+        fitting, held_out = (columns_of(sentences[part::2]) for part in (1 - half, half))
+        found = parser.confidence(held_out, temperatures=fit_temperatures(parser, fitting))
+        sure.append(found.head_probabilities)
+        right.append(found.heads == held_out.heads)
+    return _ece(np.concatenate(sure), np.concatenate(right))
 
 
 def _ece(sure: np.ndarray, right: np.ndarray) -> float:

@@ -15,8 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from confidence import held_out_ece
 from parsing_rows import Bar, Line
 from parsing_systems import Convert, Files, accuracy, megabytes, say, worker_environment
+
+import arbora
+from arbora.data.treebank import ColumnReader, read_columns
 
 SIZES = {128: "small", 200: "medium", 400: "large"}  # by units of the LSTM
 FROM_WORDS = {"small": Bar(">=", 40_000), "medium": Bar(">=", 20_000), "large": Bar(">=", 4000)}
@@ -24,6 +28,7 @@ FROM_TEXT = {"small": Bar(">=", 30_000)}
 MEMORY = Bar("<=", 250)
 FIRST_TREE = Bar("<=", 0.5)
 FILE = {"small": Bar("<=", 15)}
+ECE = Bar("<=", 0.01)
 STARTS = 5
 
 
@@ -49,9 +54,7 @@ class Network:
         raise NotImplementedError("networks are trained by `arbora train`")
 
     def load(self, model: Path, threads: int = 1) -> Convert:
-        import arbora
         from arbora.cli.inputs import TextReader
-        from arbora.data.treebank import ColumnReader
 
         pipeline = arbora.load(model)
 
@@ -91,7 +94,11 @@ def network_lines(
             for (_, kind), process in made.items():
                 process.round(text if kind == "text" else words, folder / "out")
         for model in models:
-            size = size_of(model)
+            pipeline = arbora.load(model)
+            size = size_of(pipeline)
+            gold = read_columns(dev)
+            tagged = gold if pipeline.annotator is None else pipeline.prepare(gold, retag=True)
+            ece = held_out_ece(pipeline.parser, tagged)
             parser = f"{model.stem} ({size})"
             made[model, "words"].parse(dev, folder / "parsed.conllu")
             scores = accuracy(dev, folder / "parsed.conllu")
@@ -99,6 +106,7 @@ def network_lines(
             peak = max(made[model, kind].peak() for kind in ("words", "text"))
             lines += [
                 Line("network: LAS on dev, own tags", parser, scores["las"], "%", None, {}, 2),
+                Line("network: ECE of heads, other half", parser, ece, "", ECE, {}, 4),
                 Line("network: from words", parser, speeds["words"], "tokens/s", FROM_WORDS.get(size), {}, 0),
                 Line("network: from text", parser, speeds["text"], "tokens/s", FROM_TEXT.get(size), {}, 0),
                 Line("network: peak memory", parser, peak, "MB", MEMORY, {}, 0),
@@ -108,11 +116,9 @@ def network_lines(
     return sorted(lines, key=lambda line: line.row)
 
 
-def size_of(model: Path) -> str:
+def size_of(pipeline: Any) -> str:
     """The name of a network's size."""
-    import arbora
-
-    tensors = arbora.load(model).parser.search.scorer.tensors
+    tensors = pipeline.parser.search.scorer.tensors
     return SIZES.get(tensors["lstm0.forward.recurrent"].shape[1], "other")
 
 

@@ -26,7 +26,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
-from parsing_networks import Network
 from parsing_systems import Arbora, Convert, Files, MissingError, System, Trained, obtain, say
 
 
@@ -258,6 +257,8 @@ def system_of(name: str) -> System:
     if kind in text_peers():
         return text_peers(int(detail) if detail else None)[kind]
     if kind == "network":
+        from parsing_networks import Network  # imports all of Arbora
+
         return Network(detail)
     if kind == "arbora":
         return Arbora.named(name)
