@@ -32,6 +32,7 @@ from parsing_rows import Line
 from parsing_systems import (
     Arbora,
     Files,
+    Loadable,
     MissingError,
     System,
     Trained,
@@ -57,7 +58,7 @@ Models = dict[str, tuple[System, Trained]]
 class Worker:
     """A parser in a process of its own, loaded and waiting for files."""
 
-    def __init__(self, system: System, model: Path, threads: int = 1) -> None:
+    def __init__(self, system: Loadable, model: Path, threads: int = 1) -> None:
         command = worker_command("parse", system.name, model, threads)
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=worker_environment()

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from confidence import held_out_ece
 from parsing_rows import Bar, Line
-from parsing_systems import Convert, Files, accuracy, megabytes, say, worker_environment
+from parsing_systems import Convert, accuracy, megabytes, say, worker_environment
 
 import arbora
 from arbora.data.treebank import ColumnReader, read_columns
@@ -38,20 +38,10 @@ class Network:
 
     kind: str
     module: ClassVar[str] = "arbora"
-    minutes: ClassVar[float] = 0.0
 
     @property
     def name(self) -> str:
         return f"network-{self.kind}"
-
-    def shortened(self, *, quick: bool) -> str:
-        return ""
-
-    def version(self) -> str:
-        return ""
-
-    def train(self, files: Files, folder: Path, *, quick: bool) -> dict[str, Any]:
-        raise NotImplementedError("networks are trained by `arbora train`")
 
     def load(self, model: Path, threads: int = 1) -> Convert:
         from arbora.cli.inputs import TextReader

@@ -256,10 +256,6 @@ def system_of(name: str) -> System:
     kind, _, detail = name.partition("-")
     if kind in text_peers():
         return text_peers(int(detail) if detail else None)[kind]
-    if kind == "network":
-        from parsing_networks import Network  # imports all of Arbora
-
-        return Network(detail)
     if kind == "arbora":
         return Arbora.named(name)
     return peers(int(detail) if detail else None)[kind]

@@ -56,8 +56,8 @@ class Files:
         return zlib.crc32(self.dev.read_bytes(), zlib.crc32(self.train.read_bytes()))
 
 
-class System(Protocol):
-    """Something that is trained and parses."""
+class Loadable(Protocol):
+    """Something that loads a model and parses."""
 
     @property
     def name(self) -> str:
@@ -66,6 +66,13 @@ class System(Protocol):
     @property
     def module(self) -> str:
         """What must be importable."""
+
+    def load(self, model: Path, threads: int = 1) -> Convert:
+        """A trained model, ready to parse."""
+
+
+class System(Loadable, Protocol):
+    """Something that is trained, too."""
 
     @property
     def minutes(self) -> float:
@@ -79,9 +86,6 @@ class System(Protocol):
 
     def train(self, files: Files, folder: Path, *, quick: bool) -> dict[str, Any]:
         """Train, write folder/model; returns figures for the record besides those that all have."""
-
-    def load(self, model: Path, threads: int = 1) -> Convert:
-        """A trained model, ready to parse."""
 
 
 class Clock(Observer):

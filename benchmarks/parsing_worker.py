@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from parsing_peers import system_of
-from parsing_systems import Files, peak_megabytes, write_record
+from parsing_systems import Files, Loadable, peak_megabytes, write_record
 
 GROWTH_WORDS = 6000  # about as many words are parsed at each length
 
@@ -30,8 +30,18 @@ def train(name: str, folder: str, extent: str) -> None:
     write_record(system_of(name), Files.find(), Path(folder), quick=extent == "quick")
 
 
+def loadable(name: str) -> Loadable:
+    """The system of that name, or a network, which is trained elsewhere."""
+    kind, _, detail = name.partition("-")
+    if kind != "network":
+        return system_of(name)
+    from parsing_networks import Network  # imports all of Arbora
+
+    return Network(detail)
+
+
 def load(answers: IO[str], name: str, model: str) -> None:
-    system = system_of(name)
+    system = loadable(name)
     start = time.perf_counter()
     importlib.import_module(system.module)
     imported = time.perf_counter()
@@ -40,7 +50,7 @@ def load(answers: IO[str], name: str, model: str) -> None:
 
 
 def parse(answers: IO[str], name: str, model: str, threads: str) -> None:
-    convert = system_of(name).load(Path(model), int(threads))
+    convert = loadable(name).load(Path(model), int(threads))
     answer(answers, {"peak_mb": peak_megabytes()})
     for line in sys.stdin:
         source, target = line.rstrip("\n").split("\t")

@@ -52,7 +52,7 @@ void lstm_forward(PackedSequences sequences, const LstmArrays& arrays) {
         for (std::size_t r = 0; r < step.old; ++r) starts.push_back(gates + r * wide);
         kernels().product({arrays.states + last * size, size, step.old, size, weights.data(), panels_of(wide), nullptr, gates, wide, starts.data()});
         const std::size_t at = step.first * size;
-        kernels().lstm_open({step.rows, size, step.old, gates, arrays.cells + last * size, arrays.cells + at, arrays.shown + at, arrays.states + at});
+        kernels().lstm_forward_step({step.rows, size, step.old, gates, arrays.cells + last * size, arrays.cells + at, arrays.shown + at, arrays.states + at});
         previous = &step;
     }
 }
@@ -69,7 +69,7 @@ void lstm_backward(PackedSequences sequences, const LstmArrays& arrays, const fl
         const Step& step = steps[place];
         const std::size_t at = step.first * size, last = place == 0 ? 0 : steps[place - 1].first * size;
         float* own = slopes + step.first * wide;
-        kernels().lstm_slopes({step.rows, size, step.old, later, stride, given + at, arrays.gates + step.first * wide, arrays.shown + at,
+        kernels().lstm_backward_step({step.rows, size, step.old, later, stride, given + at, arrays.gates + step.first * wide, arrays.shown + at,
                                arrays.cells + last, states.data(), cells.data(), own});
         std::copy_n(arrays.states + last, step.old * size, before + at);
         std::fill_n(before + at + step.old * size, (step.rows - step.old) * size, 0.0f);

@@ -27,7 +27,7 @@ struct DenseProduct {
 };
 
 // One step of an LSTM in training, for `rows` sequences of which the first `old` have a step before this one.
-struct LstmOpen {
+struct LstmForwardStep {
     std::size_t rows, size, old;
     float* gates;         // [rows, 4 · size], i, f, g, o: becomes their sigmoids, of g the tanh
     const float* before;  // [old, size], the cells of the step before
@@ -35,7 +35,7 @@ struct LstmOpen {
 };
 
 // The gradient of that step; the first `later` sequences have a step after it.
-struct LstmSlopes {
+struct LstmBackwardStep {
     std::size_t rows, size, old, later, stride;
     const float *given, *gates, *shown, *before;  // given: [rows, size], of the states
     const float* later_states;                    // [later, stride], of the states by way of the next step

@@ -92,8 +92,8 @@ TEST(lstm_steps_of_training_are_those_of_plain_loops) {
         each_table([&](const Kernels& k) {
             auto gates = raw, later_cells = carried;
             std::vector<float> cells(rows * size + 1, 7.0f), shown = cells, states = cells, slopes(rows * 4 * size + 1, 7.0f);
-            k.lstm_open({rows, size, old, gates.data(), before.data(), cells.data(), shown.data(), states.data()});
-            k.lstm_slopes({rows, size, old, later, stride, given.data(), gates.data(), shown.data(), before.data(), later_states.data(), later_cells.data(), slopes.data()});
+            k.lstm_forward_step({rows, size, old, gates.data(), before.data(), cells.data(), shown.data(), states.data()});
+            k.lstm_backward_step({rows, size, old, later, stride, given.data(), gates.data(), shown.data(), before.data(), later_states.data(), later_cells.data(), slopes.data()});
             for (std::size_t r = 0; r < rows; ++r)
                 for (std::size_t u = 0; u < size; ++u) {
                     const auto gate = [&](std::size_t g) { return double{raw[r * 4 * size + g * size + u]}; };

@@ -17,7 +17,7 @@ from arbora.search.lifted import LiftedSearch
 from arbora.search.request import ParseRequest
 from arbora.storage.model_file import read_model, write_model
 from arbora.training import TrainConfig, train
-from arbora.training.config import resolve
+from arbora.training.resolve import resolve
 
 TRAIN, DEV = treebank(150, seed=1, nonprojective=0.6), treebank(30, seed=2, nonprojective=0.6)
 LIFTED = {"projectivize": "pseudo-projective"}

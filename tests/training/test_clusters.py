@@ -26,7 +26,8 @@ from arbora.registry import features, transition_features
 from arbora.storage.model_file import read_model, write_model
 from arbora.training import TrainConfig, train
 from arbora.training.clusters import LEAST_COUNT, cluster_text
-from arbora.training.config import make_config, resolve, storable
+from arbora.training.config import make_config, storable
+from arbora.training.resolve import resolve
 from arbora.training.tune import tune
 
 TRAIN, DEV = treebank(60, seed=1), treebank(16, seed=2)

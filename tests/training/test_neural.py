@@ -18,7 +18,8 @@ from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import Pipeline
 from arbora.progress import Observer
 from arbora.training import train
-from arbora.training.config import choose_parser, make_config
+from arbora.training.config import make_config
+from arbora.training.resolve import choose_parser
 from arbora.training.tune import tune
 
 TRAIN, DEV = treebank(60, seed=1), treebank(20, seed=2)
@@ -82,7 +83,7 @@ NO_CHOICE = {
 def test_auto_chooses_by_tags_vectors_size_and_what_is_installed(
     settings, has_torch, words, expected, monkeypatch
 ):
-    monkeypatch.setattr("arbora.training.config.find_spec", lambda name: "there" if has_torch else None)
+    monkeypatch.setattr("arbora.training.resolve.find_spec", lambda name: "there" if has_torch else None)
     chosen, why = choose_parser(make_config(settings), SimpleNamespace(words=words))
     assert chosen.parser == expected
     assert expected in why

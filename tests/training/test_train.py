@@ -20,8 +20,8 @@ from arbora.registry import learners
 from arbora.search.pruner import PrunerSettings
 from arbora.training import TrainConfig, train
 from arbora.training.annotation import crossing_arcs, filled_heads, single_root_heads, training_heads
-from arbora.training.config import TreebankShape, resolve
 from arbora.training.recipes import Recipe
+from arbora.training.resolve import TreebankShape, resolve
 
 TRAIN, DEV = treebank(30, seed=1, nonprojective=0.2), treebank(12, seed=2, nonprojective=0.2)
 

@@ -137,7 +137,7 @@ ARBORA_INLINE static inline void store_some(float* p, FVec v, Count count) {
 }
 
 // As lstm_cells, for training: keeps the activated gates, in place, and tanh of the cells.
-static void lstm_open(const LstmOpen& p) {
+static void lstm_forward_step(const LstmForwardStep& p) {
     const FVec one = floats(1.0f);
     for (std::size_t r = 0; r < p.rows; ++r) {
         float* gate = p.gates + r * 4 * p.size;
@@ -163,7 +163,7 @@ static void lstm_open(const LstmOpen& p) {
     }
 }
 
-static void lstm_slopes(const LstmSlopes& p) {
+static void lstm_backward_step(const LstmBackwardStep& p) {
     const FVec one = floats(1.0f);
     for (std::size_t r = 0; r < p.rows; ++r) {
         const float* gate = p.gates + r * 4 * p.size;

@@ -68,8 +68,8 @@ struct Kernels {
     // dense.hpp
     void (*product)(const DenseProduct& product);
     void (*lstm_cells)(const float* gates, std::size_t rows, std::size_t size, float* cells, float* outputs, std::size_t output_stride);
-    void (*lstm_open)(const LstmOpen& step);
-    void (*lstm_slopes)(const LstmSlopes& step);
+    void (*lstm_forward_step)(const LstmForwardStep& step);
+    void (*lstm_backward_step)(const LstmBackwardStep& step);
     void (*rectify)(float* values, std::size_t count, float slope);
 };
 

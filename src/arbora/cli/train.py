@@ -48,11 +48,12 @@ def command(
     format: options.Format = "auto",  # noqa: A002
     **given: Any,
 ) -> None:
-    """Each part of the model is trained if the treebank has what it learns from. By default, the parser is
-    trained on predicted tags: each fold of TRAIN is tagged by a model trained on the others. After each epoch
-    the parser is evaluated on DEV, and a checkpoint is written beside the model. Training stops when DEV has
-    not improved for a while; the best epoch is kept. Ctrl-C does the same at once; --resume then continues,
-    and gives the same model byte for byte as an uninterrupted training.
+    """Each part of the model is trained if the treebank has what it learns from. A neural parser predicts
+    tags and lemmas itself. A linear one is trained on predicted tags: each fold of TRAIN is tagged by a model
+    trained on the others. After each epoch the parser is evaluated on DEV, and a checkpoint is written beside
+    the model. Training stops when DEV has not improved for a while; the best epoch is kept. Ctrl-C does the
+    same at once; --resume then continues, and gives the same model byte for byte as an uninterrupted
+    training.
 
     Examples:
 

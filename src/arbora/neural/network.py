@@ -158,7 +158,7 @@ class Network(nn.Module):
             yield f"output.{name}.bias", linear.bias
 
     def matrices(self) -> dict[str, int]:
-        """The weights that multiply vectors, and of how many matrices each is made up."""
+        """Weights that multiply vectors, and the number of matrices that each is made up of."""
         found = {"arcs": 1} | ({"projection": 1} if self.counts.vectors else {})
         found |= {f"{name}.weight": 1 for name in self.hidden}
         gates = {

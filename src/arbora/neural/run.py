@@ -66,7 +66,7 @@ class NetworkRun(OnlineRun):
         return self.problem
 
     def matrices(self) -> dict[str, int]:
-        """The names of the weights that AdamW leaves alone, and of how many matrices each is made up."""
+        """Weights that AdamW does not update, and the number of matrices that each is made up of."""
         return {}
 
     def fit(self, callbacks: Any) -> Any:
@@ -131,7 +131,7 @@ class NetworkRun(OnlineRun):
 
 
 class MuonRun(NetworkRun):
-    """The same, with the running means of gradients of matrices."""
+    """The same, with orthogonalized updates of matrices."""
 
     def matrices(self) -> dict[str, int]:
         found: dict[str, int] = self._problem.network.matrices()

@@ -75,7 +75,7 @@ class NeuralRecipe(Recipe):
 
     @staticmethod
     def crossing_share(config: TrainConfig) -> float:
-        """Exact search with siblings needs projective trees, so it avoids the others more."""
+        """Lower than for linear parsers, except with siblings: their exact search is projective."""
         return Recipe.crossing_share(config) if config.order == 2 else 0.001
 
     @classmethod

@@ -34,7 +34,8 @@ from arbora.progress import Observer, Scores
 from arbora.storage.files import file_checksum
 from arbora.storage.model_file import read_model, write_model
 from arbora.training.annotation import check_treebank, jackknife
-from arbora.training.config import TrainConfig, TreebankShape, resolve, storable
+from arbora.training.config import TrainConfig, storable
+from arbora.training.resolve import TreebankShape, resolve
 from arbora.training.stacking import Guide, guide_scores, guide_trees
 from arbora.types import Floats
 

@@ -1,8 +1,9 @@
 """Train all parts of a model on one treebank: segmenter, tagger, lemmatizer, parser.
 
-The parser is trained on predicted tags: each fold of the treebank is tagged by a tagger trained on the others
-(jackknifing), and dev by the model's own tagger. So its scores on dev are those of words with predicted tags.
-With `tags = "gold"` it is trained and evaluated on the treebank's own.
+A neural parser predicts tags and lemmas itself. A linear one is trained on predicted tags: each fold of the
+treebank is tagged by a tagger trained on the others (jackknifing), and dev by the model's own tagger. So its
+scores on dev are those of words with predicted tags. With `tags = "gold"`, parsers are trained and evaluated
+on the treebank's own.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ from arbora.pipeline.words import agreement, annotation_scores
 from arbora.progress import Observer, Scores, Silent
 from arbora.training.annotation import check_dev, check_treebank, jackknife, warn_of_strange_dev
 from arbora.training.clusters import learn_clusters
-from arbora.training.config import TrainConfig, choose_parser, make_config
+from arbora.training.config import TrainConfig, make_config
 from arbora.training.parser import ParserTraining
 from arbora.training.recipes import Dev
+from arbora.training.resolve import choose_parser
 from arbora.training.stacking import Guide
 from arbora.types import Longs
 
