@@ -44,7 +44,7 @@ SIZES = {"small": Size(128, 2, 128), "medium": Size(200, 2, 200), "large": Size(
 
 
 def random_network(size: Size, label: int, **options: Any) -> Network:
-    """Words 100, characters 50 + 50 (widths 3 and 5), vectors of 100 projected to 100."""
+    """Words 100, characters 100 + 100 (widths 3 and 5), vectors of 100 projected to 100."""
     rng = np.random.default_rng(0)
 
     def some(*shape: int, scale: float = 0.1) -> NDArray[np.float32]:
@@ -56,11 +56,11 @@ def random_network(size: Size, label: int, **options: Any) -> Network:
         "projection": some(100, 100),
     }
     for i, width in enumerate((3, 5)):
-        made[f"convolution{i}.weight"], made[f"convolution{i}.bias"] = some(50, 32, width), some(50)
-    made["root"] = some(300)
+        made[f"convolution{i}.weight"], made[f"convolution{i}.bias"] = some(100, 32, width), some(100)
+    made["root"] = some(400)
     for layer in range(size.layers):
         for side in ("forward", "backward"):
-            name, inputs = f"lstm{layer}.{side}", 2 * size.size if layer else 300
+            name, inputs = f"lstm{layer}.{side}", 2 * size.size if layer else 400
             made[f"{name}.input"] = some(4 * size.size, inputs, scale=inputs**-0.5)
             made[f"{name}.recurrent"] = some(4 * size.size, size.size, scale=size.size**-0.5)
             made[f"{name}.bias"] = some(4 * size.size)
@@ -68,7 +68,10 @@ def random_network(size: Size, label: int, **options: Any) -> Network:
     units |= {f"output.{name}": count for name, count in OUTPUTS.items()}
     for name, count in units.items():
         made[f"{name}.weight"], made[f"{name}.bias"] = some(count, 2 * size.size), some(count)
+    made |= {f"output.{name}.words": some(count, 400) for name, count in OUTPUTS.items()}
     made["arcs"], made["arc_bias"] = some(size.arc, size.arc), some(size.arc)
+    made["lengths.head"], made["lengths.dep"] = some(29, size.arc), some(29, size.arc)
+    made["lengths.bias"] = some(29)
     made["labels"] = some(LABELS, label + 1, label + 1)
     vectors = rng.integers(-127, 128, (VECTORS, 100)).astype(np.int8)
     return Network(made, vectors, np.full(VECTORS, 0.01, np.float32), list(OUTPUTS), **options)
@@ -119,8 +122,7 @@ def stages(network: Network, batch: Batch) -> Iterator[str]:
     yield "trees"
     network.best_labels(states, batch.heads, 1)
     yield "labels"
-    for which in range(len(OUTPUTS)):
-        network.best_outputs(states, which, 1)
+    network.best_outputs(states, 1)
     yield "outputs"
 
 

@@ -37,6 +37,8 @@ def random_encoder(size: int, layers: int, words: int, tags: int) -> dict[str, N
     for name, count in {"arc_head": 1, "arc_dep": 1, "output.tags": tags}.items():
         made[f"{name}.weight"], made[f"{name}.bias"] = some(count, 2 * size), some(count)
     made["arcs"], made["arc_bias"] = some(1, 1), some(1)
+    made["output.tags.words"] = np.zeros((tags, 300), np.float32)
+    made["lengths.head"], made["lengths.dep"], made["lengths.bias"] = some(29, 1), some(29, 1), some(29)
     return made
 
 

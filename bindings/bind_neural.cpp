@@ -154,8 +154,10 @@ nb::object best_labels(const Network& self, const States& states, const Numbers&
     return numbers(states, [&](std::int32_t* out) { self.best_labels(states, span_of(heads), {span_of(root), span_of(other)}, threads, out); });
 }
 
-nb::object best_outputs(const Network& self, const States& states, std::size_t which, int threads) {
-    return numbers(states, [&](std::int32_t* out) { self.best_outputs(states, which, threads, out); });
+nb::object best_outputs(const Network& self, const States& states, int threads) {
+    Output<std::int32_t> out(self.output_count() * states.words());
+    without_lock([&] { self.best_outputs(states, threads, out.data()); });
+    return out.numpy({self.output_count(), states.words()});
 }
 
 // Arrays of an LSTM in training, whose shapes are checked.
@@ -234,8 +236,8 @@ void def_answers(nb::class_<Network>& bound) {
              "The best label of each word's arc, (words,). The masks say which labels arcs from the root and other arcs may have.",
              ARBORA_ANSWER("best_labels", "heads: " ARBORA_INTS ", threads: int, root_labels: " ARBORA_ARRAY("uint8") " | None = None, "
                            "other_labels: " ARBORA_ARRAY("uint8") " | None = None", ARBORA_INTS))
-        .def("best_outputs", &best_outputs, "states"_a, "which"_a, "threads"_a, "The best tag of each word in one column, (words,).",
-             ARBORA_ANSWER("best_outputs", "which: int, threads: int", ARBORA_INTS));
+        .def("best_outputs", &best_outputs, "states"_a, "threads"_a, "The best tag of each word in each column, (columns, words).",
+             ARBORA_ANSWER("best_outputs", "threads: int", ARBORA_INTS));
 }
 
 }  // namespace

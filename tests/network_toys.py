@@ -7,7 +7,7 @@ from arbora._core import Network
 WORDS, CHARACTERS, VECTORS, VECTOR_SIZE = 50, 40, 30, 11
 LABELS, OUTPUTS, TAGS = 7, {"upos": 5, "feats": 37}, 6
 SLOPE = 0.1
-LENGTHS = [3, 0, 12, 1, 7, 7, 19]
+LENGTHS = [3, 0, 12, 1, 7, 7, 70]
 
 
 def tensors(size, layers, arc, label, *, tag_columns=0, hidden=0, rank=0, seed=0):
@@ -40,7 +40,11 @@ def tensors(size, layers, arc, label, *, tag_columns=0, hidden=0, rank=0, seed=0
         units |= dict.fromkeys(("sibling_head", "sibling_dep", "sibling_sib"), rank)
     for name, count in (units | outputs).items():
         made[f"{name}.weight"], made[f"{name}.bias"] = some(count, 2 * size, scale=0.1), some(count)
+        if name in outputs:
+            made[f"{name}.words"] = some(count, inputs - 10 * tag_columns)
     made["arcs"], made["arc_bias"] = some(arc, arc), some(arc)
+    made["lengths.head"], made["lengths.dep"] = some(29, arc), some(29, arc)
+    made["lengths.bias"] = some(29)
     made["labels"] = some(LABELS, label + 1, label + 1)
     return made
 
@@ -124,6 +128,13 @@ def type_inputs(weights, given):
     return inputs
 
 
+def length_class(distance):
+    """Of an arc: 14 is in the middle, further away are longer arcs to the left and to the right."""
+    bounds = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64]
+    steps = sum(abs(distance) >= bound for bound in bounds)
+    return 14 + steps if distance > 0 else 14 - steps
+
+
 def encoded(weights, inputs):
     """The states of every LSTM layer of one sentence."""
     states, layers = [inputs], sum(name.endswith("forward.recurrent") for name in weights)
@@ -151,6 +162,11 @@ def reference(weights, given, heads, output_layer=-1):
 
         dep, head = units("arc_dep"), units("arc_head")
         arcs = (dep @ weights["arcs"] @ head.T + head @ weights["arc_bias"]).T
+        for h in range(n + 1):
+            for d in range(n + 1):
+                c = length_class(d - h)
+                arcs[h, d] += weights["lengths.bias"][c] + weights["lengths.head"][c] @ head[h]
+                arcs[h, d] += weights["lengths.dep"][c] @ dep[d]
         no_arc = np.eye(n + 1, dtype=bool)
         no_arc[:, 0] = True
         arcs[no_arc] = 0
@@ -163,8 +179,13 @@ def reference(weights, given, heads, output_layer=-1):
         by_head, by_dep = np.hstack([units("label_head"), one]), np.hstack([units("label_dep"), one])
         own = by_head[heads[at : at + n]]
         labels = np.einsum("ni,lij,nj->nl", own, weights["labels"], by_dep[1:])
-        read = layers[output_layer][1:]
-        tags = [read @ weights[f"output.{o}.weight"].T + weights[f"output.{o}.bias"] for o in OUTPUTS]
+        read, own = layers[output_layer][1:], np.array(types)[given["types"][at : at + n]]
+        tags = [
+            read @ weights[f"output.{o}.weight"].T
+            + weights[f"output.{o}.bias"]
+            + (own @ weights[f"output.{o}.words"].T if n else 0.0)
+            for o in OUTPUTS
+        ]
         results.append((arcs, labels, tags, siblings))
         at += n
     return results

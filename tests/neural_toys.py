@@ -38,6 +38,8 @@ def neural_scorer(columns, *, units=8, layers=2, given=(), predicted=(), sibling
     hidden |= {f"output.{name}": len(values) for name, values in outputs.items()}
     for name, count in hidden.items():
         shapes |= {f"{name}.weight": (count, 2 * units), f"{name}.bias": (count,)}
+    shapes |= {f"output.{name}.words": (len(v), inputs - TAG * len(given)) for name, v in outputs.items()}
+    shapes |= {"lengths.head": (29, 9), "lengths.dep": (29, 9), "lengths.bias": (29,)}
     shapes |= {"arcs": (9, 9), "arc_bias": (9,), "labels": (len(names.labels), 6, 6)}
     tensors = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
     table = (

@@ -1,6 +1,9 @@
 // From states to scores of arcs and siblings, and to trees.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <string>
 
 #include "base/errors.hpp"
@@ -19,6 +22,25 @@ Dense columns_of(const float* rows, std::size_t stride, std::size_t count, std::
     for (std::size_t r = 0; r < count; ++r)
         for (std::size_t i = 0; i < depth; ++i) made.weight(r, i) = rows[r * stride + i];
     return made;
+}
+
+// The class of an arc's length: arcs as long as the i-th bound and shorter than the next are i classes from the middle, to the left
+// or to the right. arbora.neural.network has the same bounds.
+constexpr int kBounds[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64};
+constexpr int kMiddle = static_cast<int>(std::size(kBounds));
+static_assert(2 * kMiddle + 1 == kLengthClasses);
+
+constexpr auto kClassOf = [] {  // by length, up to the last bound
+    std::array<std::uint8_t, kBounds[kMiddle - 1] + 1> classes{};
+    for (std::size_t length = 0; length < classes.size(); ++length)
+        for (const int bound : kBounds) classes[length] += static_cast<int>(length) >= bound;
+    return classes;
+}();
+
+std::size_t length_class(std::size_t head, std::size_t dep) {
+    const std::size_t length = std::min(head < dep ? dep - head : head - dep, kClassOf.size() - 1);
+    const int distance = kClassOf[length];
+    return static_cast<std::size_t>(head < dep ? kMiddle + distance : kMiddle - distance);
 }
 
 // Finite weights may still overflow; such scores say nothing.
@@ -40,17 +62,26 @@ struct TreeWork {
 template <class Visit>
 void Network::score_arcs(const States& states, std::size_t begin, std::size_t end, Visit visit) const {
     const std::size_t top = states.first[begin], rows = states.first[end] - top, size = arc_product_.depth();
-    const std::size_t width = arc_product_.width();
+    const std::size_t width = arc_head_.width(), product = arc_product_.width(), classes = arc_lengths_.width();
     const UnsetVector<float> heads = arc_head_.rectified(states.of(top), states.stride, rows);
     const UnsetVector<float> deps = arc_dep_.rectified(states.of(top), states.stride, rows);
-    UnsetVector<float> moved(rows * width), scores;
-    arc_product_(deps.data(), width, rows, moved.data(), width);
+    UnsetVector<float> moved(rows * product), lengths(rows * classes), scores;
+    arc_product_(deps.data(), width, rows, moved.data(), product);
+    arc_lengths_(heads.data(), width, rows, lengths.data(), classes);
     for (std::size_t s = begin; s < end; ++s) {
-        const std::size_t nodes = states.nodes(s), at = (states.first[s] - top) * width;
-        const Dense by_head = columns_of(heads.data() + at, width, nodes, size);
-        scores.resize(nodes * by_head.width());
-        by_head(moved.data() + at, width, nodes, scores.data(), by_head.width());
-        visit(s, scores.data(), by_head.width());
+        const std::size_t nodes = states.nodes(s), first = states.first[s] - top;
+        const Dense by_head = columns_of(heads.data() + first * width, width, nodes, size);
+        const std::size_t stride = by_head.width();
+        scores.resize(nodes * stride);
+        by_head(moved.data() + first * product, product, nodes, scores.data(), stride);
+        for (std::size_t d = 1; d < nodes; ++d) {
+            const float* of_dep = moved.data() + (first + d) * product + padded(size);
+            for (std::size_t h = 0; h < nodes; ++h) {
+                const std::size_t c = length_class(h, d);
+                scores[d * stride + h] += lengths[(first + h) * classes + c] + of_dep[c];
+            }
+        }
+        visit(s, scores.data(), stride);
     }
 }
 

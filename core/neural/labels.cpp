@@ -112,28 +112,39 @@ void Network::best_labels(const States& states, std::span<const std::int32_t> he
     });
 }
 
-// visit(word, scores) for all words.
+// visit(word, scores of all columns) for all words.
 template <class Visit>
-void Network::score_outputs(const States& states, std::size_t which, int threads, Visit visit) const {
-    if (which >= outputs_.size()) reject("which: expected a number below ", outputs_.size(), ", got ", which);
+void Network::score_outputs(const States& states, int threads, Visit visit) const {
     check(states);
-    const Dense& layer = outputs_[which].scores;
+    const std::size_t width = output_scores_.width();
+    if (width == 0) return;
     each_block(states, threads, [&](std::size_t begin, std::size_t end) {
-        const std::size_t first = states.first_word(begin), count = states.first_word(end) - first;
-        UnsetVector<float> rows(count * states.stride), scores(count * layer.width());
-        float* row = rows.data();
-        for (std::size_t s = begin; s < end; ++s) row = std::copy_n(states.for_outputs(states.first[s] + 1), (states.nodes(s) - 1) * states.stride, row);
-        layer(rows.data(), states.stride, count, scores.data(), layer.width());
-        for (std::size_t w = 0; w < count; ++w) visit(first + w, scores.data() + w * layer.width());
+        const std::size_t top = states.first[begin], count = states.first[end] - top;
+        // Rows of roots are computed and left alone; they start from any word's row.
+        std::vector<const float*> starts(count, states.output_rows.data());
+        const auto row_of = [&](std::size_t s, std::size_t w) { return states.first[s] + 1 + w - top; };
+        for (std::size_t s = begin; s < end; ++s)
+            for (std::size_t w = 0; w + 1 < states.nodes(s); ++w)
+                starts[row_of(s, w)] = states.output_rows.data() + static_cast<std::size_t>(states.types[states.first_word(s) + w]) * width;
+        UnsetVector<float> scores(count * width);
+        if (states.first_word(end) > states.first_word(begin))
+            output_scores_.add(states.for_outputs(top), states.stride, count, starts.data(), scores.data(), width);
+        for (std::size_t s = begin; s < end; ++s)
+            for (std::size_t w = 0; w + 1 < states.nodes(s); ++w) visit(states.first_word(s) + w, scores.data() + row_of(s, w) * width);
     });
 }
 
 void Network::outputs(const States& states, std::size_t which, int threads, float* out) const {
-    score_outputs(states, which, threads, [&](std::size_t word, const float* scores) { std::copy_n(scores, output_size(which), out + word * output_size(which)); });
+    if (which >= outputs_.size()) reject("which: expected a number below ", outputs_.size(), ", got ", which);
+    const auto [first, count] = outputs_[which];
+    score_outputs(states, threads, [&, first = first, count = count](std::size_t word, const float* scores) { std::copy_n(scores + first, count, out + word * count); });
 }
 
-void Network::best_outputs(const States& states, std::size_t which, int threads, std::int32_t* out) const {
-    score_outputs(states, which, threads, [&](std::size_t word, const float* scores) { out[word] = best_of(scores, output_size(which), {}); });
+void Network::best_outputs(const States& states, int threads, std::int32_t* out) const {
+    score_outputs(states, threads, [&](std::size_t word, const float* scores) {
+        for (std::size_t which = 0; which < outputs_.size(); ++which)
+            out[which * states.words() + word] = best_of(scores + outputs_[which].begin, outputs_[which].count, {});
+    });
 }
 
 }  // namespace arbora::neural

@@ -30,16 +30,12 @@ Network::Network(const Tensors& tensors, VectorTable vectors, const std::vector<
     if (output_layer < -1 || output_layer >= layers) reject("output_layer: expected -1 to ", layers - 1, ", got ", output_layer);
     output_layer_ = static_cast<std::size_t>(output_layer == -1 ? layers - 1 : output_layer);
     split_first_layer(read, tag_tables);
-    cache_ = std::make_unique<TypeCache>(8 * width_);
+    read_outputs(read, outputs);
+    cache_ = std::make_unique<TypeCache>(type_input_.width());
     workspaces_ = std::make_unique<Workspaces>();
     read_arcs(read);
     if (read.has("sibling_head.weight")) read_siblings(read);
     if (read.has("labels")) read_labels(read);
-    for (const std::string& name : outputs) {
-        OutputLayer made;
-        made.count = read_from_states(read, "output." + name, 0, made.scores);
-        outputs_.push_back(std::move(made));
-    }
     parameters_ = read.taken();
     if (options.quantized) quantize();
 }
@@ -51,10 +47,9 @@ void Network::quantize() {
         layer.forward.quantize();
         layer.backward.quantize();
     }
-    for (Dense* layer : {&type_input_, &arc_head_, &arc_dep_, &arc_product_, &label_head_, &label_dep_, &label_product_, &sibling_head_,
-                         &sibling_dep_, &sibling_sib_})
+    for (Dense* layer : {&type_input_, &arc_head_, &arc_dep_, &arc_product_, &arc_lengths_, &label_head_, &label_dep_, &label_product_,
+                         &sibling_head_, &sibling_dep_, &sibling_sib_, &output_scores_})
         layer->quantize();
-    for (OutputLayer& layer : outputs_) layer.scores.quantize();
 }
 
 // The tables of the given tags; the first layer reads their embeddings after what depends on the word alone.
@@ -124,6 +119,33 @@ void Network::split_first_layer(WeightReader& read, const std::vector<Matrix>& t
     whole = Dense();
 }
 
+// The layers of all columns of tags side by side: what states add to the scores, and what distinct words add, with the biases.
+void Network::read_outputs(WeightReader& read, const std::vector<std::string>& names) {
+    std::vector<Dense> from_states(names.size());
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        outputs_.push_back({total, read_from_states(read, "output." + names[i], 0, from_states[i])});
+        total += padded(outputs_.back().count);
+    }
+    const std::size_t gates = 8 * width_;
+    Dense both(types_.size(), gates + total);
+    output_scores_ = Dense(2 * width_, total);
+    for (std::size_t g = 0; g < gates; ++g) {
+        for (std::size_t i = 0; i < both.depth(); ++i) both.weight(g, i) = type_input_.weight(g, i);
+        both.bias(g) = type_input_.bias(g);
+    }
+    for (std::size_t which = 0; which < names.size(); ++which) {
+        const auto [begin, count] = outputs_[which];
+        const Matrix words = read.matrix("output." + names[which] + ".words", count, types_.size());
+        for (std::size_t o = 0; o < count; ++o) {
+            for (std::size_t i = 0; i < both.depth(); ++i) both.weight(gates + begin + o, i) = words.row(o)[i];
+            both.bias(gates + begin + o) = from_states[which].bias(o);
+            for (std::size_t i = 0; i < 2 * width_; ++i) output_scores_.weight(begin + o, i) = from_states[which].weight(o, i);
+        }
+    }
+    type_input_ = std::move(both);
+}
+
 // A layer over the LSTM's outputs, `rows` of 0: any; how many outputs it has.
 std::size_t Network::read_from_states(WeightReader& read, const std::string& name, std::size_t rows, Dense& made) const {
     const std::vector<std::size_t> places = state_places();
@@ -143,11 +165,15 @@ void Network::read_arcs(WeightReader& read) {
     const Matrix arcs = read.matrix("arcs", size, size);  // [dep, head]
     const float* bias = read.take("arc_bias", {size});
     // What a head's units are multiplied by: Uᵀ dep + u.
-    arc_product_ = Dense(size, size);
+    arc_product_ = Dense(size, padded(size) + kLengthClasses);
     for (std::size_t h = 0; h < size; ++h) {
         for (std::size_t d = 0; d < size; ++d) arc_product_.weight(h, d) = arcs.row(d)[h];
         arc_product_.bias(h) = bias[h];
     }
+    const Matrix by_dep = read.matrix("lengths.dep", kLengthClasses, size);
+    arc_lengths_ = Dense(read.matrix("lengths.head", kLengthClasses, size), read.take("lengths.bias", {kLengthClasses}));
+    for (std::size_t c = 0; c < kLengthClasses; ++c)
+        for (std::size_t d = 0; d < size; ++d) arc_product_.weight(padded(size) + c, d) = by_dep.row(c)[d];
 }
 
 void Network::read_siblings(WeightReader& read) {

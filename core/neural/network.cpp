@@ -32,19 +32,19 @@ std::vector<std::vector<std::size_t>> groups_of(const States& states) {
 
 }  // namespace
 
-// The gates of each distinct word, [distinct words, 8 · width]; the row of each.
-std::vector<std::size_t> Network::type_gates(const WordTypes& types, int threads, UnsetVector<float>& gates) const {
-    const std::size_t stride = 8 * width_;
-    gates.resize(types.size() * stride);
+// What each distinct word is multiplied to, [distinct words, type_input_.width()]; the row of each.
+std::vector<std::size_t> Network::type_rows(const WordTypes& types, int threads, UnsetVector<float>& rows) const {
+    const std::size_t stride = type_input_.width();
+    rows.resize(types.size() * stride);
     std::vector<std::size_t> place(types.size());
-    const std::vector<std::size_t> unknown = cache_->look_up(types, gates.data(), place);
+    const std::vector<std::size_t> unknown = cache_->look_up(types, rows.data(), place);
     constexpr std::size_t kPiece = 96;
     parallel_for((unknown.size() + kPiece - 1) / kPiece, threads, [&](int, std::size_t piece) {
         const std::size_t begin = piece * kPiece, count = std::min(kPiece, unknown.size() - begin);
         const UnsetVector<float> x = types_.encode(types, std::span(unknown).subspan(begin, count));
-        type_input_(x.data(), types_.stride(), count, gates.data() + begin * stride, stride);
+        type_input_(x.data(), types_.stride(), count, rows.data() + begin * stride, stride);
     });
-    cache_->keep(types, unknown, gates.data());
+    cache_->keep(types, unknown, rows.data());
     return place;
 }
 
@@ -75,7 +75,7 @@ States Network::lay_out(const Input& input) const {
 // InputError unless a network of these sizes made the states.
 void Network::check(const States& states) const {
     const bool fits = states.stride == 2 * width_ && states.lower.empty() == (output_layer_ + 1 == layers_.size() || states.rows.empty());
-    if (!fits) reject("states: expected those of this network, got another's");
+    if (!fits || states.output_stride != output_scores_.width()) reject("states: expected those of this network, got another's");
 }
 
 // The rows of some sentences, one after the other.
@@ -103,7 +103,7 @@ void Network::run_lstm(const Input& input, std::span<const float* const> gates_o
                        Workspace& workspace) const {
     const Group group(states, sentences);
     const std::size_t rows = group.rows(), stride = states.stride;
-    auto& [gates, here, below, inner, lstm_workspace] = workspace;
+    auto& [type_rows, here, below, inner, lstm_workspace] = workspace;
     here.resize(rows * stride);
     below.resize(layers_.size() > 1 ? rows * stride : 0);
     inner.resize(layers_.size() > 1 ? rows * 8 * width_ : 0);
@@ -141,10 +141,15 @@ States Network::encode(const Input& input, int threads) const {
     const auto groups = groups_of(states);
     std::vector<std::unique_ptr<Workspace>> workspaces(std::clamp<std::size_t>(groups.size(), 1, static_cast<std::size_t>(std::max(threads, 1))));
     for (auto& workspace : workspaces) workspace = workspaces_->take();
-    UnsetVector<float>& gates = workspaces[0]->gates;
-    const std::vector<std::size_t> place = type_gates(input.distinct, threads, gates);
+    UnsetVector<float>& rows = workspaces[0]->type_rows;
+    const std::vector<std::size_t> place = type_rows(input.distinct, threads, rows);
     std::vector<const float*> gates_of;
-    for (const std::size_t row : place) gates_of.push_back(gates.data() + row * 8 * width_);
+    for (const std::size_t row : place) gates_of.push_back(rows.data() + row * type_input_.width());
+    states.output_stride = output_scores_.width();
+    states.output_rows.resize(gates_of.size() * states.output_stride);
+    for (std::size_t type = 0; type < gates_of.size(); ++type)
+        std::copy_n(gates_of[type] + 8 * width_, states.output_stride, states.output_rows.data() + type * states.output_stride);
+    states.types.assign(input.types.begin(), input.types.end());
     parallel_for(groups.size(), threads, [&](int worker, std::size_t g) {
         run_lstm(input, gates_of, groups[g], states, *workspaces[static_cast<std::size_t>(worker)]);
     });

@@ -3,13 +3,14 @@
 //   x        word embedding, character features, projected word vector; then rectify(W x + b) where there are tensors type.weight
 //            and type.bias; then the embeddings of given tags. The root has a vector of its own.
 //   s        bidirectional LSTM of several layers over root and words
-//   arcs     score(h, d) = dep(s_d)ᵀ U head(s_h) + uᵀ head(s_h)                    dep, head: one layer each, leaky rectifier
+//   arcs     score(h, d) = dep(s_d)ᵀ U head(s_h) + uᵀ head(s_h) + b_c + H_c head(s_h) + D_c dep(s_d)
+//            dep, head: one layer each, leaky rectifier; c: the class of the arc's length and direction (arcs.cpp)
 //   siblings score(h, d, s) = sum over k of head''_k(s_h) dep''_k(s_d) sib''_k(s_s), where there are tensors sibling_*
 //   labels   score(l | h, d) = [head'(s_h); 1]ᵀ L_l [dep'(s_d); 1]
-//   tags     one linear layer for each column, of the last LSTM layer or of an earlier one
+//   tags     one linear layer for each column, of the last LSTM layer or of an earlier one and of x without given tags
 //
-// Of the first layer's inputs only a sum of rows is left: each distinct word is multiplied by the weights once per batch, or less
-// often (type_cache.hpp), and each tag once per network. O(words · size²), with O(n² · size) for the arcs of a sentence and O(n³ · rank) for its siblings.
+// Whatever multiplies x becomes a sum of rows: each distinct word is multiplied by the weights once per batch, or less often
+// (type_cache.hpp), and each given tag once per network. O(words · size²), with O(n² · size) for the arcs of a sentence and O(n³ · rank) for its siblings.
 //
 // Tensors are float32, or int8 with scales for their rows (weight_reader.hpp). How they are stored says nothing of the arithmetic:
 // it is float32 unless `quantized` is set. Then each matrix of weights is kept in int8 with a scale for each output, float32 tensors
@@ -37,6 +38,9 @@
 
 namespace arbora::neural {
 
+// Arcs to the left, none (unused) and to the right, by length; arcs.cpp has the bounds.
+inline constexpr std::size_t kLengthClasses = 29;
+
 // Sentences: their words are numbers of distinct words, which have features.
 struct Input {
     std::span<const std::int32_t> lengths;  // [sentences], in words
@@ -51,6 +55,10 @@ struct States {
     UnsetVector<float> rows;         // [words + sentences, stride]
     UnsetVector<float> lower;        // the same of the layer that tag outputs read; empty where it is the last
     std::size_t stride = 0;
+    // What distinct words by themselves add to the scores of tags, [distinct words, output_stride], and the place of each word's.
+    UnsetVector<float> output_rows;
+    std::size_t output_stride = 0;
+    std::vector<std::int32_t> types;
 
     std::size_t sentences() const { return first.size() - 1; }
     std::size_t words() const { return first.back() - sentences(); }
@@ -101,24 +109,25 @@ public:
     // out [words]: the heads of each sentence's best tree by its arcs, as `argmax` finds it. given [words] or empty: the head that a
     // word must have, -1 for any. NoTreeError, which names the sentence, where those heads leave no tree.
     void trees(const States& states, Trees trees, Roots roots, std::span<const std::int32_t> given, int threads, std::int32_t* out) const;
-    // out [words]: the best label of the words' arcs, and the best tag; ties go to the lowest.
+    // out [words]: the best label of the words' arcs; ties go to the lowest.
     void best_labels(const States& states, std::span<const std::int32_t> heads, LabelMasks masks, int threads, std::int32_t* out) const;
-    void best_outputs(const States& states, std::size_t which, int threads, std::int32_t* out) const;
+    // out [output_count(), words]: the best tag in each column, likewise.
+    void best_outputs(const States& states, int threads, std::int32_t* out) const;
 
 private:
     struct Layer {
         Dense input;  // both directions
         Lstm forward, backward;
     };
-    struct OutputLayer {
-        Dense scores;
-        std::size_t count = 0;
+    struct Output {
+        std::size_t begin, count;  // among the scores of all columns
     };
     struct Group;
 
     std::vector<Matrix> read_layers(WeightReader& read);
     std::vector<std::size_t> state_places() const;
     void split_first_layer(WeightReader& read, const std::vector<Matrix>& tag_tables);
+    void read_outputs(WeightReader& read, const std::vector<std::string>& names);
     std::size_t read_from_states(WeightReader& read, const std::string& name, std::size_t rows, Dense& made) const;
     void read_arcs(WeightReader& read);
     void read_siblings(WeightReader& read);
@@ -127,7 +136,7 @@ private:
 
     States lay_out(const Input& input) const;
     void check(const States& states) const;
-    std::vector<std::size_t> type_gates(const WordTypes& types, int threads, UnsetVector<float>& gates) const;
+    std::vector<std::size_t> type_rows(const WordTypes& types, int threads, UnsetVector<float>& rows) const;
     void run_lstm(const Input& input, std::span<const float* const> gates_of, std::span<const std::size_t> sentences, States& states,
                   Workspace& workspace) const;
     static UnsetVector<float> units(const Dense& layer, const States& states, std::span<const std::size_t> rows);
@@ -139,21 +148,24 @@ private:
     template <class Visit>
     void score_labels(const States& states, std::span<const std::int32_t> heads, int threads, Visit visit) const;
     template <class Visit>
-    void score_outputs(const States& states, std::size_t which, int threads, Visit visit) const;
+    void score_outputs(const States& states, int threads, Visit visit) const;
 
     std::size_t parameters_ = 0, label_count_ = 0, sibling_rank_ = 0;
     std::size_t size_ = 0, width_ = 0;  // of one direction of the LSTM; padded
     std::size_t output_layer_ = 0;
     WordTypeEncoder types_;
-    Dense type_input_;
+    Dense type_input_;  // gates of both directions, then scores of tags
     std::unique_ptr<TypeCache> cache_;
     std::unique_ptr<Workspaces> workspaces_;
     std::vector<float> root_gates_;
     std::vector<std::vector<float>> tags_;  // of each column, [values, gates]
     std::vector<Layer> layers_;
-    Dense arc_head_, arc_dep_, arc_product_, label_head_, label_dep_, label_product_;
+    Dense arc_head_, arc_dep_, label_head_, label_dep_, label_product_;
+    Dense arc_product_;  // of dependents: what heads are multiplied by, then terms by length
+    Dense arc_lengths_;  // of heads: terms by length
     Dense sibling_head_, sibling_dep_, sibling_sib_;
-    std::vector<OutputLayer> outputs_;
+    Dense output_scores_;
+    std::vector<Output> outputs_;
 };
 
 }  // namespace arbora::neural

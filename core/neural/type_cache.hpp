@@ -1,8 +1,8 @@
-// The first layer's gates of word types, kept between batches: a few thousand frequent words make up most of any text.
+// What word types are multiplied to, kept between batches: a few thousand frequent words make up most of any text.
 //
-// A type is known by all that its gates depend on: the rows of its word and vector, and its characters. Memory is bounded: types are
+// A type is known by all that its row depends on: the rows of its word and vector, and its characters. Memory is bounded: types are
 // kept in two generations, and when the younger one is full, it replaces the older one; a type that is met again in the older one
-// moves to the younger. Gates are kept as they were computed, so results do not depend on what was parsed before.
+// moves to the younger. Rows are kept as they were computed, so results do not depend on what was parsed before.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@ namespace arbora::neural {
 
 class TypeCache {
 public:
-    // width: gates per type.
+    // width: numbers per type.
     explicit TypeCache(std::size_t width) : width_(width), capacity_(kBytes / 2 / (width * sizeof(float)) + 1) {}
 
-    // out [types, width] gets the known types' gates from its end on; place[type]: the row. Returns the other types, in order: they
+    // out [types, width] gets the known types' rows from its end on; place[type]: the row. Returns the other types, in order: they
     // have the first rows.
     std::vector<std::size_t> look_up(const WordTypes& types, float* out, std::vector<std::size_t>& place) {
         const std::lock_guard lock(mutex_);

@@ -14,11 +14,11 @@ namespace arbora::neural {
 
 // What one thread needs for groups of sentences.
 struct Workspace {
-    UnsetVector<float> gates;  // of word types; one thread's serve all
+    UnsetVector<float> type_rows;  // one thread's serve all
     UnsetVector<float> here, below, inner;
     Lstm::Workspace lstm;
 
-    std::size_t bytes() const { return (gates.capacity() + here.capacity() + below.capacity() + inner.capacity()) * sizeof(float); }
+    std::size_t bytes() const { return (type_rows.capacity() + here.capacity() + below.capacity() + inner.capacity()) * sizeof(float); }
 };
 
 class Workspaces {

@@ -596,8 +596,8 @@ class Network:
         The best label of each word's arc, (words,). The masks say which labels arcs from the root and other arcs may have.
         """
 
-    def best_outputs(self, states: NetworkStates, which: int, threads: int) -> numpy.typing.NDArray[numpy.int32]:
-        """The best tag of each word in one column, (words,)."""
+    def best_outputs(self, states: NetworkStates, threads: int) -> numpy.typing.NDArray[numpy.int32]:
+        """The best tag of each word in each column, (columns, words)."""
 
 def lstm_forward(gates: numpy.typing.NDArray[numpy.float32], recurrent: numpy.typing.NDArray[numpy.float32], counts: numpy.typing.NDArray[numpy.int32], is_backward: bool) -> tuple[numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32]]:
     """

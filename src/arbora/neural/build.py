@@ -13,7 +13,7 @@ from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import EMPTY_FIELD, Names, filled, numbers_of, used
 from arbora.data.lemmas import lemma_scripts
 from arbora.data.statistics import by_count
-from arbora.neural.network import OUTPUT_LAYER, Counts, Network
+from arbora.neural.network import Counts, Network
 from arbora.neural.settings import NeuralSettings
 from arbora.scorers.neural import PREDICTED, NeuralScorer, VectorTable
 from arbora.scorers.vocabulary import Vocabulary
@@ -64,7 +64,7 @@ def build_scorer(
     at_root = columns.heads == 0
     seen = [_seen_labels(columns, names, mask) if labelled else [] for mask in (at_root, ~at_root)]
     root_labels, other_labels = (np.array(each, np.int32) for each in seen)
-    return kind(network.export(), vocabulary, table, outputs, OUTPUT_LAYER, root_labels, other_labels)
+    return kind(network.export(), vocabulary, table, outputs, network.output_layer, root_labels, other_labels)
 
 
 def network_of(scorer: NeuralScorer, settings: NeuralSettings) -> Network:

@@ -11,9 +11,12 @@ import torch
 from torch import Tensor
 
 from arbora.interfaces import GoldTree
-from arbora.neural.network import Sentences
+from arbora.neural.network import GAP, Group, Sentences
 from arbora.scorers.vocabulary import NetworkInput
 from arbora.types import Ints, Longs
+
+MOST_PADDING = 0.4
+"""The share of a sentence's row that may be padding, on a CPU; a GPU would rather have one large group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +25,6 @@ class Gold:
 
     trees: list[GoldTree]
     heads: Tensor  # (N,), the rows of heads
-    padded_heads: Tensor  # (B, T+1)
     labels: Tensor  # (N,)
     outputs: dict[str, Tensor]  # (N,) each
 
@@ -43,21 +45,22 @@ class TrainingData:
         """The first word of each sentence, and W."""
         return np.append(0, np.cumsum(self.inputs.lengths)).astype(np.int64)
 
-    @cached_property
-    def spelling(self) -> tuple[Longs, Longs]:
-        """The characters of each distinct word, padded by -1, (U, C), and their number, (U,)."""
+    def spelled(self, types: Longs) -> tuple[Longs, Longs, Longs]:
+        """The characters of some distinct words with gaps of -1 between, where they are, and their counts."""
         ends = self.inputs.ends
-        lengths = np.diff(np.append(0, ends))
-        padded = np.full((len(ends), int(lengths.max(initial=1))), -1, np.int64)
-        padded[np.arange(padded.shape[1]) < lengths[:, None]] = self.inputs.characters
-        return padded, lengths
+        lengths = np.diff(np.append(0, ends))[types]
+        sources = _ranges(ends[types] - lengths, lengths)
+        places = _ranges(GAP + np.append(0, np.cumsum(lengths + GAP)[:-1]), lengths)
+        laid_out = np.full(int(lengths.sum()) + GAP * (len(types) + 1), -1, np.int64)
+        laid_out[places] = self.inputs.characters[sources]
+        return laid_out, places, lengths
 
     def select(
         self, chosen: Longs, device: torch.device | str = "cpu", random: torch.Generator | None = None
     ) -> tuple[Sentences, Gold]:
         """Some sentences, in this order."""
         lengths = self.inputs.lengths[chosen].astype(np.int64)
-        words = np.concatenate([np.arange(*pair) for pair in zip(*self._ranges(chosen), strict=True)])
+        words = _ranges(self.first[chosen], lengths)
         nodes = lengths + 1
         starts = np.append(0, np.cumsum(nodes))
         sentence = np.repeat(np.arange(len(chosen)), nodes)
@@ -70,36 +73,55 @@ class TrainingData:
             return rows
 
         used, types = np.unique(spread(self.inputs.types, 0), return_inverse=True)
-        characters, sizes = self.spelling
         order = np.lexsort((np.repeat(np.argsort(np.argsort(-nodes, kind="stable")), nodes), place))
-        padded = np.full((len(chosen), int(nodes.max())), len(place), np.int64)
-        padded[sentence, place] = np.arange(len(place))
+        heads, labels = spread(self.heads, -1), spread(self.labels, -1)
 
         def tensor(values: Ints | Longs) -> Tensor:
             return torch.from_numpy(np.ascontiguousarray(values, np.int64)).to(device, non_blocking=True)
 
+        def group(members: Longs) -> Group:
+            padded = np.full((len(members), int(nodes[members].max())), len(place), np.int64)
+            inside = np.arange(padded.shape[1]) < nodes[members][:, None]
+            padded[inside] = _ranges(starts[members], nodes[members])
+            return Group(members.tolist(), tensor(padded), tensor(np.append(heads, -1)[padded]))
+
+        characters, letters, spelling = map(tensor, self.spelled(used))
         sentences = Sentences(
             types=tensor(types),
             sentence=tensor(sentence),
             is_root=torch.from_numpy(is_root).to(device),
             words=tensor(self.inputs.words[used]),
             vectors=tensor(self.inputs.vectors[used]),
-            characters=tensor(characters[used, : int(sizes[used].max(initial=1))]),
+            characters=characters,
+            letters=letters,
+            spelling=spelling,
             tags=[tensor(spread(column, 0)) for column in self.inputs.tags],
             guide=None if self.guide is None else tensor(spread(self.guide, 0)),
             counts=np.bincount(place).tolist(),
             packed=tensor(order),
             unpacked=tensor(np.argsort(order)),
-            padded=tensor(padded),
+            groups=[group(each) for each in _similar(nodes, 1 if str(device) == "cuda" else MOST_PADDING)],
             random=random,
         )
-        heads, labels = spread(self.heads, -1), spread(self.labels, -1)
         pairs = zip(np.split(heads, starts[1:-1]), np.split(labels, starts[1:-1]), strict=True)
         trees = [GoldTree(*(each.astype(np.int32) for each in pair)) for pair in pairs]
         outputs = {name: tensor(spread(values, -1)) for name, values in self.outputs.items()}
         rows = np.where(heads >= 0, heads + starts[sentence], -1)
-        shown = np.append(heads, -1)[padded]
-        return sentences, Gold(trees, tensor(rows), tensor(shown), tensor(labels), outputs)
+        return sentences, Gold(trees, tensor(rows), tensor(labels), outputs)
 
-    def _ranges(self, chosen: Longs) -> tuple[Longs, Longs]:
-        return self.first[chosen], self.first[chosen + 1]
+
+def _ranges(starts: Longs, lengths: Longs) -> Longs:
+    """The numbers from each start on, one range after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+
+
+def _similar(nodes: Longs, padding: float) -> list[Longs]:
+    """Sentences by length, the longest first, in groups; a share of `padding` is padding at most."""
+    order = np.argsort(-nodes, kind="stable")
+    groups = []
+    while len(order):
+        count = int(np.count_nonzero(nodes[order] >= (1.0 - padding) * nodes[order[0]]))
+        groups.append(order[:count])
+        order = order[count:]
+    return groups

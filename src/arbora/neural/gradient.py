@@ -24,16 +24,21 @@ def pullback(scorer: NeuralScorer, batch: Batch, gradient: Sequence[PartScores])
     inputs = scorer.vocabulary.encode(batch.columns, guide)
     data = TrainingData(inputs, nothing, nothing, {}, None if guide is None else guide.heads)
     sentences, _ = data.select(np.arange(len(batch)))
-    states, _ = network(sentences)
-    scores = {PartKind.ARC: network.arc_scores(states, sentences)}
-    if PartKind.SIBLING in scorer.parts:
-        scores[PartKind.SIBLING] = network.sibling_scores(states, sentences)
-    total = states.new_zeros(())
-    for i, each in enumerate(gradient):
-        for kind in scores.keys() & each.keys():
-            factor = torch.as_tensor(_without_forbidden(np.asarray(each[kind])), dtype=states.dtype)
-            place = (i, *[slice(len(factor))] * factor.ndim)
-            total = total + (scores[kind][place] * factor).sum()
+    states = network(sentences)
+    arcs = network.arc_units(states, sentences)
+    siblings = network.sibling_units(states, sentences) if PartKind.SIBLING in scorer.parts else None
+    total = states.last.new_zeros(())
+    for group in sentences.groups:
+        scores = {PartKind.ARC: network.arc_scores(arcs, sentences, group)}
+        if siblings is not None:
+            scores[PartKind.SIBLING] = network.sibling_scores(siblings, group)
+        for i, sentence in enumerate(group.sentences):
+            for kind in scores.keys() & gradient[sentence].keys():
+                factor = torch.as_tensor(
+                    _without_forbidden(np.asarray(gradient[sentence][kind])), dtype=total.dtype
+                )
+                place = (i, *[slice(len(factor))] * factor.ndim)
+                total = total + (scores[kind][place] * factor).sum()
     named = dict(network.tensors())
     weights = [named[name] for name in scorer.order]
     found = torch.autograd.grad(total, weights, materialize_grads=True)

@@ -2,7 +2,8 @@
 
     x   word embedding, character convolutions, projected word vector, embeddings of given tags
     s   bidirectional LSTM over the root and the words
-    scores of arcs and of labels from the last layer's states, of siblings if wanted; of tags from the first's
+    scores of arcs and of labels from the last layer's states, of siblings if wanted; arcs also by length
+    scores of tags and lemmas from a lower layer's states and from x, without given tags
 
 In training, dropout hides whole features of words (word, characters, vector), the same units of the LSTM's
 inputs and of hidden layers in all words of a sentence, and recurrent weights [gal-2016, merity-2018].
@@ -13,19 +14,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from arbora.neural.labels import label_scores
 from arbora.neural.lstm import bidirectional
 from arbora.neural.settings import NeuralSettings
 from arbora.types import Floats
 
 SLOPE = 0.1  # of the rectifiers below 0
 WIDTHS = (3, 5)  # characters that a convolution sees
-OUTPUT_LAYER = 0  # tags are read from this layer of the LSTM
+GAP = max(WIDTHS) // 2  # no convolution sees the characters of two words with so many places in between
+LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64)
+"""Arcs as long as the i-th of these, and shorter than the next, are of class i; core/neural/arcs.cpp."""
+LENGTH_CLASSES = 2 * len(LENGTHS) + 1  # of arcs to the left, none (never used), of arcs to the right
 
 
 @dataclass(frozen=True)
@@ -47,22 +54,45 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
+class Group:
+    """Sentences of similar lengths, padded."""
+
+    sentences: list[int]
+    nodes: Tensor  # (B, T+1), the row of each node; N past the end
+    heads: Tensor  # (B, T+1), of the gold trees; -1 for unknown and past the end
+
+    def pad(self, rows: Tensor) -> Tensor:
+        """(B, T+1, ...), 0 past the end of a sentence, from rows of all nodes."""
+        return torch.cat([rows, rows.new_zeros(1, rows.shape[1])])[self.nodes]
+
+
+@dataclass(frozen=True, eq=False)
 class Sentences:
-    """B sentences as rows of nodes, N in all: of each sentence the root, then its words."""
+    """Sentences as rows of nodes, N in all: of each sentence the root, then its words."""
 
     types: Tensor  # (N,), places among the distinct words; 0 for the root
     sentence: Tensor  # (N,)
     is_root: Tensor  # (N,)
     words: Tensor  # (U,), of the distinct words
     vectors: Tensor  # (U,)
-    characters: Tensor  # (U, C), -1 past the end
+    characters: Tensor  # of all distinct words, with GAP places of -1 before, between and after them
+    letters: Tensor  # where the other places are, (P,)
+    spelling: Tensor  # how many letters each distinct word has, (U,)
     tags: list[Tensor]  # (N,) each
     guide: Tensor | None  # (N,), the heads of a guide's trees
     counts: list[int]  # how many sentences have a t-th node
     packed: Tensor  # (N,), the rows sorted by place in the sentence, longest sentences first
     unpacked: Tensor  # (N,), its inverse
-    padded: Tensor  # (B, T+1), the row of each node; N past the end
+    groups: list[Group]
     random: torch.Generator | None = None  # of dropout
+
+
+class States(NamedTuple):
+    """What the network makes of each node; (N, ...) each."""
+
+    last: Tensor  # the last layer of the LSTM
+    lower: Tensor  # the layer that tags are read from
+    words: Tensor  # what depends on the word alone
 
 
 class Network(nn.Module):
@@ -81,12 +111,13 @@ class Network(nn.Module):
             nn.Conv1d(s.character_size, s.filters, width, padding=width // 2) for width in WIDTHS
         )
         self.tag = nn.ModuleList(nn.Embedding(count, s.tag_size) for count in counts.tags)
-        inputs = s.word_size + s.filters * len(WIDTHS) + s.tag_size * len(counts.tags)
+        word = s.word_size + s.filters * len(WIDTHS)
         if counts.vectors:
             assert vectors is not None
             self.register_buffer("table", torch.from_numpy(vectors), persistent=False)
             self.projection = nn.Linear(counts.vectors, s.vector_size, bias=False)
-            inputs += s.vector_size
+            word += s.vector_size
+        inputs = word + s.tag_size * len(counts.tags)
         self.root = nn.Parameter(torch.zeros(inputs))
         self.lstm = nn.ModuleList(
             nn.ParameterDict(
@@ -106,6 +137,13 @@ class Network(nn.Module):
         arc, label = int(s.arc_size), int(s.label_size)
         self.hidden = nn.ModuleDict({"arc_head": nn.Linear(states, arc), "arc_dep": nn.Linear(states, arc)})
         self.arcs, self.arc_bias = nn.Parameter(torch.zeros(arc, arc)), nn.Parameter(torch.zeros(arc))
+        self.lengths = nn.ParameterDict(
+            {
+                "head": torch.zeros(LENGTH_CLASSES, arc),
+                "dep": torch.zeros(LENGTH_CLASSES, arc),
+                "bias": torch.zeros(LENGTH_CLASSES),
+            }
+        )
         if counts.labels:
             self.hidden.update({name: nn.Linear(states, label) for name in ("label_head", "label_dep")})
             self.labels = nn.Parameter(torch.zeros(counts.labels, label + 1, label + 1))
@@ -115,6 +153,9 @@ class Network(nn.Module):
             names = ("sibling_head", "sibling_dep", "sibling_sib")
             self.hidden.update({name: nn.Linear(states, s.sibling_size) for name in names})
         self.output = nn.ModuleDict({name: nn.Linear(states, n) for name, n in counts.outputs.items()})
+        self.output_words = nn.ModuleDict(
+            {name: nn.Linear(word, n, bias=False) for name, n in counts.outputs.items()}
+        )
         self._initialise(units)
 
     def _initialise(self, units: int) -> None:
@@ -149,6 +190,7 @@ class Network(nn.Module):
             yield f"{name}.weight", linear.weight
             yield f"{name}.bias", linear.bias
         yield from (("arcs", self.arcs), ("arc_bias", self.arc_bias))
+        yield from ((f"lengths.{name}", self.lengths[name]) for name in ("head", "dep", "bias"))
         if self.counts.guide:
             yield "guide", self.guide
         if self.counts.labels:
@@ -156,6 +198,7 @@ class Network(nn.Module):
         for name, linear in self.output.items():
             yield f"output.{name}.weight", linear.weight
             yield f"output.{name}.bias", linear.bias
+            yield f"output.{name}.words", self.output_words[name].weight
 
     def matrices(self) -> dict[str, int]:
         """Weights that multiply vectors, and the number of matrices that each is made up of."""
@@ -178,13 +221,17 @@ class Network(nn.Module):
 
     # States
 
-    def forward(self, batch: Sentences) -> tuple[Tensor, Tensor]:
-        """States of nodes, (N, 2 · units), of the last layer and of the layer that tags are read from."""
+    @property
+    def output_layer(self) -> int:
+        """The layer of the LSTM that tags are read from: the one below the last."""
+        return max(0, len(self.lstm) - 2)
+
+    def forward(self, batch: Sentences) -> States:
         s = self.settings
         features = [rows[batch.types] for rows in self._type_features(batch)]
+        words = torch.cat(self._drop_features(features, batch), dim=1)
         tags = [table(rows) for table, rows in zip(self.tag, batch.tags, strict=True)]
-        x = torch.cat([*self._drop_features(features, batch), *tags], dim=1)
-        x = torch.where(batch.is_root[:, None], self.root, x)
+        x = torch.where(batch.is_root[:, None], self.root, torch.cat([words, *tags], dim=1))
         layers = []
         for layer in self.lstm:
             x = self._drop(x, float(s.dropout), batch)
@@ -193,18 +240,32 @@ class Network(nn.Module):
                 side[1] = self._drop_weights(side[1], batch)
             x = bidirectional(x[batch.packed], batch.counts, *sides)[batch.unpacked]
             layers.append(x)
-        return layers[-1], layers[OUTPUT_LAYER]
+        return States(layers[-1], layers[self.output_layer], words)
 
     def _type_features(self, batch: Sentences) -> list[Tensor]:
         """What depends on the distinct word alone, (U, ...) each."""
-        inside = batch.characters >= 0
-        embedded = self.character(batch.characters.clamp(min=0)) * inside[..., None]
+        features = [self.word(batch.words), self._character_features(batch)]
+        return [*features, self.projection(self.table[batch.vectors])] if self.counts.vectors else features
+
+    def _character_features(self, batch: Sentences) -> Tensor:
+        """The largest value of each filter over the letters of a word, at least 0, (U, filters).
+
+        A filter's value is a sum of rows: what each character adds at each of the places around a letter.
+        """
         found = []
         for convolution in self.convolutions:
-            places = convolution(embedded.transpose(1, 2))
-            found.append(places.masked_fill(~inside[:, None], 0.0).amax(dim=2).relu())
-        features = [self.word(batch.words), torch.cat(found, dim=1)]
-        return [*features, self.projection(self.table[batch.vectors])] if self.counts.vectors else features
+            kernel = convolution.weight  # (filters, size, width)
+            width = kernel.shape[2]
+            rows = torch.einsum("ce,fek->kcf", self.character.weight, kernel)
+            rows = torch.cat([rows, rows.new_zeros(width, 1, len(kernel))], dim=1).flatten(0, 1)
+            places = batch.letters[:, None] + torch.arange(width, device=rows.device) - width // 2
+            near = batch.characters[places] % (len(self.character.weight) + 1)  # -1: the row of zeros
+            near = near + torch.arange(width, device=rows.device) * (len(self.character.weight) + 1)
+            values = functional.embedding_bag(near, rows, mode="sum") + convolution.bias
+            found.append(
+                torch.segment_reduce(values, "max", lengths=batch.spelling, initial=0.0, unsafe=True)
+            )
+        return torch.cat(found, dim=1)
 
     def _drop_features(self, features: list[Tensor], batch: Sentences) -> list[Tensor]:
         """Hide whole features of words; those that are left make up for it."""
@@ -219,7 +280,7 @@ class Network(nn.Module):
         """Hide the same units in all words of a sentence."""
         if not self.training or not rate:
             return x
-        mask = self._random((len(batch.padded), x.shape[1]), x, batch) >= rate
+        mask = self._random((batch.counts[0], x.shape[1]), x, batch) >= rate
         return x * (mask / (1.0 - rate))[batch.sentence]
 
     def _drop_weights(self, weights: Tensor, batch: Sentences) -> Tensor:
@@ -239,37 +300,57 @@ class Network(nn.Module):
 
     # Scores
 
-    def arc_scores(self, states: Tensor, batch: Sentences) -> Tensor:
+    def arc_units(self, states: States, batch: Sentences) -> Units:
+        """What scores of arcs are made of, (N, ...) each: products of the first two, and terms by length."""
+        by_head, by_dep = (self._units(name, states.last, batch) for name in ("arc_head", "arc_dep"))
+        head_lengths = by_head @ self.lengths["head"].t() + self.lengths["bias"]
+        return by_head, by_dep @ self.arcs + self.arc_bias, head_lengths, by_dep @ self.lengths["dep"].t()
+
+    def arc_scores(self, units: Units, batch: Sentences, group: Group) -> Tensor:
         """(B, T+1, T+1), [head, dep]; anything past the end of a sentence."""
-        by_head, by_dep = (self._units(name, states, batch) for name in ("arc_head", "arc_dep"))
-        heads, deps = _pad(by_head, batch), _pad(by_dep @ self.arcs, batch)
-        scores = heads @ deps.transpose(1, 2) + _pad((by_head @ self.arc_bias)[:, None], batch)
+        by_head, by_dep, head_lengths, dep_lengths = map(group.pad, units)
+        scores = by_head @ by_dep.transpose(1, 2)
+        classes = length_classes(scores.shape[1], scores.device).expand(scores.shape)
+        of_deps = dep_lengths.gather(2, classes.transpose(1, 2)).transpose(1, 2)
+        scores = scores + head_lengths.gather(2, classes) + of_deps
         if batch.guide is None:
             return scores
-        (words,) = torch.nonzero(~batch.is_root, as_tuple=True)
-        place = words - torch.nonzero(batch.is_root)[:, 0][batch.sentence[words]]
-        arcs = (batch.sentence[words], batch.guide[words], place)
+        place = (group.nodes < len(batch.types)) & (torch.arange(scores.shape[1], device=scores.device) > 0)
+        words = group.nodes[place]
+        sentence, dep_place = torch.nonzero(place, as_tuple=True)
+        arcs = (sentence, batch.guide[words], dep_place)
         return scores.index_put(arcs, self.guide[batch.tags[-1][words]], accumulate=True)
 
-    def sibling_scores(self, states: Tensor, batch: Sentences) -> Tensor:
-        """(B, T+1, T+1, T+1), [head, dep, sibling]; anything past the end of a sentence."""
+    def sibling_units(self, states: States, batch: Sentences) -> Units:
+        """What scores of siblings are made of, (N, sibling_size) each."""
         names = ("sibling_head", "sibling_dep", "sibling_sib")
-        head, dep, sib = (_pad(self._units(name, states, batch), batch) for name in names)
-        return torch.einsum("bhk,bdk,bsk->bhds", head, dep, sib)
+        return tuple(self._units(name, states.last, batch) for name in names)
 
-    def label_scores(self, states: Tensor, heads: Tensor, deps: Tensor, batch: Sentences) -> Tensor:
+    def sibling_scores(self, units: Units, group: Group) -> Tensor:
+        """(B, T+1, T+1, T+1), [head, dep, sibling]; anything past the end of a sentence."""
+        return torch.einsum("bhk,bdk,bsk->bhds", *map(group.pad, units))
+
+    def label_scores(self, states: States, heads: Tensor, deps: Tensor, batch: Sentences) -> Tensor:
         """(arcs, labels), of arcs between rows of nodes."""
-        one = states.new_ones(len(heads), 1)
-        by_head = torch.cat([self._units("label_head", states, batch)[heads], one], dim=1)
-        by_dep = torch.cat([self._units("label_dep", states, batch)[deps], one], dim=1)
-        size = by_dep.shape[1]
-        products = by_dep @ self.labels.reshape(-1, size).t()  # (arcs, labels · size)
-        return (products.view(len(heads), -1, size) * by_head[:, None]).sum(dim=2)
+        one = states.last.new_ones(len(heads), 1)
+        by_head, by_dep = (self._units(name, states.last, batch) for name in ("label_head", "label_dep"))
+        sides = (torch.cat([by_head[heads], one], dim=1), torch.cat([by_dep[deps], one], dim=1))
+        return label_scores(*sides, self.labels)
+
+    def output_scores(self, name: str, states: States) -> Tensor:
+        """(N, values) of a column that is predicted."""
+        scores: Tensor = self.output[name](states.lower) + self.output_words[name](states.words)
+        return scores
 
 
+@lru_cache(maxsize=256)
+def length_classes(nodes: int, device: torch.device) -> Tensor:
+    """The class of each arc's length, (nodes, nodes), [head, dep]."""
+    place = torch.arange(nodes, device=device)
+    length = place - place[:, None]
+    bounds = torch.tensor(LENGTHS, device=device)
+    return torch.bucketize(length.abs(), bounds, right=True) * length.sign() + len(LENGTHS)
+
+
+Units: TypeAlias = tuple[Tensor, ...]
 SIDES = ("forward", "backward")
-
-
-def _pad(rows: Tensor, batch: Sentences) -> Tensor:
-    """(B, T+1, ...), 0 past the end of a sentence."""
-    return torch.cat([rows, rows.new_zeros(1, rows.shape[1])])[batch.padded]

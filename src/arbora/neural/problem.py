@@ -23,9 +23,9 @@ from torch.nn import functional
 
 from arbora._core import Weights
 from arbora.errors import InputError
-from arbora.interfaces import Answer, Cost, Family, Loss, PartKind, Query
+from arbora.interfaces import Answer, Cost, Family, GoldTree, Loss, PartKind, Query
 from arbora.neural.data import Gold, TrainingData
-from arbora.neural.network import Network, Sentences
+from arbora.neural.network import Network, Sentences, States
 from arbora.neural.run import MuonRun, NetworkRun
 from arbora.problems.base import BaseProblem
 from arbora.scorers.neural import NeuralScorer
@@ -120,7 +120,7 @@ class NetworkProblem(BaseProblem):
 
     def _loss(self, batch: Sentences, gold: Gold) -> tuple[float, Tensor]:
         """The sum over words, and a tensor with the same gradient."""
-        states, lower = self.network(batch)
+        states = self.network(batch)
         value, total = self._tree_loss(states, batch, gold)
         parts = []
         known = torch.nonzero((gold.heads >= 0) & (gold.labels >= 0))[:, 0]
@@ -128,30 +128,41 @@ class NetworkProblem(BaseProblem):
             scores = self.network.label_scores(states, gold.heads[known], known, batch)
             parts.append(functional.cross_entropy(scores, gold.labels[known], reduction="sum"))
         for name, right in gold.outputs.items():
-            scores = self.network.output[name](lower)
+            scores = self.network.output_scores(name, states)
             loss = functional.cross_entropy(scores, right, ignore_index=-1, reduction="sum")
             parts.append(self.weights[name] * loss)
         rest = sum(parts, start=total.new_zeros(()))
         return value + float(rest.detach()), total + rest
 
-    def _tree_loss(self, states: Tensor, batch: Sentences, gold: Gold) -> tuple[float, Tensor]:
+    def _tree_loss(self, states: States, batch: Sentences, gold: Gold) -> tuple[float, Tensor]:
         """The loss of the trees, and a tensor with the same gradient by the scores."""
-        arcs = self.network.arc_scores(states, batch)
-        siblings = self.network.sibling_scores(states, batch) if self.network.counts.siblings else None
+        arcs = self.network.arc_units(states, batch)
+        siblings = self.network.sibling_units(states, batch) if self.network.counts.siblings else None
         on_tensors = getattr(self.loss, "on_tensors", None)  # losses may have a faster way
-        if on_tensors is not None and siblings is None:
-            loss = on_tensors(arcs, gold.padded_heads, batch.padded < len(batch.types), self.family)
-            if loss is not None:
-                return float(loss.detach()), loss
-        return self._loss_of_sentences(arcs, siblings, gold)
+        value, total = 0.0, states.last.new_zeros(())
+        for group in batch.groups:
+            scores = {PartKind.ARC: self.network.arc_scores(arcs, batch, group)}
+            loss = None
+            if siblings is not None:
+                scores[PartKind.SIBLING] = self.network.sibling_scores(siblings, group)
+            elif on_tensors is not None:
+                inside = group.nodes < len(batch.types)
+                loss = on_tensors(scores[PartKind.ARC], group.heads, inside, self.family)
+            trees = [gold.trees[sentence] for sentence in group.sentences]
+            own, tensor = (
+                self._loss_of_sentences(scores, trees) if loss is None else (float(loss.detach()), loss)
+            )
+            value, total = value + own, total + tensor
+        return value, total
 
-    def _loss_of_sentences(self, arcs: Tensor, siblings: Tensor | None, gold: Gold) -> tuple[float, Tensor]:
-        """The same, sentence by sentence, in NumPy."""
-        given = {PartKind.ARC: arcs} | ({} if siblings is None else {PartKind.SIBLING: siblings})
+    def _loss_of_sentences(
+        self, given: dict[PartKind, Tensor], trees: list[GoldTree]
+    ) -> tuple[float, Tensor]:
+        """The same for a group, sentence by sentence, in NumPy."""
         arrays = {kind: scores.detach().cpu().numpy().astype(np.float64) for kind, scores in given.items()}
         slopes = {kind: np.zeros(array.shape) for kind, array in arrays.items()}
         value = 0.0
-        for i, tree in enumerate(gold.trees):
+        for i, tree in enumerate(trees):
             inside = slice(len(tree.heads))
             cut: dict[PartKind, Any] = {k: (i, *[inside] * (a.ndim - 1)) for k, a in arrays.items()}
             own = {kind: arrays[kind][place] for kind, place in cut.items()}
@@ -159,5 +170,5 @@ class NetworkProblem(BaseProblem):
             value += loss
             for kind, place in cut.items():
                 slopes[kind][place] = gradient[kind]
-        tensors = {kind: torch.from_numpy(slope).to(arcs) for kind, slope in slopes.items()}
+        tensors = {kind: torch.from_numpy(slope).to(given[kind]) for kind, slope in slopes.items()}
         return value, sum((tensors[k] * given[k]).sum() for k in given)

@@ -149,13 +149,10 @@ class NeuralScorer:
         """The words with the tags and lemmas that the network predicts; other columns are unchanged."""
         if not self.outputs:
             return columns
-        found: list[list[Ints]] = [[] for _ in self.outputs]
-        for piece in columns.pieces(PIECE):
-            states = self.states(piece, threads)
-            for i, values in enumerate(found):
-                values.append(self.native.best_outputs(states, i, threads))
-        for (column, names), values in zip(self.outputs.items(), found, strict=True):
-            ids = np.concatenate([np.zeros(0, np.int32), *values])
+        pieces = (self.states(piece, threads) for piece in columns.pieces(PIECE))
+        none = np.zeros((len(self.outputs), 0), np.int32)
+        found = np.concatenate([none, *(self.native.best_outputs(each, threads) for each in pieces)], axis=1)
+        for (column, names), ids in zip(self.outputs.items(), found, strict=True):
             if column == "lemma":
                 columns = Columns(apply_scripts(columns.native, list(names), ids), columns.source)
             else:
