@@ -2,7 +2,7 @@
 
 The tree is the one with the most expected correct heads under the mean of the parsers' P(head); its labels
 are the most probable ones under the mean of their P(label | head). P(tree) is the mean of theirs. All means
-are weighted. Parsers may differ in learner, order, trees,
+are weighted; `arbora.parsing.ensemble_weights` fits the weights. Parsers may differ in learner, order, trees,
 features, even labels.
 """
 
