@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from arbora import inference
+from arbora.data.columns import Columns
 from arbora.data.encode import INPUT_COLUMNS, Batch, Names
 from arbora.errors import InputError
 from arbora.interfaces import Query
@@ -154,10 +155,7 @@ class EnsembleSearch(Search):
     def combine(self, batch: Batch, request: ParseRequest) -> Combined:
         """The trees of a batch. Two passes with sums over trees per parser; O(n²) numbers per sentence."""
         given, threads = batch.columns, request.threads
-        alone = [
-            p.confidence(given, temperatures=p.calibration.for_minimum_risk, arc_table=True, threads=threads)
-            for p in self.parsers
-        ]
+        alone = [confidence_to_decode(parser, given, threads) for parser in self.parsers]
         heads = batch.heads
         if request.decode != "given":
             tables = self._mean_tables(batch, alone)
@@ -243,6 +241,12 @@ class EnsembleSearch(Search):
             raise InputError("members: expected parsers whose labels the ensemble has, got others")
         weights = file.entry("weights", list) if "weights" in file.metadata else None
         return cls(parsers, names, weights)
+
+
+def confidence_to_decode(parser: Parser, columns: Columns, threads: int) -> Confidence:
+    """A parser's trees, and P(arc) at the temperature of minimum-risk decoding."""
+    temperatures = parser.calibration.for_minimum_risk
+    return parser.confidence(columns, temperatures=temperatures, arc_table=True, threads=threads)
 
 
 def normalized(weights: Sequence[float], count: int) -> tuple[float, ...]:

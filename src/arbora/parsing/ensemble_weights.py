@@ -1,11 +1,14 @@
-"""Weights of the parsers of an ensemble, fitted on a dev set by expectation maximisation [dempster-1977].
+"""Weights of the parsers of an ensemble, fitted on a dev set.
 
-The ensemble gives the right head of a word the probability Σ_k w_k p_k, where p_k is parser k's P(head), and
-likewise the right label. The weights maximise the mean logarithm of these. One step is
+Trees are decoded from the mean P(head), Σ_k w_k p_k(h). The weights minimise its Brier score [brier-1950],
+the mean over words of
 
-    w_k ← mean over heads and labels of w_k p_k / Σ_j w_j p_j
+    Σ_h (Σ_k w_k p_k(h) - [h is the right head])² = w'Aw - 2b'w + 1
+    A_jk = mean of Σ_h p_j(h) p_k(h),  b_k = mean of p_k(right head)
 
-The logarithm never falls, and its only maximum is the global one, as it is concave in the weights.
+This is a small quadratic program. Weights of maximum likelihood give worse trees: they are small for parsers
+whose probabilities come from a list of trees (cube, transition), however good their trees are, since many
+right heads are in no tree of the list.
 """
 
 from __future__ import annotations
@@ -14,55 +17,45 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from arbora._core import solve_qp
 from arbora.data.columns import Columns
 from arbora.errors import InputError
-from arbora.parsing.ensemble import normalized
+from arbora.parsing.ensemble import confidence_to_decode, normalized
 from arbora.parsing.parser import Parser
+from arbora.search.confidence import split_arcs
 from arbora.types import Doubles
 
-MOST_STEPS = 10_000
-PRECISION = 1e-5  # Nats per word
 DIGITS = 3  # Of weights
+RIDGE = 1e-6  # Parsers that are the same get the same weight
 
 
 def fit_weights(parsers: Sequence[Parser], dev: Columns, *, threads: int = 1) -> tuple[float, ...]:
-    """The weights for `ensemble` with which right heads and labels of a treebank are most probable.
+    """The weights for `ensemble` that predict the heads of a treebank best.
 
-    Words without a head are skipped; InputError if there are no others. Labels count where every parser gives
-    the word the right head. One pass with sums over trees per parser.
+    Words without a head are skipped; InputError if there are no others. One pass with sums over trees per
+    parser.
     """
-    shares = gold_probabilities(parsers, dev, threads=threads)
-    if not len(shares):
-        raise InputError(f"{dev.source}: expected words with heads that a parser considers, got none")
+    if not np.any(dev.heads >= 0):
+        raise InputError(f"{dev.source}: expected words with heads, to fit weights on, got none")
+    products, right = head_products(parsers, dev, threads=threads)
+    gram = 2.0 * (products + RIDGE * np.eye(len(parsers)))
+    # The constant makes every weight worth having, so that their sum is 1, and not less.
+    weights = solve_qp(gram, 2.0 * right + np.max(gram), 1.0)[0]
     # Rounded, so that a model's bytes do not depend on the last digits of a search; none is 0.
-    rounded = [max(round(weight, DIGITS), 10.0**-DIGITS) for weight in maximize(shares).tolist()]
+    rounded = [max(round(weight, DIGITS), 10.0**-DIGITS) for weight in weights.tolist()]
     return normalized(rounded, len(parsers))
 
 
-def gold_probabilities(parsers: Sequence[Parser], dev: Columns, *, threads: int = 1) -> Doubles:
-    """Each parser's P(right head), then P(right label | head), (words with one, parsers)."""
-    found = [parser.confidence(dev, threads=threads) for parser in parsers]
-    heads = np.array([each.known_head_probabilities for each in found]).T
-    labels = np.array([each.known_label_probabilities for each in found]).T
-    right = np.array([each.heads == dev.heads for each in found]).all(axis=0)
-    shares = np.concatenate([heads[dev.heads >= 0], labels[right]])
-    # Without what no parser knows or considers: weights do not change it.
-    return shares[~np.isnan(shares).any(axis=1) & (shares > 0.0).any(axis=1)]
-
-
-def maximize(shares: Doubles) -> Doubles:
-    """The weights with the largest mean of log(shares @ weights), to within `PRECISION`."""
-    weights = np.full(shares.shape[1], 1.0 / shares.shape[1])
-    for _ in range(MOST_STEPS):
-        following = step(shares, weights)
-        # By concavity, no weights gain more than the largest slope.
-        if np.max(following / weights) < 1.0 + PRECISION:
-            break
-        weights = following
-    return weights
-
-
-def step(shares: Doubles, weights: Doubles) -> Doubles:
-    """One step of expectation maximisation."""
-    mixed = shares * weights
-    return np.mean(mixed / mixed.sum(axis=1, keepdims=True), axis=0)
+def head_products(parsers: Sequence[Parser], dev: Columns, *, threads: int = 1) -> tuple[Doubles, Doubles]:
+    """A and b above, (parsers, parsers) and (parsers,)."""
+    lengths = np.diff(dev.offsets).astype(np.int64)
+    tables = [split_arcs(confidence_to_decode(p, dev, threads).arc_table, lengths) for p in parsers]
+    products, right = np.zeros((len(parsers), len(parsers))), np.zeros(len(parsers))
+    for heads, *arcs in zip(dev.split(dev.heads), *tables, strict=True):
+        known = np.flatnonzero(heads >= 0)
+        shares = np.array([each[:, known + 1] for each in arcs])
+        flat = shares.reshape(len(parsers), -1)
+        products += flat @ flat.T
+        right += shares[:, heads[known], np.arange(len(known))].sum(axis=1)
+    words = np.count_nonzero(dev.heads >= 0)
+    return products / words, right / words
