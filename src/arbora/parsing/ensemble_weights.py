@@ -6,9 +6,9 @@ the mean over words of
     Σ_h (Σ_k w_k p_k(h) - [h is the right head])² = w'Aw - 2b'w + 1
     A_jk = mean of Σ_h p_j(h) p_k(h),  b_k = mean of p_k(right head)
 
-This is a small quadratic program. Weights of maximum likelihood give worse trees: they are small for parsers
-whose probabilities come from a list of trees (cube, transition), however good their trees are, since many
-right heads are in no tree of the list.
+This is a small quadratic program. Weights of maximum likelihood can give worse trees: they are small for
+parsers whose probabilities come from a list of trees (cube, transition), however good their trees are, as
+many right heads are in no tree of the list.
 """
 
 from __future__ import annotations
