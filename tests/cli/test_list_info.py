@@ -9,7 +9,9 @@ from typer.testing import CliRunner
 
 from arbora.cli.list import KINDS
 from arbora.cli.main import app
+from arbora.parsing.ensemble import ensemble
 from arbora.registry import families, features, learners, transition_features
+from arbora.storage.model_file import write_model
 from arbora.training import train
 
 
@@ -172,6 +174,19 @@ def test_info_about_other_parsers(arbora, kind, invented, tmp_path):
     assert rows[f"{kind}.beam"] == {"cube": "6", "transition": "1"}[kind]
     assert rows["temperatures"].startswith("not fitted")
     assert ("pruner" in rows) == (kind == "cube")
+
+
+def test_info_about_an_ensemble(arbora, parser, tmp_path):
+    pair = ensemble([parser, parser], [3, 1])
+    pair.save(tmp_path / "m")
+    shown = arbora("info", tmp_path / "m").stdout
+    assert "kind\tensemble parser\n" in shown
+    assert "member\tweight 0.750, graph parser, dev: LAS" in shown
+    assert "member\tweight 0.250, graph parser, dev: LAS" in shown
+    tensors, metadata = pair.to_parts()
+    for weights, expected in (([1, "x"], "no weight"), ("x", "kind"), ([], "kind")):
+        write_model(tmp_path / "m", tensors, {**metadata, "weights": weights})
+        assert expected in arbora("info", tmp_path / "m").stdout
 
 
 def test_info_rejects_files_that_are_not_models(arbora, small_treebank):

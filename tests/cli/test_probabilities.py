@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from arbora.data.treebank import conllu_to_conllx, read, write
+from arbora.parsing.ensemble import ensemble
+from arbora.parsing.parser import Parser
 from arbora.training import train
 
 
@@ -101,9 +103,22 @@ def test_several_models(arbora, model, others, invented, tmp_path):
     assert "together" not in told  # there is nothing to compare with
 
 
+def test_weights(arbora, model, others, parser, invented):
+    models = ["-m", model, "-m", others[0]]
+    plain = arbora("parse", invented[1], *models, "-q")
+    assert arbora("parse", invented[1], *models, "-q", "--weights", "2,2") == plain
+    weighted = arbora("parse", invented[1], *models, "-q", "--probabilities", "--weights", "3,1")
+    expected = ensemble([parser, Parser.load(others[0])], [3, 1]).parse(read(invented[1]), probabilities=True)
+    assert weighted.stdout == "".join(each.to_conllu() for each in expected)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--weights", "1"], "--weights needs several models"),
+        (["-m", "OTHER", "--weights", "1"], "weights: expected 2 positive numbers"),
+        (["-m", "OTHER", "--weights", "1,0"], "weights: expected 2 positive numbers"),
+        (["-m", "OTHER", "--weights", "1,x"], "--weights: expected numbers such as 2,1, got 1,x"),
         (["--kbest", "2", "--decode", "minimum-risk"], "ranks trees by probability"),
         (["--kbest", "0"], "--kbest"),
         (["-m", "OTHER", "--kbest", "2"], "--kbest needs one model"),

@@ -1,6 +1,7 @@
 """Several parsers as one."""
 
 import pickle
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -8,10 +9,12 @@ from graph_toys import config, treebank
 
 import arbora
 from arbora.data.tree import Tree
-from arbora.errors import InputError
+from arbora.errors import InputError, ModelError
 from arbora.interfaces import Query
 from arbora.parsing.ensemble import ensemble
+from arbora.parsing.parser import Parser
 from arbora.search.request import ParseRequest
+from arbora.storage.model_file import read_model
 from arbora.training import train
 
 TRAIN, DEV = treebank(40, seed=1, nonprojective=0.2), treebank(15, seed=2, nonprojective=0.2)
@@ -101,6 +104,69 @@ def test_an_ensemble_is_a_model_like_others(parsers, tmp_path):
     assert again.parse(DEV.sentences()) == pair.parse(DEV.sentences())
     assert pickle.loads(pickle.dumps(pair)).parse(DEV.sentences()) == pair.parse(DEV.sentences())
     assert repr(again.parser) == repr(pair)
+    member = again.parser.search.parsers[0]
+    assert repr(pickle.loads(pickle.dumps(member))) == repr(member)  # not the ensemble
+
+
+@pytest.mark.parametrize("weights", [[3, 3], [0.1, 0.1], (np.float32(0.5), np.float64(0.5))])
+def test_equal_weights_are_plain_means(parsers, weights):
+    without, given = (ensemble(parsers[:2], each).confidence(DEV, arc_table=True) for each in (None, weights))
+    for field in fields(without):
+        np.testing.assert_array_equal(getattr(given, field.name), getattr(without, field.name))
+    members = ensemble(parsers[:2]).search._confidences(parsers[0].encode(DEV), without.heads, 1)
+    assert np.array_equal(without.arc_table, np.mean([each.arc_table for each in members], axis=0))
+
+
+def test_weighted_means(parsers):
+    pair = ensemble(parsers[:2], [3, 1])
+    assert pair.search.weights == (0.75, 0.25)
+    found = combine(pair, DEV)
+    members = pair.search._confidences(pair.encode(DEV), found.heads, 1)
+    for name, mean in {
+        "arc_table": np.concatenate([table.ravel() for table in found.tables]),
+        "label_table": found.label_table.ravel(),
+    }.items():
+        one, other = (getattr(each, name) for each in members)
+        assert mean == pytest.approx(0.75 * one + 0.25 * other)
+    one, other = (np.exp(each.log_probabilities) for each in members)
+    assert found.probabilities == pytest.approx(0.75 * one + 0.25 * other)
+    decided = ensemble(parsers, [1, 1e-9, 1e-9, 1e-9])
+    assert np.mean(decided.trees(DEV)[0] == parsers[0].trees(DEV, decode="minimum-risk")[0]) > 0.95  # ties
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [1],
+        [1, 1, 1],
+        [1, 0],
+        [1, -1],
+        [1, np.nan],
+        [1, np.inf],
+        [1, 10**400],
+        [1, True],
+        [1, None],
+        "12",
+        [[1], [1]],
+    ],
+)
+def test_weights_are_checked(parsers, weights):
+    with pytest.raises(InputError, match="weights: expected 2 positive numbers"):
+        ensemble(parsers[:2], weights)
+
+
+def test_weights_in_a_model_file(parsers, tmp_path):
+    three = ensemble(parsers[:3], [0.1, 0.2, 0.4])
+    three.save(tmp_path / "three.arbora")
+    again = arbora.load(tmp_path / "three.arbora").parser
+    assert again.search.weights == three.search.weights == pickle.loads(pickle.dumps(three)).search.weights
+    assert again.parse(DEV.sentences()) == three.parse(DEV.sentences())
+    file = read_model(tmp_path / "three.arbora")
+    old = {name: value for name, value in file.metadata.items() if name != "weights"}
+    assert Parser.from_file(replace(file, metadata=old)).search.weights == (1 / 3, 1 / 3, 1 / 3)
+    for damaged in ([1, 2], [1, 2, 0], [1, 2, "3"], [1, 2, True], [1, 2, 10**400], [], None, 1):
+        with pytest.raises(ModelError, match="weights"):
+            Parser.from_file(replace(file, metadata={**old, "weights": damaged}))
 
 
 def test_labels_of_different_parsers_meet(parsers):

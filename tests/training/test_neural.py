@@ -273,6 +273,8 @@ def test_words_have_vectors_that_training_never_saw(tmp_path):
 def test_an_ensemble_with_a_linear_parser(trained):
     linear = train(TRAIN, DEV, config={"order": 1, "only": "parser", "parameters": {"epochs": 2}})
     both = ensemble([trained.parser, linear.parser])
+    assert both.search.annotator is trained.parser.search.annotator  # tags are those of the first
+    assert ensemble([linear.parser, trained.parser]).search.annotator is None
     heads, labels = both.trees(DEV)
     assert np.mean(heads == DEV.heads) > 0.4
     assert (labels >= 0).all()

@@ -226,6 +226,12 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
     if isinstance(metadata.get("clusters"), int):
         source = config.get("vectors") or config.get("text")
         yield "clusters", f"{counted(metadata['clusters'], 'word')} of {source}"
+    members = _list(metadata.get("members"))
+    weights = metadata.get("weights", [1.0 / max(1, len(members))] * len(members))
+    for member, weight in zip(map(_object, members), _list(weights), strict=False):
+        share = f"weight {weight:.3f}" if isinstance(weight, int | float) else "no weight"
+        dev = _scores(_object(member, "about", "dev"))
+        yield "member", f"{share}, {search_name(member)} parser, dev: {dev}"
     if isinstance(about.get("starts"), list):
         yield from _induced(about, config)
     if isinstance(about.get("dev"), Mapping) and "parts" not in metadata:

@@ -62,7 +62,8 @@ def _plot_name(name: str) -> str:
     return writable(name)
 
 
-def _model_name(name: str) -> str:
+def model_name(name: str) -> str:
+    """Check that a name can be a model to write."""
     if name == "-":
         raise typer.BadParameter("models are not written to stdout; name a file")
     return writable(name)
@@ -92,8 +93,12 @@ ModelOutput: TypeAlias = Annotated[
     str | None,
     option(
         "--output -o MODEL: The model to write. Default: da_ddt.arbora for UD_Danish-DDT; none for files.",
-        _model_name,
+        model_name,
     ),
+]
+Weights: TypeAlias = Annotated[
+    str | None,
+    option("--weights W1,W2,...: A weight for each model, in order: 2,1 counts the first twice."),
 ]
 Config: TypeAlias = Annotated[
     str | None, option("--config FILE: Settings in TOML; command-line options override them.", existing)
@@ -149,6 +154,20 @@ def usage_errors() -> Iterator[None]:
         yield
     except InputError as error:
         raise typer.BadParameter(str(error)) from error
+
+
+def parse_weights(text: str | None, models: int) -> tuple[float, ...] | None:
+    """Return the weights of --weights, one per model; None if they are not set."""
+    if text is None:
+        return None
+    from arbora.parsing.ensemble import normalized  # takes long to import
+
+    try:
+        numbers = [float(each) for each in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"--weights: expected numbers such as 2,1, got {text}") from None
+    with usage_errors():
+        return normalized(numbers, models)
 
 
 def given_options(context: typer.Context) -> set[str]:

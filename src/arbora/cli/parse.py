@@ -45,10 +45,11 @@ def command(
     ),
     models: list[str] = options.option(
         "--model -m MODEL: A model from `arbora train` (default: the bundled English model). With several "
-        "models, their probabilities are averaged, and decoded once.",
+        "models, their probabilities are averaged, and decoded once; the first one tags the words.",
         lambda names: list(map(existing_model, names)),
         default=[],
     ),
+    weights: options.Weights = None,
     output: options.Output = "-",
     format: OutputFormat = typer.Option(  # noqa: A002
         "auto",
@@ -95,15 +96,21 @@ def command(
     - `arbora parse in.conllu -m da.arbora -o trees.html`
     - `arbora parse in.conllu -m da.arbora --probabilities --decode minimum-risk -o out.conllu`
     - `arbora parse in.conllu -m one.arbora -m two.arbora -m three.arbora -o out.conllu`
+    - `arbora parse in.conllu -m one.arbora -m two.arbora --weights 2,1 -o out.conllu`
     """
     request = Request(decode, probabilities, kbest or 0, threads, keep_heads)
     _check_options(request, models, output, decode_is_given="decode" in options.given_options(context))
+    if weights is not None and len(models) < 2:
+        raise typer.BadParameter("--weights needs several models: -m one.arbora -m two.arbora --weights 2,1")
+    numbers = options.parse_weights(weights, len(models))
     not_an_input(output, models if is_text(source) else [source, *models])
     named = format_of_output(format, output)
     pipelines = [load(model) for model in models] or [load()]
     parsers = [pipeline.parser for pipeline in pipelines]
     gains = Gains(models)
-    parser = parsers[0] if len(parsers) == 1 else ensemble(parsers, None if quiet else gains.count)
+    parser = (
+        parsers[0] if len(parsers) == 1 else ensemble(parsers, numbers, watch=None if quiet else gains.count)
+    )
     if probabilities:
         parser.require(Query.MARGINALS)
     reader = open_reader(source, pipelines[0], input_format, lenient=lenient, offsets=offsets, lines=lines)

@@ -1,20 +1,22 @@
 """Several parsers as one, by averaging their probabilities.
 
 The tree is the one with the most expected correct heads under the mean of the parsers' P(head); its labels
-are the most probable ones under the mean of their P(label | head). P(tree) is the mean of theirs. Parsers may
-differ in learner, order, trees, features, even labels.
+are the most probable ones under the mean of their P(label | head). P(tree) is the mean of theirs. All means
+are weighted; `arbora.parsing.ensemble_weights` fits the weights. Parsers may differ in learner, order, trees,
+features, even labels.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from arbora import inference
+from arbora.data.columns import Columns
 from arbora.data.encode import INPUT_COLUMNS, Batch, Names
 from arbora.errors import InputError
 from arbora.interfaces import Query
@@ -48,11 +50,19 @@ class Combined:
         return same
 
 
+LEAST, MOST = 1e-30, 1e30  # Of weights, so that no ratio or sum overflows
+ROUNDING = 1e-9
+
 Watch = Callable[[Batch, Combined], None]
 
 
-def ensemble(parsers: Sequence[Parser], watch: Watch | None = None) -> Parser:
-    """Several parsers as one; `watch` is called with each batch and its result."""
+def ensemble(
+    parsers: Sequence[Parser], weights: Sequence[float] | None = None, *, watch: Watch | None = None
+) -> Parser:
+    """Several parsers as one, with one weight per parser (default: equal weights).
+
+    Weights are positive; only their ratios count. `watch` is called with each batch and its result.
+    """
     if not parsers:
         raise InputError("parsers: expected at least one, got none")
     every = (column for p in parsers for column in p.names.columns or INPUT_COLUMNS)
@@ -62,18 +72,27 @@ def ensemble(parsers: Sequence[Parser], watch: Watch | None = None) -> Parser:
         tuple(dict.fromkeys(every)),
     )
     calibrated = all(parser.is_calibrated for parser in parsers)
-    return Parser(names=names, search=EnsembleSearch(parsers, names, watch), is_calibrated=calibrated)
+    search = EnsembleSearch(parsers, names, weights, watch)
+    return Parser(names=names, search=search, is_calibrated=calibrated)
 
 
 class EnsembleSearch(Search):
-    """The tree with the most expected correct heads under the mean of several parsers."""
+    """The tree with the most expected correct heads under the weighted mean of several parsers."""
 
     name: ClassVar[str] = "ensemble"
     recipe = ""
     scorer: None = None
 
-    def __init__(self, parsers: Sequence[Parser], names: Names, watch: Watch | None = None) -> None:
+    def __init__(
+        self,
+        parsers: Sequence[Parser],
+        names: Names,
+        weights: Sequence[float] | None = None,
+        watch: Watch | None = None,
+    ) -> None:
         self.parsers = tuple(parsers)
+        self.weights = normalized([1.0] * len(parsers) if weights is None else weights, len(parsers))
+        """One per parser; their sum is 1."""
         self._watch = watch
         self.labels = names.labels
         searches = [parser.search for parser in parsers]
@@ -95,6 +114,11 @@ class EnsembleSearch(Search):
 
     def plain_labels(self, labels: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(label for parser in self.parsers for label in parser.plain_labels))
+
+    @property
+    def annotator(self) -> Any:
+        """That of the first parser."""
+        return self.parsers[0].search.annotator
 
     def describe(self) -> str:
         return f"an ensemble of {len(self.parsers)} parsers"
@@ -131,13 +155,10 @@ class EnsembleSearch(Search):
     def combine(self, batch: Batch, request: ParseRequest) -> Combined:
         """The trees of a batch. Two passes with sums over trees per parser; O(n²) numbers per sentence."""
         given, threads = batch.columns, request.threads
-        alone = [
-            p.confidence(given, temperatures=p.calibration.for_minimum_risk, arc_table=True, threads=threads)
-            for p in self.parsers
-        ]
+        alone = [confidence_to_decode(parser, given, threads) for parser in self.parsers]
         heads = batch.heads
         if request.decode != "given":
-            tables = _mean_tables(batch, alone)
+            tables = self._mean_tables(batch, alone)
             bests = inference.argmax(tables, trees=self.trees, roots=self.roots, threads=threads)
             heads = np.concatenate([np.zeros(0, np.int32), *(best.heads[1:] for best in bests)])
         members = self._confidences(batch, heads, threads)
@@ -147,13 +168,26 @@ class EnsembleSearch(Search):
             labels=labels,
             label_probabilities=shares,
             label_table=table,
-            tables=_mean_tables(batch, members),
-            probabilities=np.mean([np.exp(each.log_probabilities) for each in members], axis=0),
+            tables=self._mean_tables(batch, members),
+            probabilities=self._mean([np.exp(each.log_probabilities) for each in members]),
             alone=[(c.heads, places[c.labels]) for c, places in zip(alone, self._places, strict=True)],
         )
         if self._watch is not None:
             self._watch(batch, combined)
         return combined
+
+    @property
+    def _factors(self) -> Doubles:
+        """The weights, scaled so that equal ones are exactly 1, which adds no rounding errors to means."""
+        return np.array(self.weights) / max(self.weights)
+
+    def _mean(self, arrays: list[Doubles]) -> Doubles:
+        """The weighted mean of one array per parser."""
+        return np.average(arrays, axis=0, weights=self._factors)
+
+    def _mean_tables(self, batch: Batch, members: list[Confidence]) -> list[Doubles]:
+        """Mean P(arc), (n+1, n+1) per sentence."""
+        return split_arcs(self._mean([each.arc_table for each in members]), batch.lengths)
 
     def _confidences(self, batch: Batch, heads: Ints, threads: int) -> list[Confidence]:
         """Each parser's confidence in these trees."""
@@ -167,16 +201,18 @@ class EnsembleSearch(Search):
 
     def _label(self, batch: Batch, members: list[Confidence]) -> tuple[Doubles, Ints, Doubles]:
         """Mean P(label | head), (W, labels), the most probable labels and their P; -1 and NaN if unknown."""
-        sums, counts = np.zeros((batch.words, len(self.labels))), np.zeros(batch.words)
-        for parser, places, confidence in zip(self.parsers, self._places, members, strict=True):
+        sums, totals = np.zeros((batch.words, len(self.labels))), np.zeros(batch.words)
+        each = zip(self.parsers, self._factors, self._places, members, strict=True)
+        for parser, factor, places, confidence in each:
             if parser.gives_labels:
                 own = confidence.label_table.reshape(batch.words, len(places) - 1)
-                sums[:, places[:-1]] += own
-                counts += own.any(axis=1)
-        table = sums / np.maximum(counts, 1.0)[:, None]
+                sums[:, places[:-1]] += factor * own
+                totals += factor * own.any(axis=1)
+        known = totals > 0
+        table = sums / np.where(known, totals, 1.0)[:, None]
         labels = np.full(len(table), -1, dtype=np.int32)
         shares = np.full(len(table), np.nan)
-        if (known := counts > 0).any():
+        if known.any():
             labels[known] = np.argmax(table[known], axis=1)
             shares[known] = table[known].max(axis=1)
         # Parsers trained without labels still have some that follow from the tree.
@@ -191,19 +227,34 @@ class EnsembleSearch(Search):
             arrays, metadata = parser_parts(parser, quantized=quantized)
             tensors |= {f"{i}/{name}": array for name, array in arrays.items()}
             members.append(metadata)
-        return tensors, {"members": members}
+        return tensors, {"members": members, "weights": list(self.weights)}
 
     @classmethod
     def from_file(cls, file: ModelFile, names: Names) -> Self:
         members: list[Any] = file.entry("members", list)
         if not members or not all(isinstance(each, dict) for each in members):
             raise InputError(f"members: expected parsers, got {str(members)[:80]}")
-        parsers = [Parser.from_file(file.within(f"{i}/", each)) for i, each in enumerate(members)]
+        # Without the whole file's checksum, by which other processes would load the ensemble instead.
+        files = (replace(file.within(f"{i}/", each), checksum=None) for i, each in enumerate(members))
+        parsers = [Parser.from_file(each) for each in files]
         if not {label for parser in parsers for label in parser.names.labels} <= set(names.labels):
             raise InputError("members: expected parsers whose labels the ensemble has, got others")
-        return cls(parsers, names)
+        weights = file.entry("weights", list) if "weights" in file.metadata else None
+        return cls(parsers, names, weights)
 
 
-def _mean_tables(batch: Batch, members: list[Confidence]) -> list[Doubles]:
-    """The mean P(arc) of several parsers, (n+1, n+1) per sentence."""
-    return split_arcs(np.mean([each.arc_table for each in members], axis=0), batch.lengths)
+def confidence_to_decode(parser: Parser, columns: Columns, threads: int) -> Confidence:
+    """A parser's trees, and P(arc) at the temperature of minimum-risk decoding."""
+    temperatures = parser.calibration.for_minimum_risk
+    return parser.confidence(columns, temperatures=temperatures, arc_table=True, threads=threads)
+
+
+def normalized(weights: Sequence[float], count: int) -> tuple[float, ...]:
+    """The weights divided by their sum; InputError unless there are `count` positive numbers."""
+    numbers = [each for each in weights if isinstance(each, int | float | np.number) and each is not True]
+    if not len(numbers) == len(weights) == count or not all(LEAST <= each <= MOST for each in numbers):
+        got = str(list(weights))[:80]
+        raise InputError(f"weights: expected {count} positive numbers, one per parser, got {got}")
+    total = math.fsum(weights)
+    # Weights from a file stay as they are.
+    return tuple(float(each) if abs(total - 1.0) < ROUNDING else float(each / total) for each in weights)
