@@ -13,17 +13,18 @@ namespace arbora::neural {
 
 namespace {
 
-constexpr std::size_t kGroupWords = 1024;  // words that one thread works on at a time
+// Sentences that one thread works on at a time: enough rows for a product at each step, few enough for the cache.
+constexpr std::size_t kGroupSentences = 48, kGroupRows = 2048;
 
-// Sentences in groups of about kGroupWords rows, each with neighbours of like length.
+// Sentences in groups, the longest first, each with neighbours of like length.
 std::vector<std::vector<std::size_t>> groups_of(const States& states) {
     std::vector<std::size_t> order(states.sentences());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return states.nodes(a) > states.nodes(b); });
     std::vector<std::vector<std::size_t>> groups;
-    std::size_t rows = kGroupWords;
+    std::size_t rows = kGroupRows;
     for (const std::size_t sentence : order) {
-        if (rows >= kGroupWords) groups.emplace_back(), rows = 0;
+        if (rows >= kGroupRows || groups.back().size() == kGroupSentences) groups.emplace_back(), rows = 0;
         groups.back().push_back(sentence);
         rows += states.nodes(sentence);
     }
@@ -78,62 +79,77 @@ void Network::check(const States& states) const {
     if (!fits) reject("states: expected those of this network, got another's");
 }
 
-// The rows of some sentences, one after the other.
+// The rows of some sentences, longest first, step by step.
 struct Network::Group {
-    std::vector<std::size_t> first{0}, begins;  // where each sentence begins here, and where in the states
-    std::vector<std::int64_t> word_of;          // of each row: the word's number, -1 for the root
+    std::vector<std::size_t> steps{0};  // as in Lstm::run
+    std::vector<std::size_t> places;    // of each row: its place in the states
+    std::vector<std::int64_t> word_of;  // the word's number, -1 for the root
 
     Group(const States& states, std::span<const std::size_t> sentences) {
-        for (const std::size_t s : sentences) {
-            begins.push_back(states.first[s]);
-            first.push_back(first.back() + states.nodes(s));
-            word_of.push_back(-1);
-            for (std::size_t w = 0; w + 1 < states.nodes(s); ++w) word_of.push_back(static_cast<std::int64_t>(states.first_word(s) + w));
+        for (std::size_t t = 0; t < states.nodes(sentences[0]); ++t) {
+            for (const std::size_t s : sentences) {
+                if (t >= states.nodes(s)) break;
+                places.push_back(states.first[s] + t);
+                word_of.push_back(t == 0 ? -1 : static_cast<std::int64_t>(states.first_word(s) + t - 1));
+            }
+            steps.push_back(places.size());
         }
     }
 
-    std::size_t rows() const { return first.back(); }
+    std::size_t rows() const { return places.size(); }
     void copy_back(const float* from, std::size_t stride, UnsetVector<float>& into) const {
-        for (std::size_t i = 0; i < begins.size(); ++i)
-            std::copy_n(from + first[i] * stride, (first[i + 1] - first[i]) * stride, into.data() + begins[i] * stride);
+        for (std::size_t r = 0; r < rows(); ++r) std::copy_n(from + r * stride, stride, into.data() + places[r] * stride);
     }
 };
 
 void Network::run_lstm(const Input& input, std::span<const float* const> gates_of, std::span<const std::size_t> sentences, States& states,
                        Workspace& workspace) const {
     const Group group(states, sentences);
-    const std::size_t rows = group.rows(), stride = states.stride;
-    auto& [gates, here, below, inner, lstm_workspace] = workspace;
+    const std::span<const std::size_t> steps = group.steps;
+    const std::size_t rows = group.rows(), stride = states.stride, gates = 4 * width_;
+    auto& [type_gates, here, below, inner, lstm_workspace] = workspace;
     here.resize(rows * stride);
     below.resize(layers_.size() > 1 ? rows * stride : 0);
-    inner.resize(layers_.size() > 1 ? rows * 8 * width_ : 0);
     for (std::size_t l = 0; l < layers_.size(); ++l) {
-        const Layer& layer = layers_[l];
-        if (l > 0) {
-            below.swap(here);
-            layer.input(below.data(), stride, rows, inner.data(), 8 * width_);
-        }
-        for (const Lstm* lstm : {&layer.forward, &layer.backward}) {
-            const std::size_t side = lstm == &layer.forward ? 0 : 1, begin = side * 4 * width_;
-            const auto first_layer = [&](std::size_t row, float* room) -> const float* {
-                if (group.word_of[row] < 0) return root_gates_.data() + begin;
-                const auto word = static_cast<std::size_t>(group.word_of[row]);
-                const float* own = gates_of[static_cast<std::size_t>(input.types[word])] + begin;
-                if (tags_.empty()) return own;
-                std::copy_n(own, 4 * width_, room);
-                for (std::size_t c = 0; c < tags_.size(); ++c) {
-                    const float* more = tags_[c].data() + static_cast<std::size_t>(input.tags[c][word]) * 8 * width_ + begin;
-                    for (std::size_t i = 0; i < 4 * width_; ++i) room[i] += more[i];
-                }
-                return room;
+        if (l > 0) below.swap(here);
+        for (std::size_t side = 0; side < 2; ++side) {
+            const Direction& direction = layers_[l][side];
+            const auto first_layer = [&](std::size_t t, float* room, const float** starts) {
+                for (std::size_t row = steps[t]; row < steps[t + 1]; ++row, room += gates)
+                    *starts++ = first_gates(input, gates_of, group.word_of[row], side * gates, room);
             };
-            const auto others = [&](std::size_t row, float*) { return inner.data() + row * 8 * width_ + begin; };
+            std::size_t begin = 0, end = 0;  // rows whose gates are computed
+            const auto others = [&](std::size_t t, float*, const float** starts) {
+                if (steps[t] < begin || steps[t + 1] > end) {
+                    constexpr std::size_t kRows = 48;  // whose gates stay in the cache
+                    std::size_t from = t, to = t + 1;
+                    while (steps[to] - steps[from] < kRows && (side == 0 ? to + 1 < steps.size() : from > 0)) side == 0 ? ++to : --from;
+                    begin = steps[from], end = steps[to];
+                    inner.resize(std::max(inner.size(), (end - begin) * gates));
+                    direction.input(below.data() + begin * stride, stride, end - begin, inner.data(), gates);
+                }
+                for (std::size_t row = steps[t]; row < steps[t + 1]; ++row) *starts++ = inner.data() + (row - begin) * gates;
+            };
             float* out = here.data() + side * width_;
-            l == 0 ? lstm->run(group.first, first_layer, out, stride, lstm_workspace) : lstm->run(group.first, others, out, stride, lstm_workspace);
+            l == 0 ? direction.lstm.run(steps, first_layer, out, stride, lstm_workspace) : direction.lstm.run(steps, others, out, stride, lstm_workspace);
         }
         if (l == output_layer_ && !states.lower.empty()) group.copy_back(here.data(), stride, states.lower);
     }
     group.copy_back(here.data(), stride, states.rows);
+}
+
+// The inputs' part of a node's gates from `begin` on, in the first layer; `room` may be used for them.
+const float* Network::first_gates(const Input& input, std::span<const float* const> gates_of, std::int64_t word, std::size_t begin, float* room) const {
+    if (word < 0) return root_gates_.data() + begin;
+    const auto w = static_cast<std::size_t>(word);
+    const float* own = gates_of[static_cast<std::size_t>(input.types[w])] + begin;
+    if (tags_.empty()) return own;
+    std::copy_n(own, 4 * width_, room);
+    for (std::size_t c = 0; c < tags_.size(); ++c) {
+        const float* more = tags_[c].data() + static_cast<std::size_t>(input.tags[c][w]) * 8 * width_ + begin;
+        for (std::size_t i = 0; i < 4 * width_; ++i) room[i] += more[i];
+    }
+    return room;
 }
 
 States Network::encode(const Input& input, int threads) const {

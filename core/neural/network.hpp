@@ -20,6 +20,7 @@
 // No result depends on the number of threads or on the other sentences of a batch.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -106,10 +107,11 @@ public:
     void best_outputs(const States& states, std::size_t which, int threads, std::int32_t* out) const;
 
 private:
-    struct Layer {
-        Dense input;  // both directions
-        Lstm forward, backward;
+    struct Direction {
+        Dense input;
+        Lstm lstm;
     };
+    using Layer = std::array<Direction, 2>;  // forward, backward
     struct OutputLayer {
         Dense scores;
         std::size_t count = 0;
@@ -130,6 +132,7 @@ private:
     std::vector<std::size_t> type_gates(const WordTypes& types, int threads, UnsetVector<float>& gates) const;
     void run_lstm(const Input& input, std::span<const float* const> gates_of, std::span<const std::size_t> sentences, States& states,
                   Workspace& workspace) const;
+    const float* first_gates(const Input& input, std::span<const float* const> gates_of, std::int64_t word, std::size_t begin, float* room) const;
     static UnsetVector<float> units(const Dense& layer, const States& states, std::span<const std::size_t> rows);
     template <class Visit>
     void score_arcs(const States& states, std::size_t begin, std::size_t end, Visit visit) const;
