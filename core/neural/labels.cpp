@@ -13,9 +13,10 @@ namespace {
 
 // The place of the largest score that is allowed, the first of several; masks of nothing allow all.
 std::int32_t best_of(const float* scores, std::size_t count, std::span<const std::uint8_t> allowed) {
+    if (allowed.empty()) return static_cast<std::int32_t>(kernels().place_of_largest(scores, count));
     std::size_t best = count;
     for (std::size_t i = 0; i < count; ++i)
-        if ((allowed.empty() || allowed[i] != 0) && (best == count || scores[i] > scores[best])) best = i;
+        if (allowed[i] != 0 && (best == count || scores[i] > scores[best])) best = i;
     return static_cast<std::int32_t>(best);
 }
 

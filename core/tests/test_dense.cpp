@@ -1,6 +1,7 @@
 // Kernels of networks, for every instruction set of this CPU, against plain loops in double precision.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <string>
@@ -81,6 +82,22 @@ TEST(lstm_cells_and_rectifiers_are_those_of_plain_loops) {
             auto values = gates;
             k.rectify(values.data(), values.size(), 0.1f);
             for (std::size_t i = 0; i < values.size(); ++i) CHECK(values[i] == (gates[i] > 0.0f ? gates[i] : 0.1f * gates[i]));
+        });
+    }
+}
+
+TEST(the_largest_score_is_found_and_the_first_of_equal_ones) {
+    problems::Random random(4);
+    for (std::size_t count = 1; count < 70; ++count) {
+        auto scores = random_floats(count + 16, random);
+        for (float& score : scores) score = std::round(4.0f * score);  // many are equal
+        std::fill(scores.begin() + static_cast<std::ptrdiff_t>(count), scores.end(), 1e9f);  // beyond
+        const auto end = scores.begin() + static_cast<std::ptrdiff_t>(count);
+        const auto expected = static_cast<std::size_t>(std::max_element(scores.begin(), end) - scores.begin());
+        each_table([&](const Kernels& k) {
+            CHECK(k.place_of_largest(scores.data(), count) == expected);
+            const std::vector<float> lowest(count, -std::numeric_limits<float>::infinity());
+            CHECK(k.place_of_largest(lowest.data(), count) == 0);
         });
     }
 }

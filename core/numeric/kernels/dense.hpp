@@ -200,4 +200,27 @@ static void rectify(float* values, std::size_t count, float slope) {
     }
 }
 
+// The place of the largest of `count` scores, the first of several; 0 where none is above -infinity.
+static std::size_t place_of_largest(const float* scores, std::size_t count) {
+    FVec most = floats(-__builtin_inff());
+    FInts places{}, at{};
+    for (int i = 0; i < F; ++i) at[i] = i;
+    std::size_t i = 0;
+    for (; i + F <= count; i += F, at += F) {
+        const FVec x = load_floats(scores + i);
+        const FInts is_larger = x > most;
+        most = is_larger ? x : most;
+        places = is_larger ? at : places;
+    }
+    float largest = most[0];
+    std::size_t place = static_cast<std::size_t>(places[0]);
+    for (int lane = 1; lane < F; ++lane) {
+        const auto own = static_cast<std::size_t>(places[lane]);
+        if (most[lane] > largest || (most[lane] == largest && own < place)) largest = most[lane], place = own;
+    }
+    for (; i < count; ++i)
+        if (scores[i] > largest) largest = scores[i], place = i;
+    return place;
+}
+
 }  // namespace arbora::ARBORA_ISA
