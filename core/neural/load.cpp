@@ -32,6 +32,7 @@ Network::Network(const Tensors& tensors, VectorTable vectors, const std::vector<
     split_first_layer(read, tag_tables);
     cache_ = std::make_unique<TypeCache>(8 * width_);
     workspaces_ = std::make_unique<Workspaces>();
+    state_memory_ = std::make_shared<ArrayPool>();
     read_arcs(read);
     if (read.has("sibling_head.weight")) read_siblings(read);
     if (read.has("labels")) read_labels(read);

@@ -68,14 +68,14 @@ States Network::lay_out(const Input& input) const {
         if (input.tags[c].size() != words) reject("tags: expected one per word, got ", input.tags[c].size());
         check_rows(input.tags[c], tags_[c].size() / (8 * width_), "tags");
     }
-    states.rows.resize(states.first.back() * states.stride);
-    if (output_layer_ + 1 < layers_.size()) states.lower.resize(states.rows.size());
+    states.rows = state_memory_->take(states.first.back() * states.stride);
+    if (output_layer_ + 1 < layers_.size()) states.lower = state_memory_->take(states.rows->size());
     return states;
 }
 
 // InputError unless a network of these sizes made the states.
 void Network::check(const States& states) const {
-    const bool fits = states.stride == 2 * width_ && states.lower.empty() == (output_layer_ + 1 == layers_.size() || states.rows.empty());
+    const bool fits = states.stride == 2 * width_ && (states.lower == nullptr) == (output_layer_ + 1 == layers_.size());
     if (!fits) reject("states: expected those of this network, got another's");
 }
 
@@ -133,9 +133,9 @@ void Network::run_lstm(const Input& input, std::span<const float* const> gates_o
             float* out = here.data() + side * width_;
             l == 0 ? direction.lstm.run(steps, first_layer, out, stride, lstm_workspace) : direction.lstm.run(steps, others, out, stride, lstm_workspace);
         }
-        if (l == output_layer_ && !states.lower.empty()) group.copy_back(here.data(), stride, states.lower);
+        if (l == output_layer_ && states.lower != nullptr) group.copy_back(here.data(), stride, *states.lower);
     }
-    group.copy_back(here.data(), stride, states.rows);
+    group.copy_back(here.data(), stride, *states.rows);
 }
 
 // The inputs' part of a node's gates from `begin` on, in the first layer; `room` may be used for them.

@@ -49,8 +49,8 @@ struct Input {
 // What the LSTM says of the root and the words of each sentence.
 struct States {
     std::vector<std::size_t> first;  // [sentences + 1], rows; the root's comes first
-    UnsetVector<float> rows;         // [words + sentences, stride]
-    UnsetVector<float> lower;        // the same of the layer that tag outputs read; empty where it is the last
+    std::shared_ptr<UnsetVector<float>> rows;   // [words + sentences, stride]
+    std::shared_ptr<UnsetVector<float>> lower;  // the same of the layer that tag outputs read; null where it is the last
     std::size_t stride = 0;
 
     std::size_t sentences() const { return first.size() - 1; }
@@ -58,8 +58,8 @@ struct States {
     std::size_t nodes(std::size_t sentence) const { return first[sentence + 1] - first[sentence]; }
     // The number of the sentence's first word among all words.
     std::size_t first_word(std::size_t sentence) const { return first[sentence] - sentence; }
-    const float* of(std::size_t row) const { return rows.data() + row * stride; }
-    const float* for_outputs(std::size_t row) const { return (lower.empty() ? rows : lower).data() + row * stride; }
+    const float* of(std::size_t row) const { return rows->data() + row * stride; }
+    const float* for_outputs(std::size_t row) const { return (lower == nullptr ? rows : lower)->data() + row * stride; }
 };
 
 // Which labels arcs may have, [labels] each, not 0 where allowed; empty, or nothing allowed: all.
@@ -151,6 +151,7 @@ private:
     Dense type_input_;
     std::unique_ptr<TypeCache> cache_;
     std::unique_ptr<Workspaces> workspaces_;
+    std::shared_ptr<ArrayPool> state_memory_;
     std::vector<float> root_gates_;
     std::vector<std::vector<float>> tags_;  // of each column, [values, gates]
     std::vector<Layer> layers_;
