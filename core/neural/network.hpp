@@ -140,7 +140,7 @@ private:
     template <class Visit>
     void score_some_labels(const States& states, const WordsByHead& by_head, Visit visit) const;
     template <class Visit>
-    void score_labels(const States& states, std::span<const std::int32_t> heads, int threads, Visit visit) const;
+    void score_labels(const States& states, std::span<const std::int32_t> heads, bool with_root, int threads, Visit visit) const;
     template <class Visit>
     void score_outputs(const States& states, std::size_t which, int threads, Visit visit) const;
 
