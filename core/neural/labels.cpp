@@ -13,9 +13,10 @@ namespace {
 
 // The place of the largest score that is allowed, the first of several; masks of nothing allow all.
 std::int32_t best_of(const float* scores, std::size_t count, std::span<const std::uint8_t> allowed) {
+    if (allowed.empty()) return static_cast<std::int32_t>(kernels().place_of_largest(scores, count));
     std::size_t best = count;
     for (std::size_t i = 0; i < count; ++i)
-        if ((allowed.empty() || allowed[i] != 0) && (best == count || scores[i] > scores[best])) best = i;
+        if (allowed[i] != 0 && (best == count || scores[i] > scores[best])) best = i;
     return static_cast<std::int32_t>(best);
 }
 
@@ -32,8 +33,8 @@ struct Network::WordsByHead {
     std::vector<std::size_t> words, rows;         // [words]: numbers of words, rows of the states
     std::vector<std::size_t> head_rows, ends{0};  // [heads], [heads + 1]: rows of the states, where each one's words end
 
-    // `heads` begins with that of word `base`.
-    WordsByHead(const States& states, std::span<const std::int32_t> heads, std::size_t base, std::size_t begin, std::size_t end) {
+    // `heads` begins with that of word `base`. `with_root`: whether dependents of the root are among the words.
+    WordsByHead(const States& states, std::span<const std::int32_t> heads, std::size_t base, std::size_t begin, std::size_t end, bool with_root = true) {
         std::vector<std::vector<std::size_t>> dependents;
         for (std::size_t s = begin; s < end; ++s) {
             const std::size_t nodes = states.nodes(s), first = states.first_word(s);
@@ -43,7 +44,7 @@ struct Network::WordsByHead {
                 if (head < 0 || static_cast<std::size_t>(head) >= nodes) reject("heads: expected 0 to ", nodes - 1, ", got ", head);
                 dependents[static_cast<std::size_t>(head)].push_back(d);
             }
-            for (std::size_t h = 0; h < nodes; ++h) {
+            for (std::size_t h = with_root ? 0 : 1; h < nodes; ++h) {
                 if (dependents[h].empty()) continue;
                 for (const std::size_t d : dependents[h]) words.push_back(first + d - 1), rows.push_back(states.first[s] + d);
                 head_rows.push_back(states.first[s] + h);
@@ -79,14 +80,14 @@ void Network::score_some_labels(const States& states, const WordsByHead& by_head
     }
 }
 
-// visit(word, scores, head) for all words.
+// visit(word, scores, head) for all words, or for those below others than the root.
 template <class Visit>
-void Network::score_labels(const States& states, std::span<const std::int32_t> heads, int threads, Visit visit) const {
+void Network::score_labels(const States& states, std::span<const std::int32_t> heads, bool with_root, int threads, Visit visit) const {
     if (label_count_ == 0) reject("labels: this network has none");
     check(states);
     if (heads.size() != states.words()) reject("heads: expected one per word, got ", heads.size());
     each_block(states, threads, [&](std::size_t begin, std::size_t end) {
-        score_some_labels(states, WordsByHead(states, heads, 0, begin, end), [&](std::size_t word, const float* scores) { visit(word, scores, heads[word]); });
+        score_some_labels(states, WordsByHead(states, heads, 0, begin, end, with_root), [&](std::size_t word, const float* scores) { visit(word, scores, heads[word]); });
     });
 }
 
@@ -102,14 +103,20 @@ void Network::labels_of(const States& states, std::size_t sentence, std::span<co
 }
 
 void Network::labels(const States& states, std::span<const std::int32_t> heads, int threads, float* out) const {
-    score_labels(states, heads, threads, [&](std::size_t word, const float* scores, std::int32_t) { std::copy_n(scores, label_count_, out + word * label_count_); });
+    score_labels(states, heads, true, threads, [&](std::size_t word, const float* scores, std::int32_t) { std::copy_n(scores, label_count_, out + word * label_count_); });
 }
 
 void Network::best_labels(const States& states, std::span<const std::int32_t> heads, LabelMasks masks, int threads, std::int32_t* out) const {
     const auto root = checked_mask(masks.root, label_count_, "root_labels"), other = checked_mask(masks.other, label_count_, "other_labels");
-    score_labels(states, heads, threads, [&](std::size_t word, const float* scores, std::int32_t head) {
+    // Mostly a single label is allowed below the root, where each sentence would need a table of weights for a single word.
+    const bool is_decided = std::count_if(root.begin(), root.end(), [](std::uint8_t allowed) { return allowed != 0; }) == 1;
+    score_labels(states, heads, !is_decided, threads, [&](std::size_t word, const float* scores, std::int32_t head) {
         out[word] = best_of(scores, label_count_, head == 0 ? root : other);
     });
+    if (!is_decided) return;
+    const auto only = static_cast<std::int32_t>(std::find_if(root.begin(), root.end(), [](std::uint8_t allowed) { return allowed != 0; }) - root.begin());
+    for (std::size_t word = 0; word < heads.size(); ++word)
+        if (heads[word] == 0) out[word] = only;
 }
 
 // visit(word, scores of all columns) for all words.
@@ -120,15 +127,15 @@ void Network::score_outputs(const States& states, int threads, Visit visit) cons
     if (width == 0) return;
     each_block(states, threads, [&](std::size_t begin, std::size_t end) {
         const std::size_t top = states.first[begin], count = states.first[end] - top;
+        if (states.first_word(end) == states.first_word(begin)) return;
         // Rows of roots are computed and left alone; they start from any word's row.
-        std::vector<const float*> starts(count, states.output_rows.data());
+        std::vector<const float*> starts(count, states.type_rows->data());
         const auto row_of = [&](std::size_t s, std::size_t w) { return states.first[s] + 1 + w - top; };
         for (std::size_t s = begin; s < end; ++s)
             for (std::size_t w = 0; w + 1 < states.nodes(s); ++w)
-                starts[row_of(s, w)] = states.output_rows.data() + static_cast<std::size_t>(states.types[states.first_word(s) + w]) * width;
+                starts[row_of(s, w)] = states.type_row(states.first_word(s) + w) + 8 * width_;
         UnsetVector<float> scores(count * width);
-        if (states.first_word(end) > states.first_word(begin))
-            output_scores_.add(states.for_outputs(top), states.stride, count, starts.data(), scores.data(), width);
+        output_scores_.add(states.for_outputs(top), states.stride, count, starts.data(), scores.data(), width);
         for (std::size_t s = begin; s < end; ++s)
             for (std::size_t w = 0; w + 1 < states.nodes(s); ++w) visit(states.first_word(s) + w, scores.data() + row_of(s, w) * width);
     });

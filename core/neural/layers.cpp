@@ -81,15 +81,12 @@ Lstm::Lstm(Matrix recurrent, bool is_backward)
             for (std::size_t v = 0; v < size_; ++v) recurrent_.weight(gate(size_, g, u), v) = recurrent.row(g * size_ + u)[v];
 }
 
-void Lstm::step(bool is_first, std::size_t rows, Workspace& workspace) const {
-    auto& [gates, cells, outputs, starts, order] = workspace;
-    if (is_first) {
-        for (std::size_t r = 0; r < rows; ++r)
-            if (float* own = gates.data() + r * 4 * width_; starts[r] != own) std::copy_n(starts[r], 4 * width_, own);
-    } else {
-        recurrent_.add(outputs.data(), width_, rows, starts.data(), gates.data(), 4 * width_);
-    }
-    kernels().lstm_cells(gates.data(), rows, width_, cells.data(), outputs.data(), width_);
+void Lstm::step(std::size_t rows, const float* before, std::size_t old, float* out, std::size_t stride, Workspace& workspace) const {
+    auto& [gates, cells, starts] = workspace;
+    if (old > 0) recurrent_.add(before, stride, old, starts.data(), gates.data(), 4 * width_);
+    for (std::size_t r = old; r < rows; ++r)
+        if (float* own = gates.data() + r * 4 * width_; starts[r] != own) std::copy_n(starts[r], 4 * width_, own);
+    kernels().lstm_cells(gates.data(), rows, width_, cells.data(), out, stride);
 }
 
 }  // namespace arbora::neural

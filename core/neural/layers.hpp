@@ -55,11 +55,11 @@ private:
     LargeVector<std::int32_t> offsets_;
 };
 
-// Where the tokens of some sentences lie in arrays of rows, one per token: sentence s has rows first[s] to first[s + 1].
-using Offsets = std::span<const std::size_t>;
+// Where the tokens of some sentences, longest first, lie in arrays of rows, one per token: step t has rows steps[t] to steps[t + 1], the
+// t-th tokens of all sentences that have so many, in the order of the sentences.
+using Steps = std::span<const std::size_t>;
 
-// One direction of an LSTM over sentences of any lengths, without padding: sentences are sorted by length, and step t takes the t-th
-// token, or the t-th last, of all that have so many. Gates are in PyTorch's order: i, f, g, o. O(tokens · size²).
+// One direction of an LSTM over sentences of any lengths, without padding. Gates are in PyTorch's order: i, f, g, o. O(tokens · size²).
 class Lstm {
 public:
     // recurrent [4 · size, size]. Units are padded to `width()`; padded ones stay 0.
@@ -70,47 +70,43 @@ public:
     static std::size_t gate(std::size_t size, std::size_t g, std::size_t u) { return g * width(size) + u; }
 
     std::size_t size() const { return size_; }
+    bool is_backward() const { return is_backward_; }
     void quantize() { recurrent_.quantize(); }
 
     // What a run needs, to be used again by the next.
     struct Workspace {
-        UnsetVector<float> gates, cells, outputs;
+        UnsetVector<float> gates, cells;
         std::vector<const float*> starts;
-        std::vector<std::size_t> order;
     };
 
-    // gates(token, room): the inputs' part of a token's gates, [4 · width], which may be written to `room`. out [tokens, stride] gets
-    // [width] per token.
-    template <class Gates>
-    void run(Offsets first, Gates&& gates, float* out, std::size_t stride, Workspace& workspace) const;
+    // inputs(step, room, starts): the inputs' part of the gates of a step's rows, [4 · width] each, which may be in the row's own
+    // `room`. Steps are taken in order, or from the last to the first. out [tokens, stride] gets [width] per token.
+    template <class Inputs>
+    void run(Steps steps, Inputs&& inputs, float* out, std::size_t stride, Workspace& workspace) const;
 
 private:
-    void step(bool is_first, std::size_t rows, Workspace& workspace) const;
+    void step(std::size_t rows, const float* before, std::size_t old, float* out, std::size_t stride, Workspace& workspace) const;
 
     std::size_t size_, width_;
     bool is_backward_;
     Dense recurrent_;
 };
 
-template <class Gates>
-void Lstm::run(Offsets first, Gates&& gates, float* out, std::size_t stride, Workspace& workspace) const {
-    const std::size_t count = first.size() - 1;
-    auto& [step_gates, cells, outputs, starts, order] = workspace;
-    order.resize(count);
-    for (std::size_t s = 0; s < count; ++s) order[s] = s;
-    const auto length = [&](std::size_t s) { return first[s + 1] - first[s]; };
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return length(a) > length(b); });
-    step_gates.resize(count * 4 * width_);
-    starts.resize(count);
-    cells.assign(count * width_, 0.0f);
-    outputs.resize(count * width_);
-    std::size_t active = count;
-    for (std::size_t t = 0; active > 0; ++t) {
-        while (active > 0 && length(order[active - 1]) <= t) --active;
-        const auto token = [&](std::size_t i) { return is_backward_ ? first[order[i] + 1] - 1 - t : first[order[i]] + t; };
-        for (std::size_t i = 0; i < active; ++i) starts[i] = gates(token(i), step_gates.data() + i * 4 * width_);
-        step(t == 0, active, workspace);
-        for (std::size_t i = 0; i < active; ++i) std::copy_n(outputs.data() + i * width_, width_, out + token(i) * stride);
+template <class Inputs>
+void Lstm::run(Steps steps, Inputs&& inputs, float* out, std::size_t stride, Workspace& workspace) const {
+    const std::size_t count = steps.size() - 1, most = count == 0 ? 0 : steps[1];
+    workspace.gates.resize(most * 4 * width_);
+    workspace.cells.assign(most * width_, 0.0f);
+    workspace.starts.resize(most);
+    std::size_t old = 0;  // rows with a token before this one; backwards, sentences join when their last token comes
+    const float* before = nullptr;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t t = is_backward_ ? count - 1 - i : i, rows = steps[t + 1] - steps[t];
+        inputs(t, workspace.gates.data(), workspace.starts.data());
+        float* here = out + steps[t] * stride;
+        step(rows, before, std::min(old, rows), here, stride, workspace);
+        before = here;
+        old = rows;
     }
 }
 

@@ -10,11 +10,11 @@ namespace arbora::neural {
 
 namespace {
 
-// The columns of one direction's weights within those of both, with units padded.
-void place_gates(Matrix weights, const float* bias, std::size_t size, std::size_t base, std::span<const std::size_t> input_of, Dense& into) {
+// One direction's weights, with units padded.
+void place_gates(Matrix weights, const float* bias, std::size_t size, std::span<const std::size_t> input_of, Dense& into) {
     for (std::size_t g = 0; g < 4; ++g)
         for (std::size_t u = 0; u < size; ++u) {
-            const std::size_t out = base + Lstm::gate(size, g, u), row = g * size + u;
+            const std::size_t out = Lstm::gate(size, g, u), row = g * size + u;
             for (std::size_t i = 0; i < input_of.size(); ++i) into.weight(out, input_of[i]) = weights.row(row)[i];
             if (bias != nullptr) into.bias(out) = bias[row];
         }
@@ -33,6 +33,7 @@ Network::Network(const Tensors& tensors, VectorTable vectors, const std::vector<
     read_outputs(read, outputs);
     cache_ = std::make_unique<TypeCache>(type_input_.width());
     workspaces_ = std::make_unique<Workspaces>();
+    state_memory_ = std::make_shared<ArrayPool>();
     read_arcs(read);
     if (read.has("sibling_head.weight")) read_siblings(read);
     if (read.has("labels")) read_labels(read);
@@ -42,11 +43,11 @@ Network::Network(const Tensors& tensors, VectorTable vectors, const std::vector<
 
 void Network::quantize() {
     types_.quantize();
-    for (Layer& layer : layers_) {
-        layer.input.quantize();
-        layer.forward.quantize();
-        layer.backward.quantize();
-    }
+    for (Layer& layer : layers_)
+        for (Direction& direction : layer) {
+            direction.input.quantize();
+            direction.lstm.quantize();
+        }
     for (Dense* layer : {&type_input_, &arc_head_, &arc_dep_, &arc_product_, &arc_lengths_, &label_head_, &label_dep_, &label_product_,
                          &sibling_head_, &sibling_dep_, &sibling_sib_, &output_scores_})
         layer->quantize();
@@ -74,11 +75,11 @@ std::vector<Matrix> Network::read_layers(WeightReader& read) {
             }
         }
         const std::size_t stored = l == 0 ? input_size : 2 * width_;
-        Layer layer{Dense(stored, 8 * width_), Lstm(recurrent[0], false), Lstm(recurrent[1], true)};
-        for (int d = 0; d < 2; ++d) {
+        Layer layer{Direction{Dense(stored, 4 * width_), Lstm(recurrent[0], false)}, Direction{Dense(stored, 4 * width_), Lstm(recurrent[1], true)}};
+        for (std::size_t d = 0; d < 2; ++d) {
             const std::string side = name + (d == 0 ? ".forward" : ".backward");
             const Matrix weights = read.matrix(side + ".input", 4 * size_, places.size());
-            place_gates(weights, read.take(side + ".bias", {4 * size_}), size_, static_cast<std::size_t>(d) * 4 * width_, places, layer.input);
+            place_gates(weights, read.take(side + ".bias", {4 * size_}), size_, places, layer[d].input);
         }
         layers_.push_back(std::move(layer));
         places = state_places();
@@ -97,26 +98,26 @@ std::vector<std::size_t> Network::state_places() const {
 
 // Turns the first layer's inputs into sums of rows: one per distinct word, one per tag, and that of the root.
 void Network::split_first_layer(WeightReader& read, const std::vector<Matrix>& tag_tables) {
-    Dense& whole = layers_[0].input;
-    const std::size_t input_size = whole.depth(), type_size = types_.size();
+    const std::size_t input_size = layers_[0][0].input.depth(), type_size = types_.size();
+    const auto weight = [&](std::size_t g, std::size_t i) { return layers_[0][g / (4 * width_)].input.weight(g % (4 * width_), i); };
     const float* root = read.take("root", {input_size});
     type_input_ = Dense(type_size, 8 * width_);
     root_gates_.resize(8 * width_);
     for (std::size_t g = 0; g < 8 * width_; ++g) {
-        for (std::size_t i = 0; i < type_size; ++i) type_input_.weight(g, i) = whole.weight(g, i);
-        type_input_.bias(g) = root_gates_[g] = whole.bias(g);
-        for (std::size_t i = 0; i < input_size; ++i) root_gates_[g] += whole.weight(g, i) * root[i];
+        for (std::size_t i = 0; i < type_size; ++i) type_input_.weight(g, i) = weight(g, i);
+        type_input_.bias(g) = root_gates_[g] = layers_[0][g / (4 * width_)].input.bias(g % (4 * width_));
+        for (std::size_t i = 0; i < input_size; ++i) root_gates_[g] += weight(g, i) * root[i];
     }
     std::size_t begin = type_size;
     for (const Matrix& table : tag_tables) {
         std::vector<float> gates(table_size("tag" + std::to_string(tags_.size()), {table.rows, 8 * width_}));
         for (std::size_t value = 0; value < table.rows; ++value)
             for (std::size_t g = 0; g < 8 * width_; ++g)
-                for (std::size_t i = 0; i < table.columns; ++i) gates[value * 8 * width_ + g] += whole.weight(g, begin + i) * table.row(value)[i];
+                for (std::size_t i = 0; i < table.columns; ++i) gates[value * 8 * width_ + g] += weight(g, begin + i) * table.row(value)[i];
         tags_.push_back(std::move(gates));
         begin += table.columns;
     }
-    whole = Dense();
+    for (Direction& direction : layers_[0]) direction.input = Dense();
 }
 
 // The layers of all columns of tags side by side: what states add to the scores, and what distinct words add, with the biases.

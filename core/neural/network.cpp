@@ -13,17 +13,18 @@ namespace arbora::neural {
 
 namespace {
 
-constexpr std::size_t kGroupWords = 1024;  // words that one thread works on at a time
+// Sentences that one thread works on at a time: enough rows for a product at each step, few enough for the cache.
+constexpr std::size_t kGroupSentences = 48, kGroupRows = 2048;
 
-// Sentences in groups of about kGroupWords rows, each with neighbours of like length.
+// Sentences in groups, the longest first, each with neighbours of like length.
 std::vector<std::vector<std::size_t>> groups_of(const States& states) {
     std::vector<std::size_t> order(states.sentences());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return states.nodes(a) > states.nodes(b); });
     std::vector<std::vector<std::size_t>> groups;
-    std::size_t rows = kGroupWords;
+    std::size_t rows = kGroupRows;
     for (const std::size_t sentence : order) {
-        if (rows >= kGroupWords) groups.emplace_back(), rows = 0;
+        if (rows >= kGroupRows || groups.back().size() == kGroupSentences) groups.emplace_back(), rows = 0;
         groups.back().push_back(sentence);
         rows += states.nodes(sentence);
     }
@@ -32,20 +33,22 @@ std::vector<std::vector<std::size_t>> groups_of(const States& states) {
 
 }  // namespace
 
-// What each distinct word is multiplied to, [distinct words, type_input_.width()]; the row of each.
-std::vector<std::size_t> Network::type_rows(const WordTypes& types, int threads, UnsetVector<float>& rows) const {
-    const std::size_t stride = type_input_.width();
-    rows.resize(types.size() * stride);
+// Multiplies the distinct words that are not known from earlier batches.
+void Network::multiply_types(const Input& input, int threads, States& states) const {
+    const WordTypes& types = input.distinct;
+    const std::size_t stride = states.type_stride = type_input_.width();
+    states.type_rows = state_memory_->take(types.size() * stride);
+    float* rows = states.type_rows->data();
     std::vector<std::size_t> place(types.size());
-    const std::vector<std::size_t> unknown = cache_->look_up(types, rows.data(), place);
+    const std::vector<std::size_t> unknown = cache_->look_up(types, rows, place);
     constexpr std::size_t kPiece = 96;
     parallel_for((unknown.size() + kPiece - 1) / kPiece, threads, [&](int, std::size_t piece) {
         const std::size_t begin = piece * kPiece, count = std::min(kPiece, unknown.size() - begin);
         const UnsetVector<float> x = types_.encode(types, std::span(unknown).subspan(begin, count));
-        type_input_(x.data(), types_.stride(), count, rows.data() + begin * stride, stride);
+        type_input_(x.data(), types_.stride(), count, rows + begin * stride, stride);
     });
-    cache_->keep(types, unknown, rows.data());
-    return place;
+    cache_->keep(types, unknown, rows);
+    for (const std::int32_t type : input.types) states.type_of.push_back(place[static_cast<std::size_t>(type)]);
 }
 
 // Checks an input, and gives its states their places.
@@ -67,73 +70,87 @@ States Network::lay_out(const Input& input) const {
         if (input.tags[c].size() != words) reject("tags: expected one per word, got ", input.tags[c].size());
         check_rows(input.tags[c], tags_[c].size() / (8 * width_), "tags");
     }
-    states.rows.resize(states.first.back() * states.stride);
-    if (output_layer_ + 1 < layers_.size()) states.lower.resize(states.rows.size());
+    states.rows = state_memory_->take(states.first.back() * states.stride);
+    if (output_layer_ + 1 < layers_.size()) states.lower = state_memory_->take(states.rows->size());
     return states;
 }
 
 // InputError unless a network of these sizes made the states.
 void Network::check(const States& states) const {
-    const bool fits = states.stride == 2 * width_ && states.lower.empty() == (output_layer_ + 1 == layers_.size() || states.rows.empty());
-    if (!fits || states.output_stride != output_scores_.width()) reject("states: expected those of this network, got another's");
+    const bool fits = states.stride == 2 * width_ && (states.lower == nullptr) == (output_layer_ + 1 == layers_.size());
+    if (!fits || states.type_stride != type_input_.width()) reject("states: expected those of this network, got another's");
 }
 
-// The rows of some sentences, one after the other.
+// The rows of some sentences, longest first, step by step.
 struct Network::Group {
-    std::vector<std::size_t> first{0}, begins;  // where each sentence begins here, and where in the states
-    std::vector<std::int64_t> word_of;          // of each row: the word's number, -1 for the root
+    std::vector<std::size_t> steps{0};  // as in Lstm::run
+    std::vector<std::size_t> places;    // of each row: its place in the states
+    std::vector<std::int64_t> word_of;  // the word's number, -1 for the root
 
     Group(const States& states, std::span<const std::size_t> sentences) {
-        for (const std::size_t s : sentences) {
-            begins.push_back(states.first[s]);
-            first.push_back(first.back() + states.nodes(s));
-            word_of.push_back(-1);
-            for (std::size_t w = 0; w + 1 < states.nodes(s); ++w) word_of.push_back(static_cast<std::int64_t>(states.first_word(s) + w));
+        for (std::size_t t = 0; t < states.nodes(sentences[0]); ++t) {
+            for (const std::size_t s : sentences) {
+                if (t >= states.nodes(s)) break;
+                places.push_back(states.first[s] + t);
+                word_of.push_back(t == 0 ? -1 : static_cast<std::int64_t>(states.first_word(s) + t - 1));
+            }
+            steps.push_back(places.size());
         }
     }
 
-    std::size_t rows() const { return first.back(); }
+    std::size_t rows() const { return places.size(); }
     void copy_back(const float* from, std::size_t stride, UnsetVector<float>& into) const {
-        for (std::size_t i = 0; i < begins.size(); ++i)
-            std::copy_n(from + first[i] * stride, (first[i + 1] - first[i]) * stride, into.data() + begins[i] * stride);
+        for (std::size_t r = 0; r < rows(); ++r) std::copy_n(from + r * stride, stride, into.data() + places[r] * stride);
     }
 };
 
-void Network::run_lstm(const Input& input, std::span<const float* const> gates_of, std::span<const std::size_t> sentences, States& states,
-                       Workspace& workspace) const {
+void Network::run_lstm(const Input& input, std::span<const std::size_t> sentences, States& states, Workspace& workspace) const {
     const Group group(states, sentences);
-    const std::size_t rows = group.rows(), stride = states.stride;
-    auto& [type_rows, here, below, inner, lstm_workspace] = workspace;
+    const std::span<const std::size_t> steps = group.steps;
+    const std::size_t rows = group.rows(), stride = states.stride, gates = 4 * width_;
+    auto& [here, below, inner, lstm_workspace] = workspace;
     here.resize(rows * stride);
     below.resize(layers_.size() > 1 ? rows * stride : 0);
-    inner.resize(layers_.size() > 1 ? rows * 8 * width_ : 0);
     for (std::size_t l = 0; l < layers_.size(); ++l) {
-        const Layer& layer = layers_[l];
-        if (l > 0) {
-            below.swap(here);
-            layer.input(below.data(), stride, rows, inner.data(), 8 * width_);
-        }
-        for (const Lstm* lstm : {&layer.forward, &layer.backward}) {
-            const std::size_t side = lstm == &layer.forward ? 0 : 1, begin = side * 4 * width_;
-            const auto first_layer = [&](std::size_t row, float* room) -> const float* {
-                if (group.word_of[row] < 0) return root_gates_.data() + begin;
-                const auto word = static_cast<std::size_t>(group.word_of[row]);
-                const float* own = gates_of[static_cast<std::size_t>(input.types[word])] + begin;
-                if (tags_.empty()) return own;
-                std::copy_n(own, 4 * width_, room);
-                for (std::size_t c = 0; c < tags_.size(); ++c) {
-                    const float* more = tags_[c].data() + static_cast<std::size_t>(input.tags[c][word]) * 8 * width_ + begin;
-                    for (std::size_t i = 0; i < 4 * width_; ++i) room[i] += more[i];
-                }
-                return room;
+        if (l > 0) below.swap(here);
+        for (std::size_t side = 0; side < 2; ++side) {
+            const Direction& direction = layers_[l][side];
+            const auto first_layer = [&](std::size_t t, float* room, const float** starts) {
+                for (std::size_t row = steps[t]; row < steps[t + 1]; ++row, room += gates)
+                    *starts++ = first_gates(input, states, group.word_of[row], side * gates, room);
             };
-            const auto others = [&](std::size_t row, float*) { return inner.data() + row * 8 * width_ + begin; };
+            std::size_t begin = 0, end = 0;  // rows whose gates are computed
+            const auto others = [&](std::size_t t, float*, const float** starts) {
+                if (steps[t] < begin || steps[t + 1] > end) {
+                    constexpr std::size_t kRows = 48;  // whose gates stay in the cache
+                    std::size_t from = t, to = t + 1;
+                    while (steps[to] - steps[from] < kRows && (side == 0 ? to + 1 < steps.size() : from > 0)) side == 0 ? ++to : --from;
+                    begin = steps[from], end = steps[to];
+                    inner.resize(std::max(inner.size(), (end - begin) * gates));
+                    direction.input(below.data() + begin * stride, stride, end - begin, inner.data(), gates);
+                }
+                for (std::size_t row = steps[t]; row < steps[t + 1]; ++row) *starts++ = inner.data() + (row - begin) * gates;
+            };
             float* out = here.data() + side * width_;
-            l == 0 ? lstm->run(group.first, first_layer, out, stride, lstm_workspace) : lstm->run(group.first, others, out, stride, lstm_workspace);
+            l == 0 ? direction.lstm.run(steps, first_layer, out, stride, lstm_workspace) : direction.lstm.run(steps, others, out, stride, lstm_workspace);
         }
-        if (l == output_layer_ && !states.lower.empty()) group.copy_back(here.data(), stride, states.lower);
+        if (l == output_layer_ && states.lower != nullptr) group.copy_back(here.data(), stride, *states.lower);
     }
-    group.copy_back(here.data(), stride, states.rows);
+    group.copy_back(here.data(), stride, *states.rows);
+}
+
+// The inputs' part of a node's gates from `begin` on, in the first layer; `room` may be used for them.
+const float* Network::first_gates(const Input& input, const States& states, std::int64_t word, std::size_t begin, float* room) const {
+    if (word < 0) return root_gates_.data() + begin;
+    const auto w = static_cast<std::size_t>(word);
+    const float* own = states.type_row(w) + begin;
+    if (tags_.empty()) return own;
+    std::copy_n(own, 4 * width_, room);
+    for (std::size_t c = 0; c < tags_.size(); ++c) {
+        const float* more = tags_[c].data() + static_cast<std::size_t>(input.tags[c][w]) * 8 * width_ + begin;
+        for (std::size_t i = 0; i < 4 * width_; ++i) room[i] += more[i];
+    }
+    return room;
 }
 
 States Network::encode(const Input& input, int threads) const {
@@ -141,17 +158,9 @@ States Network::encode(const Input& input, int threads) const {
     const auto groups = groups_of(states);
     std::vector<std::unique_ptr<Workspace>> workspaces(std::clamp<std::size_t>(groups.size(), 1, static_cast<std::size_t>(std::max(threads, 1))));
     for (auto& workspace : workspaces) workspace = workspaces_->take();
-    UnsetVector<float>& rows = workspaces[0]->type_rows;
-    const std::vector<std::size_t> place = type_rows(input.distinct, threads, rows);
-    std::vector<const float*> gates_of;
-    for (const std::size_t row : place) gates_of.push_back(rows.data() + row * type_input_.width());
-    states.output_stride = output_scores_.width();
-    states.output_rows.resize(gates_of.size() * states.output_stride);
-    for (std::size_t type = 0; type < gates_of.size(); ++type)
-        std::copy_n(gates_of[type] + 8 * width_, states.output_stride, states.output_rows.data() + type * states.output_stride);
-    states.types.assign(input.types.begin(), input.types.end());
+    multiply_types(input, threads, states);
     parallel_for(groups.size(), threads, [&](int worker, std::size_t g) {
-        run_lstm(input, gates_of, groups[g], states, *workspaces[static_cast<std::size_t>(worker)]);
+        run_lstm(input, groups[g], states, *workspaces[static_cast<std::size_t>(worker)]);
     });
     for (auto& workspace : workspaces) workspaces_->give_back(std::move(workspace));
     return states;

@@ -21,6 +21,7 @@
 // No result depends on the number of threads or on the other sentences of a batch.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -52,21 +53,21 @@ struct Input {
 // What the LSTM says of the root and the words of each sentence.
 struct States {
     std::vector<std::size_t> first;  // [sentences + 1], rows; the root's comes first
-    UnsetVector<float> rows;         // [words + sentences, stride]
-    UnsetVector<float> lower;        // the same of the layer that tag outputs read; empty where it is the last
+    std::shared_ptr<UnsetVector<float>> rows;   // [words + sentences, stride]
+    std::shared_ptr<UnsetVector<float>> lower;  // the same of the layer that tag outputs read; null where it is the last
     std::size_t stride = 0;
-    // What distinct words by themselves add to the scores of tags, [distinct words, output_stride], and the place of each word's.
-    UnsetVector<float> output_rows;
-    std::size_t output_stride = 0;
-    std::vector<std::int32_t> types;
+    std::shared_ptr<UnsetVector<float>> type_rows;  // [distinct words, type_stride]: gates of the first layer, then scores of tags
+    std::size_t type_stride = 0;
+    std::vector<std::size_t> type_of;  // [words], the rows of their distinct words
 
     std::size_t sentences() const { return first.size() - 1; }
     std::size_t words() const { return first.back() - sentences(); }
     std::size_t nodes(std::size_t sentence) const { return first[sentence + 1] - first[sentence]; }
     // The number of the sentence's first word among all words.
     std::size_t first_word(std::size_t sentence) const { return first[sentence] - sentence; }
-    const float* of(std::size_t row) const { return rows.data() + row * stride; }
-    const float* for_outputs(std::size_t row) const { return (lower.empty() ? rows : lower).data() + row * stride; }
+    const float* of(std::size_t row) const { return rows->data() + row * stride; }
+    const float* for_outputs(std::size_t row) const { return (lower == nullptr ? rows : lower)->data() + row * stride; }
+    const float* type_row(std::size_t word) const { return type_rows->data() + type_of[word] * type_stride; }
 };
 
 // Which labels arcs may have, [labels] each, not 0 where allowed; empty, or nothing allowed: all.
@@ -115,10 +116,11 @@ public:
     void best_outputs(const States& states, int threads, std::int32_t* out) const;
 
 private:
-    struct Layer {
-        Dense input;  // both directions
-        Lstm forward, backward;
+    struct Direction {
+        Dense input;
+        Lstm lstm;
     };
+    using Layer = std::array<Direction, 2>;  // forward, backward
     struct Output {
         std::size_t begin, count;  // among the scores of all columns
     };
@@ -136,9 +138,9 @@ private:
 
     States lay_out(const Input& input) const;
     void check(const States& states) const;
-    std::vector<std::size_t> type_rows(const WordTypes& types, int threads, UnsetVector<float>& rows) const;
-    void run_lstm(const Input& input, std::span<const float* const> gates_of, std::span<const std::size_t> sentences, States& states,
-                  Workspace& workspace) const;
+    void multiply_types(const Input& input, int threads, States& states) const;
+    void run_lstm(const Input& input, std::span<const std::size_t> sentences, States& states, Workspace& workspace) const;
+    const float* first_gates(const Input& input, const States& states, std::int64_t word, std::size_t begin, float* room) const;
     static UnsetVector<float> units(const Dense& layer, const States& states, std::span<const std::size_t> rows);
     template <class Visit>
     void score_arcs(const States& states, std::size_t begin, std::size_t end, Visit visit) const;
@@ -146,7 +148,7 @@ private:
     template <class Visit>
     void score_some_labels(const States& states, const WordsByHead& by_head, Visit visit) const;
     template <class Visit>
-    void score_labels(const States& states, std::span<const std::int32_t> heads, int threads, Visit visit) const;
+    void score_labels(const States& states, std::span<const std::int32_t> heads, bool with_root, int threads, Visit visit) const;
     template <class Visit>
     void score_outputs(const States& states, int threads, Visit visit) const;
 
@@ -157,6 +159,7 @@ private:
     Dense type_input_;  // gates of both directions, then scores of tags
     std::unique_ptr<TypeCache> cache_;
     std::unique_ptr<Workspaces> workspaces_;
+    std::shared_ptr<ArrayPool> state_memory_;
     std::vector<float> root_gates_;
     std::vector<std::vector<float>> tags_;  // of each column, [values, gates]
     std::vector<Layer> layers_;

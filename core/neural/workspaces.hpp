@@ -14,11 +14,43 @@ namespace arbora::neural {
 
 // What one thread needs for groups of sentences.
 struct Workspace {
-    UnsetVector<float> type_rows;  // one thread's serve all
     UnsetVector<float> here, below, inner;
     Lstm::Workspace lstm;
 
-    std::size_t bytes() const { return (type_rows.capacity() + here.capacity() + below.capacity() + inner.capacity()) * sizeof(float); }
+    std::size_t bytes() const { return (here.capacity() + below.capacity() + inner.capacity()) * sizeof(float); }
+};
+
+// Arrays that many batches need: memory goes back here when the last owner is gone. Made by std::make_shared.
+class ArrayPool : public std::enable_shared_from_this<ArrayPool> {
+public:
+    using Array = UnsetVector<float>;
+
+    std::shared_ptr<Array> take(std::size_t size) {
+        std::unique_ptr<Array> taken = kept();
+        taken->clear();  // nothing is to be copied
+        taken->resize(size);
+        return {taken.release(), [pool = shared_from_this()](Array* array) { pool->give_back(std::unique_ptr<Array>(array)); }};
+    }
+
+private:
+    static constexpr std::size_t kKeep = 6;  // states have three; those of the last batch are in use when the next one's are made
+
+    std::unique_ptr<Array> kept() {
+        const std::lock_guard lock(mutex_);
+        if (kept_.empty()) return std::make_unique<Array>();
+        auto taken = std::move(kept_.back());
+        kept_.pop_back();
+        return taken;
+    }
+
+    void give_back(std::unique_ptr<Array> array) {
+        constexpr std::size_t kLargest = std::size_t{32} << 20;  // bytes; a giant's memory is not worth keeping
+        const std::lock_guard lock(mutex_);
+        if (kept_.size() < kKeep && array->capacity() * sizeof(float) <= kLargest) kept_.push_back(std::move(array));
+    }
+
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Array>> kept_;
 };
 
 class Workspaces {

@@ -1,5 +1,9 @@
 // Kernels of networks, for every instruction set of this CPU, against plain loops in double precision.
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -78,6 +82,22 @@ TEST(lstm_cells_and_rectifiers_are_those_of_plain_loops) {
             auto values = gates;
             k.rectify(values.data(), values.size(), 0.1f);
             for (std::size_t i = 0; i < values.size(); ++i) CHECK(values[i] == (gates[i] > 0.0f ? gates[i] : 0.1f * gates[i]));
+        });
+    }
+}
+
+TEST(the_largest_score_is_found_and_the_first_of_equal_ones) {
+    problems::Random random(4);
+    for (std::size_t count = 1; count < 70; ++count) {
+        auto scores = random_floats(count + 16, random);
+        for (float& score : scores) score = std::round(4.0f * score);  // many are equal
+        std::fill(scores.begin() + static_cast<std::ptrdiff_t>(count), scores.end(), 1e9f);  // beyond
+        const auto end = scores.begin() + static_cast<std::ptrdiff_t>(count);
+        const auto expected = static_cast<std::size_t>(std::max_element(scores.begin(), end) - scores.begin());
+        each_table([&](const Kernels& k) {
+            CHECK(k.place_of_largest(scores.data(), count) == expected);
+            const std::vector<float> lowest(count, -std::numeric_limits<float>::infinity());
+            CHECK(k.place_of_largest(lowest.data(), count) == 0);
         });
     }
 }
@@ -163,35 +183,43 @@ TEST(gradients_of_lstms_are_those_of_finite_differences) {
 TEST(lstms_do_not_depend_on_neighbours) {
     problems::Random random(3);
     for (const bool is_backward : {false, true}) {
-        const std::size_t size = 20, width = neural::Lstm::width(size), lengths[] = {3, 0, 9, 1, 9, 4};
+        const std::size_t size = 20, width = neural::Lstm::width(size), lengths[] = {9, 9, 4, 3, 1};
         const auto weights = random_floats(4 * size * size, random, 0.3);
         const neural::Lstm lstm({weights.data(), 4 * size, size}, is_backward);
-        std::vector<std::size_t> first{0};
+        std::vector<std::size_t> first{0}, steps{0};
         for (const std::size_t length : lengths) first.push_back(first.back() + length);
+        std::vector<std::size_t> token_of;  // of each row
+        for (std::size_t t = 0; t < 9; ++t) {
+            for (std::size_t s = 0; s < 5; ++s)
+                if (t < lengths[s]) token_of.push_back(first[s] + t);
+            steps.push_back(token_of.size());
+        }
         auto inputs = random_floats(first.back() * 4 * width, random);
         for (std::size_t t = 0; t < first.back(); ++t)  // padded units have no input
             for (std::size_t g = 0; g < 4; ++g)
                 for (std::size_t u = size; u < width; ++u) inputs[t * 4 * width + g * width + u] = 0.0f;
-        std::vector<float> together(first.back() * width), alone(first.back() * width);
-        const auto gates_from = [&](std::size_t base) {
-            return [&, base](std::size_t token, float* room) -> const float* {
-                const float* own = inputs.data() + (base + token) * 4 * width;
-                if (token % 2 == 0) return own;
-                std::copy_n(own, 4 * width, room);
-                return room;
-            };
-        };
         neural::Lstm::Workspace workspace;
-        lstm.run(first, gates_from(0), together.data(), width, workspace);
-        for (std::size_t s = 0; s + 1 < first.size(); ++s) {
-            const std::size_t own[] = {0, first[s + 1] - first[s]};
-            lstm.run(own, gates_from(first[s]), alone.data() + first[s] * width, width, workspace);
+        const auto run = [&](std::span<const std::size_t> at, auto token, float* out) {
+            lstm.run(at, [&](std::size_t t, float* room, const float** starts) {
+                for (std::size_t row = at[t]; row < at[t + 1]; ++row, room += 4 * width) {
+                    const float* own = inputs.data() + token(row) * 4 * width;
+                    *starts++ = token(row) % 2 == 0 ? own : (std::copy_n(own, 4 * width, room), room);
+                }
+            }, out, width, workspace);
+        };
+        std::vector<float> rows(first.back() * width), together(rows.size()), alone(rows.size());
+        run(steps, [&](std::size_t row) { return token_of[row]; }, rows.data());
+        for (std::size_t row = 0; row < token_of.size(); ++row) std::copy_n(rows.data() + row * width, width, together.data() + token_of[row] * width);
+        for (std::size_t s = 0; s < 5; ++s) {
+            std::vector<std::size_t> own(lengths[s] + 1);
+            std::iota(own.begin(), own.end(), std::size_t{0});
+            run(own, [&](std::size_t row) { return first[s] + row; }, alone.data() + first[s] * width);
         }
         CHECK(together == alone);
         // One sentence by the definition.
         std::vector<double> cell(size), output(size);
         for (std::size_t step = 0; step < 9; ++step) {
-            const std::size_t token = first[2] + (is_backward ? 8 - step : step);
+            const std::size_t token = first[1] + (is_backward ? 8 - step : step);
             std::vector<double> gate(4 * size);
             for (std::size_t g = 0; g < 4; ++g)
                 for (std::size_t u = 0; u < size; ++u) {

@@ -91,9 +91,10 @@ def test_best_labels_are_those_of_the_scores(native, states):
     assert np.array_equal(found, scores.argmax(axis=1))
 
 
-def test_masks_forbid_labels(native, states):
+@pytest.mark.parametrize("root", [[0, 0, 1, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0, 0]])
+def test_masks_forbid_labels(native, states, root):
     heads = native.trees(states, projective=False, single_root=True, given=None, threads=1)
-    root, other = np.array([0, 0, 1, 0, 1, 0, 0], np.uint8), np.array([1, 1, 0, 1, 0, 1, 1], np.uint8)
+    root, other = np.array(root, np.uint8), np.array([1, 1, 0, 1, 0, 1, 1], np.uint8)
     allowed = np.where((heads == 0)[:, None], root, other)
     scores = np.where(allowed, native.labels(states, heads, 1), -np.inf)
     found = native.best_labels(states, heads, 1, root_labels=root, other_labels=other)
@@ -101,6 +102,11 @@ def test_masks_forbid_labels(native, states):
     only_root = native.best_labels(states, heads, 1, root_labels=root)
     free = native.best_labels(states, heads, 1)
     assert np.array_equal(only_root, np.where(heads == 0, found, free))
+
+
+def test_a_single_label_needs_no_scores(native, states):
+    heads, only = np.zeros(sum(LENGTHS), np.int32), np.eye(LABELS, dtype=np.uint8)[3]
+    assert (native.best_labels(states, heads, 1, root_labels=only) == 3).all()
 
 
 def test_masks_of_nothing_are_ignored(native, states):
@@ -171,3 +177,12 @@ def test_scores_that_overflow_are_rejected():
 def test_siblings_need_their_tensors(native, states):
     with pytest.raises(InputError):
         native.siblings(states, 1)
+
+
+def test_later_batches_leave_states_alone(native, states):
+    expected = native.outputs(states, 0, 1)
+    for lengths in (LENGTHS[::-1], LENGTHS[:2], LENGTHS):
+        native.encode(**sentences(lengths), threads=1)
+    assert np.array_equal(native.outputs(states, 0, 1), expected)
+    again = native.encode(**sentences(LENGTHS), threads=1)
+    assert np.array_equal(native.outputs(again, 0, 1), expected)

@@ -78,42 +78,49 @@ static void product(const DenseProduct& p) {
     }
 }
 
-// e^x within 2e-7 of it, for x <= 88; 0 below -87.
+// a where it is above b, else b.
+ARBORA_INLINE static inline FVec larger(FVec a, FVec b) {
+#if defined(__AVX512F__)
+    return (FVec)_mm512_mask_max_ps((__m512)a, (__mmask16)0xffff, (__m512)a, (__m512)b);  // the plain one makes g++ 12 warn about its own header
+#elif defined(__AVX2__)
+    return (FVec)_mm256_max_ps((__m256)a, (__m256)b);
+#elif defined(__SSE2__)
+    return (FVec)_mm_max_ps((__m128)a, (__m128)b);
+#else
+    return a > b ? a : b;
+#endif
+}
+
+// e^x within 2e-7 of it, for -87 <= x <= 88; below, e^-87.
 ARBORA_INLINE static inline FVec exponential(FVec x) {
-    const FVec low = floats(-87.0f);
-    const FInts is_small = x < low;
-    x = is_small ? low : x;
+    x = larger(floats(-87.0f), x);
     // x = n ln 2 + r with |r| <= ln(2) / 2; adding 1.5 * 2^23 rounds to a whole number.
     const FVec shifted = x * floats(1.44269504f) + floats(12582912.0f), n = shifted - floats(12582912.0f);
     const FVec r = (x - n * floats(0.693359375f)) + n * floats(2.12194440e-4f);
     FVec y = floats(1.9875691500e-4f);
     for (const float c : {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f}) y = y * r + floats(c);
     y = y * r * r + r + floats(1.0f);
-    const FInts power = ((FInts)shifted << 23) + (FInts)y;  // the low bits of `shifted` are n: 2^n times y
-    return is_small ? FVec{} : (FVec)power;
+    return (FVec)(((FInts)shifted << 23) + (FInts)y);  // the low bits of `shifted` are n: 2^n times y
 }
 
-// e^-x, where a sigmoid of a smaller x is 0 as far as floats in a sum go, and products of three stay finite.
-ARBORA_INLINE static inline FVec falling(FVec x) {
-    const FVec low = floats(-28.0f);
-    return exponential(-(x < low ? low : x));
-}
+// e^-x, to be added to 1: bounded where that is 1, and where a sigmoid is 0 as far as floats in a sum go, so that products of three
+// stay finite.
+ARBORA_INLINE static inline FVec falling(FVec x) { return exponential(-larger(floats(-28.0f), x)); }
 
 // One step of an LSTM for several sequences: gates [rows, 4 · size] in the order i, f, g, o; cells and outputs [rows, size].
 // With e_x = e^-x, sigmoid(x) = 1 / (1 + e_x) and tanh(x) = (1 - e_2x) / (1 + e_2x); sums and products of them are brought to one
-// denominator, as divisions are slow.
+// denominator, as divisions are slow. Outputs have a loop of their own: they would wait for their cells.
 static void lstm_cells(const float* gates, std::size_t rows, std::size_t size, float* cells, float* outputs, std::size_t output_stride) {
     const FVec one = floats(1.0f);
-    for (std::size_t r = 0; r < rows; ++r) {
-        const float* gate = gates + r * 4 * size;
+    for (std::size_t r = 0; r < rows; ++r, gates += 4 * size, cells += size, outputs += output_stride) {
         for (std::size_t i = 0; i < size; i += F) {
-            const auto of = [&](int which) { return load_floats(gate + which * size + i); };
-            const FVec input = one + falling(of(0)), forget = one + falling(of(1)), change = falling(of(2) + of(2));
-            const FVec both = input * (one + change);
-            const FVec cell = (load_floats(cells + r * size + i) * both + (one - change) * forget) / (both * forget);
-            store_floats(cells + r * size + i, cell);
-            const FVec shown = falling(cell + cell);
-            store_floats(outputs + r * output_stride + i, (one - shown) / ((one + falling(of(3))) * (one + shown)));
+            const FVec input = one + falling(load_floats(gates + i)), forget = one + falling(load_floats(gates + size + i));
+            const FVec twice = load_floats(gates + 2 * size + i), change = falling(twice + twice), both = input * (one + change);
+            store_floats(cells + i, (load_floats(cells + i) * both + (one - change) * forget) / (both * forget));
+        }
+        for (std::size_t i = 0; i < size; i += F) {
+            const FVec cell = load_floats(cells + i), shown = falling(cell + cell);
+            store_floats(outputs + i, (one - shown) / ((one + falling(load_floats(gates + 3 * size + i))) * (one + shown)));
         }
     }
 }
@@ -191,6 +198,29 @@ static void rectify(float* values, std::size_t count, float slope) {
         const FVec x = load_floats(values + i);
         store_floats(values + i, x > FVec{} ? x : x * floats(slope));
     }
+}
+
+// The place of the largest of `count` scores, the first of several; 0 where none is above -infinity.
+static std::size_t place_of_largest(const float* scores, std::size_t count) {
+    FVec most = floats(-__builtin_inff());
+    FInts places{}, at{};
+    for (int i = 0; i < F; ++i) at[i] = i;
+    std::size_t i = 0;
+    for (; i + F <= count; i += F, at += F) {
+        const FVec x = load_floats(scores + i);
+        const FInts is_larger = x > most;
+        most = is_larger ? x : most;
+        places = is_larger ? at : places;
+    }
+    float largest = most[0];
+    std::size_t place = static_cast<std::size_t>(places[0]);
+    for (int lane = 1; lane < F; ++lane) {
+        const auto own = static_cast<std::size_t>(places[lane]);
+        if (most[lane] > largest || (most[lane] == largest && own < place)) largest = most[lane], place = own;
+    }
+    for (; i < count; ++i)
+        if (scores[i] > largest) largest = scores[i], place = i;
+    return place;
 }
 
 }  // namespace arbora::ARBORA_ISA

@@ -71,6 +71,7 @@ struct Kernels {
     void (*lstm_forward_step)(const LstmForwardStep& step);
     void (*lstm_backward_step)(const LstmBackwardStep& step);
     void (*rectify)(float* values, std::size_t count, float slope);
+    std::size_t (*place_of_largest)(const float* scores, std::size_t count);
 };
 
 const Kernels& kernels();

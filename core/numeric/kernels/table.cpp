@@ -27,7 +27,7 @@ const Kernels table = {
     {{slopes_arc<LogPlane>}, {slopes_arc<PlainPlane>}},
     column_best, largest_magnitude, transpose, line_best, line_rank, line_merge, line_merge_two,
     scale_weights, eliminate, backpropagate, eliminate_slopes, backpropagate_slopes, eliminate_extended, backpropagate_extended,
-    product, lstm_cells, lstm_forward_step, lstm_backward_step, rectify,
+    product, lstm_cells, lstm_forward_step, lstm_backward_step, rectify, place_of_largest,
 };
 
 }  // namespace arbora::ARBORA_ISA

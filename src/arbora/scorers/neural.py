@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -23,7 +22,7 @@ from arbora.scorers.vocabulary import Vocabulary
 from arbora.storage.model_file import is_field
 from arbora.types import Doubles, Floats, Ints
 
-PIECE = 24_000
+PIECE = 16_000
 """Words whose states are in memory at a time."""
 MOST_LAYERS = 1000
 SCALES = ".scales"  # what the scales of a tensor in int8 are called
@@ -98,15 +97,12 @@ class NeuralScorer:
 
     def states(self, columns: Columns, threads: int = 1, guide: GuideTrees | None = None) -> NetworkStates:
         """What the network says of each word. O(words), and as much memory."""
-        given = self.vocabulary.encode(columns, guide)
-        arguments: dict[str, Any] = {each.name: getattr(given, each.name) for each in fields(given)}
-        digest = hashlib.blake2b(digest_size=16)
-        for array in (*list(arguments.values())[:-1], *given.tags):
-            digest.update(np.int64(array.size).tobytes() + array.tobytes())
-        key = digest.digest()
+        key = self.vocabulary.digest(columns, guide)
         for known, states in self._last:
             if known == key:
                 return states
+        given = self.vocabulary.encode(columns, guide)
+        arguments: dict[str, Any] = {each.name: getattr(given, each.name) for each in fields(given)}
         states = self.native.encode(**arguments, threads=threads)
         self._last[:] = [(key, states)]
         return states

@@ -5,6 +5,7 @@ Everything that depends on the form alone is computed once for each distinct for
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -128,6 +129,18 @@ class Vocabulary:
             [*(self._tags(columns, name) for name in self.tags), *self._guide_rows(guide)],
         )
 
+    def digest(self, columns: Columns, guide: GuideTrees | None = None) -> bytes:
+        """A digest of all that `encode` reads, in a fraction of its time."""
+        parts = [columns.offsets.tobytes()]
+        for name in ("form", *self.tags):
+            parts += [columns.ids(name).tobytes(), _joined(columns.strings(name))]
+        if guide is not None and self.guide is not None:
+            parts += [guide.labels.tobytes(), _joined(guide.names)]
+        digest = hashlib.blake2b(digest_size=16)
+        for part in parts:
+            digest.update(len(part).to_bytes(8, "little") + part)
+        return digest.digest()
+
     def _spell(self, forms: Sequence[str]) -> tuple[Ints, Longs]:
         """The characters of words between marks of begin and end, and where each word ends."""
         half = LONGEST // 2
@@ -161,3 +174,8 @@ class Vocabulary:
             "characters": len(self.characters) + FIRST_CHARACTER,
             "tags": [len(values) + 1 for values in (*self.tags.values(), *self._guide_values)],
         }
+
+
+def _joined(texts: Sequence[str]) -> bytes:
+    """Fields of a treebank as one text; none has a line end."""
+    return "\n".join(texts).encode("utf-8", "surrogatepass")
