@@ -2,7 +2,8 @@
 
     x   word embedding, character convolutions, projected word vector, embeddings of given tags
     s   bidirectional LSTM over the root and the words
-    scores of arcs and of labels from the last layer's states, of siblings if wanted; arcs also by length
+    scores of arcs and of labels from the last layer's states, of siblings if wanted; of arcs
+    also from their lengths [qi-2018]
     scores of tags and lemmas from a lower layer's states and from x, without given tags
 
 In training, dropout hides whole features of words (word, characters, vector), the same units of the LSTM's
