@@ -42,6 +42,19 @@ def test_states_and_gradients_are_those_of_pytorch(lengths, size):
         torch.testing.assert_close(gradient, reference, atol=2e-5 * float(reference.abs().max()), rtol=1e-4)
 
 
+def test_inputs_may_be_shared():
+    _, x, counts, sides = problem([9, 4, 4, 3, 1, 1], 5, 16, torch.float32)
+    rows = torch.tensor([i * i % 7 for i in range(sum(counts))])
+    distinct = x[:7].detach().requires_grad_()
+    weights = [distinct, *sides[0], *sides[1]]
+    answers = [bidirectional(distinct, counts, *sides, rows), bidirectional(distinct[rows], counts, *sides)]
+    torch.testing.assert_close(*answers)
+    factors = torch.randn_like(answers[0])
+    gradients = [torch.autograd.grad((each * factors).sum(), weights) for each in answers]
+    for found, expected in zip(*gradients, strict=True):
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
 @pytest.mark.parametrize(("size", "dtype"), [(6, torch.float32), (8, torch.float64)])
 def test_other_sizes_and_numbers_are_left_to_pytorch(size, dtype):
     made, x, counts, sides = problem([4, 2, 1], 5, size, dtype)

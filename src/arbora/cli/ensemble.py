@@ -104,9 +104,11 @@ def command(
 def _combined(pipelines: Sequence[Pipeline], parser: Parser, scores: Scores) -> Pipeline:
     """The first pipeline with another parser, the scores on dev, and the data of all."""
     first = pipelines[0]
-    dev = {name: score for name, score in first.about.get("dev", {}).items() if name not in ("las", "uas")}
-    about: dict[str, Any] = {"dev": {**dev, **scores}}
-    if data := [each for pipeline in pipelines for each in pipeline.about.get("data", [])]:
-        about["data"] = [each for i, each in enumerate(data) if each not in data[:i]]
+    dev, data = first.about.get("dev"), [pipeline.about.get("data") for pipeline in pipelines]
+    own = dev if isinstance(dev, dict) else {}
+    tags = {name: score for name, score in own.items() if name not in ("las", "uas")}
+    about: dict[str, Any] = {"dev": {**tags, **scores}}
+    if used := [each for part in data if isinstance(part, list) for each in part]:
+        about["data"] = [each for i, each in enumerate(used) if each not in used[:i]]
     parser = replace(parser, about={**about, "dev": scores})
     return replace(first, parser=parser, about=about)

@@ -72,7 +72,9 @@ class TrainingData:
             rows[~is_root] = values[words]
             return rows
 
-        used, types = np.unique(spread(self.inputs.types, 0), return_inverse=True)
+        used, types = np.unique(self.inputs.types[words], return_inverse=True)
+        rows = np.zeros(len(place), np.int64)
+        rows[~is_root] = types + 1
         order = np.lexsort((np.repeat(np.argsort(np.argsort(-nodes, kind="stable")), nodes), place))
         heads, labels = spread(self.heads, -1), spread(self.labels, -1)
 
@@ -85,9 +87,9 @@ class TrainingData:
             padded[inside] = _ranges(starts[members], nodes[members])
             return Group(members.tolist(), tensor(padded), tensor(np.append(heads, -1)[padded]))
 
-        characters, letters, spelling = map(tensor, self.spelled(used))
+        characters, letters, spelling = map(tensor, self.spelled(used.astype(np.int64)))
         sentences = Sentences(
-            types=tensor(types),
+            types=tensor(rows),
             sentence=tensor(sentence),
             is_root=torch.from_numpy(is_root).to(device),
             words=tensor(self.inputs.words[used]),
@@ -106,8 +108,8 @@ class TrainingData:
         pairs = zip(np.split(heads, starts[1:-1]), np.split(labels, starts[1:-1]), strict=True)
         trees = [GoldTree(*(each.astype(np.int32) for each in pair)) for pair in pairs]
         outputs = {name: tensor(spread(values, -1)) for name, values in self.outputs.items()}
-        rows = np.where(heads >= 0, heads + starts[sentence], -1)
-        return sentences, Gold(trees, tensor(rows), tensor(labels), outputs)
+        head_rows = np.where(heads >= 0, heads + starts[sentence], -1)
+        return sentences, Gold(trees, tensor(head_rows), tensor(labels), outputs)
 
 
 def _ranges(starts: Longs, lengths: Longs) -> Longs:

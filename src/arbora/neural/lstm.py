@@ -2,6 +2,7 @@
 
 On a CPU, PyTorch's gradient adds up the recurrent weights' gradient step by step and copies whole inputs at
 each. Here both are one product over all steps, and the steps themselves are in core/neural/lstm_training.hpp.
+Inputs that several tokens share are multiplied once.
 tests/neural/test_lstm.py shows that the two are equal.
 """
 
@@ -20,17 +21,20 @@ Weights = list[Tensor]
 """Of one direction: input [4 · size, inputs], recurrent [4 · size, size], bias [4 · size]; i, f, g, o."""
 
 
-def bidirectional(x: Tensor, counts: list[int], forward: Weights, backward: Weights) -> Tensor:
+def bidirectional(
+    x: Tensor, counts: list[int], forward: Weights, backward: Weights, rows: Tensor | None = None
+) -> Tensor:
     """States of all tokens, (tokens, 2 · size).
 
-    `x`: (tokens, inputs), packed: the first tokens of all sequences, longest first, then the second ones.
-    `counts`: how many sequences have a t-th token.
+    Tokens are packed: the first of all sequences, longest first, then the second ones. `counts`: how many
+    sequences have a t-th token. `x`: (tokens, inputs), or with `rows` the inputs that tokens share, and the
+    row of each token.
     """
     if x.is_cuda or x.dtype != torch.float32 or forward[1].shape[1] % 4:
-        return _library(x, counts, forward, backward)
+        return _library(x if rows is None else x[rows], counts, forward, backward)
     steps = np.array(counts, np.int32)
-    sides = (_Direction.apply(x, steps, False, *forward), _Direction.apply(x, steps, True, *backward))
-    return torch.cat(sides, dim=1)
+    sides = (_Direction.apply(x, rows, steps, side, *w) for side, w in ((False, forward), (True, backward)))
+    return torch.cat(tuple(sides), dim=1)
 
 
 def _library(x: Tensor, counts: list[int], forward: Weights, backward: Weights) -> Tensor:
@@ -46,21 +50,26 @@ def _library(x: Tensor, counts: list[int], forward: Weights, backward: Weights) 
 class _Direction(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, counts: Any, is_backward: bool, w: Tensor, u: Tensor, b: Tensor
+        ctx: Any, x: Tensor, rows: Any, counts: Any, is_backward: bool, w: Tensor, u: Tensor, b: Tensor
     ) -> Tensor:
         gates = torch.addmm(b, x, w.t())  # becomes i, f, g, o in place
+        gates = gates if rows is None else gates[rows]
         found = lstm_forward(gates.numpy(), _array(u), counts, is_backward)
-        ctx.save_for_backward(x, w, u)
+        ctx.save_for_backward(x, rows, w, u)
         ctx.steps, ctx.sequences = (gates.numpy(), *found), (counts, is_backward)
         return torch.from_numpy(found[-1])
 
     @staticmethod
     def backward(ctx: Any, given: Tensor) -> tuple[Any, ...]:
-        x, w, u = ctx.saved_tensors
+        x, rows, w, u = ctx.saved_tensors
         gates, cells, shown, states = ctx.steps
         found = lstm_backward(_array(given), gates, cells, shown, states, _array(u), *ctx.sequences)
         slopes, before = map(torch.from_numpy, found)
-        return slopes @ w, None, None, slopes.t() @ x, slopes.t() @ before, slopes.sum(dim=0)
+        of_inputs = slopes
+        if rows is not None:
+            of_inputs = slopes.new_zeros(len(x), slopes.shape[1]).index_add_(0, rows, slopes)
+        of_weights = (of_inputs.t() @ x, slopes.t() @ before, slopes.sum(dim=0))
+        return of_inputs @ w, None, None, None, *of_weights
 
 
 def _array(tensor: Tensor) -> Floats:

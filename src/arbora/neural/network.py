@@ -6,8 +6,9 @@
     also from their lengths [qi-2018]
     scores of tags and lemmas from a lower layer's states and from x, without given tags
 
-In training, dropout hides whole features of words (word, characters, vector), the same units of the LSTM's
-inputs and of hidden layers in all words of a sentence, and recurrent weights [gal-2016, merity-2018].
+In training, dropout hides features and units of distinct words wherever they occur in a batch, units of later
+layers in all words of a sentence, and recurrent weights [gal-2016, merity-2018]. So what depends on the word
+alone is multiplied once for each distinct word.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Group:
 class Sentences:
     """Sentences as rows of nodes, N in all: of each sentence the root, then its words."""
 
-    types: Tensor  # (N,), places among the distinct words; 0 for the root
+    types: Tensor  # (N,), places among the distinct words, from 1 on; 0 for the root
     sentence: Tensor  # (N,)
     is_root: Tensor  # (N,)
     words: Tensor  # (U,), of the distinct words
@@ -89,11 +90,11 @@ class Sentences:
 
 
 class States(NamedTuple):
-    """What the network makes of each node; (N, ...) each."""
+    """What the network makes of each node, (N, ...) each, and of each distinct word."""
 
     last: Tensor  # the last layer of the LSTM
     lower: Tensor  # the layer that tags are read from
-    words: Tensor  # what depends on the word alone
+    words: Tensor  # what depends on the word alone, (U, ...)
 
 
 class Network(nn.Module):
@@ -229,19 +230,28 @@ class Network(nn.Module):
 
     def forward(self, batch: Sentences) -> States:
         s = self.settings
-        features = [rows[batch.types] for rows in self._type_features(batch)]
-        words = torch.cat(self._drop_features(features, batch), dim=1)
-        tags = [table(rows) for table, rows in zip(self.tag, batch.tags, strict=True)]
-        x = torch.where(batch.is_root[:, None], self.root, torch.cat([words, *tags], dim=1))
-        layers = []
+        words = torch.cat(self._drop_features(self._type_features(batch), batch), dim=1)
+        x, rows = self._first_inputs(words, batch)
+        layers: list[Tensor] = []
         for layer in self.lstm:
-            x = self._drop(x, float(s.dropout), batch)
             sides = [[layer[f"{side}_{n}"] for n in ("input", "recurrent", "bias")] for side in SIDES]
             for side in sides:
                 side[1] = self._drop_weights(side[1], batch)
-            x = bidirectional(x[batch.packed], batch.counts, *sides)[batch.unpacked]
-            layers.append(x)
+            if layers:
+                x, rows = self._drop(layers[-1], float(s.dropout), batch)[batch.packed], None
+            layers.append(bidirectional(x, batch.counts, sides[0], sides[1], rows)[batch.unpacked])
         return States(layers[-1], layers[self.output_layer], words)
+
+    def _first_inputs(self, words: Tensor, batch: Sentences) -> tuple[Tensor, Tensor | None]:
+        """What the first layer reads, and the row of each node if nodes share rows; in packed order."""
+        rate = float(self.settings.dropout)
+        if not self.tag:
+            x = torch.cat([self.root[None], self._drop_each(words, rate, batch)])
+            return x, batch.types[batch.packed]
+        tags = [table(rows) for table, rows in zip(self.tag, batch.tags, strict=True)]
+        read = words[(batch.types - 1).clamp(min=0)]
+        x = torch.where(batch.is_root[:, None], self.root, torch.cat([read, *tags], dim=1))
+        return self._drop(x, rate, batch)[batch.packed], None
 
     def _type_features(self, batch: Sentences) -> list[Tensor]:
         """What depends on the distinct word alone, (U, ...) each."""
@@ -277,6 +287,12 @@ class Network(nn.Module):
         factors = kept * (len(features) / kept.sum(dim=0).clamp(min=1))
         return [feature * factor for feature, factor in zip(features, factors, strict=True)]
 
+    def _drop_each(self, x: Tensor, rate: float, batch: Sentences) -> Tensor:
+        """Hide units of each row."""
+        if not self.training or not rate:
+            return x
+        return x * (self._random(x.shape, x, batch) >= rate) / (1.0 - rate)
+
     def _drop(self, x: Tensor, rate: float, batch: Sentences) -> Tensor:
         """Hide the same units in all words of a sentence."""
         if not self.training or not rate:
@@ -285,10 +301,7 @@ class Network(nn.Module):
         return x * (mask / (1.0 - rate))[batch.sentence]
 
     def _drop_weights(self, weights: Tensor, batch: Sentences) -> Tensor:
-        rate = float(self.settings.recurrent_dropout)
-        if not self.training or not rate:
-            return weights
-        return weights * (self._random(weights.shape, weights, batch) >= rate) / (1.0 - rate)
+        return self._drop_each(weights, float(self.settings.recurrent_dropout), batch)
 
     @staticmethod
     def _random(shape: tuple[int, ...], like: Tensor, batch: Sentences) -> Tensor:
@@ -338,9 +351,10 @@ class Network(nn.Module):
         sides = (torch.cat([by_head[heads], one], dim=1), torch.cat([by_dep[deps], one], dim=1))
         return label_scores(*sides, self.labels)
 
-    def output_scores(self, name: str, states: States) -> Tensor:
+    def output_scores(self, name: str, states: States, batch: Sentences) -> Tensor:
         """(N, values) of a column that is predicted."""
-        scores: Tensor = self.output[name](states.lower) + self.output_words[name](states.words)
+        words = functional.pad(self.output_words[name](states.words), (0, 0, 1, 0))  # 0 for the root
+        scores: Tensor = self.output[name](states.lower) + words[batch.types]
         return scores
 
 

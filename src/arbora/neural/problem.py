@@ -128,7 +128,7 @@ class NetworkProblem(BaseProblem):
             scores = self.network.label_scores(states, gold.heads[known], known, batch)
             parts.append(functional.cross_entropy(scores, gold.labels[known], reduction="sum"))
         for name, right in gold.outputs.items():
-            scores = self.network.output_scores(name, states)
+            scores = self.network.output_scores(name, states, batch)
             loss = functional.cross_entropy(scores, right, ignore_index=-1, reduction="sum")
             parts.append(self.weights[name] * loss)
         rest = sum(parts, start=total.new_zeros(()))
