@@ -81,8 +81,28 @@ def test_gradients_of_partial_trees_equal_finite_differences(loss):
     check_gradient(problem_of(loss, heads=heads))
 
 
-def check_gradient(problem):
-    network = problem.network.double().eval()
+@pytest.mark.parametrize("loss", ["crf", "local"])
+def test_gradients_of_two_passes_equal_finite_differences(loss):
+    """With dropout: the same seed hides the same units."""
+    problem = problem_of(loss)
+    without = problem.backward(np.arange(len(problem)))
+    problem.consistency = 0.6
+    assert problem.backward(np.arange(len(problem))) != without
+    check_gradient(problem, training=True)
+
+
+def test_two_passes_without_dropout_are_one():
+    problem, twice = problem_of(), problem_of()
+    twice.consistency = 0.6
+    for each in (problem, twice):
+        for name in ("feature_dropout", "dropout", "recurrent_dropout", "hidden_dropout"):
+            object.__setattr__(each.network.settings, name, 0.0)
+    every = np.arange(len(problem))
+    assert twice.backward(every) == pytest.approx(problem.backward(every))
+
+
+def check_gradient(problem, training=False):
+    network = problem.network.double().train(training)
     indices = np.arange(len(problem))
     problem.backward(indices)
     gradient = [each.grad.clone() for _, each in network.tensors()]

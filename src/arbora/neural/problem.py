@@ -6,15 +6,19 @@ The loss of a batch is the sum of
     labels             cross-entropy of each word's label, given its gold head
     tags, lemmas       cross-entropy of each column, times its weight
 
-divided by the number of words. On a CPU a batch is always cut into the same shards, which threads share, so
-the number of threads does not change the sum.
+divided by the number of words. With `consistency` > 0, each batch is scored twice with other units hidden by
+dropout. The loss is then the mean of both, plus `consistency` times the difference of their distributions of
+heads, labels and tags: the mean of both Kullback-Leibler divergences [liang-2021].
+
+On a CPU a batch is always cut into the same shards, which threads share, so the number of threads does not
+change the sum.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -25,13 +29,17 @@ from arbora._core import Weights
 from arbora.errors import InputError
 from arbora.interfaces import Answer, Cost, Family, GoldTree, Loss, PartKind, Query
 from arbora.neural.data import Gold, TrainingData
-from arbora.neural.network import Network, Sentences, States
+from arbora.neural.network import Group, Network, Sentences, States
 from arbora.neural.run import MuonRun, NetworkRun
 from arbora.problems.base import BaseProblem
 from arbora.scorers.neural import NeuralScorer
 from arbora.types import Doubles, Floats, Longs
 
 SHARDS = 2
+NO_ARC = -1e9  # a score whose share is 0, also in differences
+
+Choice: TypeAlias = tuple[float, Tensor]
+"""Scores of the values that rows choose from, (rows, values), and what a choice counts."""
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -53,6 +61,7 @@ class NetworkProblem(BaseProblem):
         loss: Loss,
         cost: Cost,
         weights: Mapping[str, float],
+        consistency: float = 0.0,
         device: str = "cpu",
         threads: int = 1,
     ) -> None:
@@ -62,7 +71,8 @@ class NetworkProblem(BaseProblem):
             raise InputError(f"loss: {loss.name} needs {needed}, which {family.name} trees do not answer")
         self.scorer, self.network, self.data = scorer, network.to(device), data
         self.family, self.loss, self.cost = family, loss, cost
-        self.weights, self.device, self.threads = dict(weights), device, threads
+        self.weights, self.consistency = dict(weights), consistency
+        self.device, self.threads = device, threads
         self.lengths: Longs = data.inputs.lengths.astype(np.int64)
         self._pool = ThreadPoolExecutor(max_workers=min(threads, SHARDS)) if device == "cpu" else None
 
@@ -120,28 +130,43 @@ class NetworkProblem(BaseProblem):
 
     def _loss(self, batch: Sentences, gold: Gold) -> tuple[float, Tensor]:
         """The sum over words, and a tensor with the same gradient."""
+        value, total, choices = self._loss_of_pass(batch, gold)
+        if not self.consistency or not self.network.training:
+            return value, total
+        again, other, others = self._loss_of_pass(batch, gold)
+        pairs = zip(choices, others, strict=True)
+        apart = self.consistency * sum(weight * _difference(a, b) for (weight, a), (_, b) in pairs)
+        return 0.5 * (value + again) + float(apart.detach()), 0.5 * (total + other) + apart
+
+    def _loss_of_pass(self, batch: Sentences, gold: Gold) -> tuple[float, Tensor, list[Choice]]:
+        """The same of one pass, and the scores that it chooses by."""
         states = self.network(batch)
-        value, total = self._tree_loss(states, batch, gold)
+        value, total, choices = self._tree_loss(states, batch, gold)
         parts = []
         known = torch.nonzero((gold.heads >= 0) & (gold.labels >= 0))[:, 0]
         if self.network.counts.labels and len(known):
             scores = self.network.label_scores(states, gold.heads[known], known, batch)
             parts.append(functional.cross_entropy(scores, gold.labels[known], reduction="sum"))
+            choices.append((1.0, scores))
         for name, right in gold.outputs.items():
             scores = self.network.output_scores(name, states, batch)
             loss = functional.cross_entropy(scores, right, ignore_index=-1, reduction="sum")
             parts.append(self.weights[name] * loss)
+            if self.consistency:
+                choices.append((self.weights[name], scores[~batch.is_root]))
         rest = sum(parts, start=total.new_zeros(()))
-        return value + float(rest.detach()), total + rest
+        return value + float(rest.detach()), total + rest, choices
 
-    def _tree_loss(self, states: States, batch: Sentences, gold: Gold) -> tuple[float, Tensor]:
-        """The loss of the trees, and a tensor with the same gradient by the scores."""
+    def _tree_loss(self, states: States, batch: Sentences, gold: Gold) -> tuple[float, Tensor, list[Choice]]:
+        """The loss of the trees, a tensor with the same gradient by the scores, and scores of heads."""
         arcs = self.network.arc_units(states, batch)
         siblings = self.network.sibling_units(states, batch) if self.network.counts.siblings else None
         on_tensors = getattr(self.loss, "on_tensors", None)  # losses may have a faster way
-        value, total = 0.0, states.last.new_zeros(())
+        value, total, choices = 0.0, states.last.new_zeros(()), []
         for group in batch.groups:
             scores = {PartKind.ARC: self.network.arc_scores(arcs, batch, group)}
+            if self.consistency:
+                choices.append((1.0, _head_scores(scores[PartKind.ARC], group, batch)))
             loss = None
             if siblings is not None:
                 scores[PartKind.SIBLING] = self.network.sibling_scores(siblings, group)
@@ -153,7 +178,7 @@ class NetworkProblem(BaseProblem):
                 self._loss_of_sentences(scores, trees) if loss is None else (float(loss.detach()), loss)
             )
             value, total = value + own, total + tensor
-        return value, total
+        return value, total, choices
 
     def _loss_of_sentences(
         self, given: dict[PartKind, Tensor], trees: list[GoldTree]
@@ -172,3 +197,18 @@ class NetworkProblem(BaseProblem):
                 slopes[kind][place] = gradient[kind]
         tensors = {kind: torch.from_numpy(slope).to(given[kind]) for kind, slope in slopes.items()}
         return value, sum((tensors[k] * given[k]).sum() for k in given)
+
+
+def _head_scores(arcs: Tensor, group: Group, batch: Sentences) -> Tensor:
+    """The scores of each word's heads, (words, T+1)."""
+    inside = group.nodes < len(batch.types)
+    no_arc = ~inside[:, :, None] | torch.eye(arcs.shape[1], dtype=torch.bool, device=arcs.device)
+    is_word = inside.clone()
+    is_word[:, 0] = False
+    return arcs.masked_fill(no_arc, NO_ARC).transpose(1, 2)[is_word]
+
+
+def _difference(first: Tensor, second: Tensor) -> Tensor:
+    """The mean of the two divergences of softmax distributions, summed over rows."""
+    a, b = first.log_softmax(dim=1), second.log_softmax(dim=1)
+    return 0.5 * ((a.exp() - b.exp()) * (a - b)).sum()

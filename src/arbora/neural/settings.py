@@ -54,6 +54,12 @@ class NeuralSettings(Settings):
     hidden_dropout: float | Literal["auto"] = _rate("units from which arcs and labels are scored")
     tag_weight: float = parameter(1.0, "what UPOS counts in the loss; heads and labels count 1", least=0.0)
     other_weight: float = parameter(0.1, "what XPOS, FEATS and lemmas count in the loss", least=0.0)
+    consistency: float = parameter(
+        0.0,
+        "what the difference between two passes with other units hidden counts; above 0, heads and labels "
+        "get better, and training takes twice as long",
+        least=0.0,
+    )
     device: Device = parameter("auto", "where to train; auto: on a GPU if there is one")
 
     def resolved(self) -> NeuralSettings:

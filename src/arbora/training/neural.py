@@ -167,6 +167,7 @@ class NeuralRecipe(Recipe):
             loss=losses.create(c.loss),
             cost=c.cost,
             weights=weights,
+            consistency=c.neural.consistency,
             device=self.device,
             threads=self.threads,
         )
