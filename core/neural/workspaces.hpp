@@ -1,6 +1,7 @@
 // Memory of the encoder, kept between batches: fresh pages cost more than filling them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -26,27 +27,36 @@ public:
     using Array = UnsetVector<float>;
 
     std::shared_ptr<Array> take(std::size_t size) {
-        std::unique_ptr<Array> taken = kept();
+        std::unique_ptr<Array> taken = kept(size);
         taken->clear();  // nothing is to be copied
+        if (taken->capacity() < size) *taken = Array();  // gives its memory back first
         taken->resize(size);
         return {taken.release(), [pool = shared_from_this()](Array* array) { pool->give_back(std::unique_ptr<Array>(array)); }};
     }
 
 private:
-    static constexpr std::size_t kKeep = 6;  // states have three; those of the last batch are in use when the next one's are made
+    static constexpr std::size_t kKeep = 3;  // those of one batch; the last one's are in use when the next one's are made
 
-    std::unique_ptr<Array> kept() {
+    // The smallest array with room enough, else the largest.
+    std::unique_ptr<Array> kept(std::size_t size) {
         const std::lock_guard lock(mutex_);
         if (kept_.empty()) return std::make_unique<Array>();
-        auto taken = std::move(kept_.back());
-        kept_.pop_back();
+        const auto is_better = [size](const auto& a, const auto& b) {
+            const std::size_t one = a->capacity(), other = b->capacity();
+            return one >= size && other >= size ? one < other : one > other;
+        };
+        const auto best = std::min_element(kept_.begin(), kept_.end(), is_better);
+        auto taken = std::move(*best);
+        kept_.erase(best);
         return taken;
     }
 
     void give_back(std::unique_ptr<Array> array) {
         constexpr std::size_t kLargest = std::size_t{32} << 20;  // bytes; a giant's memory is not worth keeping
         const std::lock_guard lock(mutex_);
-        if (kept_.size() < kKeep && array->capacity() * sizeof(float) <= kLargest) kept_.push_back(std::move(array));
+        if (array->capacity() * sizeof(float) > kLargest) return;
+        if (kept_.size() == kKeep) kept_.erase(kept_.begin());  // the one that was not needed for longest
+        kept_.push_back(std::move(array));
     }
 
     std::mutex mutex_;

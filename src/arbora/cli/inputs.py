@@ -22,7 +22,7 @@ from arbora.pipeline.pipeline import Pipeline
 from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.storage.files import PIECE, Source, name_of, open_input, read_bytes, read_text
 
-WORDS = 16_000  # of a piece of raw text: few enough for tags and trees to share a network's states
+WORDS = 6_000  # of a piece of raw text: few enough for tags and trees to share a network's states
 THE_TEXT = "<text>"
 PLAIN = "save it as plain text first"
 UTF_8 = "convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8"

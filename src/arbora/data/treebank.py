@@ -25,7 +25,7 @@ from arbora.storage.files import Source, name_of, naming_errors, open_input, ope
 
 logger = logging.getLogger("arbora")
 
-PIECE = 1 << 20
+PIECE = 3 << 17  # bytes, some 6,000 words: few enough for tags and trees to share a network's states
 LONGEST_SENTENCE = 1 << 28
 MOST_WARNINGS = 1000
 NO_TREEBANK = (

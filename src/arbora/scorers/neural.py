@@ -22,7 +22,7 @@ from arbora.scorers.vocabulary import Vocabulary
 from arbora.storage.model_file import is_field
 from arbora.types import Doubles, Floats, Ints
 
-PIECE = 16_000
+PIECE = 8_000
 """Words whose states are in memory at a time."""
 MOST_LAYERS = 1000
 SCALES = ".scales"  # what the scales of a tensor in int8 are called
@@ -103,6 +103,7 @@ class NeuralScorer:
                 return states
         given = self.vocabulary.encode(columns, guide)
         arguments: dict[str, Any] = {each.name: getattr(given, each.name) for each in fields(given)}
+        self._last.clear()  # its memory is used again
         states = self.native.encode(**arguments, threads=threads)
         self._last[:] = [(key, states)]
         return states
