@@ -10,8 +10,8 @@ SLOPE = 0.1
 LENGTHS = [3, 0, 12, 1, 7, 7, 70]
 
 
-def tensors(size, layers, arc, label, *, tag_columns=0, hidden=0, rank=0, seed=0):
-    """Random weights of a network, as a model file holds them; `hidden` and `rank` of 0: none."""
+def tensors(size, layers, arc, label, *, tag_columns=0, rank=0, seed=0):
+    """Random weights of a network, as a model file holds them; `rank` of 0: no siblings."""
     rng = np.random.default_rng(seed)
 
     def some(*shape, scale=0.3):
@@ -21,9 +21,6 @@ def tensors(size, layers, arc, label, *, tag_columns=0, hidden=0, rank=0, seed=0
     for i, width in enumerate((3, 5)):
         made[f"convolution{i}.weight"], made[f"convolution{i}.bias"] = some(7, 9, width), some(7)
     inputs = 23 + 14 + 13
-    if hidden:
-        made["type.weight"], made["type.bias"] = some(hidden, inputs), some(hidden)
-        inputs = hidden
     for i in range(tag_columns):
         made[f"tag{i}"] = some(TAGS, 10)
         inputs += 10
@@ -122,8 +119,6 @@ def type_inputs(weights, given):
     for t, (word, vector) in enumerate(zip(given["words"], given["vectors"], strict=True)):
         characters = character_features(weights, given["characters"][starts[t] : given["ends"][t]])
         x = np.concatenate([weights["word"][word], characters, weights["projection"] @ dense[vector]])
-        if "type.weight" in weights:
-            x = rectified(weights["type.weight"] @ x + weights["type.bias"])
         inputs.append(x)
     return inputs
 

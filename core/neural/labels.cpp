@@ -80,7 +80,7 @@ void Network::score_some_labels(const States& states, const WordsByHead& by_head
     }
 }
 
-// visit(word, scores, head) for all words, or for those below others than the root.
+// visit(word, scores, head) for all words; unless `with_root`, only for those whose head is a word.
 template <class Visit>
 void Network::score_labels(const States& states, std::span<const std::int32_t> heads, bool with_root, int threads, Visit visit) const {
     if (label_count_ == 0) reject("labels: this network has none");
@@ -108,7 +108,7 @@ void Network::labels(const States& states, std::span<const std::int32_t> heads, 
 
 void Network::best_labels(const States& states, std::span<const std::int32_t> heads, LabelMasks masks, int threads, std::int32_t* out) const {
     const auto root = checked_mask(masks.root, label_count_, "root_labels"), other = checked_mask(masks.other, label_count_, "other_labels");
-    // Mostly a single label is allowed below the root, where each sentence would need a table of weights for a single word.
+    // Most treebanks have one label below the root. Scoring it would take a table of weights per sentence, for a single word.
     const bool is_decided = std::count_if(root.begin(), root.end(), [](std::uint8_t allowed) { return allowed != 0; }) == 1;
     score_labels(states, heads, !is_decided, threads, [&](std::size_t word, const float* scores, std::int32_t head) {
         out[word] = best_of(scores, label_count_, head == 0 ? root : other);
@@ -128,7 +128,7 @@ void Network::score_outputs(const States& states, int threads, Visit visit) cons
     each_block(states, threads, [&](std::size_t begin, std::size_t end) {
         const std::size_t top = states.first[begin], count = states.first[end] - top;
         if (states.first_word(end) == states.first_word(begin)) return;
-        // Rows of roots are computed and left alone; they start from any word's row.
+        // Rows of roots are computed but not used, so they may start from any row.
         std::vector<const float*> starts(count, states.type_rows->data());
         const auto row_of = [&](std::size_t s, std::size_t w) { return states.first[s] + 1 + w - top; };
         for (std::size_t s = begin; s < end; ++s)

@@ -45,7 +45,7 @@ void Network::multiply_types(const Input& input, int threads, States& states) co
     parallel_for((unknown.size() + kPiece - 1) / kPiece, threads, [&](int, std::size_t piece) {
         const std::size_t begin = piece * kPiece, count = std::min(kPiece, unknown.size() - begin);
         const UnsetVector<float> x = types_.encode(types, std::span(unknown).subspan(begin, count));
-        type_input_(x.data(), types_.stride(), count, rows + begin * stride, stride);
+        type_input_(x.data(), types_.size(), count, rows + begin * stride, stride);
     });
     cache_->keep(types, unknown, rows);
     for (const std::int32_t type : input.types) states.type_of.push_back(place[static_cast<std::size_t>(type)]);

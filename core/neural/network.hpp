@@ -1,13 +1,14 @@
 // The network of a neural parser, forward only: from words to scores of arcs, labels and tags, or to the best of each.
 //
-//   x        word embedding, character features, projected word vector; then rectify(W x + b) where there are tensors type.weight
-//            and type.bias; then the embeddings of given tags. The root has a vector of its own.
+//   x        word embedding, character features, projected word vector, embeddings of given tags. The root has a vector of its own.
 //   s        bidirectional LSTM of several layers over root and words
 //   arcs     score(h, d) = dep(s_d)ᵀ U head(s_h) + uᵀ head(s_h) + b_c + H_c head(s_h) + D_c dep(s_d)
-//            dep, head: one layer each, leaky rectifier; c: the class of the arc's length and direction (arcs.cpp)
+//            dep, head: one layer each, leaky rectifier; c: the class of the arc's length and direction (arcs.cpp);
+//            b, H and D are the tensors lengths.bias, lengths.head and lengths.dep
 //   siblings score(h, d, s) = sum over k of head''_k(s_h) dep''_k(s_d) sib''_k(s_s), where there are tensors sibling_*
 //   labels   score(l | h, d) = [head'(s_h); 1]ᵀ L_l [dep'(s_d); 1]
-//   tags     one linear layer for each column, of the last LSTM layer or of an earlier one and of x without given tags
+//   tags     one linear layer for each column, of the last LSTM layer or an earlier one, and of x without given tags
+//            (tensors output.NAME.words)
 //
 // Whatever multiplies x becomes a sum of rows: each distinct word is multiplied by the weights once per batch, or less often
 // (type_cache.hpp), and each given tag once per network. O(words · size²), with O(n² · size) for the arcs of a sentence and O(n³ · rank) for its siblings.
@@ -112,7 +113,7 @@ public:
     void trees(const States& states, Trees trees, Roots roots, std::span<const std::int32_t> given, int threads, std::int32_t* out) const;
     // out [words]: the best label of the words' arcs; ties go to the lowest.
     void best_labels(const States& states, std::span<const std::int32_t> heads, LabelMasks masks, int threads, std::int32_t* out) const;
-    // out [output_count(), words]: the best tag in each column, likewise.
+    // out [output_count(), words]: the best tag in each column; ties go to the lowest.
     void best_outputs(const States& states, int threads, std::int32_t* out) const;
 
 private:

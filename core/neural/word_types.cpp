@@ -25,12 +25,6 @@ WordTypeEncoder::WordTypeEncoder(WeightReader& read, VectorTable vectors) : vect
         for (const float scale : vectors_.scales)
             if (!std::isfinite(scale)) reject("network: vectors: expected finite scales, got ", scale);
     }
-    has_hidden_ = read.has("type.weight");
-    if (has_hidden_) {
-        const Matrix weights = read.matrix("type.weight", 0, input_size_);
-        hidden_ = Dense(weights, read.take("type.bias", {weights.rows}));
-        hidden_size_ = weights.rows;
-    }
 }
 
 void WordTypeEncoder::read_convolutions(WeightReader& read) {
@@ -56,11 +50,6 @@ void WordTypeEncoder::read_convolutions(WeightReader& read) {
         input_size_ += made.filters;
         convolutions_.push_back(std::move(made));
     }
-}
-
-void WordTypeEncoder::quantize() {
-    projection_.quantize();
-    hidden_.quantize();
 }
 
 void WordTypeEncoder::check(const WordTypes& types) const {
@@ -115,7 +104,7 @@ UnsetVector<float> WordTypeEncoder::encode(const WordTypes& types, std::span<con
         character_features(types.characters_of(chosen[r]), std::copy_n(word, words_.columns, x.data() + r * input_size_));
     }
     if (vectors_.size > 0) project(types, chosen, x.data());
-    return has_hidden_ ? hidden_.rectified(x.data(), input_size_, chosen.size()) : x;
+    return x;
 }
 
 }  // namespace arbora::neural

@@ -1,5 +1,5 @@
 // The part of a network's input that depends on the word alone: its embedding, character features and projected vector, one after the
-// other, and a hidden layer over them where the network has one.
+// other.
 #pragma once
 
 #include <cstddef>
@@ -45,16 +45,14 @@ public:
     WordTypeEncoder() = default;
     WordTypeEncoder(WeightReader& read, VectorTable vectors);
 
-    void quantize();
+    void quantize() { projection_.quantize(); }
 
     // Numbers per word.
-    std::size_t size() const { return has_hidden_ ? hidden_size_ : input_size_; }
-    // How far apart the rows of encode's result are.
-    std::size_t stride() const { return has_hidden_ ? hidden_.width() : input_size_; }
+    std::size_t size() const { return input_size_; }
 
     // InputError where types name rows that do not exist.
     void check(const WordTypes& types) const;
-    // The chosen types, [chosen, stride()].
+    // The chosen types, [chosen, size()].
     UnsetVector<float> encode(const WordTypes& types, std::span<const std::size_t> chosen) const;
 
 private:
@@ -73,9 +71,8 @@ private:
     std::size_t characters_ = 0;
     std::vector<Convolution> convolutions_;
     VectorTable vectors_;
-    Dense projection_, hidden_;
-    std::size_t projected_size_ = 0, input_size_ = 0, hidden_size_ = 0;
-    bool has_hidden_ = false;
+    Dense projection_;
+    std::size_t projected_size_ = 0, input_size_ = 0;
 };
 
 }  // namespace arbora::neural

@@ -21,7 +21,7 @@ struct Workspace {
     std::size_t bytes() const { return (here.capacity() + below.capacity() + inner.capacity()) * sizeof(float); }
 };
 
-// Arrays that many batches need: memory goes back here when the last owner is gone. Made by std::make_shared.
+// Arrays that are reused by later batches: an array comes back when its last owner is gone. Made by std::make_shared.
 class ArrayPool : public std::enable_shared_from_this<ArrayPool> {
 public:
     using Array = UnsetVector<float>;
@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kKeep = 3;  // those of one batch; the last one's are in use when the next one's are made
+    static constexpr std::size_t kKeep = 3;  // the arrays of one batch
 
     // The smallest array with room enough, else the largest.
     std::unique_ptr<Array> kept(std::size_t size) {
@@ -55,7 +55,7 @@ private:
         constexpr std::size_t kLargest = std::size_t{32} << 20;  // bytes; a giant's memory is not worth keeping
         const std::lock_guard lock(mutex_);
         if (array->capacity() * sizeof(float) > kLargest) return;
-        if (kept_.size() == kKeep) kept_.erase(kept_.begin());  // the one that was not needed for longest
+        if (kept_.size() == kKeep) kept_.erase(kept_.begin());  // unused for longest
         kept_.push_back(std::move(array));
     }
 

@@ -122,26 +122,19 @@ def test_native_scores_equal_those_of_pytorch(threads, siblings):
     data = TrainingData(scorer.vocabulary.encode(COLUMNS), nothing, nothing, {})
     batch, _ = data.select(np.arange(len(COLUMNS)))
     states = network(batch)
-    arcs, sibling_scores = {}, {}
-    for group in batch.groups:
-        for i, scores in zip(
-            group.sentences, network.arc_scores(network.arc_units(states, batch), batch, group), strict=True
-        ):
-            arcs[i] = scores.detach().numpy()
-        if siblings:
-            found = network.sibling_scores(network.sibling_units(states, batch), group)
-            sibling_scores |= {
-                i: each.detach().numpy() for i, each in zip(group.sentences, found, strict=True)
-            }
+    expected = {}
+    for group, scores in network.tree_scores(states, batch):
+        for place, i in enumerate(group.sentences):
+            expected[i] = {kind: each[place].detach().numpy() for kind, each in scores.items()}
     native = scorer.states(COLUMNS, threads)
     for i, scores in enumerate(scorer.scores_of(NAMES.batch(COLUMNS), threads)):
         n = len(scores[PartKind.ARC])
         used = ~np.eye(n, dtype=bool) & (np.arange(n) > 0)
-        np.testing.assert_allclose(scores[PartKind.ARC][used], arcs[i][:n, :n][used], atol=1e-4, rtol=1e-4)
-        if siblings:
-            expected = sibling_scores[i][:n, :n, :n]
-            found = scores[PartKind.SIBLING][used]
-            np.testing.assert_allclose(found, expected[used], atol=1e-3, rtol=1e-4)
+        assert scores.keys() == expected[i].keys()
+        for kind, own in scores.items():
+            right = expected[i][kind][(slice(n),) * own.ndim]
+            atol = 1e-4 if kind == PartKind.ARC else 1e-3
+            np.testing.assert_allclose(own[used], right[used], atol=atol, rtol=1e-4)
     words = torch.nonzero(~batch.is_root)[:, 0]
     starts = torch.nonzero(batch.is_root)[:, 0][batch.sentence[words]]
     heads = torch.as_tensor(np.array(COLUMNS.heads)) + starts

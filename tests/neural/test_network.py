@@ -15,7 +15,7 @@ def answers(native, given, heads, threads=1):
 
 
 SIZES = {"tiny": (4, 1, 3, 2), "odd": (21, 2, 33, 10), "small": (128, 2, 128, 64), "deep": (48, 3, 70, 31)}
-PARTS = {"plain": {}, "tags": {"tag_columns": 2}, "all": {"tag_columns": 1, "hidden": 19, "rank": 5}}
+PARTS = {"plain": {}, "tags": {"tag_columns": 2}, "all": {"tag_columns": 1, "rank": 5}}
 
 
 def assert_equal_the_definition(weights, native, given, **options):
@@ -60,7 +60,7 @@ def test_layers_that_do_not_exist_are_rejected(output_layer):
 
 @pytest.mark.parametrize("threads", [2, 5])
 def test_scores_do_not_depend_on_threads(threads):
-    native = network(tensors(21, 2, 33, 10, hidden=8, rank=3), output_layer=0)
+    native = network(tensors(21, 2, 33, 10, rank=3), output_layer=0)
     given = sentences([5, 30, 1] * 70)
     heads = np.zeros(given["lengths"].sum(), np.int32)
     one, several = answers(native, given, heads), answers(native, given, heads, threads)
@@ -90,11 +90,11 @@ def test_no_sentences_have_no_scores():
     assert [each.shape for each in tags] == [(0, count) for count in OUTPUTS.values()]
 
 
-@pytest.mark.parametrize("name", sorted(tensors(4, 1, 3, 2, hidden=6, rank=2)))
+@pytest.mark.parametrize("name", sorted(tensors(4, 1, 3, 2, rank=2)))
 @pytest.mark.parametrize("fault", ["missing", "empty", "flat", "longer", "nan"])
 def test_tensors_that_do_not_fit_are_rejected(name, fault):
     """Except for tensors whose presence says what the network has, and first axes, which any size fits."""
-    weights = tensors(4, 1, 3, 2, hidden=6, rank=2)
+    weights = tensors(4, 1, 3, 2, rank=2)
     array = weights.pop(name)
     optional = name in ("labels", "sibling_head.weight")
     free = {"word", "character", "labels"}

@@ -7,7 +7,7 @@ from network_toys import LENGTHS, OUTPUTS, network, sentences, tensors
 from arbora.errors import InputError
 
 SHAPE = (48, 2, 40, 31)
-OPTIONS = {"hidden": 19, "rank": 5, "tag_columns": 1}
+OPTIONS = {"rank": 5, "tag_columns": 1}
 
 
 def in_int8(array, axes=1):

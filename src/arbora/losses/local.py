@@ -41,11 +41,20 @@ class Local(Loss):
 
         `arcs`: (B, T+1, T+1); `heads`: (B, T+1), -1 for unknown; `inside`: (B, T+1), whether there is a node.
         """
-        node = inside.new_ones(arcs.shape[1]).cumsum(0)
-        allowed = inside[:, :, None] & (node[:, None] != node)
         known = heads >= 0
-        rows = arcs.masked_fill(~allowed, -np.inf).transpose(1, 2)[known]
+        rows = head_rows(arcs, inside, known)
         return (rows.logsumexp(dim=1) - rows.gather(1, heads[known][:, None])[:, 0]).sum()
+
+
+def head_rows(arcs: Any, inside: Any, words: Any) -> Any:
+    """The scores of the heads of some words, (words, T+1); -inf where there is no arc.
+
+    Takes PyTorch's tensors: `arcs`, (B, T+1, T+1); `inside`, (B, T+1), which nodes exist; `words`, (B, T+1),
+    which words are wanted.
+    """
+    node = inside.new_ones(arcs.shape[1]).cumsum(0)
+    allowed = inside[:, :, None] & (node[:, None] != node)
+    return arcs.masked_fill(~allowed, -np.inf).transpose(1, 2)[words]
 
 
 def _softmax(arcs: Doubles) -> tuple[Doubles, Doubles]:

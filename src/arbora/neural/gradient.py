@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from arbora.data.encode import Batch
-from arbora.interfaces import PartKind, PartScores
+from arbora.interfaces import PartScores
 from arbora.neural.build import network_of
 from arbora.neural.data import TrainingData
 from arbora.neural.settings import NeuralSettings
@@ -25,18 +25,12 @@ def pullback(scorer: NeuralScorer, batch: Batch, gradient: Sequence[PartScores])
     data = TrainingData(inputs, nothing, nothing, {}, None if guide is None else guide.heads)
     sentences, _ = data.select(np.arange(len(batch)))
     states = network(sentences)
-    arcs = network.arc_units(states, sentences)
-    siblings = network.sibling_units(states, sentences) if PartKind.SIBLING in scorer.parts else None
     total = states.last.new_zeros(())
-    for group in sentences.groups:
-        scores = {PartKind.ARC: network.arc_scores(arcs, sentences, group)}
-        if siblings is not None:
-            scores[PartKind.SIBLING] = network.sibling_scores(siblings, group)
+    for group, scores in network.tree_scores(states, sentences):
         for i, sentence in enumerate(group.sentences):
-            for kind in scores.keys() & gradient[sentence].keys():
-                factor = torch.as_tensor(
-                    _without_forbidden(np.asarray(gradient[sentence][kind])), dtype=total.dtype
-                )
+            own = gradient[sentence]
+            for kind in scores.keys() & own.keys():
+                factor = torch.as_tensor(_without_forbidden(np.asarray(own[kind])), dtype=total.dtype)
                 place = (i, *[slice(len(factor))] * factor.ndim)
                 total = total + (scores[kind][place] * factor).sum()
     named = dict(network.tensors())

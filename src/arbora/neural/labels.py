@@ -1,7 +1,7 @@
 """Scores of labels, a bilinear form of head and dependent for each label.
 
-On a CPU, arcs are taken a few at a time, so that products stay in the cache, and the gradient computes them
-again. On a GPU it is one product.
+On a CPU, a few arcs are scored at a time, so that products stay in the cache, and the backward pass computes
+them again. On a GPU it is one product.
 """
 
 from __future__ import annotations

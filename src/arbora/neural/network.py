@@ -16,14 +16,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from arbora.interfaces import PartKind
 from arbora.neural.labels import label_scores
 from arbora.neural.lstm import bidirectional
 from arbora.neural.settings import NeuralSettings
@@ -314,14 +314,26 @@ class Network(nn.Module):
 
     # Scores
 
-    def arc_units(self, states: States, batch: Sentences) -> Units:
+    def tree_scores(self, states: States, batch: Sentences) -> Iterator[tuple[Group, dict[PartKind, Tensor]]]:
+        """The scores of each group of sentences: arcs (B, T+1, T+1), [head, dep], and siblings if wanted,
+        (B, T+1, T+1, T+1), [head, dep, sibling]; anything past the end of a sentence.
+        """
+        arcs = self._arc_units(states, batch)
+        names = ("sibling_head", "sibling_dep", "sibling_sib") if self.counts.siblings else ()
+        siblings = [self._units(name, states.last, batch) for name in names]
+        for group in batch.groups:
+            scores = {PartKind.ARC: self._arc_scores(arcs, batch, group)}
+            if siblings:
+                scores[PartKind.SIBLING] = torch.einsum("bhk,bdk,bsk->bhds", *map(group.pad, siblings))
+            yield group, scores
+
+    def _arc_units(self, states: States, batch: Sentences) -> list[Tensor]:
         """What scores of arcs are made of, (N, ...) each: products of the first two, and terms by length."""
         by_head, by_dep = (self._units(name, states.last, batch) for name in ("arc_head", "arc_dep"))
         head_lengths = by_head @ self.lengths["head"].t() + self.lengths["bias"]
-        return by_head, by_dep @ self.arcs + self.arc_bias, head_lengths, by_dep @ self.lengths["dep"].t()
+        return [by_head, by_dep @ self.arcs + self.arc_bias, head_lengths, by_dep @ self.lengths["dep"].t()]
 
-    def arc_scores(self, units: Units, batch: Sentences, group: Group) -> Tensor:
-        """(B, T+1, T+1), [head, dep]; anything past the end of a sentence."""
+    def _arc_scores(self, units: list[Tensor], batch: Sentences, group: Group) -> Tensor:
         by_head, by_dep, head_lengths, dep_lengths = map(group.pad, units)
         scores = by_head @ by_dep.transpose(1, 2)
         classes = length_classes(scores.shape[1], scores.device).expand(scores.shape)
@@ -329,20 +341,12 @@ class Network(nn.Module):
         scores = scores + head_lengths.gather(2, classes) + of_deps
         if batch.guide is None:
             return scores
-        place = (group.nodes < len(batch.types)) & (torch.arange(scores.shape[1], device=scores.device) > 0)
-        words = group.nodes[place]
-        sentence, dep_place = torch.nonzero(place, as_tuple=True)
-        arcs = (sentence, batch.guide[words], dep_place)
+        is_word = group.nodes < len(batch.types)
+        is_word[:, 0] = False
+        words = group.nodes[is_word]
+        sentence, place = torch.nonzero(is_word, as_tuple=True)
+        arcs = (sentence, batch.guide[words], place)
         return scores.index_put(arcs, self.guide[batch.tags[-1][words]], accumulate=True)
-
-    def sibling_units(self, states: States, batch: Sentences) -> Units:
-        """What scores of siblings are made of, (N, sibling_size) each."""
-        names = ("sibling_head", "sibling_dep", "sibling_sib")
-        return tuple(self._units(name, states.last, batch) for name in names)
-
-    def sibling_scores(self, units: Units, group: Group) -> Tensor:
-        """(B, T+1, T+1, T+1), [head, dep, sibling]; anything past the end of a sentence."""
-        return torch.einsum("bhk,bdk,bsk->bhds", *map(group.pad, units))
 
     def label_scores(self, states: States, heads: Tensor, deps: Tensor, batch: Sentences) -> Tensor:
         """(arcs, labels), of arcs between rows of nodes."""
@@ -358,7 +362,6 @@ class Network(nn.Module):
         return scores
 
 
-@lru_cache(maxsize=256)
 def length_classes(nodes: int, device: torch.device) -> Tensor:
     """The class of each arc's length, (nodes, nodes), [head, dep]."""
     place = torch.arange(nodes, device=device)
@@ -367,5 +370,4 @@ def length_classes(nodes: int, device: torch.device) -> Tensor:
     return torch.bucketize(length.abs(), bounds, right=True) * length.sign() + len(LENGTHS)
 
 
-Units: TypeAlias = tuple[Tensor, ...]
 SIDES = ("forward", "backward")

@@ -6,9 +6,9 @@ The loss of a batch is the sum of
     labels             cross-entropy of each word's label, given its gold head
     tags, lemmas       cross-entropy of each column, times its weight
 
-divided by the number of words. With `consistency` > 0, each batch is scored twice with other units hidden by
-dropout. The loss is then the mean of both, plus `consistency` times the difference of their distributions of
-heads, labels and tags: the mean of both Kullback-Leibler divergences [liang-2021].
+divided by the number of words. With `consistency` > 0, each batch is scored twice with different dropout
+masks. The loss is then the mean of both passes' losses, plus `consistency` times the divergence between their
+distributions of heads, labels and tags: the mean of both Kullback-Leibler divergences [liang-2021].
 
 On a CPU a batch is always cut into the same shards, which threads share, so the number of threads does not
 change the sum.
@@ -28,18 +28,18 @@ from torch.nn import functional
 from arbora._core import Weights
 from arbora.errors import InputError
 from arbora.interfaces import Answer, Cost, Family, GoldTree, Loss, PartKind, Query
+from arbora.losses.local import head_rows
 from arbora.neural.data import Gold, TrainingData
-from arbora.neural.network import Group, Network, Sentences, States
+from arbora.neural.network import Network, Sentences, States
 from arbora.neural.run import MuonRun, NetworkRun
 from arbora.problems.base import BaseProblem
 from arbora.scorers.neural import NeuralScorer
 from arbora.types import Doubles, Floats, Longs
 
 SHARDS = 2
-NO_ARC = -1e9  # a score whose share is 0, also in differences
 
 Choice: TypeAlias = tuple[float, Tensor]
-"""Scores of the values that rows choose from, (rows, values), and what a choice counts."""
+"""A weight, and the scores of the values that each row chooses from, (rows, values)."""
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -139,7 +139,7 @@ class NetworkProblem(BaseProblem):
         return 0.5 * (value + again) + float(apart.detach()), 0.5 * (total + other) + apart
 
     def _loss_of_pass(self, batch: Sentences, gold: Gold) -> tuple[float, Tensor, list[Choice]]:
-        """The same of one pass, and the scores that it chooses by."""
+        """The same for one pass; with `consistency`, also its scores of heads, labels and tags."""
         states = self.network(batch)
         value, total, choices = self._tree_loss(states, batch, gold)
         parts = []
@@ -147,7 +147,8 @@ class NetworkProblem(BaseProblem):
         if self.network.counts.labels and len(known):
             scores = self.network.label_scores(states, gold.heads[known], known, batch)
             parts.append(functional.cross_entropy(scores, gold.labels[known], reduction="sum"))
-            choices.append((1.0, scores))
+            if self.consistency:
+                choices.append((1.0, scores))
         for name, right in gold.outputs.items():
             scores = self.network.output_scores(name, states, batch)
             loss = functional.cross_entropy(scores, right, ignore_index=-1, reduction="sum")
@@ -159,25 +160,22 @@ class NetworkProblem(BaseProblem):
 
     def _tree_loss(self, states: States, batch: Sentences, gold: Gold) -> tuple[float, Tensor, list[Choice]]:
         """The loss of the trees, a tensor with the same gradient by the scores, and scores of heads."""
-        arcs = self.network.arc_units(states, batch)
-        siblings = self.network.sibling_units(states, batch) if self.network.counts.siblings else None
         on_tensors = getattr(self.loss, "on_tensors", None)  # losses may have a faster way
         value, total, choices = 0.0, states.last.new_zeros(()), []
-        for group in batch.groups:
-            scores = {PartKind.ARC: self.network.arc_scores(arcs, batch, group)}
+        for group, scores in self.network.tree_scores(states, batch):
+            arcs, inside = scores[PartKind.ARC], group.nodes < len(batch.types)
             if self.consistency:
-                choices.append((1.0, _head_scores(scores[PartKind.ARC], group, batch)))
+                is_word = inside.clone()
+                is_word[:, 0] = False
+                choices.append((1.0, head_rows(arcs, inside, is_word)))
             loss = None
-            if siblings is not None:
-                scores[PartKind.SIBLING] = self.network.sibling_scores(siblings, group)
-            elif on_tensors is not None:
-                inside = group.nodes < len(batch.types)
-                loss = on_tensors(scores[PartKind.ARC], group.heads, inside, self.family)
-            trees = [gold.trees[sentence] for sentence in group.sentences]
-            own, tensor = (
-                self._loss_of_sentences(scores, trees) if loss is None else (float(loss.detach()), loss)
-            )
-            value, total = value + own, total + tensor
+            if on_tensors is not None and len(scores) == 1:
+                loss = on_tensors(arcs, group.heads, inside, self.family)
+            if loss is None:
+                own, loss = self._loss_of_sentences(scores, [gold.trees[i] for i in group.sentences])
+            else:
+                own = float(loss.detach())
+            value, total = value + own, total + loss
         return value, total, choices
 
     def _loss_of_sentences(
@@ -199,16 +197,7 @@ class NetworkProblem(BaseProblem):
         return value, sum((tensors[k] * given[k]).sum() for k in given)
 
 
-def _head_scores(arcs: Tensor, group: Group, batch: Sentences) -> Tensor:
-    """The scores of each word's heads, (words, T+1)."""
-    inside = group.nodes < len(batch.types)
-    no_arc = ~inside[:, :, None] | torch.eye(arcs.shape[1], dtype=torch.bool, device=arcs.device)
-    is_word = inside.clone()
-    is_word[:, 0] = False
-    return arcs.masked_fill(no_arc, NO_ARC).transpose(1, 2)[is_word]
-
-
 def _difference(first: Tensor, second: Tensor) -> Tensor:
-    """The mean of the two divergences of softmax distributions, summed over rows."""
+    """The mean of the two divergences of softmax distributions, summed over rows; -inf is of both or none."""
     a, b = first.log_softmax(dim=1), second.log_softmax(dim=1)
-    return 0.5 * ((a.exp() - b.exp()) * (a - b)).sum()
+    return 0.5 * ((a.exp() - b.exp()) * (a - b).nan_to_num(nan=0.0)).sum()

@@ -56,8 +56,8 @@ class NeuralSettings(Settings):
     other_weight: float = parameter(0.1, "what XPOS, FEATS and lemmas count in the loss", least=0.0)
     consistency: float = parameter(
         0.0,
-        "what the difference between two passes with other units hidden counts; above 0, heads and labels "
-        "get better, and training takes twice as long",
+        "weight of the divergence between two passes with different dropout masks; above 0, training takes "
+        "twice as long",
         least=0.0,
     )
     device: Device = parameter("auto", "where to train; auto: on a GPU if there is one")
