@@ -73,10 +73,10 @@ private:
 };
 
 void make(Network* self, const nb::dict& tensors, const Rows& vectors, const Line<float>& scales, const std::vector<std::string>& outputs,
-          int output_layer, bool quantized) {
+          bool quantized) {
     const GivenTensors given(tensors);
     neural::VectorTable table{{vectors.data(), vectors.data() + vectors.size()}, {scales.data(), scales.data() + scales.size()}, vectors.shape(1)};
-    new (self) Network(given.views, std::move(table), outputs, {output_layer, quantized});
+    new (self) Network(given.views, std::move(table), outputs, quantized);
 }
 
 States encode(const Network& self, const Numbers& lengths, const Numbers& types, const Numbers& words, const Numbers& vectors,
@@ -247,10 +247,10 @@ void bind_neural(nb::module_& m) {
         .def("__len__", &States::sentences);
     nb::class_<Network> bound(m, "Network", "The forward pass of a neural parser; words in, scores of arcs, labels and tags out, or the best of them.");
     bound
-        .def("__init__", &make, "tensors"_a, "vectors"_a, "scales"_a, "outputs"_a, "output_layer"_a = -1, "quantized"_a = false,
+        .def("__init__", &make, "tensors"_a, "vectors"_a, "scales"_a, "outputs"_a, "quantized"_a = false,
              "Tensors are float32, or int8 with float32 NAME.scales, one for each row. quantized: multiply in int8.",
              nb::sig("def __init__(self, tensors: dict[str, " ARBORA_ARRAY("float32") " | " ARBORA_ARRAY("int8") "], vectors: " ARBORA_ARRAY("int8") ", scales: " ARBORA_ARRAY("float32")
-                     ", outputs: list[str], output_layer: int = -1, quantized: bool = False) -> None"))
+                     ", outputs: list[str], quantized: bool = False) -> None"))
         .def_prop_ro("parameters", &Network::parameters, "The number of weights.")
         .def_prop_ro("label_count", &Network::label_count)
         .def_prop_ro("has_siblings", &Network::has_siblings)

@@ -5,7 +5,7 @@ import numpy as np
 from arbora._core import Network
 
 WORDS, CHARACTERS, VECTORS, VECTOR_SIZE = 50, 40, 30, 11
-LABELS, OUTPUTS, TAGS = 7, {"upos": 5, "feats": 37}, 6
+LABELS, OUTPUTS, TAGS, OUTPUT_UNITS = 7, {"upos": 5, "feats": 37}, 6, 19
 SLOPE = 0.1
 LENGTHS = [3, 0, 12, 1, 7, 7, 70]
 
@@ -31,18 +31,20 @@ def tensors(size, layers, arc, label, *, tag_columns=0, rank=0, seed=0):
             made[f"{name}.input"] = some(4 * size, inputs if layer == 0 else 2 * size, scale=size**-0.5)
             made[f"{name}.recurrent"] = some(4 * size, size, scale=size**-0.5)
             made[f"{name}.bias"] = some(4 * size)
-    outputs = {f"output.{name}": count for name, count in OUTPUTS.items()}
     units = {"arc_head": arc, "arc_dep": arc, "label_head": label, "label_dep": label}
     if rank:
         units |= dict.fromkeys(("sibling_head", "sibling_dep", "sibling_sib"), rank)
-    for name, count in (units | outputs).items():
+    for name, count in units.items():
         made[f"{name}.weight"], made[f"{name}.bias"] = some(count, 2 * size, scale=0.1), some(count)
-        if name in outputs:
-            made[f"{name}.words"] = some(count, inputs - 10 * tag_columns)
+    made["tags.weight"] = some(OUTPUT_UNITS, min(2, layers) * 2 * size, scale=0.1)
+    made["tags.bias"] = some(OUTPUT_UNITS)
+    for name, count in OUTPUTS.items():
+        made[f"output.{name}.weight"], made[f"output.{name}.bias"] = some(count, OUTPUT_UNITS), some(count)
+        made[f"output.{name}.words"] = some(count, inputs - 10 * tag_columns)
     made["arcs"], made["arc_bias"] = some(arc, arc), some(arc)
     made["lengths.head"], made["lengths.dep"] = some(29, arc), some(29, arc)
     made["lengths.bias"] = some(29)
-    made["labels"] = some(LABELS, label + 1, label + 1)
+    made["labels.weight"], made["labels.bias"] = some(LABELS, 3 * label), some(LABELS)
     return made
 
 
@@ -118,8 +120,8 @@ def type_inputs(weights, given):
     inputs = []
     for t, (word, vector) in enumerate(zip(given["words"], given["vectors"], strict=True)):
         characters = character_features(weights, given["characters"][starts[t] : given["ends"][t]])
-        x = np.concatenate([weights["word"][word], characters, weights["projection"] @ dense[vector]])
-        inputs.append(x)
+        projected = rectified(weights["projection"] @ dense[vector])
+        inputs.append(np.concatenate([weights["word"][word], characters, projected]))
     return inputs
 
 
@@ -140,7 +142,7 @@ def encoded(weights, inputs):
     return states[1:]
 
 
-def reference(weights, given, heads, output_layer=-1):
+def reference(weights, given, heads):
     """Scores of arcs, labels, tags and siblings of each sentence, by the definitions."""
     weights = {name: array.astype(np.float64) for name, array in weights.items()}
     types = type_inputs(weights, given)
@@ -170,11 +172,11 @@ def reference(weights, given, heads, output_layer=-1):
             parts = [units(f"sibling_{part}") for part in ("head", "dep", "sib")]
             siblings = np.einsum("hk,dk,sk->hds", *parts)
             siblings[no_arc] = 0
-        one = np.ones((n + 1, 1))
-        by_head, by_dep = np.hstack([units("label_head"), one]), np.hstack([units("label_dep"), one])
-        own = by_head[heads[at : at + n]]
-        labels = np.einsum("ni,lij,nj->nl", own, weights["labels"], by_dep[1:])
-        read, own = layers[output_layer][1:], np.array(types)[given["types"][at : at + n]]
+        by_head, by_dep = units("label_head")[heads[at : at + n]], units("label_dep")[1:]
+        pairs = np.hstack([by_head * by_dep, by_head, by_dep])
+        labels = pairs @ weights["labels.weight"].T + weights["labels.bias"]
+        read = units("tags", np.hstack(layers[-2:]))[1:]
+        own = np.array(types)[given["types"][at : at + n]]
         tags = [
             read @ weights[f"output.{o}.weight"].T
             + weights[f"output.{o}.bias"]

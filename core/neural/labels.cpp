@@ -28,27 +28,28 @@ std::span<const std::uint8_t> checked_mask(std::span<const std::uint8_t> mask, s
 
 }  // namespace
 
-// The words of some sentences by their heads: the dependents of each head one after the other.
-struct Network::WordsByHead {
-    std::vector<std::size_t> words, rows;         // [words]: numbers of words, rows of the states
-    std::vector<std::size_t> head_rows, ends{0};  // [heads], [heads + 1]: rows of the states, where each one's words end
+// The arcs of some sentences' words. Most words have no dependents, so units of heads are computed once for each head.
+struct Network::Arcs {
+    std::vector<std::size_t> words, rows, heads;  // [arcs]: numbers of words, rows of the states, places among head_rows
+    std::vector<std::size_t> head_rows;           // of the states
 
-    // `heads` begins with that of word `base`. `with_root`: whether dependents of the root are among the words.
-    WordsByHead(const States& states, std::span<const std::int32_t> heads, std::size_t base, std::size_t begin, std::size_t end, bool with_root = true) {
-        std::vector<std::vector<std::size_t>> dependents;
+    // `given` begins with the head of word `base`. `with_root`: whether arcs from the root are among the arcs.
+    Arcs(const States& states, std::span<const std::int32_t> given, std::size_t base, std::size_t begin, std::size_t end, bool with_root = true) {
+        constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+        std::vector<std::size_t> place;
         for (std::size_t s = begin; s < end; ++s) {
             const std::size_t nodes = states.nodes(s), first = states.first_word(s);
-            dependents.assign(nodes, {});
+            place.assign(nodes, kNone);
             for (std::size_t d = 1; d < nodes; ++d) {
-                const std::int32_t head = heads[first - base + d - 1];
+                const std::int32_t head = given[first - base + d - 1];
                 if (head < 0 || static_cast<std::size_t>(head) >= nodes) reject("heads: expected 0 to ", nodes - 1, ", got ", head);
-                dependents[static_cast<std::size_t>(head)].push_back(d);
-            }
-            for (std::size_t h = with_root ? 0 : 1; h < nodes; ++h) {
-                if (dependents[h].empty()) continue;
-                for (const std::size_t d : dependents[h]) words.push_back(first + d - 1), rows.push_back(states.first[s] + d);
-                head_rows.push_back(states.first[s] + h);
-                ends.push_back(words.size());
+                if (head == 0 && !with_root) continue;
+                std::size_t& own = place[static_cast<std::size_t>(head)];
+                if (own == kNone) {
+                    own = head_rows.size();
+                    head_rows.push_back(states.first[s] + static_cast<std::size_t>(head));
+                }
+                words.push_back(first + d - 1), rows.push_back(states.first[s] + d), heads.push_back(own);
             }
         }
     }
@@ -56,28 +57,26 @@ struct Network::WordsByHead {
 
 // The units of some rows of the states.
 UnsetVector<float> Network::units(const Dense& layer, const States& states, std::span<const std::size_t> rows) {
-    UnsetVector<float> picked(rows.size() * states.stride);
-    for (std::size_t i = 0; i < rows.size(); ++i) std::copy_n(states.of(rows[i]), states.stride, picked.data() + i * states.stride);
-    return layer.rectified(picked.data(), states.stride, rows.size());
+    const std::size_t size = layer.depth();
+    UnsetVector<float> picked(rows.size() * size);
+    for (std::size_t i = 0; i < rows.size(); ++i) std::copy_n(states.of(rows[i]), size, picked.data() + i * size);
+    return layer.rectified(picked.data(), size, rows.size());
 }
 
-// visit(word, scores) for the words of some sentences. Each head gets a table of weights for its dependents, a few heads at a time.
+// visit(word, scores) for the words of some arcs.
 template <class Visit>
-void Network::score_some_labels(const States& states, const WordsByHead& by_head, Visit visit) const {
-    const std::size_t count = by_head.head_rows.size(), size = label_product_.depth(), width = label_head_.width();
-    const std::size_t table = label_product_.width(), row = padded(label_count_);
-    const UnsetVector<float> head_units = units(label_head_, states, by_head.head_rows), dep_units = units(label_dep_, states, by_head.rows);
-    constexpr std::size_t kPiece = 48;  // heads whose tables fit into the cache
-    UnsetVector<float> tables(std::min(kPiece, count) * table + kPanel), scores;
-    for (std::size_t h = 0; h < count; ++h) {
-        if (h % kPiece == 0) label_product_(head_units.data() + h * width, width, std::min(kPiece, count - h), tables.data(), table);
-        const std::size_t first = by_head.ends[h], dependents = by_head.ends[h + 1] - first;
-        const float* weights = tables.data() + h % kPiece * table;
-        scores.resize(dependents * row);
-        kernels().product({dep_units.data() + first * width, width, dependents, size, weights, panels_of(label_count_),
-                           weights + size * label_count_, scores.data(), row, nullptr, label_count_, kPanel});
-        for (std::size_t i = 0; i < dependents; ++i) visit(by_head.words[first + i], scores.data() + i * row);
+void Network::score_some_labels(const States& states, const Arcs& arcs, Visit visit) const {
+    const std::size_t count = arcs.words.size(), size = label_scores_.depth() / 3, width = label_head_.width();
+    const UnsetVector<float> head_units = units(label_head_, states, arcs.head_rows), dep_units = units(label_dep_, states, arcs.rows);
+    UnsetVector<float> pairs(count * 3 * size), scores(count * label_scores_.width());
+    for (std::size_t a = 0; a < count; ++a) {
+        const float *head = head_units.data() + arcs.heads[a] * width, *dep = dep_units.data() + a * width;
+        float* pair = pairs.data() + a * 3 * size;
+        for (std::size_t i = 0; i < size; ++i) pair[i] = head[i] * dep[i];
+        std::copy_n(dep, size, std::copy_n(head, size, pair + size));
     }
+    label_scores_(pairs.data(), 3 * size, count, scores.data(), label_scores_.width());
+    for (std::size_t a = 0; a < count; ++a) visit(arcs.words[a], scores.data() + a * label_scores_.width());
 }
 
 // visit(word, scores, head) for all words; unless `with_root`, only for those whose head is a word.
@@ -87,7 +86,7 @@ void Network::score_labels(const States& states, std::span<const std::int32_t> h
     check(states);
     if (heads.size() != states.words()) reject("heads: expected one per word, got ", heads.size());
     each_block(states, threads, [&](std::size_t begin, std::size_t end) {
-        score_some_labels(states, WordsByHead(states, heads, 0, begin, end, with_root), [&](std::size_t word, const float* scores) { visit(word, scores, heads[word]); });
+        score_some_labels(states, Arcs(states, heads, 0, begin, end, with_root), [&](std::size_t word, const float* scores) { visit(word, scores, heads[word]); });
     });
 }
 
@@ -97,7 +96,7 @@ void Network::labels_of(const States& states, std::size_t sentence, std::span<co
     if (sentence >= states.sentences()) reject("sentence: expected a number below ", states.sentences(), ", got ", sentence);
     if (heads.size() + 1 != states.nodes(sentence)) reject("heads: expected one per word, got ", heads.size());
     const std::size_t base = states.first_word(sentence);
-    score_some_labels(states, WordsByHead(states, heads, base, sentence, sentence + 1), [&](std::size_t word, const float* scores) {
+    score_some_labels(states, Arcs(states, heads, base, sentence, sentence + 1), [&](std::size_t word, const float* scores) {
         std::copy_n(scores, label_count_, out + (word - base) * label_count_);
     });
 }
@@ -108,7 +107,7 @@ void Network::labels(const States& states, std::span<const std::int32_t> heads, 
 
 void Network::best_labels(const States& states, std::span<const std::int32_t> heads, LabelMasks masks, int threads, std::int32_t* out) const {
     const auto root = checked_mask(masks.root, label_count_, "root_labels"), other = checked_mask(masks.other, label_count_, "other_labels");
-    // Most treebanks have one label below the root. Scoring it would take a table of weights per sentence, for a single word.
+    // Most treebanks have one label below the root, which needs no scores.
     const bool is_decided = std::count_if(root.begin(), root.end(), [](std::uint8_t allowed) { return allowed != 0; }) == 1;
     score_labels(states, heads, !is_decided, threads, [&](std::size_t word, const float* scores, std::int32_t head) {
         out[word] = best_of(scores, label_count_, head == 0 ? root : other);
@@ -134,8 +133,9 @@ void Network::score_outputs(const States& states, int threads, Visit visit) cons
         for (std::size_t s = begin; s < end; ++s)
             for (std::size_t w = 0; w + 1 < states.nodes(s); ++w)
                 starts[row_of(s, w)] = states.type_row(states.first_word(s) + w) + 8 * width_;
+        const UnsetVector<float> units = output_units_.rectified(states.both_of(top), states.stride, count);
         UnsetVector<float> scores(count * width);
-        output_scores_.add(states.for_outputs(top), states.stride, count, starts.data(), scores.data(), width);
+        output_scores_.add(units.data(), output_units_.width(), count, starts.data(), scores.data(), width);
         for (std::size_t s = begin; s < end; ++s)
             for (std::size_t w = 0; w + 1 < states.nodes(s); ++w) visit(states.first_word(s) + w, scores.data() + row_of(s, w) * width);
     });

@@ -22,13 +22,10 @@ void place_gates(Matrix weights, const float* bias, std::size_t size, std::span<
 
 }  // namespace
 
-Network::Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs, Options options) {
+Network::Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs, bool quantized) {
     WeightReader read(tensors);
     types_ = WordTypeEncoder(read, std::move(vectors));
     const std::vector<Matrix> tag_tables = read_layers(read);
-    const int layers = static_cast<int>(layers_.size()), output_layer = options.output_layer;
-    if (output_layer < -1 || output_layer >= layers) reject("output_layer: expected -1 to ", layers - 1, ", got ", output_layer);
-    output_layer_ = static_cast<std::size_t>(output_layer == -1 ? layers - 1 : output_layer);
     split_first_layer(read, tag_tables);
     read_outputs(read, outputs);
     cache_ = std::make_unique<TypeCache>(type_input_.width());
@@ -36,9 +33,9 @@ Network::Network(const Tensors& tensors, VectorTable vectors, const std::vector<
     state_memory_ = std::make_shared<ArrayPool>();
     read_arcs(read);
     if (read.has("sibling_head.weight")) read_siblings(read);
-    if (read.has("labels")) read_labels(read);
+    if (read.has("labels.weight")) read_labels(read);
     parameters_ = read.taken();
-    if (options.quantized) quantize();
+    if (quantized) quantize();
 }
 
 void Network::quantize() {
@@ -48,8 +45,8 @@ void Network::quantize() {
             direction.input.quantize();
             direction.lstm.quantize();
         }
-    for (Dense* layer : {&type_input_, &arc_head_, &arc_dep_, &arc_product_, &arc_lengths_, &label_head_, &label_dep_, &label_product_,
-                         &sibling_head_, &sibling_dep_, &sibling_sib_, &output_scores_})
+    for (Dense* layer : {&type_input_, &arc_head_, &arc_dep_, &arc_product_, &arc_lengths_, &label_head_, &label_dep_, &label_scores_,
+                         &sibling_head_, &sibling_dep_, &sibling_sib_, &output_units_, &output_scores_})
         layer->quantize();
 }
 
@@ -88,11 +85,11 @@ std::vector<Matrix> Network::read_layers(WeightReader& read) {
     return tag_tables;
 }
 
-// Where the LSTM's outputs stand among the padded ones.
-std::vector<std::size_t> Network::state_places() const {
+// Where the outputs of some LSTM layers, side by side, stand among the padded ones.
+std::vector<std::size_t> Network::state_places(std::size_t layers) const {
     std::vector<std::size_t> places;
-    for (std::size_t d = 0; d < 2; ++d)
-        for (std::size_t u = 0; u < size_; ++u) places.push_back(d * width_ + u);
+    for (std::size_t side = 0; side < 2 * layers; ++side)
+        for (std::size_t u = 0; u < size_; ++u) places.push_back(side * width_ + u);
     return places;
 }
 
@@ -120,17 +117,20 @@ void Network::split_first_layer(WeightReader& read, const std::vector<Matrix>& t
     for (Direction& direction : layers_[0]) direction.input = Dense();
 }
 
-// The layers of all columns of tags side by side: what states add to the scores, and what distinct words add, with the biases.
+// The layers of all columns of tags side by side: what units add to the scores, and what distinct words add, with the biases.
 void Network::read_outputs(WeightReader& read, const std::vector<std::string>& names) {
-    std::vector<Dense> from_states(names.size());
+    if (names.empty()) return;
+    const std::size_t units = read_from_states(read, "tags", 0, output_units_, layers_read_by_tags());
+    std::vector<Matrix> weights;
     std::size_t total = 0;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        outputs_.push_back({total, read_from_states(read, "output." + names[i], 0, from_states[i])});
-        total += padded(outputs_.back().count);
+    for (const std::string& name : names) {
+        weights.push_back(read.matrix("output." + name + ".weight", 0, units));
+        outputs_.push_back({total, weights.back().rows});
+        total += padded(weights.back().rows);
     }
     const std::size_t gates = 8 * width_;
     Dense both(types_.size(), gates + total);
-    output_scores_ = Dense(2 * width_, total);
+    output_scores_ = Dense(units, total);
     for (std::size_t g = 0; g < gates; ++g) {
         for (std::size_t i = 0; i < both.depth(); ++i) both.weight(g, i) = type_input_.weight(g, i);
         both.bias(g) = type_input_.bias(g);
@@ -138,21 +138,22 @@ void Network::read_outputs(WeightReader& read, const std::vector<std::string>& n
     for (std::size_t which = 0; which < names.size(); ++which) {
         const auto [begin, count] = outputs_[which];
         const Matrix words = read.matrix("output." + names[which] + ".words", count, types_.size());
+        const float* bias = read.take("output." + names[which] + ".bias", {count});
         for (std::size_t o = 0; o < count; ++o) {
             for (std::size_t i = 0; i < both.depth(); ++i) both.weight(gates + begin + o, i) = words.row(o)[i];
-            both.bias(gates + begin + o) = from_states[which].bias(o);
-            for (std::size_t i = 0; i < 2 * width_; ++i) output_scores_.weight(begin + o, i) = from_states[which].weight(o, i);
+            both.bias(gates + begin + o) = bias[o];
+            for (std::size_t i = 0; i < units; ++i) output_scores_.weight(begin + o, i) = weights[which].row(o)[i];
         }
     }
     type_input_ = std::move(both);
 }
 
-// A layer over the LSTM's outputs, `rows` of 0: any; how many outputs it has.
-std::size_t Network::read_from_states(WeightReader& read, const std::string& name, std::size_t rows, Dense& made) const {
-    const std::vector<std::size_t> places = state_places();
+// A layer over the outputs of some LSTM layers, `rows` of 0: any; how many outputs it has.
+std::size_t Network::read_from_states(WeightReader& read, const std::string& name, std::size_t rows, Dense& made, std::size_t layers) const {
+    const std::vector<std::size_t> places = state_places(layers);
     const Matrix weights = read.matrix(name + ".weight", rows, places.size());
     const float* bias = read.take(name + ".bias", {weights.rows});
-    made = Dense(2 * width_, weights.rows);
+    made = Dense(layers * 2 * width_, weights.rows);
     for (std::size_t o = 0; o < weights.rows; ++o) {
         for (std::size_t i = 0; i < places.size(); ++i) made.weight(o, places[i]) = weights.row(o)[i];
         made.bias(o) = bias[o];
@@ -184,22 +185,11 @@ void Network::read_siblings(WeightReader& read) {
 }
 
 void Network::read_labels(WeightReader& read) {
-    const std::size_t size = read_from_states(read, "label_head", 0, label_head_), both = size + 1;
+    const std::size_t size = read_from_states(read, "label_head", 0, label_head_);
     read_from_states(read, "label_dep", size, label_dep_);
-    Shape shape;
-    const float* labels = read.take("labels", {0, both, both}, &shape);  // [label, head, dep]
-    label_count_ = shape[0];
-    // For each head a table [dep unit, label], by which its dependents' units are then multiplied. Most words have no dependents, so
-    // this takes less than half as long as a table for each dependent.
-    table_size("labels", {size, padded(both * label_count_)});
-    label_product_ = Dense(size, both * label_count_);
-    for (std::size_t l = 0; l < label_count_; ++l)
-        for (std::size_t d = 0; d < both; ++d) {
-            const std::size_t out = d * label_count_ + l;
-            const auto weight = [&](std::size_t h) { return labels[(l * both + h) * both + d]; };
-            for (std::size_t h = 0; h < size; ++h) label_product_.weight(out, h) = weight(h);
-            label_product_.bias(out) = weight(size);
-        }
+    const Matrix weights = read.matrix("labels.weight", 0, 3 * size);
+    label_count_ = weights.rows;
+    label_scores_ = Dense(weights, read.take("labels.bias", {label_count_}));
 }
 
 }  // namespace arbora::neural

@@ -56,7 +56,8 @@ States Network::lay_out(const Input& input) const {
     types_.check(input.distinct);
     check_rows(input.types, input.distinct.size(), "types");
     States states;
-    states.stride = 2 * width_;
+    states.stride = layers_read_by_tags() * 2 * width_;
+    states.last = states.stride - 2 * width_;
     states.first.push_back(0);
     std::size_t words = 0;
     for (const std::int32_t length : input.lengths) {
@@ -71,14 +72,13 @@ States Network::lay_out(const Input& input) const {
         check_rows(input.tags[c], tags_[c].size() / (8 * width_), "tags");
     }
     states.rows = state_memory_->take(states.first.back() * states.stride);
-    if (output_layer_ + 1 < layers_.size()) states.lower = state_memory_->take(states.rows->size());
     return states;
 }
 
 // InputError unless a network of these sizes made the states.
 void Network::check(const States& states) const {
-    const bool fits = states.stride == 2 * width_ && (states.lower == nullptr) == (output_layer_ + 1 == layers_.size());
-    if (!fits || states.type_stride != type_input_.width()) reject("states: expected those of this network, got another's");
+    const bool fits = states.stride == layers_read_by_tags() * 2 * width_ && states.type_stride == type_input_.width();
+    if (!fits) reject("states: expected those of this network, got another's");
 }
 
 // The rows of some sentences, longest first, step by step.
@@ -99,15 +99,16 @@ struct Network::Group {
     }
 
     std::size_t rows() const { return places.size(); }
-    void copy_back(const float* from, std::size_t stride, UnsetVector<float>& into) const {
-        for (std::size_t r = 0; r < rows(); ++r) std::copy_n(from + r * stride, stride, into.data() + places[r] * stride);
+    // from [rows, size]; `begin`: where they stand in a row of the states.
+    void copy_back(const float* from, std::size_t size, std::size_t begin, States& states) const {
+        for (std::size_t r = 0; r < rows(); ++r) std::copy_n(from + r * size, size, states.rows->data() + places[r] * states.stride + begin);
     }
 };
 
 void Network::run_lstm(const Input& input, std::span<const std::size_t> sentences, States& states, Workspace& workspace) const {
     const Group group(states, sentences);
     const std::span<const std::size_t> steps = group.steps;
-    const std::size_t rows = group.rows(), stride = states.stride, gates = 4 * width_;
+    const std::size_t rows = group.rows(), stride = 2 * width_, gates = 4 * width_;
     auto& [here, below, inner, lstm_workspace] = workspace;
     here.resize(rows * stride);
     below.resize(layers_.size() > 1 ? rows * stride : 0);
@@ -134,9 +135,9 @@ void Network::run_lstm(const Input& input, std::span<const std::size_t> sentence
             float* out = here.data() + side * width_;
             l == 0 ? direction.lstm.run(steps, first_layer, out, stride, lstm_workspace) : direction.lstm.run(steps, others, out, stride, lstm_workspace);
         }
-        if (l == output_layer_ && states.lower != nullptr) group.copy_back(here.data(), stride, *states.lower);
+        if (l + 2 == layers_.size()) group.copy_back(here.data(), stride, 0, states);
     }
-    group.copy_back(here.data(), stride, *states.rows);
+    group.copy_back(here.data(), stride, states.last, states);
 }
 
 // The inputs' part of a node's gates from `begin` on, in the first layer; `room` may be used for them.

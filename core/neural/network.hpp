@@ -1,14 +1,15 @@
 // The network of a neural parser, forward only: from words to scores of arcs, labels and tags, or to the best of each.
 //
-//   x        word embedding, character features, projected word vector, embeddings of given tags. The root has a vector of its own.
+//   x        word embedding, character features, rectified projection of the word vector, embeddings of given tags. The root has a vector
+//            of its own.
 //   s        bidirectional LSTM of several layers over root and words
 //   arcs     score(h, d) = dep(s_d)ᵀ U head(s_h) + uᵀ head(s_h) + b_c + H_c head(s_h) + D_c dep(s_d)
 //            dep, head: one layer each, leaky rectifier; c: the class of the arc's length and direction (arcs.cpp);
 //            b, H and D are the tensors lengths.bias, lengths.head and lengths.dep
 //   siblings score(h, d, s) = sum over k of head''_k(s_h) dep''_k(s_d) sib''_k(s_s), where there are tensors sibling_*
-//   labels   score(l | h, d) = [head'(s_h); 1]ᵀ L_l [dep'(s_d); 1]
-//   tags     one linear layer for each column, of the last LSTM layer or an earlier one, and of x without given tags
-//            (tensors output.NAME.words)
+//   labels   score(l | h, d) = L_l [head'(s_h) ∘ dep'(s_d); head'(s_h); dep'(s_d)] + c_l, tensors labels.weight and labels.bias
+//   tags     one linear layer for each column over tags(s'_d), and one over x without given tags (tensors output.NAME.words);
+//            s': the states of the last two LSTM layers (of the only one), side by side; tags: one layer, leaky rectifier
 //
 // Whatever multiplies x becomes a sum of rows: each distinct word is multiplied by the weights once per batch, or less often
 // (type_cache.hpp), and each given tag once per network. O(words · size²), with O(n² · size) for the arcs of a sentence and O(n³ · rank) for its siblings.
@@ -16,12 +17,13 @@
 // Tensors are float32, or int8 with scales for their rows (weight_reader.hpp). How they are stored says nothing of the arithmetic:
 // it is float32 unless `quantized` is set. Then each matrix of weights is kept in int8 with a scale for each output, float32 tensors
 // being rounded on the way in; inputs of a layer are rounded row by row, and products are summed in int32. The product of heads and
-// dependents that gives arcs, the sums of labels and siblings, LSTM cells and embeddings stay float32. Plain AVX2 and SSE2 are faster in
+// dependents that gives arcs, the sums of siblings, LSTM cells and embeddings stay float32. Plain AVX2 and SSE2 are faster in
 // int8 than in float32 (docs/performance.md), so there is no fallback to float32 arithmetic.
 //
 // No result depends on the number of threads or on the other sentences of a batch.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -54,9 +56,8 @@ struct Input {
 // What the LSTM says of the root and the words of each sentence.
 struct States {
     std::vector<std::size_t> first;  // [sentences + 1], rows; the root's comes first
-    std::shared_ptr<UnsetVector<float>> rows;   // [words + sentences, stride]
-    std::shared_ptr<UnsetVector<float>> lower;  // the same of the layer that tag outputs read; null where it is the last
-    std::size_t stride = 0;
+    std::shared_ptr<UnsetVector<float>> rows;  // [words + sentences, stride]: the layer below the last, where there is one, then the last
+    std::size_t stride = 0, last = 0;          // last: where the last layer's states begin in a row
     std::shared_ptr<UnsetVector<float>> type_rows;  // [distinct words, type_stride]: gates of the first layer, then scores of tags
     std::size_t type_stride = 0;
     std::vector<std::size_t> type_of;  // [words], the rows of their distinct words
@@ -66,8 +67,8 @@ struct States {
     std::size_t nodes(std::size_t sentence) const { return first[sentence + 1] - first[sentence]; }
     // The number of the sentence's first word among all words.
     std::size_t first_word(std::size_t sentence) const { return first[sentence] - sentence; }
-    const float* of(std::size_t row) const { return rows->data() + row * stride; }
-    const float* for_outputs(std::size_t row) const { return (lower == nullptr ? rows : lower)->data() + row * stride; }
+    const float* of(std::size_t row) const { return both_of(row) + last; }
+    const float* both_of(std::size_t row) const { return rows->data() + row * stride; }
     const float* type_row(std::size_t word) const { return type_rows->data() + type_of[word] * type_stride; }
 };
 
@@ -78,13 +79,8 @@ struct LabelMasks {
 
 class Network {
 public:
-    struct Options {
-        int output_layer = -1;   // the LSTM layer, from 0, that tag outputs read; -1: the last
-        bool quantized = false;  // multiply in int8
-    };
-
-    // InputError where tensors are missing, or their shapes or values do not fit.
-    Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs, Options options);
+    // `quantized`: multiply in int8. InputError where tensors are missing, or their shapes or values do not fit.
+    Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs, bool quantized);
 
     std::size_t tag_columns() const { return tags_.size(); }
     std::size_t label_count() const { return label_count_; }
@@ -128,10 +124,11 @@ private:
     struct Group;
 
     std::vector<Matrix> read_layers(WeightReader& read);
-    std::vector<std::size_t> state_places() const;
+    std::size_t layers_read_by_tags() const { return std::min<std::size_t>(layers_.size(), 2); }
+    std::vector<std::size_t> state_places(std::size_t layers = 1) const;
     void split_first_layer(WeightReader& read, const std::vector<Matrix>& tag_tables);
     void read_outputs(WeightReader& read, const std::vector<std::string>& names);
-    std::size_t read_from_states(WeightReader& read, const std::string& name, std::size_t rows, Dense& made) const;
+    std::size_t read_from_states(WeightReader& read, const std::string& name, std::size_t rows, Dense& made, std::size_t layers = 1) const;
     void read_arcs(WeightReader& read);
     void read_siblings(WeightReader& read);
     void read_labels(WeightReader& read);
@@ -145,9 +142,9 @@ private:
     static UnsetVector<float> units(const Dense& layer, const States& states, std::span<const std::size_t> rows);
     template <class Visit>
     void score_arcs(const States& states, std::size_t begin, std::size_t end, Visit visit) const;
-    struct WordsByHead;
+    struct Arcs;
     template <class Visit>
-    void score_some_labels(const States& states, const WordsByHead& by_head, Visit visit) const;
+    void score_some_labels(const States& states, const Arcs& arcs, Visit visit) const;
     template <class Visit>
     void score_labels(const States& states, std::span<const std::int32_t> heads, bool with_root, int threads, Visit visit) const;
     template <class Visit>
@@ -155,7 +152,6 @@ private:
 
     std::size_t parameters_ = 0, label_count_ = 0, sibling_rank_ = 0;
     std::size_t size_ = 0, width_ = 0;  // of one direction of the LSTM; padded
-    std::size_t output_layer_ = 0;
     WordTypeEncoder types_;
     Dense type_input_;  // gates of both directions, then scores of tags
     std::unique_ptr<TypeCache> cache_;
@@ -164,11 +160,11 @@ private:
     std::vector<float> root_gates_;
     std::vector<std::vector<float>> tags_;  // of each column, [values, gates]
     std::vector<Layer> layers_;
-    Dense arc_head_, arc_dep_, label_head_, label_dep_, label_product_;
+    Dense arc_head_, arc_dep_, label_head_, label_dep_, label_scores_;
     Dense arc_product_;  // of dependents: what heads are multiplied by, then terms by length
     Dense arc_lengths_;  // of heads: terms by length
     Dense sibling_head_, sibling_dep_, sibling_sib_;
-    Dense output_scores_;
+    Dense output_units_, output_scores_;
     std::vector<Output> outputs_;
 };
 

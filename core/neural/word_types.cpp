@@ -92,7 +92,7 @@ void WordTypeEncoder::project(const WordTypes& types, std::span<const std::size_
         const auto row = static_cast<std::size_t>(types.vectors[chosen[r]]);
         for (std::size_t i = 0; i < size; ++i) vectors[r * size + i] = vectors_.scales[row] * static_cast<float>(vectors_.values[row * size + i]);
     }
-    projection_(vectors.data(), size, chosen.size(), projected.data(), width);
+    projection_.rectified(vectors.data(), size, chosen.size(), projected.data(), width);
     for (std::size_t r = 0; r < chosen.size(); ++r)
         std::copy_n(projected.data() + r * width, projected_size_, out + (r + 1) * input_size_ - projected_size_);
 }

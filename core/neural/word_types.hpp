@@ -1,5 +1,5 @@
-// The part of a network's input that depends on the word alone: its embedding, character features and projected vector, one after the
-// other.
+// The part of a network's input that depends on the word alone: its embedding, character features and the rectified
+// projection of its vector, one after the other.
 #pragma once
 
 #include <cstddef>

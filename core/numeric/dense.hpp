@@ -21,9 +21,6 @@ struct DenseProduct {
     float* out;
     std::size_t out_stride;
     const float* const* starts = nullptr;  // [rows] of [panels · kPanel]: in place of the bias
-    // Other layouts: how far apart the rows of a panel are, and the panels (0: one after the other). Panels may overlap, so a plain
-    // matrix [depth, columns] has strides `columns` and kPanel; up to kPanel numbers behind its last are read.
-    std::size_t row_stride = kPanel, panel_stride = 0;
 };
 
 // One step of an LSTM in training, for `rows` sequences of which the first `old` have a step before this one.

@@ -552,7 +552,7 @@ class Network:
     The forward pass of a neural parser; words in, scores of arcs, labels and tags out, or the best of them.
     """
 
-    def __init__(self, tensors: dict[str, numpy.typing.NDArray[numpy.float32] | numpy.typing.NDArray[numpy.int8]], vectors: numpy.typing.NDArray[numpy.int8], scales: numpy.typing.NDArray[numpy.float32], outputs: list[str], output_layer: int = -1, quantized: bool = False) -> None:
+    def __init__(self, tensors: dict[str, numpy.typing.NDArray[numpy.float32] | numpy.typing.NDArray[numpy.int8]], vectors: numpy.typing.NDArray[numpy.int8], scales: numpy.typing.NDArray[numpy.float32], outputs: list[str], quantized: bool = False) -> None:
         """
         Tensors are float32, or int8 with float32 NAME.scales, one for each row. quantized: multiply in int8.
         """

@@ -12,7 +12,7 @@ FAMILIES = [(trees, roots) for trees in ("projective", "nonprojective") for root
 
 @pytest.fixture(scope="module")
 def native():
-    return network(tensors(21, 2, 33, 10), output_layer=0)
+    return network(tensors(21, 2, 33, 10))
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_no_sentences_have_no_answers(native):
 def test_states_of_another_network_are_rejected(native):
     given = sentences([4])
     heads = np.zeros(4, np.int32)
-    for other in (network(tensors(40, 2, 33, 10), output_layer=0), network(tensors(21, 2, 33, 10))):
+    for other in (network(tensors(40, 2, 33, 10)), network(tensors(21, 1, 33, 10))):
         states = other.encode(**given, threads=1)
         for method, arguments in (("arcs", [1]), ("labels", [heads, 1]), ("outputs", [0, 1])):
             with pytest.raises(InputError):

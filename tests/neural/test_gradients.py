@@ -141,7 +141,7 @@ def test_native_scores_equal_those_of_pytorch(threads, siblings):
     labels = network.label_scores(states, heads, words, batch).detach().numpy()
     found = scorer.native.labels(native, np.array(COLUMNS.heads), threads)
     np.testing.assert_allclose(found, labels, atol=1e-3, rtol=1e-4)
-    tags = network.output_scores("upos", states, batch)[words].detach().numpy()
+    tags = dict(network.output_scores(states, batch))["upos"][words].detach().numpy()
     np.testing.assert_allclose(scorer.native.outputs(native, 0, threads), tags, atol=1e-4, rtol=1e-4)
 
 

@@ -65,8 +65,9 @@ def test_stored_int8_is_the_same_as_its_values_in_float32(weights, given):
 
 @pytest.mark.parametrize("axes", [1, 2])
 def test_scales_may_be_shared_by_several_rows(weights, given, axes):
-    labels, scales = in_int8(weights["labels"], axes)
-    stored = {**weights, "labels": labels, "labels.scales": scales}
+    name = "convolution0.weight"
+    rounded, scales = in_int8(weights[name], axes)
+    stored = {**weights, name: rounded, f"{name}.scales": scales}
     assert all(
         map(np.array_equal, scores(network(stored), given), scores(network(float_values(stored)), given))
     )

@@ -68,13 +68,19 @@ def test_no_words_are_no_rows():
     assert [array.size for array in (found.types, found.words, found.characters, found.ends)] == [0] * 4
 
 
-def test_vectors_are_rounded_to_a_byte():
+def test_vectors_are_scaled_to_one_length_and_rounded_to_a_byte():
     given = np.random.default_rng(0).normal(size=(30, 9)).astype(np.float32)
+    given[7] *= 1e-20
+    given[8] *= 1e20
     table = VectorTable.of(np.concatenate([given, np.zeros((1, 9), np.float32)]))
     dense = table.dense()
     assert not dense[0].any()
     assert not dense[-1].any()
-    assert np.abs(dense[1:-1] - given).max() <= np.abs(given).max() / 254 + 1e-6
+    directions = given / np.linalg.norm(given.astype(np.float64), axis=1, keepdims=True)
+    expected = 0.5 * np.sqrt(9) * directions
+    assert (np.abs(dense[1:-1] - expected).max(axis=1) <= np.abs(expected).max(axis=1) / 254 + 1e-6).all()
+    again = VectorTable.of(dense[1:])
+    assert np.array_equal(again.values, table.values)
 
 
 def test_predicted_columns_are_the_best_outputs():
@@ -115,7 +121,6 @@ SETTINGS = {
     "characters": ["aa", 3, None],
     "tags": [{}, {"form": ["a"]}, {"upos": []}, {"upos": ["a\tb"]}, None, {"upos": ["x"]}],
     "outputs": [{"misc": ["a"]}, {"xpos": ["a", "b"]}, {"lemma": ["not a script"]}, 7],
-    "output_layer": [9, -2, 1.5, None, 2**70],
     "root_labels": [[-1], [10**6], "x", [True], None],
     "other_labels": [[0.5]],
 }
@@ -136,7 +141,7 @@ TENSORS = {
     "vectors.values": [np.zeros((3, 2), np.int8), np.zeros((20, 7), np.float32), None],
     "vectors.scales": [np.zeros(3, np.float32), np.full(20, np.nan, np.float32)],
     "word": [np.zeros((2, 6), np.float32), np.zeros((0, 6), np.float32), np.zeros(3, np.int64)],
-    "labels": [np.zeros((2, 6, 6), np.float32)],
+    "labels.weight": [np.zeros((2, 15), np.float32)],
     "tag1": [np.zeros((2, 4), np.float32)],
     "arcs": [np.full((9, 9), np.inf, np.float32), np.zeros((9, 8), np.float32), None],
     "lstm0.forward.recurrent": [np.zeros((32, 9), np.float32), None],

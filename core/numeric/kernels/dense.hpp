@@ -27,7 +27,7 @@ ARBORA_INLINE static inline FVec floats(float x) { return x - FVec{}; }
 
 // Rows of out = start + in · some panels of weights.
 template <int Rows, int Panels>
-ARBORA_INLINE static inline void tile(const DenseProduct& p, std::size_t row, std::size_t panel, std::size_t panel_stride) {
+ARBORA_INLINE static inline void tile(const DenseProduct& p, std::size_t row, std::size_t panel) {
     constexpr int kVectors = Panels * kPanelVectors;
     float* out = p.out + row * p.out_stride + panel * kPanel;
     const float* bias = p.bias == nullptr ? nullptr : p.bias + panel * kPanel;
@@ -36,11 +36,11 @@ ARBORA_INLINE static inline void tile(const DenseProduct& p, std::size_t row, st
         const float* start = p.starts != nullptr ? p.starts[row + r] + panel * kPanel : bias;
         for (int v = 0; v < kVectors; ++v) sums[r][v] = start != nullptr ? load_floats(start + v * F) : FVec{};
     }
-    const float *in = p.in + row * p.in_stride, *weights = p.weights + panel * panel_stride;
-    const std::size_t depth = p.depth, in_stride = p.in_stride, row_stride = p.row_stride;
-    for (std::size_t k = 0; k < depth; ++k, weights += row_stride) {
+    const std::size_t depth = p.depth, in_stride = p.in_stride, panel_size = depth * kPanel;
+    const float *in = p.in + row * in_stride, *weights = p.weights + panel * panel_size;
+    for (std::size_t k = 0; k < depth; ++k, weights += kPanel) {
         FVec at[kVectors];
-        for (int v = 0; v < kVectors; ++v) at[v] = load_floats(weights + (v / kPanelVectors) * panel_stride + (v % kPanelVectors) * F);
+        for (int v = 0; v < kVectors; ++v) at[v] = load_floats(weights + (v / kPanelVectors) * panel_size + (v % kPanelVectors) * F);
         for (int r = 0; r < Rows; ++r) {
             const FVec x = floats(in[r * in_stride + k]);
             for (int v = 0; v < kVectors; ++v) sums[r][v] += x * at[v];
@@ -52,13 +52,13 @@ ARBORA_INLINE static inline void tile(const DenseProduct& p, std::size_t row, st
 
 // Fewer than kRows rows, all panels.
 template <int Rows>
-static void few_rows(int count, const DenseProduct& p, std::size_t row, std::size_t panel_stride) {
+static void few_rows(int count, const DenseProduct& p, std::size_t row) {
     if constexpr (Rows > 0) {
-        if (count != Rows) return few_rows<Rows - 1>(count, p, row, panel_stride);
+        if (count != Rows) return few_rows<Rows - 1>(count, p, row);
         constexpr int kPanels = kPanelsAtOnce<Rows>;
         std::size_t panel = 0;
-        for (; panel + kPanels <= p.panels; panel += kPanels) tile<Rows, kPanels>(p, row, panel, panel_stride);
-        for (; panel < p.panels; ++panel) tile<Rows, 1>(p, row, panel, panel_stride);
+        for (; panel + kPanels <= p.panels; panel += kPanels) tile<Rows, kPanels>(p, row, panel);
+        for (; panel < p.panels; ++panel) tile<Rows, 1>(p, row, panel);
     }
 }
 
@@ -66,15 +66,14 @@ static void product(const DenseProduct& p) {
     constexpr std::size_t kBlock = 96;  // rows of `in` that stay in the cache for all panels
     constexpr int kPanels = kPanelsAtOnce<kRows>;
     static_assert(kBlock % kRows == 0);
-    const std::size_t panel_stride = p.panel_stride == 0 ? p.depth * kPanel : p.panel_stride;
     for (std::size_t block = 0; block < p.rows; block += kBlock) {
         const std::size_t end = block + kBlock < p.rows ? block + kBlock : p.rows, whole = end - (end - block) % kRows;
         std::size_t panel = 0;
         for (; panel + kPanels <= p.panels; panel += kPanels)
-            for (std::size_t row = block; row < whole; row += kRows) tile<kRows, kPanels>(p, row, panel, panel_stride);
+            for (std::size_t row = block; row < whole; row += kRows) tile<kRows, kPanels>(p, row, panel);
         for (; panel < p.panels; ++panel)
-            for (std::size_t row = block; row < whole; row += kRows) tile<kRows, 1>(p, row, panel, panel_stride);
-        few_rows<kRows - 1>(static_cast<int>(end - whole), p, whole, panel_stride);
+            for (std::size_t row = block; row < whole; row += kRows) tile<kRows, 1>(p, row, panel);
+        few_rows<kRows - 1>(static_cast<int>(end - whole), p, whole);
     }
 }
 

@@ -64,7 +64,7 @@ def build_scorer(
     at_root = columns.heads == 0
     seen = [_seen_labels(columns, names, mask) if labelled else [] for mask in (at_root, ~at_root)]
     root_labels, other_labels = (np.array(each, np.int32) for each in seen)
-    return kind(network.export(), vocabulary, table, outputs, network.output_layer, root_labels, other_labels)
+    return kind(network.export(), vocabulary, table, outputs, root_labels, other_labels)
 
 
 def network_of(scorer: NeuralScorer, settings: NeuralSettings) -> Network:

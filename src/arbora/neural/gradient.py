@@ -51,14 +51,14 @@ def _without_forbidden(factor: Doubles) -> Doubles:
 def settings_of(scorer: NeuralScorer) -> NeuralSettings:
     """The sizes of a scorer's network."""
     tensors = scorer.tensors
-    labels = tensors["label_head.weight"] if "label_head.weight" in tensors else np.zeros((1, 0))
-    siblings = tensors.get("sibling_head.weight", np.zeros((1, 0)))
-    vectors, tags = (tensors.get(name, np.zeros((1, 1))) for name in ("projection", "tag0"))
+    hidden = ("label_head.weight", "sibling_head.weight", "tags.weight", "projection", "tag0")
+    labels, siblings, outputs, vectors, tags = (tensors.get(name, np.zeros((1, 1))) for name in hidden)
     return NeuralSettings(
         layers=sum(name.endswith("forward.recurrent") for name in tensors),
         units=tensors["lstm0.forward.recurrent"].shape[1],
         arc_size=len(tensors["arcs"]),
         label_size=len(labels),
+        output_size=len(outputs),
         sibling_size=len(siblings),
         word_size=tensors["word"].shape[1],
         character_size=tensors["character"].shape[1],

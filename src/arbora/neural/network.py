@@ -1,10 +1,10 @@
 """The network of a neural parser in PyTorch; core/neural/network.hpp has its definition and forward pass.
 
-    x   word embedding, character convolutions, projected word vector, embeddings of given tags
+    x   word embedding, character convolutions, rectified projection of the word vector, embeddings of given tags
     s   bidirectional LSTM over the root and the words
     scores of arcs and of labels from the last layer's states, of siblings if wanted; of arcs
     also from their lengths [qi-2018]
-    scores of tags and lemmas from a lower layer's states and from x, without given tags
+    scores of tags and lemmas from a hidden layer over the last two layers' states, and from x without given tags
 
 In training, dropout hides features and units of distinct words wherever they occur in a batch, units of later
 layers in all words of a sentence, and recurrent weights [gal-2016, merity-2018]. So what depends on the word
@@ -24,7 +24,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from arbora.interfaces import PartKind
-from arbora.neural.labels import label_scores
 from arbora.neural.lstm import bidirectional
 from arbora.neural.settings import NeuralSettings
 from arbora.types import Floats
@@ -93,7 +92,7 @@ class States(NamedTuple):
     """What the network makes of each node, (N, ...) each, and of each distinct word."""
 
     last: Tensor  # the last layer of the LSTM
-    lower: Tensor  # the layer that tags are read from
+    both: Tensor  # the last two layers, side by side
     words: Tensor  # what depends on the word alone, (U, ...)
 
 
@@ -148,13 +147,17 @@ class Network(nn.Module):
         )
         if counts.labels:
             self.hidden.update({name: nn.Linear(states, label) for name in ("label_head", "label_dep")})
-            self.labels = nn.Parameter(torch.zeros(counts.labels, label + 1, label + 1))
+            self.labels = nn.Linear(3 * label, counts.labels)
         if counts.guide:
             self.guide = nn.Parameter(torch.zeros(counts.tags[-1]))
         if counts.siblings:
             names = ("sibling_head", "sibling_dep", "sibling_sib")
             self.hidden.update({name: nn.Linear(states, s.sibling_size) for name in names})
-        self.output = nn.ModuleDict({name: nn.Linear(states, n) for name, n in counts.outputs.items()})
+        if counts.outputs:
+            self.hidden["tags"] = nn.Linear(states * min(2, int(s.layers)), int(s.output_size))
+        self.output = nn.ModuleDict(
+            {name: nn.Linear(int(s.output_size), n) for name, n in counts.outputs.items()}
+        )
         self.output_words = nn.ModuleDict(
             {name: nn.Linear(word, n, bias=False) for name, n in counts.outputs.items()}
         )
@@ -196,7 +199,7 @@ class Network(nn.Module):
         if self.counts.guide:
             yield "guide", self.guide
         if self.counts.labels:
-            yield "labels", self.labels
+            yield from (("labels.weight", self.labels.weight), ("labels.bias", self.labels.bias))
         for name, linear in self.output.items():
             yield f"output.{name}.weight", linear.weight
             yield f"output.{name}.bias", linear.bias
@@ -223,11 +226,6 @@ class Network(nn.Module):
 
     # States
 
-    @property
-    def output_layer(self) -> int:
-        """The layer of the LSTM that tags are read from: the one below the last."""
-        return max(0, len(self.lstm) - 2)
-
     def forward(self, batch: Sentences) -> States:
         s = self.settings
         words = torch.cat(self._drop_features(self._type_features(batch), batch), dim=1)
@@ -240,7 +238,7 @@ class Network(nn.Module):
             if layers:
                 x, rows = self._drop(layers[-1], float(s.dropout), batch)[batch.packed], None
             layers.append(bidirectional(x, batch.counts, sides[0], sides[1], rows)[batch.unpacked])
-        return States(layers[-1], layers[self.output_layer], words)
+        return States(layers[-1], torch.cat(layers[-2:], dim=1), words)
 
     def _first_inputs(self, words: Tensor, batch: Sentences) -> tuple[Tensor, Tensor | None]:
         """What the first layer reads, and the row of each node if nodes share rows; in packed order."""
@@ -256,7 +254,9 @@ class Network(nn.Module):
     def _type_features(self, batch: Sentences) -> list[Tensor]:
         """What depends on the distinct word alone, (U, ...) each."""
         features = [self.word(batch.words), self._character_features(batch)]
-        return [*features, self.projection(self.table[batch.vectors])] if self.counts.vectors else features
+        if self.counts.vectors:
+            features.append(functional.leaky_relu(self.projection(self.table[batch.vectors]), SLOPE))
+        return features
 
     def _character_features(self, batch: Sentences) -> Tensor:
         """The largest value of each filter over the letters of a word, at least 0, (U, filters).
@@ -350,16 +350,19 @@ class Network(nn.Module):
 
     def label_scores(self, states: States, heads: Tensor, deps: Tensor, batch: Sentences) -> Tensor:
         """(arcs, labels), of arcs between rows of nodes."""
-        one = states.last.new_ones(len(heads), 1)
-        by_head, by_dep = (self._units(name, states.last, batch) for name in ("label_head", "label_dep"))
-        sides = (torch.cat([by_head[heads], one], dim=1), torch.cat([by_dep[deps], one], dim=1))
-        return label_scores(*sides, self.labels)
-
-    def output_scores(self, name: str, states: States, batch: Sentences) -> Tensor:
-        """(N, values) of a column that is predicted."""
-        words = functional.pad(self.output_words[name](states.words), (0, 0, 1, 0))  # 0 for the root
-        scores: Tensor = self.output[name](states.lower) + words[batch.types]
+        by_head = self._units("label_head", states.last, batch)[heads]
+        by_dep = self._units("label_dep", states.last, batch)[deps]
+        scores: Tensor = self.labels(torch.cat([by_head * by_dep, by_head, by_dep], dim=1))
         return scores
+
+    def output_scores(self, states: States, batch: Sentences) -> Iterator[tuple[str, Tensor]]:
+        """(N, values) of each column that is predicted."""
+        if not self.output:
+            return
+        hidden = functional.leaky_relu(self.hidden["tags"](states.both), SLOPE)
+        for name, layer in self.output.items():
+            words = functional.pad(self.output_words[name](states.words), (0, 0, 1, 0))  # 0 for the root
+            yield name, layer(hidden) + words[batch.types]
 
 
 def length_classes(nodes: int, device: torch.device) -> Tensor:

@@ -149,9 +149,8 @@ class NetworkProblem(BaseProblem):
             parts.append(functional.cross_entropy(scores, gold.labels[known], reduction="sum"))
             if self.consistency:
                 choices.append((1.0, scores))
-        for name, right in gold.outputs.items():
-            scores = self.network.output_scores(name, states, batch)
-            loss = functional.cross_entropy(scores, right, ignore_index=-1, reduction="sum")
+        for name, scores in self.network.output_scores(states, batch):
+            loss = functional.cross_entropy(scores, gold.outputs[name], ignore_index=-1, reduction="sum")
             parts.append(self.weights[name] * loss)
             if self.consistency:
                 choices.append((self.weights[name], scores[~batch.is_root]))

@@ -10,12 +10,15 @@ from arbora.settings import Settings, parameter
 Size: TypeAlias = Literal["small", "medium", "large"]
 Device: TypeAlias = Literal["auto", "cpu", "cuda"]
 
-NAMES = ("layers", "units", "arc_size", "label_size", "dropout", "recurrent_dropout", "hidden_dropout")
+NAMES = (
+    *("layers", "units", "arc_size", "label_size", "output_size"),
+    *("dropout", "recurrent_dropout", "hidden_dropout"),
+)
 # Chosen on UD_English-EWT dev: larger networks need more dropout.
 SIZES: dict[str, dict[str, float]] = {
-    "small": dict(zip(NAMES, (2, 128, 192, 64, 0.25, 0.1, 0.25), strict=True)),
-    "medium": dict(zip(NAMES, (2, 200, 256, 80, 0.25, 0.2, 0.25), strict=True)),
-    "large": dict(zip(NAMES, (3, 400, 400, 100, 0.33, 0.33, 0.33), strict=True)),
+    "small": dict(zip(NAMES, (2, 128, 160, 128, 128, 0.25, 0.1, 0.25), strict=True)),
+    "medium": dict(zip(NAMES, (2, 200, 192, 128, 128, 0.25, 0.2, 0.25), strict=True)),
+    "large": dict(zip(NAMES, (3, 400, 400, 200, 256, 0.33, 0.33, 0.33), strict=True)),
 }
 
 
@@ -39,11 +42,12 @@ class NeuralSettings(Settings):
     units: int | Literal["auto"] = _size("units of each layer and direction")
     arc_size: int | Literal["auto"] = _size("units from which arcs are scored")
     label_size: int | Literal["auto"] = _size("units from which labels are scored")
+    output_size: int | Literal["auto"] = _size("units from which tags and lemmas are scored")
     sibling_size: int = parameter(
         64, "with order 2: units from which siblings are scored", least=1, most=4096
     )
     word_size: int = parameter(100, "numbers of a word's embedding", least=1, most=4096)
-    vector_size: int = parameter(100, "numbers that a word vector is projected to", least=1, most=4096)
+    vector_size: int = parameter(200, "numbers that a word vector is projected to", least=1, most=4096)
     character_size: int = parameter(32, "numbers of a character's embedding", least=1, most=4096)
     filters: int = parameter(100, "filters of each of two convolutions over characters", least=1, most=4096)
     tag_size: int = parameter(50, "numbers of a given tag's embedding", least=1, most=4096)

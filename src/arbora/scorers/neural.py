@@ -24,9 +24,9 @@ from arbora.types import Doubles, Floats, Ints
 
 PIECE = 8_000
 """Words whose states are in memory at a time."""
-MOST_LAYERS = 1000
 SCALES = ".scales"  # what the scales of a tensor in int8 are called
 SHORT_ROW = 16
+SPREAD = 0.5
 PREDICTED: tuple[TextColumn, ...] = ("upos", "xpos", "feats", "lemma")
 """The columns that a network may predict; lemmas are predicted as edit scripts."""
 
@@ -40,7 +40,9 @@ class VectorTable:
 
     @classmethod
     def of(cls, vectors: Floats) -> VectorTable:
-        """Round vectors, (words, d)."""
+        """Scale vectors, (words, d), to a root mean square of `SPREAD`, and round them."""
+        spread = np.sqrt(np.mean(np.square(vectors, dtype=np.float64), axis=1, keepdims=True))
+        vectors = np.divide(SPREAD * vectors, spread, out=np.zeros_like(vectors), where=spread > 0.0)
         scales = np.append(0.0, np.abs(vectors).max(axis=1, initial=0.0) / 127).astype(np.float32)
         rows = np.round(vectors / np.where(scales[1:] > 0.0, scales[1:], 1.0)[:, None])
         return cls(np.concatenate([np.zeros((1, vectors.shape[1])), rows]).astype(np.int8), scales)
@@ -62,8 +64,6 @@ class NeuralScorer:
     vectors: VectorTable = field(default_factory=VectorTable)
     outputs: Mapping[TextColumn, tuple[str, ...]] = field(default_factory=dict)
     """The values of each column that it predicts."""
-    output_layer: int = -1
-    """The layer of the LSTM that these are read from."""
     root_labels: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     """Labels that arcs from the root had in training; empty: any."""
     other_labels: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
@@ -77,7 +77,7 @@ class NeuralScorer:
     def native(self) -> Network:
         tensors: dict[str, Any] = {name: array for name, array in self.tensors.items() if name != "guide"}
         table = (self.vectors.values, self.vectors.scales)
-        return Network(tensors, *table, [*self.outputs], self.output_layer, self.is_quantized)
+        return Network(tensors, *table, [*self.outputs], self.is_quantized)
 
     @property
     def parts(self) -> tuple[PartKind, ...]:
@@ -86,7 +86,7 @@ class NeuralScorer:
 
     @property
     def label_count(self) -> int:
-        return len(self.tensors["labels"]) if "labels" in self.tensors else 0
+        return len(self.tensors["labels.bias"]) if "labels.bias" in self.tensors else 0
 
     # States and scores
 
@@ -214,7 +214,6 @@ class NeuralScorer:
             "tags": {name: list(values) for name, values in self.vocabulary.tags.items()},
             "guide": None if self.vocabulary.guide is None else list(self.vocabulary.guide),
             "outputs": {name: list(values) for name, values in self.outputs.items()},
-            "output_layer": self.output_layer,
             "quantized": self.is_quantized,
             "root_labels": self.root_labels.tolist(),
             "other_labels": self.other_labels.tolist(),
@@ -247,7 +246,6 @@ class NeuralScorer:
             vocabulary,
             VectorTable(values, scales),
             columns["outputs"],
-            _whole(settings.get("output_layer")),
             _label_list("root_labels", settings, names),
             _label_list("other_labels", settings, names),
             settings.get("quantized") is True,
@@ -263,7 +261,7 @@ class NeuralScorer:
         if self.needs_guide:
             wanted["guide"] = len(self.vocabulary.guide or ()) + 1
         if self.label_count:
-            wanted["labels"] = len(names.labels)
+            wanted["labels.weight"] = len(names.labels)
         for name, count in wanted.items():
             if name not in self.tensors or len(self.tensors[name]) != count:
                 raise InputError(f"{name}: expected {count} rows, got others")
@@ -357,9 +355,3 @@ def _label_list(name: str, settings: dict[str, Any], names: Names) -> Ints:
     if not isinstance(given, list) or not all(type(n) is int and 0 <= n < len(names.labels) for n in given):
         raise InputError(f"{name}: expected numbers of labels, got {str(given)[:80]}")
     return np.array(given, np.int32)
-
-
-def _whole(value: Any) -> int:
-    if type(value) is not int or not -1 <= value < MOST_LAYERS:
-        raise InputError(f"output_layer: expected -1 to {MOST_LAYERS - 1}, got {str(value)[:80]}")
-    return value

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 GIVEN: tuple[InputColumn, ...] = ("upos", "xpos", "feats")
 """The columns that a network may read beside the forms."""
 
-STEPS = 68  # of an epoch
-FEWEST_WORDS, MOST_WORDS = 400, 3000  # of a step
+STEPS = 100  # of an epoch
+FEWEST_WORDS, MOST_WORDS = 400, 2000  # of a step
 # Of all weights and of matrices by size; chosen on UD_English-EWT dev.
 RATES = {"small": (4e-3, 1.6e-3), "medium": (3e-3, 1.4e-3), "large": (2e-3, 1.2e-3)}
 
@@ -47,7 +47,7 @@ class NeuralRecipe(Recipe):
     is_linear = has_clusters = False
     loss_learners: ClassVar = {}
     parameters: ClassVar = {
-        name: {"epochs": 60, "schedule": "cosine", "warmup": 200, "average": 0.999, "decay": 0.08}
+        name: {"epochs": 60, "schedule": "cosine", "warmup": 200, "average": 0.999, "decay": 0.16}
         for name in ("muon", "adamw")
     }
     dependent: ClassVar = {
