@@ -13,29 +13,14 @@ struct PrunedWorker {
     Candidates candidates;
 };
 
-inline std::vector<ArcSet> prune(const feature::Encoded& sentences, const Pruner& pruner, int threads) {
-    std::vector<ArcSet> kept(sentences.size());
-    auto workers = make_workers(threads, [&] { return Candidates(*pruner.model, &pruner, false); });
-    parallel_for(sentences.size(), threads, [&](int worker, std::size_t s) { kept[s] = *workers[worker].find(sentences, s); });
-    return kept;
-}
+std::vector<ArcSet> prune(const feature::Encoded& sentences, const Pruner& pruner, int threads);
 
 // Adds the arcs of the gold trees that are missing; returns how many were.
-inline std::int64_t restore_gold(const feature::Encoded& sentences, std::vector<ArcSet>& arcs) {
-    std::int64_t missing = 0;
-    check_lengths(sentences, arcs);
-    for (std::size_t s = 0; s < sentences.size(); ++s) missing += arcs[s].add(sentences.sentence(s).heads);
-    return missing;
-}
+std::int64_t restore_gold(const feature::Encoded& sentences, std::vector<ArcSet>& arcs);
 
 // pruner: null for all arcs. keep_heads: keeps the heads that the sentences have; see candidates.hpp.
-inline Parsed parse(const feature::Encoded& sentences, const Model& model, const WeightView& weights, bool staged, const Pruner* pruner,
-                    int threads, bool keep_heads = false) {
-    return parse_each(sentences, make_workers(threads, [&] { return PrunedWorker<Worker>{Worker(model), Candidates(model, pruner, keep_heads)}; }),
-                      [&](PrunedWorker<Worker>& worker, std::size_t s, int* heads, int* labels) {
-                          worker.parser.parse(sentences.sentence(s), worker.candidates.find(sentences, s), weights, staged, heads, labels);
-                      });
-}
+Parsed parse(const feature::Encoded& sentences, const Model& model, const WeightView& weights, bool staged, const Pruner* pruner,
+                    int threads, bool keep_heads = false);
 
 // InputError where labels are to be learned and the model has none.
 inline void check_task(const Model& model, Task task) {
@@ -96,25 +81,9 @@ public:
         const auto n = static_cast<std::size_t>(sentence(s).n);
         return arcs_ == nullptr ? n * n : (*arcs_)[s].heads.size();
     }
-    std::vector<double> arc_scores(std::size_t s, const Weights& weights) {
-        require_arcs("arc_scores");
-        check_weights(weights, weight_count());
-        workers_[0].held = s + 1;
-        workers_[0].sums.load(sentence(s), arcs_of(s), view(*model_, task_, weights.data(), weights.scale()), false);
-        return workers_[0].sums.arc_scores();
-    }
+    std::vector<double> arc_scores(std::size_t s, const Weights& weights);
     // 1 for arcs of the gold tree, else 0.
-    std::vector<double> gold_arcs(std::size_t s) {
-        require_arcs("gold_arcs");
-        const ArcSet& set = holding(s).arcs();
-        std::vector<double> gold(set.heads.size(), 0.0);
-        for (int d = 1; d <= sentence(s).n; ++d) {
-            const int head = sentence(s).heads[d];
-            if (head < 0) throw InputError("sentence " + std::to_string(s) + ", word " + std::to_string(d) + ": expected a head, got none");
-            gold[set.find(head, d)] = 1.0;
-        }
-        return gold;
-    }
+    std::vector<double> gold_arcs(std::size_t s);
     Sums arc_sums(std::size_t s, const std::vector<double>& scores) {
         require_arcs("arc_sums");
         require_size("scores", s, scores.size());
@@ -128,15 +97,7 @@ public:
 
 private:
     // A worker that has this sentence's arcs; what their scores are does not matter.
-    Expectations& holding(std::size_t s) {
-        LikelihoodWorker& worker = workers_[0];
-        if (worker.held != s + 1) {
-            if (zeros_.empty()) zeros_.assign(weight_count(), 0.0F);
-            worker.sums.load(sentence(s), arcs_of(s), {zeros_.data(), nullptr, 1.0}, false);
-            worker.held = s + 1;
-        }
-        return worker.sums;
-    }
+    Expectations& holding(std::size_t s);
     // InputError unless the model is first-order, without labels, and an array has one number per arc.
     void require_arcs(const char* what) const {
         if (model_->siblings || task_ != Task::tree)

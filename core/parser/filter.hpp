@@ -23,39 +23,13 @@ namespace arbora::graph {
 class Filter {
 public:
     // False where the arcs hold no projective tree with these roots.
-    bool run(const ArcSet& arcs, const float* arc_scores, Roots roots, double alpha) {
-        arcs_ = &arcs;
-        alpha_ = alpha;
-        sides_.build(arcs);
-        if (!marginals_.run(arcs, sides_, arc_scores, roots)) return false;
-        double sum = 0.0;
-        reachable_ = 0;
-        for (const float value : marginals_.values()) {
-            if (value == kNever) continue;
-            sum += double{value};
-            ++reachable_;
-        }
-        const double best = marginals_.best(), mean = reachable_ == 0 ? best : sum / static_cast<double>(reachable_);
-        threshold_ = alpha * best + (1.0 - alpha) * mean;
-        return true;
-    }
+    bool run(const ArcSet& arcs, const float* arc_scores, Roots roots, double alpha);
 
     // After run():
     double threshold() const { return threshold_; }
     // Arcs that are above the threshold, or whose max-marginal is `within` of the best tree's score. kept: another set than the
     // one that was given.
-    void keep(double within, ArcSet& kept) const {
-        const double enough = std::min(threshold_, double{marginals_.best()} - within);
-        kept.start(arcs_->n);
-        for (int d = 1; d <= kept.n; ++d) {
-            for (int a = arcs_->first[d]; a < arcs_->first[d + 1]; ++a) {
-                // The best tree is named besides: its arcs' max-marginals are sums in another order, and may be rounded below its score.
-                const int h = arcs_->heads[a];
-                if (double{marginals_.values()[a]} >= enough || marginals_.best_tree()[d] == h) kept.heads.push_back(h);
-            }
-            kept.end_word();
-        }
-    }
+    void keep(double within, ArcSet& kept) const;
     // The derivative of the threshold by each arc's score.
     void slopes(std::vector<double>& slopes) {
         marginals_.count_witnesses(alpha_, reachable_ == 0 ? 0.0 : (1.0 - alpha_) / static_cast<double>(reachable_), slopes);
@@ -102,35 +76,7 @@ public:
 
     // loss: the number of words where the gold tree does not score above t or, cost_augmented, not by the margin; else 0 and no
     // difference. At equal scores, such as those of zero weights, it does not score above.
-    Answer answer(FilterWorker& own, std::size_t s, const Weights& weights, bool cost_augmented) {
-        const auto sentence = TreebankQuestions::sentence(s);
-        const WeightView seen = view(*model_, Task::tree, weights.data(), weights.scale());
-        const ArcSet* arcs = nullptr;
-        const float* scores = nullptr;
-        if (sentence.n <= among_) {
-            own.worker.score(sentence, nullptr, seen);
-            arcs = &own.worker.arcs();
-            scores = own.worker.arc_scores().data();
-        } else {
-            own.worker.prune(sentence, nullptr, seen, among_, std::numeric_limits<double>::infinity(), own.arcs);
-            own.arcs.add(sentence.heads);
-            select_scores(own.worker, own.arcs, own.scores);
-            arcs = &own.arcs;
-            scores = own.scores.data();
-        }
-        own.filter.run(*arcs, scores, model_->roots, alpha_);  // holds the gold tree
-        double gold = 0.0;
-        for (int d = 1; d <= sentence.n; ++d) gold += double{scores[arcs->find(sentence.heads[d], d)]};
-        Answer answer;
-        if (gold - own.filter.threshold() > (cost_augmented ? sentence.n : 0)) return answer;
-        own.filter.slopes(own.slopes);
-        arcs->each([&](int h, int d, int a) {
-            const auto count = static_cast<float>((h == sentence.heads[d] ? 1.0 : 0.0) - own.slopes[a]);
-            if (count != 0.0F) own.worker.add_arc(h, d, count, answer.difference);
-        });
-        if (!answer.difference.empty()) answer.loss = sentence.n;  // else no weights tell the gold tree from others
-        return answer;
-    }
+    Answer answer(FilterWorker& own, std::size_t s, const Weights& weights, bool cost_augmented);
     std::size_t weight_count() const { return graph::weight_count(*model_, Task::tree); }
 
 private:

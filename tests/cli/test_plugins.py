@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from typing import NamedTuple
 
 import pytest
 
@@ -119,26 +120,51 @@ def folder(tmp_path_factory):
     return root
 
 
-def arbora(folder, *arguments, installed=True, status=0):
+# Runs several commands in one process, and prints the exit status, stdout and stderr of each.
+RUNNER = """
+import contextlib, io, json, sys
+
+from arbora.cli.main import run
+
+results = []
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["arbora", *arguments]
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            run()
+        except SystemExit as exited:
+            status = exited.code or 0
+    results.append((status, out.getvalue(), err.getvalue()))
+print(json.dumps(results))
+"""
+
+
+class Result(NamedTuple):
+    status: int
+    stdout: str
+    stderr: str
+
+
+def run_commands(folder, commands, *, installed):
+    """The result of each command, by its name."""
     paths = [str(folder / "site")] if installed else []
     paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    command = [sys.executable, "-m", "arbora", *map(str, arguments)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == status, done.stderr
-    return done
+    arguments = json.dumps([[str(word) for word in command] for command in commands.values()])
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER, arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    results = (Result(*each) for each in json.loads(done.stdout))
+    return dict(zip(commands, results, strict=True))
 
 
 KINDS = ["learners", "losses", "parsers", "scorers", "features"]
-
-
-def test_lists_show_plugins(folder):
-    names = ["toy-learner", "toy-loss", "toy-search", "toy-scorer", "toy-features"]
-    for kind, name in zip(KINDS, names, strict=True):
-        assert name in arbora(folder, "list", kind).stdout
-    assert "toy-loss" not in arbora(folder, "list", "losses", installed=False).stdout
-
-
 PARTS = {
     "learner": ("--learner", "toy-learner", "--order", 1),
     "features": ("-p", "features=toy-features", "--order", 1),
@@ -147,17 +173,54 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_plugins_train_and_parse(folder, part):
-    model = f"{part}.arbora"
+@pytest.fixture(scope="module")
+def with_plugin(folder):
+    """Lists, and for every part: a training, its trees and their scores."""
+    lists = {("list", kind): ("list", kind) for kind in KINDS}
     options = ("--only", "parser", "--epochs", 3, "-q")
-    arbora(folder, "train", "train.conllu", "--dev", "dev.conllu", "-o", model, *options, *PARTS[part])
-    arbora(folder, "parse", "dev.conllu", "-m", model, "-o", f"{part}.conllu")
-    found = json.loads(arbora(folder, "eval", "dev.conllu", f"{part}.conllu", "--json").stdout)
-    assert found["uas"] > 40
+    training, parsing = {}, {}
+    for part, chosen in PARTS.items():
+        model, trees = f"{part}.arbora", f"{part}.conllu"
+        files = ("train.conllu", "--dev", "dev.conllu", "-o", model)
+        training["train", part] = ("train", *files, *options, *chosen)
+        parsing["parse", part] = ("parse", "dev.conllu", "-m", model, "-o", trees)
+        parsing["eval", part] = ("eval", "dev.conllu", trees, "--json")
+    results = {}
+    for commands in (
+        lists,
+        training,
+        parsing,
+    ):  # apart, since models must find plugins that nothing loaded before
+        results |= run_commands(folder, commands, installed=True)
+    return results
+
+
+@pytest.fixture(scope="module")
+def without_plugin(folder, with_plugin):
+    """A list, and parsing with every model, where the package is not installed."""
+    commands = {("list", "losses"): ("list", "losses")}
+    for part in PARTS:
+        commands["parse", part] = ("parse", "dev.conllu", "-m", f"{part}.arbora", "-o", "again.conllu")
+    return run_commands(folder, commands, installed=False)
+
+
+def test_lists_show_plugins(with_plugin, without_plugin):
+    names = ["toy-learner", "toy-loss", "toy-search", "toy-scorer", "toy-features"]
+    for kind, name in zip(KINDS, names, strict=True):
+        assert name in with_plugin["list", kind].stdout
+    assert without_plugin["list", "losses"].status == 0
+    assert "toy-loss" not in without_plugin["list", "losses"].stdout
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_plugins_train_and_parse(with_plugin, without_plugin, part):
+    for verb in ("train", "parse", "eval"):
+        assert with_plugin[verb, part].status == 0, with_plugin[verb, part].stderr
+    assert json.loads(with_plugin["eval", part].stdout)["uas"] > 40
+    again = without_plugin["parse", part]
     if part == "learner":  # a model does not need the learner that trained it
-        arbora(folder, "parse", "dev.conllu", "-m", model, "-o", "again.conllu", installed=False)
+        assert again.status == 0, again.stderr
         return
-    failed = arbora(folder, "parse", "dev.conllu", "-m", model, installed=False, status=1)
-    assert f"toy-{part}" in failed.stderr
-    assert "damaged" not in failed.stderr
+    assert again.status == 1
+    assert f"toy-{part}" in again.stderr
+    assert "damaged" not in again.stderr

@@ -260,7 +260,7 @@ def test_pegasos_and_one_slack_find_the_same_optimum():
         assert exact.stopped == "converged"
         last = exact.history[-1].measures
         assert lam * last["primal"] == pytest.approx(objective(exact.last), rel=1e-5)
-        rough = learners.create("pegasos", lam=lam, k=5, epochs=1500).fit(problem)
+        rough = learners.create("pegasos", lam=lam, k=5, epochs=500).fit(problem)
         assert objective(rough.averaged) == pytest.approx(lam * last["primal"], rel=0.01)
         assert objective(rough.averaged) >= lam * last["dual"] * (1 - 1e-6)
 

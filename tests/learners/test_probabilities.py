@@ -82,7 +82,7 @@ def test_adagrad_comes_near_the_optimum():
 
 
 @pytest.mark.parametrize("trees", ["projective", "nonprojective"])
-@pytest.mark.parametrize("C", [0.001, 0.02])
+@pytest.mark.parametrize("C", [0.001, 0.01])
 def test_exponentiated_gradient_meets_the_structural_svm(trees, C):
     asked = problem(trees)
     learned = learners.create("exponentiated_gradient", C=C, epochs=600, tolerance=0.005).fit(asked)

@@ -53,14 +53,7 @@ struct Context {
     std::array<std::array<std::uint32_t, kExtras>, kRoles> extras;
 };
 
-inline void check(Kind kind, const std::vector<Atom>& atoms) {
-    const int roles = kind == Kind::moves ? kMoveRoles : kRoles;
-    feature::check_template("transitions", atoms, [&](const Atom& atom) { return atom.role >= 0 && atom.role < roles; });
-    for (const Atom& atom : atoms) {
-        if (atom.field < 0 || atom.field >= kAllFields) feature::refuse_template("transitions", "an atom has no such field");
-        if (atom.field >= kWordFields && atom.offset != 0) feature::refuse_template("transitions", "only words have neighbours");
-    }
-}
+void check(Kind kind, const std::vector<Atom>& atoms);
 
 inline bool is_about_guide(const Atom& atom) {
     const auto role = static_cast<Role>(atom.role);
@@ -102,18 +95,7 @@ public:
     bool need_guide() const { return need_guide_; }
     bool need_clusters() const { return need_clusters_; }
     // places[0 .. size): O(atoms).
-    void find(const Context& context, std::uint32_t* places, std::vector<std::uint32_t>& values) const {
-        values.resize(atoms_.size());
-        std::uint32_t* value = values.data();
-        for (const WordAtom& atom : word_atoms_) *value++ = context.rows[atom.role][atom.at];
-        for (const ExtraAtom& atom : extra_atoms_) *value++ = context.extras[atom.role][atom.field];
-        const Term* term = terms_.data();
-        for (std::size_t t = 0; t < seeds_.size(); ++t) {
-            std::uint32_t sum = seeds_[t];
-            for (const Term* end = terms_.data() + first_[t + 1]; term != end; ++term) sum += values[term->atom] * term->factor;
-            places[t] = sum;
-        }
-    }
+    void find(const Context& context, std::uint32_t* places, std::vector<std::uint32_t>& values) const;
 
 private:
     struct WordAtom {
