@@ -1,6 +1,6 @@
 """Speed of the native forward pass of neural parsers: tokens per second of one core.
 
-    python benchmarks/neural.py [--sizes small medium large] [--labels 100] [--rounds 5] [--json]
+    python benchmarks/neural.py [--sizes small medium large] [--rounds 5] [--json]
 
 Networks with random weights parse the words of UD_English-EWT dev ($ARBORA_DATA or ../shared/data), in
 batches of 512 sentences: encoding, projective trees, labels, and four columns of tags. Labels are scored for
@@ -35,16 +35,24 @@ WORDS, CHARACTERS, VECTORS, LABELS, BATCH = 8000, 120, 20000, 50, 512
 
 
 class Size(NamedTuple):
+    """As in arbora.neural.settings, which needs PyTorch."""
+
     size: int
     layers: int
     arc: int
+    label: int
+    output: int
 
 
-SIZES = {"small": Size(128, 2, 128), "medium": Size(200, 2, 200), "large": Size(400, 3, 400)}
+SIZES = {
+    "small": Size(128, 2, 192, 128, 128),
+    "medium": Size(200, 2, 192, 128, 128),
+    "large": Size(400, 3, 400, 200, 256),
+}
+INPUTS = 500  # words 100, characters 100 + 100 (widths 3 and 5), vectors of 100 projected to 200
 
 
-def random_network(size: Size, label: int, **options: Any) -> Network:
-    """Words 100, characters 100 + 100 (widths 3 and 5), vectors of 100 projected to 100."""
+def random_network(size: Size, **options: Any) -> Network:
     rng = np.random.default_rng(0)
 
     def some(*shape: int, scale: float = 0.1) -> NDArray[np.float32]:
@@ -53,26 +61,28 @@ def random_network(size: Size, label: int, **options: Any) -> Network:
     made: dict[str, Any] = {
         "word": some(WORDS, 100),
         "character": some(CHARACTERS, 32),
-        "projection": some(100, 100),
+        "projection": some(200, 100),
     }
     for i, width in enumerate((3, 5)):
         made[f"convolution{i}.weight"], made[f"convolution{i}.bias"] = some(100, 32, width), some(100)
-    made["root"] = some(400)
+    made["root"] = some(INPUTS)
     for layer in range(size.layers):
         for side in ("forward", "backward"):
-            name, inputs = f"lstm{layer}.{side}", 2 * size.size if layer else 400
+            name, inputs = f"lstm{layer}.{side}", 2 * size.size if layer else INPUTS
             made[f"{name}.input"] = some(4 * size.size, inputs, scale=inputs**-0.5)
             made[f"{name}.recurrent"] = some(4 * size.size, size.size, scale=size.size**-0.5)
             made[f"{name}.bias"] = some(4 * size.size)
-    units = {"arc_head": size.arc, "arc_dep": size.arc, "label_head": label, "label_dep": label}
-    units |= {f"output.{name}": count for name, count in OUTPUTS.items()}
+    units = {"arc_head": size.arc, "arc_dep": size.arc, "label_head": size.label, "label_dep": size.label}
     for name, count in units.items():
         made[f"{name}.weight"], made[f"{name}.bias"] = some(count, 2 * size.size), some(count)
-    made |= {f"output.{name}.words": some(count, 400) for name, count in OUTPUTS.items()}
+    made["tags.weight"], made["tags.bias"] = some(size.output, 4 * size.size), some(size.output)
+    for name, count in OUTPUTS.items():
+        made[f"output.{name}.weight"], made[f"output.{name}.bias"] = some(count, size.output), some(count)
+        made[f"output.{name}.words"] = some(count, INPUTS)
     made["arcs"], made["arc_bias"] = some(size.arc, size.arc), some(size.arc)
     made["lengths.head"], made["lengths.dep"] = some(29, size.arc), some(29, size.arc)
     made["lengths.bias"] = some(29)
-    made["labels"] = some(LABELS, label + 1, label + 1)
+    made["labels.weight"], made["labels.bias"] = some(LABELS, 3 * size.label), some(LABELS)
     vectors = rng.integers(-127, 128, (VECTORS, 100)).astype(np.int8)
     return Network(made, vectors, np.full(VECTORS, 0.01, np.float32), list(OUTPUTS), **options)
 
@@ -190,15 +200,14 @@ def compare_encoders(size: Size, work: list[Batch], rounds: int) -> dict[str, fl
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
-    parser.add_argument("--labels", type=int, default=100, help="units of the label scorer")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     work = batches()
     for size in options.sizes:
         networks = {
-            "float32": random_network(SIZES[size], options.labels),
-            "int8": random_network(SIZES[size], options.labels, quantized=True),
+            "float32": random_network(SIZES[size]),
+            "int8": random_network(SIZES[size], quantized=True),
         }
         for kind, stage in measure(networks, work, options.rounds).items():
             total = sum(stage.values())

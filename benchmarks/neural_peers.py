@@ -1,7 +1,7 @@
 """The encoder of a neural parser in ONNX Runtime: the same weights, the same words, one thread.
 
-For benchmarks/neural.py; needs the packages onnx and onnxruntime. Words are embeddings of 300, and one linear
-layer over the last LSTM layer gives scores of tags, by which the two are compared.
+For benchmarks/neural.py; needs the packages onnx and onnxruntime. Words are embeddings of 300, and a hidden
+layer over the last two LSTM layers gives scores of tags, by which the two are compared.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from arbora._core import Network
 
+UNITS = 128  # of the hidden layer
 CHUNK = 64  # sentences of like length that one call pads to the longest
 GATES = (0, 3, 1, 2)  # ONNX has i, o, f, g where we have i, f, g, o
 
@@ -34,8 +35,10 @@ def random_encoder(size: int, layers: int, words: int, tags: int) -> dict[str, N
             made[f"{name}.input"] = some(4 * size, inputs, scale=inputs**-0.5)
             made[f"{name}.recurrent"] = some(4 * size, size, scale=size**-0.5)
             made[f"{name}.bias"] = some(4 * size)
-    for name, count in {"arc_head": 1, "arc_dep": 1, "output.tags": tags}.items():
-        made[f"{name}.weight"], made[f"{name}.bias"] = some(count, 2 * size), some(count)
+    for name in ("arc_head", "arc_dep"):
+        made[f"{name}.weight"], made[f"{name}.bias"] = some(1, 2 * size), some(1)
+    made["tags.weight"], made["tags.bias"] = some(UNITS, 4 * size), some(UNITS)
+    made["output.tags.weight"], made["output.tags.bias"] = some(tags, UNITS), some(tags)
     made["arcs"], made["arc_bias"] = some(1, 1), some(1)
     made["output.tags.words"] = np.zeros((tags, 300), np.float32)
     made["lengths.head"], made["lengths.dep"], made["lengths.bias"] = some(29, 1), some(29, 1), some(29)
@@ -75,14 +78,14 @@ def onnx_session(weights: dict[str, NDArray[np.float32]], layers: int) -> Any:
             helper.make_node("Reshape", [f"turned{layer}", "flat"], [f"states{layer + 1}"]),
         ]
         constants["flat"] = np.array([0, 0, 2 * size], np.int64)
-    constants["weight"], constants["bias"] = (
-        weights["output.tags.weight"].T.copy(),
-        weights["output.tags.bias"],
-    )
-    nodes += [
-        helper.make_node("MatMul", [f"states{layers}", "weight"], ["product"]),
-        helper.make_node("Add", ["product", "bias"], ["scores"]),
-    ]
+    nodes.append(helper.make_node("Concat", [f"states{layers - 1}", f"states{layers}"], ["both"], axis=2))
+    for i, (name, last) in enumerate((("tags", "both"), ("output.tags", "units"))):
+        constants[f"weight{i}"] = weights[f"{name}.weight"].T.copy()
+        constants[f"bias{i}"] = weights[f"{name}.bias"]
+        nodes.append(helper.make_node("MatMul", [last, f"weight{i}"], [f"product{i}"]))
+        nodes.append(helper.make_node("Add", [f"product{i}", f"bias{i}"], [("sums", "scores")[i]]))
+        if i == 0:
+            nodes.append(helper.make_node("LeakyRelu", ["sums"], ["units"], alpha=0.1))
     graph = helper.make_graph(
         nodes,
         "encoder",

@@ -65,11 +65,11 @@ void Dense::quantize() {
         if (!(scales_[o] > 0.0f)) continue;
         std::int32_t sum = 0;
         for (std::size_t i = 0; i < depth_; ++i) {
-            const auto value = static_cast<std::int8_t>(std::lrint(std::clamp(weight(o, i) / scales_[o], -127.0f, 127.0f)));
+            const auto value = static_cast<std::int8_t>(std::lrint(std::clamp(weight(o, i) / scales_[o], -1.0f * kLargestQuantized, 1.0f * kLargestQuantized)));
             bytes_[((o / kPanel * groups + i / group) * kPanel + o % kPanel) * group + i % group] = value;
             sum += value;
         }
-        offsets_[o] = 128 * sum;
+        offsets_[o] = kActivationOffset * sum;
     }
     weights_ = {};
 }

@@ -37,7 +37,7 @@ std::vector<int> whole_numbers(const QuantizedKernels& k, const std::uint32_t* r
     std::vector<int> values;
     for (std::size_t g = 0; g < groups; ++g)
         for (std::size_t i = 0; i < k.group; ++i)
-            values.push_back(k.group == 2 ? static_cast<std::int16_t>(row[g] >> (16 * i)) : static_cast<int>((row[g] >> (8 * i)) & 255) - 128);
+            values.push_back(k.group == 2 ? static_cast<std::int16_t>(row[g] >> (16 * i)) : static_cast<int>((row[g] >> (8 * i)) & 255) - kActivationOffset);
     return values;
 }
 
@@ -49,7 +49,7 @@ TEST(activations_are_rounded_alike_everywhere) {
         const std::size_t rows = 4, stride = depth + 3;
         auto in = random_floats(rows * stride, random);
         std::fill_n(in.begin() + static_cast<std::ptrdiff_t>(stride), depth, 0.0f);
-        in[2 * stride] = 127.0f, in[2 * stride + depth - 1] = depth > 1 ? -2.5f : 127.0f;  // halves go to the even number
+        in[2 * stride] = kLargestQuantized, in[2 * stride + depth - 1] = depth > 1 ? -2.5f : kLargestQuantized;  // halves go to the even number
         each_table([&](const QuantizedKernels& k) {
             const std::size_t groups = groups_of(k, depth);
             std::vector<std::uint32_t> out(rows * groups + 1, 0xabcdef01u);
@@ -60,9 +60,9 @@ TEST(activations_are_rounded_alike_everywhere) {
                 const auto found = whole_numbers(k, out.data() + r * groups, groups);
                 float largest = 0.0f;
                 for (std::size_t i = 0; i < depth; ++i) largest = std::max(largest, std::abs(in[r * stride + i]));
-                CHECK(scales[r] == largest / 127.0f);
+                CHECK(scales[r] == largest / kLargestQuantized);
                 for (std::size_t i = 0; i < found.size(); ++i) {
-                    const float factor = largest > 0.0f ? 127.0f / largest : 0.0f;
+                    const float factor = largest > 0.0f ? kLargestQuantized / largest : 0.0f;
                     CHECK(found[i] == (i < depth ? static_cast<int>(std::nearbyint(in[r * stride + i] * factor)) : 0));
                 }
             }
@@ -90,10 +90,12 @@ TEST(quantized_products_are_the_same_whole_numbers) {
             for (const std::size_t panels : {1, 3, 7}) {
                 const std::size_t columns = panels * kPanel, out_stride = columns + 5;
                 auto in = random_floats(rows * depth, random);
-                // Rows of all largest numbers: bytes added in pairs of 16 bits would overflow.
+                // A row and two columns of the largest numbers, whose sums come closest to the limits of 16 bits.
                 std::fill_n(in.begin(), depth, 1.0f);
-                std::vector<std::int8_t> weights(columns * depth, 127);
-                for (std::size_t i = depth; i < weights.size(); ++i) weights[i] = static_cast<std::int8_t>(static_cast<int>(random() % 255) - 127);
+                std::vector<std::int8_t> weights(columns * depth, kLargestQuantized);
+                std::fill_n(weights.begin() + static_cast<std::ptrdiff_t>(depth), depth, std::int8_t{-kLargestQuantized});
+                for (std::size_t i = 2 * depth; i < weights.size(); ++i)
+                    weights[i] = static_cast<std::int8_t>(static_cast<int>(random() % (2 * kLargestQuantized + 1)) - kLargestQuantized);
                 const std::vector<float> ones(std::max(rows, columns), 1.0f), bias(columns, 3.0f);
                 each_table([&](const QuantizedKernels& k) {
                     const std::size_t groups = groups_of(k, depth);
@@ -105,7 +107,7 @@ TEST(quantized_products_are_the_same_whole_numbers) {
                     for (std::size_t c = 0; c < columns; ++c)
                         for (std::size_t i = 0; i < depth; ++i) {
                             packed[((c / kPanel * groups + i / k.group) * kPanel + c % kPanel) * k.group + i % k.group] = weights[c * depth + i];
-                            offsets[c] += 128 * weights[c * depth + i];
+                            offsets[c] += kActivationOffset * weights[c * depth + i];
                         }
                     for (const bool adds : {false, true}) {
                         std::vector<float> out(rows * out_stride, 7.0f);

@@ -1,7 +1,7 @@
 // Products of int8 matrices (numeric/quantized.hpp). Compiled once per instruction set, with ARBORA_ISA naming it, as table.cpp is.
 //
-// With VNNI, one instruction adds four products of bytes to a sum. Without, weights are widened to 16 bits and one instruction adds two
-// products: the one for bytes (vpmaddubsw) saturates, and needs as many multiplications for the same sums.
+// With VNNI, one instruction adds four products of bytes to a sum. Without, AVX2 adds pairs of products in 16 bits (vpmaddubsw), those of
+// two groups at a time, and then widens them. The baseline widens weights to 16 bits first.
 #include <cstring>
 
 #include "base/attributes.hpp"
@@ -16,8 +16,9 @@
 
 namespace arbora::ARBORA_ISA {
 
-#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+#if defined(__AVX2__)
 inline constexpr std::size_t kGroup = 4;
+static_assert(2 * 2 * (kActivationOffset + kLargestQuantized) * kLargestQuantized < 1 << 15, "two groups fit into 16 bits");
 #else
 inline constexpr std::size_t kGroup = 2;
 #endif
@@ -46,12 +47,8 @@ ARBORA_INLINE static inline Vector load_as(const Number* p) {
 
 // kLanes columns of a group's weights, ready to be multiplied.
 ARBORA_INLINE static inline Ints load_weights(const std::int8_t* p) {
-#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+#if defined(__AVX2__)
     return load_as<Ints>(p);
-#elif defined(__AVX512BW__)
-    return (Ints)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)p));
-#elif defined(__AVX2__)
-    return (Ints)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)p));
 #elif defined(__SSE2__)
     const __m128i bytes = _mm_loadl_epi64((const __m128i*)p);
     return (Ints)_mm_srai_epi16(_mm_unpacklo_epi8(bytes, bytes), 8);
@@ -70,15 +67,30 @@ ARBORA_INLINE static inline Ints add_products(Ints sums, std::uint32_t in, Ints 
 #elif defined(__AVXVNNI__)
     return (Ints)_mm256_dpbusd_avx_epi32((__m256i)sums, (__m256i)x, (__m256i)weights);
 #elif defined(__AVX512BW__)
-    return sums + (Ints)_mm512_madd_epi16((__m512i)x, (__m512i)weights);
+    return sums + (Ints)_mm512_madd_epi16(_mm512_maddubs_epi16((__m512i)x, (__m512i)weights), _mm512_set1_epi16(1));
 #elif defined(__AVX2__)
-    return sums + (Ints)_mm256_madd_epi16((__m256i)x, (__m256i)weights);
+    return sums + (Ints)_mm256_madd_epi16(_mm256_maddubs_epi16((__m256i)x, (__m256i)weights), _mm256_set1_epi16(1));
 #elif defined(__SSE2__)
     return sums + (Ints)_mm_madd_epi16((__m128i)x, (__m128i)weights);
 #else
     const Ints high = (x >> 16) * (weights >> 16);
     for (int i = 0; i < kLanes; ++i) sums[i] += high[i] + (std::int32_t)(std::int16_t)x[i] * (std::int16_t)weights[i];
     return sums;
+#endif
+}
+
+// The same for two groups.
+ARBORA_INLINE static inline Ints add_products(Ints sums, std::uint32_t first, std::uint32_t second, Ints first_weights, Ints second_weights) {
+#if defined(__AVX512BW__) && !defined(__AVX512VNNI__)
+    const __m512i a = _mm512_maddubs_epi16(_mm512_set1_epi32((int)first), (__m512i)first_weights);
+    const __m512i b = _mm512_maddubs_epi16(_mm512_set1_epi32((int)second), (__m512i)second_weights);
+    return sums + (Ints)_mm512_madd_epi16(_mm512_add_epi16(a, b), _mm512_set1_epi16(1));
+#elif defined(__AVX2__) && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__)
+    const __m256i a = _mm256_maddubs_epi16(_mm256_set1_epi32((int)first), (__m256i)first_weights);
+    const __m256i b = _mm256_maddubs_epi16(_mm256_set1_epi32((int)second), (__m256i)second_weights);
+    return sums + (Ints)_mm256_madd_epi16(_mm256_add_epi16(a, b), _mm256_set1_epi16(1));
+#else
+    return add_products(add_products(sums, first, first_weights), second, second_weights);
 #endif
 }
 
@@ -94,14 +106,18 @@ ARBORA_INLINE static inline void tile(const QuantizedProduct& p, std::size_t row
     const std::uint32_t* in = p.in + row * p.groups;
     const std::size_t groups = p.groups, panel_bytes = groups * kRowBytes;
     const std::int8_t* weights = p.weights + panel * panel_bytes;
-#pragma GCC unroll 2
-    for (std::size_t g = 0; g < groups; ++g, weights += kRowBytes) {
-        Ints at[kVectors];
-        for (int v = 0; v < kVectors; ++v)
-            at[v] = load_weights(weights + (v / kPanelVectors) * panel_bytes + static_cast<std::size_t>(v % kPanelVectors) * kLanes * kGroup);
+    const auto at = [&](std::size_t g, int v) {
+        return load_weights(weights + g * kRowBytes + (v / kPanelVectors) * panel_bytes + static_cast<std::size_t>(v % kPanelVectors) * kLanes * kGroup);
+    };
+    for (std::size_t g = 0; g + 2 <= groups; g += 2) {
+        Ints first[kVectors], second[kVectors];
+        for (int v = 0; v < kVectors; ++v) first[v] = at(g, v), second[v] = at(g + 1, v);
         for (int r = 0; r < Rows; ++r)
-            for (int v = 0; v < kVectors; ++v) sums[r][v] = add_products(sums[r][v], in[r * groups + g], at[v]);
+            for (int v = 0; v < kVectors; ++v) sums[r][v] = add_products(sums[r][v], in[r * groups + g], in[r * groups + g + 1], first[v], second[v]);
     }
+    if (groups % 2 != 0)
+        for (int r = 0; r < Rows; ++r)
+            for (int v = 0; v < kVectors; ++v) sums[r][v] = add_products(sums[r][v], in[r * groups + groups - 1], at(groups - 1, v));
     for (int r = 0; r < Rows; ++r) {
         const std::size_t column = panel * kPanel;
         const float scale = p.in_scales[row + r];
@@ -178,7 +194,7 @@ static float largest_magnitude(const float* in, std::size_t depth) {
 ARBORA_INLINE static inline void store_activations(Ints values, std::uint32_t* row, std::size_t place) {
     if constexpr (kGroup == 4) {
         typedef std::uint8_t Bytes __attribute__((vector_size(kLanes)));
-        const Bytes bytes = __builtin_convertvector(values + 128, Bytes);
+        const Bytes bytes = __builtin_convertvector(values + kActivationOffset, Bytes);
         __builtin_memcpy(reinterpret_cast<std::uint8_t*>(row) + place, &bytes, sizeof bytes);
     } else {
         typedef std::int16_t Shorts __attribute__((vector_size(kLanes * 2)));

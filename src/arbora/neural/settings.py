@@ -16,7 +16,7 @@ NAMES = (
 )
 # Chosen on UD_English-EWT dev: larger networks need more dropout.
 SIZES: dict[str, dict[str, float]] = {
-    "small": dict(zip(NAMES, (2, 128, 160, 128, 128, 0.25, 0.1, 0.25), strict=True)),
+    "small": dict(zip(NAMES, (2, 128, 192, 128, 128, 0.25, 0.1, 0.25), strict=True)),
     "medium": dict(zip(NAMES, (2, 200, 192, 128, 128, 0.25, 0.2, 0.25), strict=True)),
     "large": dict(zip(NAMES, (3, 400, 400, 200, 256, 0.33, 0.33, 0.33), strict=True)),
 }

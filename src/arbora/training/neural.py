@@ -47,7 +47,7 @@ class NeuralRecipe(Recipe):
     is_linear = has_clusters = False
     loss_learners: ClassVar = {}
     parameters: ClassVar = {
-        name: {"epochs": 60, "schedule": "cosine", "warmup": 200, "average": 0.999, "decay": 0.16}
+        name: {"epochs": 50, "schedule": "cosine", "warmup": 200, "average": 0.999, "decay": 0.16}
         for name in ("muon", "adamw")
     }
     dependent: ClassVar = {
