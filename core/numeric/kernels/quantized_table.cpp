@@ -192,6 +192,11 @@ static float largest_magnitude(const float* in, std::size_t depth) {
 
 // Writes kLanes activations from `place` on.
 ARBORA_INLINE static inline void store_activations(Ints values, std::uint32_t* row, std::size_t place) {
+#if defined(__AVX2__) && !defined(__AVX512BW__)
+    const __m256i shifted = (__m256i)(values + kActivationOffset);
+    const __m128i shorts = _mm_packs_epi32(_mm256_castsi256_si128(shifted), _mm256_extracti128_si256(shifted, 1));
+    _mm_storel_epi64((__m128i*)(reinterpret_cast<std::uint8_t*>(row) + place), _mm_packus_epi16(shorts, shorts));
+#else
     if constexpr (kGroup == 4) {
         typedef std::uint8_t Bytes __attribute__((vector_size(kLanes)));
         const Bytes bytes = __builtin_convertvector(values + kActivationOffset, Bytes);
@@ -201,6 +206,7 @@ ARBORA_INLINE static inline void store_activations(Ints values, std::uint32_t* r
         const Shorts shorts = __builtin_convertvector(values, Shorts);
         __builtin_memcpy(reinterpret_cast<std::int16_t*>(row) + place, &shorts, sizeof shorts);
     }
+#endif
 }
 
 static void quantize(const float* in, std::size_t in_stride, std::size_t rows, std::size_t depth, std::uint32_t* out, float* scales) {
