@@ -8,8 +8,14 @@ from arbora.scorers.vocabulary import Vocabulary
 
 WORD, CHARACTER, FILTERS, VECTOR, PROJECTED, TAG, OUTPUT = 6, 5, 4, 7, 3, 4, 5
 SMALL = {
-    **{"units": 8, "arc_size": 9, "label_size": 5, "output_size": 5},
-    **{"word_size": 6, "character_size": 5, "filters": 4, "vector_size": 3},
+    "units": 8,
+    "arc_size": 9,
+    "label_size": 5,
+    "output_size": 5,
+    "word_size": 6,
+    "character_size": 5,
+    "filters": 4,
+    "vector_size": 3,
 }
 """Settings of a network that trains at once."""
 

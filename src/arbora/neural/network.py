@@ -1,10 +1,12 @@
 """The network of a neural parser in PyTorch; core/neural/network.hpp has its definition and forward pass.
 
-    x   word embedding, character convolutions, rectified projection of the word vector, embeddings of given tags
+    x   word embedding, character convolutions, rectified projection of the word vector,
+        embeddings of given tags
     s   bidirectional LSTM over the root and the words
     scores of arcs and of labels from the last layer's states, of siblings if wanted; of arcs
     also from their lengths [qi-2018]
-    scores of tags and lemmas from a hidden layer over the last two layers' states, and from x without given tags
+    scores of tags and lemmas from a hidden layer over the last two layers' states, and from x
+    without given tags
 
 In training, dropout hides features and units of distinct words wherever they occur in a batch, units of later
 layers in all words of a sentence, and recurrent weights [gal-2016, merity-2018]. So what depends on the word
