@@ -214,7 +214,7 @@ def test_a_compact_file_is_smaller_and_holds_what_it_was_evaluated_with(tmp_path
     scores, exact = again.scorer.score(NAMES.batch(COLUMNS)), parser.scorer.score(NAMES.batch(COLUMNS))
     pairs = [(found[kind], each[kind]) for found, each in zip(scores, exact, strict=True) for kind in each]
     error = np.mean([np.abs(found - expected).mean() for found, expected in pairs])
-    assert error < 0.05 * np.mean([np.abs(expected).mean() for _, expected in pairs])
+    assert error < 0.1 * np.mean([np.abs(expected).mean() for _, expected in pairs])
 
 
 def test_weights_of_half_precision_are_stored_so(tmp_path):
