@@ -28,62 +28,55 @@ from numpy.typing import NDArray
 
 from arbora._core import Network
 from arbora.data.treebank import read_columns
+from arbora.neural.settings import SIZES, NeuralSettings, Size
 
 DATA = Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 OUTPUTS = {"upos": 17, "xpos": 50, "feats": 200, "lemma": 400}
 WORDS, CHARACTERS, VECTORS, LABELS, BATCH = 8000, 120, 20000, 50, 512
 
 
-class Size(NamedTuple):
-    """As in arbora.neural.settings, which needs PyTorch."""
-
-    size: int
-    layers: int
-    arc: int
-    label: int
-    output: int
+VECTOR_SIZE = 100
 
 
-SIZES = {
-    "small": Size(128, 2, 192, 128, 128),
-    "medium": Size(200, 2, 192, 128, 128),
-    "large": Size(400, 3, 400, 200, 256),
-}
-INPUTS = 500  # words 100, characters 100 + 100 (widths 3 and 5), vectors of 100 projected to 200
-
-
-def random_network(size: Size, **options: Any) -> Network:
+def random_network(name: Size, **options: Any) -> Network:
+    """A network of this size, with two convolutions, of widths 3 and 5."""
+    s: Any = NeuralSettings(size=name).resolved()
+    inputs, states = s.word_size + 2 * s.filters + s.vector_size, 2 * s.units
     rng = np.random.default_rng(0)
 
     def some(*shape: int, scale: float = 0.1) -> NDArray[np.float32]:
         return (scale * rng.standard_normal(shape)).astype(np.float32)
 
     made: dict[str, Any] = {
-        "word": some(WORDS, 100),
-        "character": some(CHARACTERS, 32),
-        "projection": some(200, 100),
+        "word": some(WORDS, s.word_size),
+        "character": some(CHARACTERS, s.character_size),
+        "projection": some(s.vector_size, VECTOR_SIZE),
+        "root": some(inputs),
     }
+
+    def add(name: str, outputs: int, *inputs: int, scale: float = 0.1) -> None:
+        made[f"{name}.weight"], made[f"{name}.bias"] = some(outputs, *inputs, scale=scale), some(outputs)
+
     for i, width in enumerate((3, 5)):
-        made[f"convolution{i}.weight"], made[f"convolution{i}.bias"] = some(100, 32, width), some(100)
-    made["root"] = some(INPUTS)
-    for layer in range(size.layers):
+        add(f"convolution{i}", s.filters, s.character_size, width)
+    for layer in range(s.layers):
         for side in ("forward", "backward"):
-            name, inputs = f"lstm{layer}.{side}", 2 * size.size if layer else INPUTS
-            made[f"{name}.input"] = some(4 * size.size, inputs, scale=inputs**-0.5)
-            made[f"{name}.recurrent"] = some(4 * size.size, size.size, scale=size.size**-0.5)
-            made[f"{name}.bias"] = some(4 * size.size)
-    units = {"arc_head": size.arc, "arc_dep": size.arc, "label_head": size.label, "label_dep": size.label}
-    for name, count in units.items():
-        made[f"{name}.weight"], made[f"{name}.bias"] = some(count, 2 * size.size), some(count)
-    made["tags.weight"], made["tags.bias"] = some(size.output, 4 * size.size), some(size.output)
-    for name, count in OUTPUTS.items():
-        made[f"output.{name}.weight"], made[f"output.{name}.bias"] = some(count, size.output), some(count)
-        made[f"output.{name}.words"] = some(count, INPUTS)
-    made["arcs"], made["arc_bias"] = some(size.arc, size.arc), some(size.arc)
-    made["lengths.head"], made["lengths.dep"] = some(29, size.arc), some(29, size.arc)
+            prefix, read = f"lstm{layer}.{side}", states if layer else inputs
+            made[f"{prefix}.input"] = some(4 * s.units, read, scale=read**-0.5)
+            made[f"{prefix}.recurrent"] = some(4 * s.units, s.units, scale=s.units**-0.5)
+            made[f"{prefix}.bias"] = some(4 * s.units)
+    for side in ("head", "dep"):
+        add(f"arc_{side}", s.arc_size, states)
+        add(f"label_{side}", s.label_size, states)
+        made[f"lengths.{side}"] = some(29, s.arc_size)
+    made["arcs"], made["arc_bias"] = some(s.arc_size, s.arc_size), some(s.arc_size)
     made["lengths.bias"] = some(29)
-    made["labels.weight"], made["labels.bias"] = some(LABELS, 3 * size.label), some(LABELS)
-    vectors = rng.integers(-127, 128, (VECTORS, 100)).astype(np.int8)
+    add("labels", LABELS, 3 * s.label_size)
+    add("tags", s.output_size, 2 * states)
+    for column, count in OUTPUTS.items():
+        add(f"output.{column}", count, s.output_size)
+        made[f"output.{column}.words"] = some(count, inputs)
+    vectors = rng.integers(-127, 128, (VECTORS, VECTOR_SIZE)).astype(np.int8)
     return Network(made, vectors, np.full(VECTORS, 0.01, np.float32), list(OUTPUTS), **options)
 
 
@@ -160,15 +153,16 @@ def measure(networks: dict[str, Network], work: list[Batch], rounds: int) -> dic
     return {name: {stage: 1e6 * t / words for stage, t in each.items()} for name, each in best.items()}
 
 
-def compare_encoders(size: Size, work: list[Batch], rounds: int) -> dict[str, float] | None:
+def compare_encoders(name: Size, work: list[Batch], rounds: int) -> dict[str, float] | None:
     """Tokens per second of the encoder, ours and ONNX Runtime's; None if that is not installed."""
     try:
         import neural_peers as peers
     except ImportError:
         return None
-    weights = peers.random_encoder(size.size, size.layers, WORDS, OUTPUTS["upos"])
+    settings: Any = NeuralSettings(size=name).resolved()
+    weights = peers.random_encoder(settings.units, settings.layers, WORDS, OUTPUTS["upos"])
     native = peers.native_encoder(weights)
-    quantized, onnx = peers.native_encoder(weights, quantized=True), peers.OnnxEncoder(weights, size.layers)
+    quantized, onnx = peers.native_encoder(weights, quantized=True), peers.OnnxEncoder(weights, settings.layers)
     batches = [(batch, {**batch.encode, "vectors": 0 * batch.encode["vectors"]}) for batch in work]
     batches = [(batch, {**given, "characters": 0 * given["characters"]}) for batch, given in batches]
     chunks = [onnx.prepare(given) for _, given in batches]
@@ -206,8 +200,8 @@ def main() -> None:
     work = batches()
     for size in options.sizes:
         networks = {
-            "float32": random_network(SIZES[size]),
-            "int8": random_network(SIZES[size], quantized=True),
+            "float32": random_network(size),
+            "int8": random_network(size, quantized=True),
         }
         for kind, stage in measure(networks, work, options.rounds).items():
             total = sum(stage.values())
@@ -216,7 +210,7 @@ def main() -> None:
                 continue
             parts = ", ".join(f"{name} {each:.2f}" for name, each in stage.items())
             print(f"{size:7} {kind:8} {1e6 / total:8,.0f} tokens/s   us per token: {parts}")
-        if (encoders := compare_encoders(SIZES[size], work, options.rounds)) is not None:
+        if (encoders := compare_encoders(size, work, options.rounds)) is not None:
             if options.json:
                 print(json.dumps({"size": size, "encoder tokens/s": encoders}))
                 continue

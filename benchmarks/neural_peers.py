@@ -79,13 +79,12 @@ def onnx_session(weights: dict[str, NDArray[np.float32]], layers: int) -> Any:
         ]
         constants["flat"] = np.array([0, 0, 2 * size], np.int64)
     nodes.append(helper.make_node("Concat", [f"states{layers - 1}", f"states{layers}"], ["both"], axis=2))
-    for i, (name, last) in enumerate((("tags", "both"), ("output.tags", "units"))):
-        constants[f"weight{i}"] = weights[f"{name}.weight"].T.copy()
-        constants[f"bias{i}"] = weights[f"{name}.bias"]
-        nodes.append(helper.make_node("MatMul", [last, f"weight{i}"], [f"product{i}"]))
-        nodes.append(helper.make_node("Add", [f"product{i}", f"bias{i}"], [("sums", "scores")[i]]))
-        if i == 0:
-            nodes.append(helper.make_node("LeakyRelu", ["sums"], ["units"], alpha=0.1))
+    for name, source, sums in (("tags", "both", "sums"), ("output.tags", "units", "scores")):
+        constants[f"{name}.weight"] = weights[f"{name}.weight"].T.copy()
+        constants[f"{name}.bias"] = weights[f"{name}.bias"]
+        nodes.append(helper.make_node("MatMul", [source, f"{name}.weight"], [f"{name}.product"]))
+        nodes.append(helper.make_node("Add", [f"{name}.product", f"{name}.bias"], [sums]))
+    nodes.insert(-2, helper.make_node("LeakyRelu", ["sums"], ["units"], alpha=0.1))
     graph = helper.make_graph(
         nodes,
         "encoder",

@@ -40,7 +40,7 @@ void Dense::run(const float* in, std::size_t in_stride, std::size_t rows, const 
     if (bytes_.empty()) return kernels().product({in, in_stride, rows, depth_, weights_.data(), panels, bias_.data(), out, out_stride, starts});
     constexpr std::size_t kBlock = 96;  // rows that stay in the cache
     const QuantizedKernels& k = quantized_kernels();
-    const std::size_t groups = (depth_ + k.group - 1) / k.group;
+    const std::size_t groups = groups_of(depth_, k.group);
     static thread_local std::vector<std::uint32_t> activations;
     activations.resize(std::max(activations.size(), kBlock * groups));
     float scales[kBlock];
@@ -54,7 +54,8 @@ void Dense::run(const float* in, std::size_t in_stride, std::size_t rows, const 
 
 void Dense::quantize() {
     if (depth_ > kDeepestQuantized) reject("network: expected layers of at most ", kDeepestQuantized, " inputs in int8, got ", depth_);
-    const std::size_t group = quantized_kernels().group, groups = (depth_ + group - 1) / group, width = padded(columns_);
+    const std::size_t group = quantized_kernels().group, groups = groups_of(depth_, group), width = padded(columns_);
+    constexpr float kLargest = kLargestQuantized;
     bytes_.assign(width * groups * group, 0);
     scales_.assign(width, 0.0f);
     offsets_.assign(width, 0);
@@ -65,7 +66,7 @@ void Dense::quantize() {
         if (!(scales_[o] > 0.0f)) continue;
         std::int32_t sum = 0;
         for (std::size_t i = 0; i < depth_; ++i) {
-            const auto value = static_cast<std::int8_t>(std::lrint(std::clamp(weight(o, i) / scales_[o], -1.0f * kLargestQuantized, 1.0f * kLargestQuantized)));
+            const auto value = static_cast<std::int8_t>(std::lrint(std::clamp(weight(o, i) / scales_[o], -kLargest, kLargest)));
             bytes_[((o / kPanel * groups + i / group) * kPanel + o % kPanel) * group + i % group] = value;
             sum += value;
         }

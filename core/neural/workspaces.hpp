@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kKeep = 3;  // the arrays of one batch
+    static constexpr std::size_t kKeep = 2;  // the arrays of one batch
 
     // The smallest array with room enough, else the largest.
     std::unique_ptr<Array> kept(std::size_t size) {

@@ -17,6 +17,9 @@ inline constexpr int kLargestQuantized = 63, kActivationOffset = 64;
 // Depths whose sums fit into int32.
 inline constexpr std::size_t kDeepestQuantized = std::size_t{1} << 16;
 
+// The groups of a depth: kernels take two at a time, so the number is even, and the last ones are padded by zeros.
+inline constexpr std::size_t groups_of(std::size_t depth, std::size_t group) { return (depth + 2 * group - 1) / (2 * group) * 2; }
+
 // out[rows, panels · kPanel] = in · weights + bias, or + each row's start.
 struct QuantizedProduct {
     const std::uint32_t* in;  // [rows, groups]

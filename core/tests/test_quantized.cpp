@@ -30,8 +30,6 @@ std::vector<float> random_floats(std::size_t count, problems::Random& random) {
     return values;
 }
 
-std::size_t groups_of(const QuantizedKernels& k, std::size_t depth) { return (depth + k.group - 1) / k.group; }
-
 // A row of activations as whole numbers, padding included.
 std::vector<int> whole_numbers(const QuantizedKernels& k, const std::uint32_t* row, std::size_t groups) {
     std::vector<int> values;
@@ -51,7 +49,7 @@ TEST(activations_are_rounded_alike_everywhere) {
         std::fill_n(in.begin() + static_cast<std::ptrdiff_t>(stride), depth, 0.0f);
         in[2 * stride] = kLargestQuantized, in[2 * stride + depth - 1] = depth > 1 ? -2.5f : kLargestQuantized;  // halves go to the even number
         each_table([&](const QuantizedKernels& k) {
-            const std::size_t groups = groups_of(k, depth);
+            const std::size_t groups = groups_of(depth, k.group);
             std::vector<std::uint32_t> out(rows * groups + 1, 0xabcdef01u);
             std::vector<float> scales(rows);
             k.quantize(in.data(), stride, rows, depth, out.data(), scales.data());
@@ -75,7 +73,7 @@ TEST(activations_that_are_not_finite_have_no_scale) {
         std::vector<float> in(20, 1.0f);
         in[17] = -bad;
         each_table([&](const QuantizedKernels& k) {
-            std::vector<std::uint32_t> out(groups_of(k, 20));
+            std::vector<std::uint32_t> out(groups_of(20, k.group));
             float scale = 0.0f;
             k.quantize(in.data(), 20, 1, 20, out.data(), &scale);
             CHECK(std::isnan(scale));
@@ -98,7 +96,7 @@ TEST(quantized_products_are_the_same_whole_numbers) {
                     weights[i] = static_cast<std::int8_t>(static_cast<int>(random() % (2 * kLargestQuantized + 1)) - kLargestQuantized);
                 const std::vector<float> ones(std::max(rows, columns), 1.0f), bias(columns, 3.0f);
                 each_table([&](const QuantizedKernels& k) {
-                    const std::size_t groups = groups_of(k, depth);
+                    const std::size_t groups = groups_of(depth, k.group);
                     std::vector<std::uint32_t> activations(rows * groups);
                     std::vector<float> scales(rows);
                     k.quantize(in.data(), depth, rows, depth, activations.data(), scales.data());

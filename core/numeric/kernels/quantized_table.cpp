@@ -59,17 +59,13 @@ ARBORA_INLINE static inline Ints load_weights(const std::int8_t* p) {
 #endif
 }
 
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || !defined(__AVX2__)
 // sums + the products of a group of activations, the same for all columns, with its weights.
-ARBORA_INLINE static inline Ints add_products(Ints sums, std::uint32_t in, Ints weights) {
-    const Ints x = (std::int32_t)in - Ints{};
+ARBORA_INLINE static inline Ints add_group(Ints sums, Ints x, Ints weights) {
 #if defined(__AVX512VNNI__)
     return (Ints)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)x, (__m512i)weights);
 #elif defined(__AVXVNNI__)
     return (Ints)_mm256_dpbusd_avx_epi32((__m256i)sums, (__m256i)x, (__m256i)weights);
-#elif defined(__AVX512BW__)
-    return sums + (Ints)_mm512_madd_epi16(_mm512_maddubs_epi16((__m512i)x, (__m512i)weights), _mm512_set1_epi16(1));
-#elif defined(__AVX2__)
-    return sums + (Ints)_mm256_madd_epi16(_mm256_maddubs_epi16((__m256i)x, (__m256i)weights), _mm256_set1_epi16(1));
 #elif defined(__SSE2__)
     return sums + (Ints)_mm_madd_epi16((__m128i)x, (__m128i)weights);
 #else
@@ -78,19 +74,19 @@ ARBORA_INLINE static inline Ints add_products(Ints sums, std::uint32_t in, Ints 
     return sums;
 #endif
 }
+#endif
 
 // The same for two groups.
-ARBORA_INLINE static inline Ints add_products(Ints sums, std::uint32_t first, std::uint32_t second, Ints first_weights, Ints second_weights) {
-#if defined(__AVX512BW__) && !defined(__AVX512VNNI__)
-    const __m512i a = _mm512_maddubs_epi16(_mm512_set1_epi32((int)first), (__m512i)first_weights);
-    const __m512i b = _mm512_maddubs_epi16(_mm512_set1_epi32((int)second), (__m512i)second_weights);
-    return sums + (Ints)_mm512_madd_epi16(_mm512_add_epi16(a, b), _mm512_set1_epi16(1));
-#elif defined(__AVX2__) && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__)
-    const __m256i a = _mm256_maddubs_epi16(_mm256_set1_epi32((int)first), (__m256i)first_weights);
-    const __m256i b = _mm256_maddubs_epi16(_mm256_set1_epi32((int)second), (__m256i)second_weights);
-    return sums + (Ints)_mm256_madd_epi16(_mm256_add_epi16(a, b), _mm256_set1_epi16(1));
+ARBORA_INLINE static inline Ints add_products(Ints sums, const std::uint32_t* in, Ints first, Ints second) {
+    const Ints x = (std::int32_t)in[0] - Ints{}, y = (std::int32_t)in[1] - Ints{};
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || !defined(__AVX2__)
+    return add_group(add_group(sums, x, first), y, second);
+#elif defined(__AVX512BW__)
+    const __m512i pairs = _mm512_add_epi16(_mm512_maddubs_epi16((__m512i)x, (__m512i)first), _mm512_maddubs_epi16((__m512i)y, (__m512i)second));
+    return sums + (Ints)_mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
 #else
-    return add_products(add_products(sums, first, first_weights), second, second_weights);
+    const __m256i pairs = _mm256_add_epi16(_mm256_maddubs_epi16((__m256i)x, (__m256i)first), _mm256_maddubs_epi16((__m256i)y, (__m256i)second));
+    return sums + (Ints)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 #endif
 }
 
@@ -109,15 +105,12 @@ ARBORA_INLINE static inline void tile(const QuantizedProduct& p, std::size_t row
     const auto at = [&](std::size_t g, int v) {
         return load_weights(weights + g * kRowBytes + (v / kPanelVectors) * panel_bytes + static_cast<std::size_t>(v % kPanelVectors) * kLanes * kGroup);
     };
-    for (std::size_t g = 0; g + 2 <= groups; g += 2) {
+    for (std::size_t g = 0; g < groups; g += 2) {
         Ints first[kVectors], second[kVectors];
         for (int v = 0; v < kVectors; ++v) first[v] = at(g, v), second[v] = at(g + 1, v);
         for (int r = 0; r < Rows; ++r)
-            for (int v = 0; v < kVectors; ++v) sums[r][v] = add_products(sums[r][v], in[r * groups + g], in[r * groups + g + 1], first[v], second[v]);
+            for (int v = 0; v < kVectors; ++v) sums[r][v] = add_products(sums[r][v], in + r * groups + g, first[v], second[v]);
     }
-    if (groups % 2 != 0)
-        for (int r = 0; r < Rows; ++r)
-            for (int v = 0; v < kVectors; ++v) sums[r][v] = add_products(sums[r][v], in[r * groups + groups - 1], at(groups - 1, v));
     for (int r = 0; r < Rows; ++r) {
         const std::size_t column = panel * kPanel;
         const float scale = p.in_scales[row + r];
@@ -210,7 +203,7 @@ ARBORA_INLINE static inline void store_activations(Ints values, std::uint32_t* r
 }
 
 static void quantize(const float* in, std::size_t in_stride, std::size_t rows, std::size_t depth, std::uint32_t* out, float* scales) {
-    const std::size_t groups = (depth + kGroup - 1) / kGroup;
+    const std::size_t groups = groups_of(depth, kGroup);
     for (std::size_t r = 0; r < rows; ++r, in += in_stride, out += groups) {
         const float largest = largest_magnitude(in, depth);
         const bool is_finite = largest <= 3.4e38f;
