@@ -179,8 +179,13 @@ def known_tags(columns: Columns, tags: Sequence[str]) -> Ints:
 
 def agreement(found: Columns, gold: Columns, *columns: TextColumn) -> float:
     """The percentage of words for which all of these columns are the same."""
+    return 100 * float(np.mean(matches(found, gold, *columns)))
+
+
+def matches(found: Columns, gold: Columns, *columns: TextColumn) -> NDArray[np.bool_]:
+    """Whether all of these columns of a word are the same, (W,)."""
     same = [numbers(gold, column, found.strings(column)) == found.ids(column) for column in columns]
-    return 100 * float(np.mean(np.all(same, axis=0)))
+    return np.all(same, axis=0)
 
 
 def annotation_scores(annotator: Any, dev: Columns, threads: int = 1) -> Scores:

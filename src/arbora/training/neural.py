@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -14,15 +13,13 @@ from arbora.data.columns import Columns
 from arbora.data.encode import GuideTrees, InputColumn, filled
 from arbora.errors import InputError
 from arbora.interfaces import Problem, Query
-from arbora.learners.stage import Stage
-from arbora.pipeline.words import annotation_scores
+from arbora.parsing.parser import Parser
 from arbora.progress import Scores
 from arbora.registry import losses
 from arbora.scorers.neural import PREDICTED, NeuralScorer, rounded
 from arbora.search.neural import NeuralSearch
 from arbora.storage.vectors import WordVectors, read_vectors
-from arbora.training.recipes import PRUNER_SETTINGS, Done, Recipe, Value, named
-from arbora.types import Floats
+from arbora.training.recipes import PRUNER_SETTINGS, Dev, Done, Recipe, Value, named
 
 if TYPE_CHECKING:
     from arbora.training.config import TrainConfig
@@ -172,18 +169,9 @@ class NeuralRecipe(Recipe):
             threads=self.threads,
         )
 
-    def stage(self, name: str, done: Done) -> Stage:
-        plain = super().stage(name, done)
-        judge = plain.judge
-        if judge is None or self.dev is None or not self.scorer.outputs:
-            return plain
-        dev, trees = self.dev.columns, judge
-
-        def with_tags(w: Floats) -> Scores:
-            return {**trees(w), **annotation_scores(self.search({"tree": w}).scorer, dev, self.threads)}
-
-        wrapped: Callable[[Floats], Scores] = with_tags
-        return replace(plain, judge=wrapped)
+    def evaluate(self, parser: Parser, dev: Dev) -> Scores:
+        predicts_tags = bool(self.scorer.outputs)
+        return dev.scores_with_tags(parser, self.threads) if predicts_tags else super().evaluate(parser, dev)
 
     def _search(self, scorer: NeuralScorer) -> NeuralSearch:
         return NeuralSearch(scorer, trees=self.config.trees, roots=self.config.roots)

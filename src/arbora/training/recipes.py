@@ -14,15 +14,17 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arbora.data.clusters import WordClusters
-from arbora.data.columns import Columns
+from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import Batch, GuideTrees, Names
 from arbora.data.projectivize import PseudoProjective
 from arbora.errors import InputError, UnknownNameError
 from arbora.interfaces import PartKind, Problem, Query, Roots, Scorer, Trees
 from arbora.learners.stage import Stage
 from arbora.parsing.parser import Parser
+from arbora.pipeline.words import matches
 from arbora.problems import ScorerProblem
 from arbora.progress import Observer, Scores
 from arbora.registry import Registry, features, losses, scorers, searches
@@ -50,6 +52,10 @@ def attachment(heads: Ints, labels: Ints | None, gold_heads: Ints, gold_labels: 
     return {**labelled, "uas": 100 * float(np.mean(right))}
 
 
+PIECE = 8_000
+"""Words of dev at a time, where trees and tags come from one network; no more than it keeps the states of."""
+
+
 class Dev:
     """A treebank to evaluate a parser on, encoded once: all words, punctuation included, whole labels."""
 
@@ -57,11 +63,33 @@ class Dev:
         self.batch = batch
         self.columns = batch.columns
 
+    @cached_property
+    def pieces(self) -> list[Batch]:
+        return [piece for _, piece in self.batch.pieces(PIECE)]
+
     def scores(self, parser: Parser, threads: int = 1) -> Scores:
         """LAS (where there are labels) and UAS, in percent."""
-        heads, labels = parser.trees(self.batch, threads=threads)
-        labels_given = labels if parser.gives_labels else None
-        return attachment(heads, labels_given, self.columns.heads, self.batch.labels)
+        return self._attachment(parser, *parser.trees(self.batch, threads=threads))
+
+    def scores_with_tags(self, parser: Parser, threads: int = 1) -> Scores:
+        """The same, and the percentage of right values in each column that the parser predicts.
+
+        Piece by piece, so that trees and tags share the states of a network.
+        """
+        annotator, trees = parser.search.annotator, []
+        right: dict[TextColumn, list[NDArray[np.bool_]]] = {name: [] for name in annotator.outputs}
+        for piece in self.pieces:
+            trees.append(np.stack(parser.trees(piece, threads=threads)))
+            tagged = annotator.annotate(piece.columns, threads=threads)
+            for name, found in right.items():
+                found.append(matches(tagged, piece.columns, name))
+        tags: Scores = {name: 100 * float(np.mean(np.concatenate(found))) for name, found in right.items()}
+        return {**self._attachment(parser, *np.concatenate(trees, axis=1)), **tags}
+
+    def _attachment(self, parser: Parser, heads: Ints, labels: Ints) -> Scores:
+        return attachment(
+            heads, labels if parser.gives_labels else None, self.columns.heads, self.batch.labels
+        )
 
 
 DEFAULTS = ("order", "labels", "features", "tree_bits", "pruner", "learner", "update")
@@ -258,9 +286,13 @@ class Recipe(ABC):
         """One stage, with the weights of those before it; dev evaluates the parser after epochs of `tree`."""
         judge: Callable[[Floats], Scores] | None = None
         if (dev := self.dev) is not None:
-            judge = lambda w: dev.scores(self.parser({**done, "tree": w}), self.threads)  # noqa: E731
+            judge = lambda w: self.evaluate(self.parser({**done, "tree": w}), dev)  # noqa: E731
         options: dict[str, Any] = {"patience": self.config.patience, "which": self.config.weights}
         return Stage(name=name, learner=self.learner, problem=self.problem(done), judge=judge, **options)
+
+    def evaluate(self, parser: Parser, dev: Dev) -> Scores:
+        """The scores of a parser after an epoch; the first decides which epoch is the best."""
+        return dev.scores(parser, self.threads)
 
     @abstractmethod
     def problem(self, done: Done) -> Problem:
