@@ -33,8 +33,6 @@ from arbora.neural.settings import SIZES, NeuralSettings, Size
 DATA = Path(os.environ.get("ARBORA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 OUTPUTS = {"upos": 17, "xpos": 50, "feats": 200, "lemma": 400}
 WORDS, CHARACTERS, VECTORS, LABELS, BATCH = 8000, 120, 20000, 50, 512
-
-
 VECTOR_SIZE = 100
 
 
@@ -153,16 +151,17 @@ def measure(networks: dict[str, Network], work: list[Batch], rounds: int) -> dic
     return {name: {stage: 1e6 * t / words for stage, t in each.items()} for name, each in best.items()}
 
 
-def compare_encoders(name: Size, work: list[Batch], rounds: int) -> dict[str, float] | None:
+def compare_encoders(size: Size, work: list[Batch], rounds: int) -> dict[str, float] | None:
     """Tokens per second of the encoder, ours and ONNX Runtime's; None if that is not installed."""
     try:
         import neural_peers as peers
     except ImportError:
         return None
-    settings: Any = NeuralSettings(size=name).resolved()
+    settings: Any = NeuralSettings(size=size).resolved()
     weights = peers.random_encoder(settings.units, settings.layers, WORDS, OUTPUTS["upos"])
     native = peers.native_encoder(weights)
-    quantized, onnx = peers.native_encoder(weights, quantized=True), peers.OnnxEncoder(weights, settings.layers)
+    quantized = peers.native_encoder(weights, quantized=True)
+    onnx = peers.OnnxEncoder(weights, settings.layers)
     batches = [(batch, {**batch.encode, "vectors": 0 * batch.encode["vectors"]}) for batch in work]
     batches = [(batch, {**given, "characters": 0 * given["characters"]}) for batch, given in batches]
     chunks = [onnx.prepare(given) for _, given in batches]
