@@ -9,7 +9,9 @@ import json
 import logging
 import os
 import shutil
+import signal
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 STOPPED = 130
 """The exit status after Ctrl-C."""
+REPEATED = 1.0
+"""Seconds after a Ctrl-C in which another one counts as the same."""
 
 
 def say(text: str) -> None:
@@ -44,6 +48,24 @@ def stopped(then: str) -> typer.Exit:
     """Report Ctrl-C and what it means for the results; return what to raise."""
     complain(f"stopped by Ctrl-C{then}")
     return typer.Exit(STOPPED)
+
+
+def join_interrupts() -> None:
+    """Count signals that closely follow each other as one Ctrl-C: `timeout` may send two.
+
+    The second one would end the work that the first one leaves to do, such as writing the best model.
+    """
+    last = -float("inf")
+
+    def interrupt(*_: object) -> None:
+        nonlocal last
+        is_repeated = time.monotonic() - last < REPEATED
+        last = time.monotonic()
+        if not is_repeated:
+            raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as in `nohup`
+        signal.signal(signal.SIGINT, interrupt)
 
 
 def drop_output() -> None:

@@ -22,7 +22,6 @@ from arbora.pipeline.pipeline import Pipeline
 from arbora.pipeline.segmenter import Segmented, Segmenter
 from arbora.storage.files import PIECE, Source, name_of, open_input, read_bytes, read_text
 
-WORDS = 6_000  # of a piece of raw text: few enough for tags and trees to share a network's states
 THE_TEXT = "<text>"
 PLAIN = "save it as plain text first"
 UTF_8 = "convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8"
@@ -78,7 +77,7 @@ class TextReader:
 
     def __iter__(self) -> Iterator[Columns]:
         for found in self.segmenter.segment_stream(read_text(self.stream), lines=self.lines):
-            yield from (_with_offsets(found) if self.offsets else found.columns).pieces(WORDS)
+            yield from (_with_offsets(found) if self.offsets else found.columns).pieces()
 
 
 def _with_offsets(found: Segmented) -> Columns:

@@ -11,7 +11,14 @@ from typing import Any
 import typer
 
 from arbora import __version__
-from arbora.cli.console import STOPPED, complain, drop_output, wants_codes, warnings_on_stderr
+from arbora.cli.console import (
+    STOPPED,
+    complain,
+    drop_output,
+    join_interrupts,
+    wants_codes,
+    warnings_on_stderr,
+)
 from arbora.cli.verbs import VerbsOnDemand, add_verbs, make_command
 from arbora.errors import ArboraError, DataError
 
@@ -51,6 +58,7 @@ def main(
 def run() -> None:
     """Run the command line; an error is one line on stderr, with exit status 1 (data) or 2 (command line)."""
     arguments = sys.argv[1:]
+    join_interrupts()
     if sys.stdout is None:
         complain("stdout is closed; send it to a file, a pipe or /dev/null")
         sys.exit(1)

@@ -91,7 +91,7 @@ def command(
     except KeyboardInterrupt:
         is_kept = checkpoint is not None and checkpoint.exists()
         then = "; --resume continues after the last finished epoch" if is_kept else ""
-        raise stopped(f" before the first epoch of the tree stage, so there is no model{then}") from None
+        raise stopped(f" before there was a model{then}") from None
     rounding = _compact(trained, dev_columns, threads) if compact else None
     chosen.credit(trained.pipeline, licence, attribution)
     trained.save(model, quantized=compact)

@@ -34,6 +34,8 @@ Texts: TypeAlias = "Sequence[str] | tuple[NDArray[Any], Sequence[str]]"
 Extras: TypeAlias = tuple[tuple[str, ...], tuple[MultiwordToken, ...], tuple[EmptyNode, ...]]
 COMMENT, MULTIWORD, EMPTY = range(3)
 HEAD_PLACE = 5  # place of HEAD among the columns of a sentence
+PIECE = 6_000
+"""Words of a piece: few enough for a network to keep their states, which tags and trees share."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -160,7 +162,7 @@ class Columns:
             yield slice(start, end)
             start = end
 
-    def pieces(self, most_words: int) -> Iterator[Columns]:
+    def pieces(self, most_words: int = PIECE) -> Iterator[Columns]:
         """Yield pieces of about `most_words` words each."""
         for part in self.ranges(most_words):
             is_whole = part == slice(0, len(self))

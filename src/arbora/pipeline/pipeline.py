@@ -9,7 +9,7 @@ predicts tags and lemmas itself, and has neither tagger nor lemmatizer.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias, Unpack, overload
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora import __version__
-from arbora.data.columns import Columns, TextColumn, columns_of
+from arbora.data.columns import PIECE, Columns, TextColumn, columns_of
 from arbora.data.encode import filled
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError
@@ -96,13 +96,13 @@ class Pipeline(Reloaded):
 
         Words know their offsets: `text[word.start : word.end]`.
         """
-        segmented = self.segment(text)
-        columns = self.prepare(segmented.columns, threads=threads)
-        if not len(columns):
-            return []
-        found = self.parser.confidence(columns, decode=decode, threads=threads)
-        sentences = segmented.placed(columns.sentences())
-        return [tree for (tree,) in make_parsed(sentences, found, self.parser)]
+        parsed: list[Parsed] = []
+        for piece in self.segment(text).pieces():
+            columns = self.prepare(piece.columns, threads=threads)
+            found = self.parser.confidence(columns, decode=decode, threads=threads)
+            sentences = piece.placed(columns.sentences())
+            parsed += (tree for (tree,) in make_parsed(sentences, found, self.parser))
+        return parsed
 
     def segment(self, text: str) -> Segmented:
         """Split a text into words, without annotation, and their offsets."""
@@ -155,13 +155,15 @@ class Pipeline(Reloaded):
         heads. With `keep_heads`, heads that a sentence has are kept, and the parser finds the others.
         """
         options: Any = {"decode": decode, "probabilities": probabilities, "keep_heads": keep_heads}
-        tagged = self._tagged(several(sentences), threads)
-        trees: list[Sentence] | list[Parsed] = self.parser.parse(tagged, threads=threads, **options)
+        given = [as_sentence(sentence) for sentence in several(sentences)]
+        trees: list[Any] = []
+        for piece in [given] if keep_heads else _pieces(given):  # errors about heads number the sentences
+            trees += self.parser.parse(self._tagged(piece, threads), threads=threads, **options)
         return trees
 
-    def _tagged(self, given: Iterable[Any], threads: int = 1) -> list[Sentence]:
-        """Convert the input to sentences, and tag those without tags."""
-        sentences = [as_sentence(sentence) for sentence in given]
+    def _tagged(self, sentences: list[Sentence], threads: int = 1) -> list[Sentence]:
+        """Tag the sentences without tags."""
+        sentences = list(sentences)
         bare = [i for i, sentence in enumerate(sentences) if set(sentence.upos) == {"_"}]
         if self.annotator is None or not bare:
             return sentences
@@ -173,11 +175,11 @@ class Pipeline(Reloaded):
 
     def kbest(self, sentence: Words, k: int, *, keep_heads: bool = False) -> list[Parsed]:
         """The k most probable trees (1 <= k <= 1000), best first; see `Parser.kbest`."""
-        return self.parser.kbest(self._tagged([sentence])[0], k, keep_heads=keep_heads)
+        return self.parser.kbest(self._tagged([as_sentence(sentence)])[0], k, keep_heads=keep_heads)
 
     def distribution(self, sentence: Words) -> TreeDistribution:
         """The distribution over a sentence's trees, summed over labels; first-order parsers only."""
-        return self.parser.distribution(self._tagged([sentence])[0])
+        return self.parser.distribution(self._tagged([as_sentence(sentence)])[0])
 
     # The model file
 
@@ -231,6 +233,19 @@ def load(path: str | os.PathLike[str] | None = None) -> Pipeline:
     The name of the latter is `"english"`; a file of that name comes first.
     """
     return Pipeline.load(find_model(path))
+
+
+def _pieces(sentences: Sequence[Sentence]) -> Iterator[list[Sentence]]:
+    """Sentences in pieces of about `PIECE` words; an empty one if there are none."""
+    piece: list[Sentence] = []
+    words = 0
+    for sentence in sentences:
+        if piece and words + len(sentence) > PIECE:
+            yield piece
+            piece, words = [], 0
+        piece.append(sentence)
+        words += len(sentence)
+    yield piece
 
 
 def _fill_in(columns: Columns, found: Columns) -> Columns:

@@ -55,6 +55,14 @@ class Segmented:
     ends: Longs  # shape (W,)
     sentences: Longs  # shape (S, 2): start and end of each sentence
 
+    def pieces(self) -> Iterator[Segmented]:
+        """Yield pieces of about `columns.PIECE` words, with the offsets of their words."""
+        word = sentence = 0
+        for columns in self.columns.pieces():
+            words, sentences = slice(word, word + columns.words), slice(sentence, sentence + len(columns))
+            yield Segmented(columns, self.starts[words], self.ends[words], self.sentences[sentences])
+            word, sentence = words.stop, sentences.stop
+
     def placed(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """The sentences of these columns, possibly annotated since, with the offsets of their words."""
         spans = list(zip(self.starts.tolist(), self.ends.tolist(), strict=True))

@@ -22,8 +22,6 @@ from arbora.scorers.vocabulary import Vocabulary
 from arbora.storage.model_file import is_field
 from arbora.types import Doubles, Floats, Ints
 
-PIECE = 8_000
-"""Words whose states are in memory at a time."""
 SCALES = ".scales"  # what the scales of a tensor in int8 are called
 SHORT_ROW = 16
 SPREAD = 0.5
@@ -146,7 +144,7 @@ class NeuralScorer:
         """The words with the tags and lemmas that the network predicts; other columns are unchanged."""
         if not self.outputs:
             return columns
-        pieces = (self.states(piece, threads) for piece in columns.pieces(PIECE))
+        pieces = (self.states(piece, threads) for piece in columns.pieces())
         none = np.zeros((len(self.outputs), 0), np.int32)
         found = np.concatenate([none, *(self.native.best_outputs(each, threads) for each in pieces)], axis=1)
         for (column, names), ids in zip(self.outputs.items(), found, strict=True):

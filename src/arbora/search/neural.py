@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import NetworkStates
+from arbora.data.columns import PIECE
 from arbora.data.encode import Batch
 from arbora.errors import InputError
 from arbora.inference.tree_parts import restricted
 from arbora.interfaces import Best, GoldTree, PartKind, PartScores, Trees
-from arbora.scorers.neural import PIECE, NeuralScorer
+from arbora.scorers.neural import NeuralScorer
 from arbora.search.base import Parts
 from arbora.search.exact import ExactSearch
 from arbora.search.ranked import softmax

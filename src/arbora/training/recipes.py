@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora.data.clusters import WordClusters
-from arbora.data.columns import Columns, TextColumn
+from arbora.data.columns import PIECE, Columns, TextColumn
 from arbora.data.encode import Batch, GuideTrees, Names
 from arbora.data.projectivize import PseudoProjective
 from arbora.errors import InputError, UnknownNameError
@@ -50,10 +50,6 @@ def attachment(heads: Ints, labels: Ints | None, gold_heads: Ints, gold_labels: 
     right = (heads == gold_heads)[known]
     labelled = {} if labels is None else {"las": 100 * float(np.mean(right & (labels == gold_labels)[known]))}
     return {**labelled, "uas": 100 * float(np.mean(right))}
-
-
-PIECE = 8_000
-"""Words of dev at a time, where trees and tags come from one network; no more than it keeps the states of."""
 
 
 class Dev:
