@@ -8,6 +8,7 @@ tests/neural/test_lstm.py shows that the two are equal.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from torch import Tensor
 
 from arbora._core import lstm_backward, lstm_forward
 from arbora.types import Floats
+
+# On a GPU, PyTorch warns of weights that are not in one piece; dropout makes them anew for each batch.
+warnings.filterwarnings("ignore", "RNN module weights", UserWarning)
 
 Weights = list[Tensor]
 """Of one direction: input [4 · size, inputs], recurrent [4 · size, size], bias [4 · size]; i, f, g, o."""
