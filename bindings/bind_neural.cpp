@@ -86,6 +86,11 @@ States encode(const Network& self, const Numbers& lengths, const Numbers& types,
     return without_lock([&] { return self.encode(input, threads); });
 }
 
+States given_states(const Network& self, const Numbers& lengths, const nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>& rows) {
+    if (rows.shape(1) != self.state_size()) reject("rows: expected ", self.state_size(), " numbers per word, got ", rows.shape(1));
+    return without_lock([&] { return self.given(span_of(lengths), {rows.data(), rows.size()}); });
+}
+
 // One array per sentence, (n+1, ...) with `Axes` axes.
 template <std::size_t Axes, class Fill>
 nb::list score_arrays(const States& states, Fill fill) {
@@ -243,7 +248,7 @@ void def_answers(nb::class_<Network>& bound) {
 }  // namespace
 
 void bind_neural(nb::module_& m) {
-    nb::class_<States>(m, "NetworkStates", "What a network's LSTM says of the words of some sentences.")
+    nb::class_<States>(m, "NetworkStates", "What a network's LSTM, or another encoder, says of the words of some sentences.")
         .def("__len__", &States::sentences);
     nb::class_<Network> bound(m, "Network", "The forward pass of a neural parser; words in, scores of arcs, labels and tags out, or the best of them.");
     bound
@@ -256,7 +261,9 @@ void bind_neural(nb::module_& m) {
         .def_prop_ro("has_siblings", &Network::has_siblings)
         .def("encode", &encode, "lengths"_a, "types"_a, "words"_a, "vectors"_a, "characters"_a, "ends"_a, "tags"_a, "threads"_a,
              nb::sig("def encode(self, lengths: " ARBORA_INTS ", types: " ARBORA_INTS ", words: " ARBORA_INTS ", vectors: " ARBORA_INTS
-                     ", characters: " ARBORA_INTS ", ends: " ARBORA_ARRAY("int64") ", tags: list[" ARBORA_INTS "], threads: int) -> NetworkStates"));
+                     ", characters: " ARBORA_INTS ", ends: " ARBORA_ARRAY("int64") ", tags: list[" ARBORA_INTS "], threads: int) -> NetworkStates"))
+        .def("given", &given_states, "lengths"_a, "rows"_a, "The states that another encoder gives: rows has those of all words, (words, size).",
+             nb::sig("def given(self, lengths: " ARBORA_INTS ", rows: " ARBORA_ARRAY("float32") ") -> NetworkStates"));
     def_scores(bound);
     def_answers(bound);
     m.def("lstm_forward", &lstm_forward, "gates"_a, "recurrent"_a, "counts"_a, "is_backward"_a,

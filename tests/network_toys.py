@@ -152,37 +152,50 @@ def reference(weights, given, heads):
         for word in range(at, at + n):
             tags = [weights[f"tag{i}"][column[word]] for i, column in enumerate(given["tags"])]
             inputs.append(np.concatenate([types[given["types"][word]], *tags]))
-        layers = encoded(weights, inputs)
-
-        def units(name, states=layers[-1]):
-            return rectified(states @ weights[f"{name}.weight"].T + weights[f"{name}.bias"])
-
-        dep, head = units("arc_dep"), units("arc_head")
-        arcs = (dep @ weights["arcs"] @ head.T + head @ weights["arc_bias"]).T
-        for h in range(n + 1):
-            for d in range(n + 1):
-                c = length_class(d - h)
-                arcs[h, d] += weights["lengths.bias"][c] + weights["lengths.head"][c] @ head[h]
-                arcs[h, d] += weights["lengths.dep"][c] @ dep[d]
-        no_arc = np.eye(n + 1, dtype=bool)
-        no_arc[:, 0] = True
-        arcs[no_arc] = 0
-        siblings = None
-        if "sibling_head.weight" in weights:
-            parts = [units(f"sibling_{part}") for part in ("head", "dep", "sib")]
-            siblings = np.einsum("hk,dk,sk->hds", *parts)
-            siblings[no_arc] = 0
-        by_head, by_dep = units("label_head")[heads[at : at + n]], units("label_dep")[1:]
-        pairs = np.hstack([by_head * by_dep, by_head, by_dep])
-        labels = pairs @ weights["labels.weight"].T + weights["labels.bias"]
-        read = units("tags", np.hstack(layers[-2:]))[1:]
         own = np.array(types)[given["types"][at : at + n]]
-        tags = [
-            read @ weights[f"output.{o}.weight"].T
-            + weights[f"output.{o}.bias"]
-            + (own @ weights[f"output.{o}.words"].T if n else 0.0)
-            for o in OUTPUTS
-        ]
-        results.append((arcs, labels, tags, siblings))
+        results.append(scores_from(weights, encoded(weights, inputs), heads[at : at + n], own))
         at += n
     return results
+
+
+def scores_from(weights, layers, heads, own=None):
+    """The same for one sentence, from the states of each layer, and what is read of each word."""
+    n = len(heads)
+
+    def units(name, states=layers[-1]):
+        return rectified(states @ weights[f"{name}.weight"].T + weights[f"{name}.bias"])
+
+    dep, head = units("arc_dep"), units("arc_head")
+    arcs = (dep @ weights["arcs"] @ head.T + head @ weights["arc_bias"]).T
+    for h in range(n + 1):
+        for d in range(n + 1):
+            c = length_class(d - h)
+            arcs[h, d] += weights["lengths.bias"][c] + weights["lengths.head"][c] @ head[h]
+            arcs[h, d] += weights["lengths.dep"][c] @ dep[d]
+    no_arc = np.eye(n + 1, dtype=bool)
+    no_arc[:, 0] = True
+    arcs[no_arc] = 0
+    siblings = None
+    if "sibling_head.weight" in weights:
+        parts = [units(f"sibling_{part}") for part in ("head", "dep", "sib")]
+        siblings = np.einsum("hk,dk,sk->hds", *parts)
+        siblings[no_arc] = 0
+    by_head, by_dep = units("label_head")[heads], units("label_dep")[1:]
+    pairs = np.hstack([by_head * by_dep, by_head, by_dep])
+    labels = pairs @ weights["labels.weight"].T + weights["labels.bias"]
+    read = units("tags", np.hstack(layers[-2:]))[1:]
+    tags = [
+        read @ weights[f"output.{o}.weight"].T
+        + weights[f"output.{o}.bias"]
+        + (own @ weights[f"output.{o}.words"].T if n and own is not None else 0.0)
+        for o in OUTPUTS
+    ]
+    return arcs, labels, tags, siblings
+
+
+def without_words(weights, size):
+    """The weights of a network whose states, of this size, are given."""
+    above = ("arc", "label", "sibling", "tags", "output", "lengths")
+    kept = {name: array for name, array in weights.items() if name.startswith(above)}
+    kept = {name: array for name, array in kept.items() if not name.endswith(".words")}
+    return {**kept, "root": np.resize(weights["root"], size)}

@@ -33,6 +33,7 @@ public:
     std::size_t width() const { return padded(columns_); }
     float& weight(std::size_t output, std::size_t input) { return weights_[(output / kPanel * depth_ + input) * kPanel + output % kPanel]; }
     float& bias(std::size_t output) { return bias_[output]; }
+    float bias(std::size_t output) const { return bias_[output]; }
 
     void operator()(const float* in, std::size_t in_stride, std::size_t rows, float* out, std::size_t out_stride) const;
     // The same through a leaky rectifier.

@@ -24,11 +24,17 @@ void place_gates(Matrix weights, const float* bias, std::size_t size, std::span<
 
 Network::Network(const Tensors& tensors, VectorTable vectors, const std::vector<std::string>& outputs, bool quantized) {
     WeightReader read(tensors);
-    types_ = WordTypeEncoder(read, std::move(vectors));
-    const std::vector<Matrix> tag_tables = read_layers(read);
-    split_first_layer(read, tag_tables);
+    if (read.has("lstm0.forward.recurrent")) {
+        read_words(read, std::move(vectors));
+    } else {
+        Shape shape;
+        const float* root = read.take("root", {0}, &shape);
+        root_.assign(root, root + shape[0]);
+        state_size_ = shape[0];
+        state_width_ = padded(state_size_);
+    }
     read_outputs(read, outputs);
-    cache_ = std::make_unique<TypeCache>(type_input_.width());
+    if (reads_words()) cache_ = std::make_unique<TypeCache>(type_input_.width());
     workspaces_ = std::make_unique<Workspaces>();
     state_memory_ = std::make_shared<ArrayPool>();
     read_arcs(read);
@@ -36,6 +42,14 @@ Network::Network(const Tensors& tensors, VectorTable vectors, const std::vector<
     if (read.has("labels.weight")) read_labels(read);
     parameters_ = read.taken();
     if (quantized) quantize();
+}
+
+void Network::read_words(WeightReader& read, VectorTable vectors) {
+    types_ = WordTypeEncoder(read, std::move(vectors));
+    const std::vector<Matrix> tag_tables = read_layers(read);
+    state_size_ = 2 * size_;
+    state_width_ = 2 * width_;
+    split_first_layer(read, tag_tables);
 }
 
 void Network::quantize() {
@@ -81,13 +95,17 @@ std::vector<Matrix> Network::read_layers(WeightReader& read) {
         layers_.push_back(std::move(layer));
         places = state_places();
     }
-    if (layers_.empty()) reject("network: expected tensors lstm0.forward.recurrent and so on, got none");
     return tag_tables;
 }
 
-// Where the outputs of some LSTM layers, side by side, stand among the padded ones.
+// Where the outputs of some LSTM layers, side by side, stand among the padded ones; or given states.
 std::vector<std::size_t> Network::state_places(std::size_t layers) const {
     std::vector<std::size_t> places;
+    if (!reads_words()) {
+        places.resize(state_size_);
+        std::iota(places.begin(), places.end(), std::size_t{0});
+        return places;
+    }
     for (std::size_t side = 0; side < 2 * layers; ++side)
         for (std::size_t u = 0; u < size_; ++u) places.push_back(side * width_ + u);
     return places;
@@ -137,7 +155,7 @@ void Network::read_outputs(WeightReader& read, const std::vector<std::string>& n
     }
     for (std::size_t which = 0; which < names.size(); ++which) {
         const auto [begin, count] = outputs_[which];
-        const Matrix words = read.matrix("output." + names[which] + ".words", count, types_.size());
+        const Matrix words = reads_words() ? read.matrix("output." + names[which] + ".words", count, types_.size()) : Matrix();
         const float* bias = read.take("output." + names[which] + ".bias", {count});
         for (std::size_t o = 0; o < count; ++o) {
             for (std::size_t i = 0; i < both.depth(); ++i) both.weight(gates + begin + o, i) = words.row(o)[i];
@@ -153,7 +171,7 @@ std::size_t Network::read_from_states(WeightReader& read, const std::string& nam
     const std::vector<std::size_t> places = state_places(layers);
     const Matrix weights = read.matrix(name + ".weight", rows, places.size());
     const float* bias = read.take(name + ".bias", {weights.rows});
-    made = Dense(layers * 2 * width_, weights.rows);
+    made = Dense(layers * state_width_, weights.rows);
     for (std::size_t o = 0; o < weights.rows; ++o) {
         for (std::size_t i = 0; i < places.size(); ++i) made.weight(o, places[i]) = weights.row(o)[i];
         made.bias(o) = bias[o];

@@ -51,33 +51,38 @@ void Network::multiply_types(const Input& input, int threads, States& states) co
     for (const std::int32_t type : input.types) states.type_of.push_back(place[static_cast<std::size_t>(type)]);
 }
 
-// Checks an input, and gives its states their places.
-States Network::lay_out(const Input& input) const {
-    types_.check(input.distinct);
-    check_rows(input.types, input.distinct.size(), "types");
+// Gives the states of some sentences their places.
+States Network::lay_out(std::span<const std::int32_t> lengths, std::size_t words) const {
     States states;
-    states.stride = layers_read_by_tags() * 2 * width_;
-    states.last = states.stride - 2 * width_;
+    states.stride = layers_read_by_tags() * state_width_;
+    states.last = states.stride - state_width_;
     states.first.push_back(0);
-    std::size_t words = 0;
-    for (const std::int32_t length : input.lengths) {
-        if (length < 0 || words + static_cast<std::size_t>(length) > input.types.size()) reject("lengths: expected those of all words' sentences, got ", length);
-        words += static_cast<std::size_t>(length);
+    std::size_t so_far = 0;
+    for (const std::int32_t length : lengths) {
+        if (length < 0 || so_far + static_cast<std::size_t>(length) > words) reject("lengths: expected those of all words' sentences, got ", length);
+        so_far += static_cast<std::size_t>(length);
         states.first.push_back(states.first.back() + static_cast<std::size_t>(length) + 1);
     }
-    if (words != input.types.size()) reject("lengths: expected a sum of ", input.types.size(), ", got ", words);
+    if (so_far != words) reject("lengths: expected a sum of ", words, ", got ", so_far);
+    states.rows = state_memory_->take(states.first.back() * states.stride);
+    return states;
+}
+
+// InputError where an input names rows that do not exist.
+void Network::check(const Input& input) const {
+    types_.check(input.distinct);
+    check_rows(input.types, input.distinct.size(), "types");
+    const std::size_t words = input.types.size();
     if (input.tags.size() != tags_.size()) reject("tags: expected ", tags_.size(), " columns, got ", input.tags.size());
     for (std::size_t c = 0; c < tags_.size(); ++c) {
         if (input.tags[c].size() != words) reject("tags: expected one per word, got ", input.tags[c].size());
         check_rows(input.tags[c], tags_[c].size() / (8 * width_), "tags");
     }
-    states.rows = state_memory_->take(states.first.back() * states.stride);
-    return states;
 }
 
 // InputError unless a network of these sizes made the states.
 void Network::check(const States& states) const {
-    const bool fits = states.stride == layers_read_by_tags() * 2 * width_ && states.type_stride == type_input_.width();
+    const bool fits = states.stride == layers_read_by_tags() * state_width_ && states.type_stride == type_input_.width();
     if (!fits) reject("states: expected those of this network, got another's");
 }
 
@@ -155,7 +160,9 @@ const float* Network::first_gates(const Input& input, const States& states, std:
 }
 
 States Network::encode(const Input& input, int threads) const {
-    States states = lay_out(input);
+    if (!reads_words()) reject("encode: this network reads states of words, not words");
+    check(input);
+    States states = lay_out(input.lengths, input.types.size());
     const auto groups = groups_of(states);
     std::vector<std::unique_ptr<Workspace>> workspaces(std::clamp<std::size_t>(groups.size(), 1, static_cast<std::size_t>(std::max(threads, 1))));
     for (auto& workspace : workspaces) workspace = workspaces_->take();
@@ -164,6 +171,26 @@ States Network::encode(const Input& input, int threads) const {
         run_lstm(input, groups[g], states, *workspaces[static_cast<std::size_t>(worker)]);
     });
     for (auto& workspace : workspaces) workspaces_->give_back(std::move(workspace));
+    return states;
+}
+
+States Network::given(std::span<const std::int32_t> lengths, std::span<const float> rows) const {
+    if (reads_words()) reject("given: this network reads words, not their states");
+    if (rows.size() % state_size_ != 0) reject("rows: expected ", state_size_, " numbers per word, got ", rows.size(), " in all");
+    const std::size_t words = rows.size() / state_size_;
+    States states = lay_out(lengths, words);
+    std::fill(states.rows->begin(), states.rows->end(), 0.0f);
+    const float* from = rows.data();
+    for (std::size_t s = 0; s < states.sentences(); ++s) {
+        float* to = states.rows->data() + states.first[s] * states.stride;
+        std::copy(root_.begin(), root_.end(), to);
+        for (std::size_t node = 1; node < states.nodes(s); ++node, from += state_size_) std::copy_n(from, state_size_, to + node * states.stride);
+    }
+    // Each word adds the biases of tags.
+    states.type_stride = type_input_.width();
+    states.type_rows = state_memory_->take(states.type_stride);
+    for (std::size_t o = 0; o < states.type_stride; ++o) (*states.type_rows)[o] = type_input_.bias(o);
+    states.type_of.assign(words, 0);
     return states;
 }
 

@@ -2,14 +2,16 @@
 //
 //   x        word embedding, character features, rectified projection of the word vector, embeddings of given tags. The root has a vector
 //            of its own.
-//   s        bidirectional LSTM of several layers over root and words
+//   s        bidirectional LSTM of several layers over root and words; or given, by an encoder elsewhere. Then there are no tensors of x
+//            and of the LSTM, but one for the state of the root.
 //   arcs     score(h, d) = dep(s_d)ᵀ U head(s_h) + uᵀ head(s_h) + b_c + H_c head(s_h) + D_c dep(s_d)
 //            dep, head: one layer each, leaky rectifier; c: the class of the arc's length and direction (arcs.cpp);
 //            b, H and D are the tensors lengths.bias, lengths.head and lengths.dep
 //   siblings score(h, d, s) = sum over k of head''_k(s_h) dep''_k(s_d) sib''_k(s_s), where there are tensors sibling_*
 //   labels   score(l | h, d) = L_l [head'(s_h) ∘ dep'(s_d); head'(s_h); dep'(s_d)] + c_l, tensors labels.weight and labels.bias
 //   tags     one linear layer for each column over tags(s'_d), and one over x without given tags (tensors output.NAME.words);
-//            s': the states of the last two LSTM layers (of the only one), side by side; tags: one layer, leaky rectifier
+//            s': the states of the last two LSTM layers (of the only one), side by side, or s where it is given; tags: one layer, leaky
+//            rectifier. Where s is given there is no layer over x.
 //
 // Whatever multiplies x becomes a sum of rows: each distinct word is multiplied by the weights once per batch, or less often
 // (type_cache.hpp), and each given tag once per network. O(words · size²), with O(n² · size) for the arcs of a sentence and O(n³ · rank) for its siblings.
@@ -53,7 +55,7 @@ struct Input {
     std::vector<std::span<const std::int32_t>> tags;  // [columns][words], rows of the columns' tables
 };
 
-// What the LSTM says of the root and the words of each sentence.
+// What the LSTM, or another encoder, says of the root and the words of each sentence.
 struct States {
     std::vector<std::size_t> first;  // [sentences + 1], rows; the root's comes first
     std::shared_ptr<UnsetVector<float>> rows;  // [words + sentences, stride]: the layer below the last, where there is one, then the last
@@ -89,8 +91,13 @@ public:
     std::size_t parameters() const { return parameters_; }
     bool has_siblings() const { return sibling_rank_ > 0; }
 
+    // Whether it has an LSTM over words: then `encode` gives states, otherwise `given`.
+    bool reads_words() const { return !layers_.empty(); }
     // InputError where the input names rows that do not exist.
     States encode(const Input& input, int threads) const;
+    // lengths [sentences], in words; rows [words, state_size()]: the states of all words.
+    States given(std::span<const std::int32_t> lengths, std::span<const float> rows) const;
+    std::size_t state_size() const { return state_size_; }
 
     // out[sentence] [n + 1, n + 1] gets the scores of arcs [head, dep]; column 0 and the diagonal are 0.
     void arcs(const States& states, int threads, std::span<double* const> out) const;
@@ -123,8 +130,9 @@ private:
     };
     struct Group;
 
+    void read_words(WeightReader& read, VectorTable vectors);
     std::vector<Matrix> read_layers(WeightReader& read);
-    std::size_t layers_read_by_tags() const { return std::min<std::size_t>(layers_.size(), 2); }
+    std::size_t layers_read_by_tags() const { return std::clamp<std::size_t>(layers_.size(), 1, 2); }
     std::vector<std::size_t> state_places(std::size_t layers = 1) const;
     void split_first_layer(WeightReader& read, const std::vector<Matrix>& tag_tables);
     void read_outputs(WeightReader& read, const std::vector<std::string>& names);
@@ -134,7 +142,8 @@ private:
     void read_labels(WeightReader& read);
     void quantize();
 
-    States lay_out(const Input& input) const;
+    States lay_out(std::span<const std::int32_t> lengths, std::size_t words) const;
+    void check(const Input& input) const;
     void check(const States& states) const;
     void multiply_types(const Input& input, int threads, States& states) const;
     void run_lstm(const Input& input, std::span<const std::size_t> sentences, States& states, Workspace& workspace) const;
@@ -152,8 +161,10 @@ private:
 
     std::size_t parameters_ = 0, label_count_ = 0, sibling_rank_ = 0;
     std::size_t size_ = 0, width_ = 0;  // of one direction of the LSTM; padded
+    std::size_t state_size_ = 0, state_width_ = 0;  // of one layer's states; padded
+    std::vector<float> root_;  // [state_size_], where states are given
     WordTypeEncoder types_;
-    Dense type_input_;  // gates of both directions, then scores of tags
+    Dense type_input_;  // gates of both directions, then scores of tags; where states are given, the biases of tags
     std::unique_ptr<TypeCache> cache_;
     std::unique_ptr<Workspaces> workspaces_;
     std::shared_ptr<ArrayPool> state_memory_;

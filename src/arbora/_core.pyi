@@ -543,7 +543,9 @@ def quadratic_expansion(offsets: numpy.typing.NDArray[numpy.int64], columns: num
     """
 
 class NetworkStates:
-    """What a network's LSTM says of the words of some sentences."""
+    """
+    What a network's LSTM, or another encoder, says of the words of some sentences.
+    """
 
     def __len__(self) -> int: ...
 
@@ -568,6 +570,11 @@ class Network:
     def has_siblings(self) -> bool: ...
 
     def encode(self, lengths: numpy.typing.NDArray[numpy.int32], types: numpy.typing.NDArray[numpy.int32], words: numpy.typing.NDArray[numpy.int32], vectors: numpy.typing.NDArray[numpy.int32], characters: numpy.typing.NDArray[numpy.int32], ends: numpy.typing.NDArray[numpy.int64], tags: list[numpy.typing.NDArray[numpy.int32]], threads: int) -> NetworkStates: ...
+
+    def given(self, lengths: numpy.typing.NDArray[numpy.int32], rows: numpy.typing.NDArray[numpy.float32]) -> NetworkStates:
+        """
+        The states that another encoder gives: rows has those of all words, (words, size).
+        """
 
     def arcs(self, states: NetworkStates, threads: int) -> list[numpy.typing.NDArray[numpy.float64]]:
         """The scores of arcs of each sentence, (n+1, n+1)."""

@@ -2,13 +2,27 @@
 
 import numpy as np
 import pytest
-from network_toys import LABELS, LENGTHS, OUTPUTS, TAGS, network, reference, sentences, tensors
+from network_toys import (
+    LABELS,
+    LENGTHS,
+    OUTPUTS,
+    TAGS,
+    network,
+    reference,
+    scores_from,
+    sentences,
+    tensors,
+    without_words,
+)
 
 from arbora.errors import InputError
 
 
 def answers(native, given, heads, threads=1):
-    states = native.encode(**given, threads=threads)
+    return answers_from(native, native.encode(**given, threads=threads), heads, threads)
+
+
+def answers_from(native, states, heads, threads=1):
     arcs, labels = native.arcs(states, threads), native.labels(states, heads, threads)
     tags = [native.outputs(states, i, threads) for i in range(len(OUTPUTS))]
     return arcs, labels, tags, native.siblings(states, threads) if native.has_siblings else []
@@ -21,9 +35,13 @@ PARTS = {"plain": {}, "tags": {"tag_columns": 2}, "all": {"tag_columns": 1, "ran
 def assert_equal_the_definition(weights, native, given):
     lengths = given["lengths"].tolist()
     heads = np.concatenate([np.arange(n)[::-1] for n in lengths]).astype(np.int32)
-    arcs, labels, tags, siblings = answers(native, given, heads)
+    assert_equal(native, answers(native, given, heads), reference(weights, given, heads))
+
+
+def assert_equal(native, found_answers, references):
+    arcs, labels, tags, siblings = found_answers
     at = 0
-    for i, (own, expected) in enumerate(zip(arcs, reference(weights, given, heads), strict=True)):
+    for i, (own, expected) in enumerate(zip(arcs, references, strict=True)):
         end = at + len(own) - 1
         np.testing.assert_allclose(own, expected[0], atol=1e-4)
         np.testing.assert_allclose(labels[at:end], expected[1], atol=1e-4)
@@ -43,6 +61,38 @@ def test_scores_equal_the_definition(shape, parts):
     assert native.has_siblings == ("rank" in parts)
     given = sentences(LENGTHS, tag_columns=parts.get("tag_columns", 0))
     assert_equal_the_definition(weights, native, given)
+
+
+@pytest.mark.parametrize("size", [4, 21, 48])
+def test_scores_from_given_states_equal_the_definition(size):
+    weights = without_words(tensors(size, 1, 33, 10, rank=3), 2 * size)
+    native, rng = network(weights), np.random.default_rng(1)
+    rows = rng.normal(size=(sum(LENGTHS), 2 * size)).astype(np.float32)
+    heads = np.concatenate([np.arange(n)[::-1] for n in LENGTHS]).astype(np.int32)
+    states = native.given(np.array(LENGTHS, np.int32), rows)
+    bounds = np.cumsum(LENGTHS)[:-1]
+    sentences = zip(np.split(rows, bounds), np.split(heads, bounds), strict=True)
+    expected = [scores_from(weights, [np.vstack([weights["root"], own])], arcs) for own, arcs in sentences]
+    assert_equal(native, answers_from(native, states, heads), expected)
+    quantized = network(weights, quantized=True)
+    again = answers_from(quantized, quantized.given(np.array(LENGTHS, np.int32), rows), heads)
+    np.testing.assert_allclose(again[0][-1], expected[-1][0], atol=0.05 * np.abs(expected[-1][0]).max())
+
+
+def test_states_that_do_not_fit_are_rejected():
+    of_words = network(tensors(4, 1, 3, 2))
+    native = network(without_words(tensors(4, 1, 3, 2), 8))
+    two = np.array([2], np.int32)
+    for lengths, shape in ((two, (2, 7)), (two, (3, 8)), (two + 1, (2, 8)), (-two, (2, 8))):
+        with pytest.raises(InputError):
+            native.given(lengths, np.zeros(shape, np.float32))
+    with pytest.raises(InputError):
+        of_words.given(two, np.zeros((2, 8), np.float32))
+    with pytest.raises(InputError):
+        native.encode(**sentences([2]), threads=1)
+    with pytest.raises(InputError):
+        of_words.arcs(native.given(two, np.zeros((2, 8), np.float32)), 1)
+    assert native.arcs(native.given(two[:0], np.zeros((0, 8), np.float32)), 1) == []
 
 
 @pytest.mark.parametrize("threads", [2, 5])
