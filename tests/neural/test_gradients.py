@@ -16,7 +16,7 @@ from arbora.learners import AdamW, Muon  # noqa: E402
 from arbora.learners.adamw import AdamWRun  # noqa: E402
 from arbora.losses import Local  # noqa: E402
 from arbora.neural.build import build_scorer, network_of, targets  # noqa: E402
-from arbora.neural.data import TrainingData  # noqa: E402
+from arbora.neural.data import TrainingData, WordReader  # noqa: E402
 from arbora.neural.gradient import settings_of  # noqa: E402
 from arbora.neural.problem import NetworkProblem  # noqa: E402
 from arbora.neural.run import orthogonal  # noqa: E402
@@ -38,7 +38,7 @@ def problem_of(loss="local", family="nonprojective", *, siblings=False, given=()
     scorer = scorer.with_weights(rng.normal(scale=0.4, size=scorer.size).astype(np.float32))
     inputs = scorer.vocabulary.encode(COLUMNS)
     known = np.asarray(COLUMNS.heads) if heads is None else heads
-    data = TrainingData(inputs, known, NAMES.label_numbers(COLUMNS), targets(scorer, COLUMNS))
+    data = TrainingData(WordReader(inputs), known, NAMES.label_numbers(COLUMNS), targets(scorer, COLUMNS))
     return NetworkProblem(
         scorer,
         network_of(scorer, settings),
@@ -119,7 +119,7 @@ def test_native_scores_equal_those_of_pytorch(threads, siblings):
     scorer = neural_scorer(COLUMNS, given=GIVEN, predicted=("upos",), siblings=siblings)
     network = network_of(scorer, settings_of(scorer)).eval()
     nothing = np.full(COLUMNS.words, -1, np.int32)
-    data = TrainingData(scorer.vocabulary.encode(COLUMNS), nothing, nothing, {})
+    data = TrainingData(WordReader(scorer.vocabulary.encode(COLUMNS)), nothing, nothing, {})
     batch, _ = data.select(np.arange(len(COLUMNS)))
     states = network(batch)
     expected = {}

@@ -13,7 +13,8 @@ from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import EMPTY_FIELD, Names, filled, numbers_of, used
 from arbora.data.lemmas import lemma_scripts
 from arbora.data.statistics import by_count
-from arbora.neural.network import Counts, Network
+from arbora.neural.heads import Counts
+from arbora.neural.network import Network, Tables
 from arbora.neural.settings import NeuralSettings
 from arbora.scorers.neural import PREDICTED, NeuralScorer, VectorTable
 from arbora.scorers.vocabulary import Vocabulary
@@ -49,18 +50,15 @@ def build_scorer(
     outputs = {name: _values(columns, name) for name in PREDICTED if name in predicted}
     outputs = {name: values for name, values in outputs.items() if values}
     counts = Counts(
-        words=vocabulary.counts()["words"],
-        characters=vocabulary.counts()["characters"],
-        tags=tuple(vocabulary.counts()["tags"]),
         labels=len(names.labels) if labelled else 0,
         outputs={name: len(values) for name, values in outputs.items()},
-        vectors=table.values.shape[1],
         siblings=siblings,
-        guide=guide is not None,
+        guide=0 if guide is None else len(guide) + 1,
     )
+    tables = Tables(**vocabulary.counts(), vectors=table.values.shape[1])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = Network(settings, counts, table.dense())
+        network = Network(settings, counts, tables, table.dense())
     at_root = columns.heads == 0
     seen = [_seen_labels(columns, names, mask) if labelled else [] for mask in (at_root, ~at_root)]
     root_labels, other_labels = (np.array(each, np.int32) for each in seen)
@@ -70,16 +68,13 @@ def build_scorer(
 def network_of(scorer: NeuralScorer, settings: NeuralSettings) -> Network:
     """The network in PyTorch of a scorer that was built with these settings."""
     counts = Counts(
-        words=len(scorer.tensors["word"]),
-        characters=len(scorer.tensors["character"]),
-        tags=tuple(scorer.vocabulary.counts()["tags"]),
         labels=scorer.label_count,
         outputs={name: len(values) for name, values in scorer.outputs.items()},
-        vectors=scorer.vectors.values.shape[1],
         siblings="sibling_head.weight" in scorer.tensors,
-        guide=scorer.needs_guide,
+        guide=len(scorer.tensors["guide"]) if scorer.needs_guide else 0,
     )
-    network = Network(settings.resolved(), counts, scorer.vectors.dense())
+    tables = Tables(**scorer.vocabulary.counts(), vectors=scorer.vectors.values.shape[1])
+    network = Network(settings.resolved(), counts, tables, scorer.vectors.dense())
     network.load(scorer.tensors)
     return network
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from arbora.interfaces import GoldTree
-from arbora.neural.network import GAP, Group, Sentences
+from arbora.neural.heads import Group, GuideRows, Sentences
+from arbora.neural.network import GAP, WordRows
 from arbora.scorers.vocabulary import NetworkInput
 from arbora.types import Ints, Longs
 
@@ -30,20 +33,63 @@ class Gold:
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingData:
-    """Sentences as rows of a network's tables, with what is to be predicted: (W,) each, -1 for unknown."""
+class Layout:
+    """Where the nodes of some sentences stand: of each sentence the root, then its words; N in all."""
 
-    inputs: NetworkInput
-    heads: Ints
-    labels: Ints
-    outputs: Mapping[str, Ints]
-    guide: Ints | None = None
-    """The heads of a guide's trees."""
+    words: Longs  # the words of these sentences, among all
+    nodes: Longs  # (sentences,), how many each has
+    device: torch.device | str
 
     @cached_property
-    def first(self) -> Longs:
-        """The first word of each sentence, and W."""
-        return np.append(0, np.cumsum(self.inputs.lengths)).astype(np.int64)
+    def starts(self) -> Longs:
+        """The first node of each sentence, and N."""
+        return np.append(0, np.cumsum(self.nodes))
+
+    @cached_property
+    def sentence(self) -> Longs:
+        """(N,)."""
+        return np.repeat(np.arange(len(self.nodes)), self.nodes)
+
+    @cached_property
+    def place(self) -> Longs:
+        """Of each node in its sentence, (N,)."""
+        return np.arange(self.starts[-1]) - self.starts[self.sentence]
+
+    @cached_property
+    def is_root(self) -> NDArray[np.bool_]:
+        return self.place == 0
+
+    def spread(self, values: Ints | Longs, fill: int) -> Longs:
+        """The values of nodes, (N,), from those of all words; `fill` for the root."""
+        rows = np.full(len(self.place), fill, np.int64)
+        rows[~self.is_root] = values[self.words]
+        return rows
+
+    def tensor(self, values: Ints | Longs) -> Tensor:
+        whole = torch.from_numpy(np.ascontiguousarray(values, np.int64))
+        return whole.to(self.device, non_blocking=True)
+
+
+class Reader(Protocol):
+    """What a network reads of a treebank."""
+
+    @property
+    def lengths(self) -> Ints:
+        """Of sentences, in words."""
+
+    def rows(self, layout: Layout) -> Any:
+        """What it reads of some sentences: `Sentences.inputs`."""
+
+
+@dataclass(frozen=True, eq=False)
+class WordReader:
+    """Rows of tables, for `arbora.neural.network`."""
+
+    inputs: NetworkInput
+
+    @property
+    def lengths(self) -> Ints:
+        return self.inputs.lengths
 
     def spelled(self, types: Longs) -> tuple[Longs, Longs, Longs]:
         """The characters of some distinct words, separated by -1; their places; how many each word has."""
@@ -55,61 +101,75 @@ class TrainingData:
         laid_out[places] = self.inputs.characters[sources]
         return laid_out, places, lengths
 
-    def select(
-        self, chosen: Longs, device: torch.device | str = "cpu", random: torch.Generator | None = None
-    ) -> tuple[Sentences, Gold]:
-        """Some sentences, in this order."""
-        lengths = self.inputs.lengths[chosen].astype(np.int64)
-        words = _ranges(self.first[chosen], lengths)
-        nodes = lengths + 1
-        starts = np.append(0, np.cumsum(nodes))
-        sentence = np.repeat(np.arange(len(chosen)), nodes)
-        place = np.arange(starts[-1]) - starts[sentence]
-        is_root = place == 0
-
-        def spread(values: Ints, fill: int) -> Longs:
-            rows = np.full(len(place), fill, np.int64)
-            rows[~is_root] = values[words]
-            return rows
-
-        used, types = np.unique(self.inputs.types[words], return_inverse=True)
+    def rows(self, layout: Layout) -> WordRows:
+        """The rows of distinct words and of nodes."""
+        tensor, nodes, place = layout.tensor, layout.nodes, layout.place
+        used, types = np.unique(self.inputs.types[layout.words], return_inverse=True)
         rows = np.zeros(len(place), np.int64)
-        rows[~is_root] = types + 1
-        order = np.lexsort((np.repeat(np.argsort(np.argsort(-nodes, kind="stable")), nodes), place))
-        heads, labels = spread(self.heads, -1), spread(self.labels, -1)
-
-        def tensor(values: Ints | Longs) -> Tensor:
-            return torch.from_numpy(np.ascontiguousarray(values, np.int64)).to(device, non_blocking=True)
-
-        def group(members: Longs) -> Group:
-            padded = np.full((len(members), int(nodes[members].max())), len(place), np.int64)
-            inside = np.arange(padded.shape[1]) < nodes[members][:, None]
-            padded[inside] = _ranges(starts[members], nodes[members])
-            return Group(members.tolist(), tensor(padded), tensor(np.append(heads, -1)[padded]))
-
-        padding = 1.0 if torch.device(device).type == "cuda" else MOST_PADDING
+        rows[~layout.is_root] = types + 1
+        rank = np.argsort(np.argsort(-nodes, kind="stable"))
+        order = np.lexsort((np.repeat(rank, nodes), place))
         characters, letters, spelling = map(tensor, self.spelled(used.astype(np.int64)))
-        sentences = Sentences(
+        return WordRows(
             types=tensor(rows),
-            sentence=tensor(sentence),
-            is_root=torch.from_numpy(is_root).to(device),
             words=tensor(self.inputs.words[used]),
             vectors=tensor(self.inputs.vectors[used]),
             characters=characters,
             letters=letters,
             spelling=spelling,
-            tags=[tensor(spread(column, 0)) for column in self.inputs.tags],
-            guide=None if self.guide is None else tensor(spread(self.guide, 0)),
+            tags=[tensor(layout.spread(column, 0)) for column in self.inputs.tags],
             counts=np.bincount(place).tolist(),
             packed=tensor(order),
             unpacked=tensor(np.argsort(order)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Sentences as a network reads them, with what is to be predicted: (W,) each, -1 for unknown."""
+
+    reader: Reader
+    heads: Ints
+    labels: Ints
+    outputs: Mapping[str, Ints]
+    guide: tuple[Ints, Ints] | None = None
+    """The heads of a guide's trees, and the rows of their labels."""
+
+    @cached_property
+    def first(self) -> Longs:
+        """The first word of each sentence, and W."""
+        return np.append(0, np.cumsum(self.reader.lengths)).astype(np.int64)
+
+    def select(
+        self, chosen: Longs, device: torch.device | str = "cpu", random: torch.Generator | None = None
+    ) -> tuple[Sentences, Gold]:
+        """Some sentences, in this order."""
+        lengths = self.reader.lengths[chosen].astype(np.int64)
+        layout = Layout(_ranges(self.first[chosen], lengths), lengths + 1, device)
+        tensor, nodes, starts = layout.tensor, layout.nodes, layout.starts
+        heads, labels = layout.spread(self.heads, -1), layout.spread(self.labels, -1)
+
+        def group(members: Longs) -> Group:
+            padded = np.full((len(members), int(nodes[members].max())), starts[-1], np.int64)
+            inside = np.arange(padded.shape[1]) < nodes[members][:, None]
+            padded[inside] = _ranges(starts[members], nodes[members])
+            return Group(members.tolist(), tensor(padded), tensor(np.append(heads, -1)[padded]))
+
+        padding = 1.0 if torch.device(device).type == "cuda" else MOST_PADDING
+        guide = [tensor(layout.spread(column, 0)) for column in self.guide or ()]
+        sentences = Sentences(
+            count=len(chosen),
+            sentence=tensor(layout.sentence),
+            is_root=torch.from_numpy(layout.is_root).to(device),
             groups=[group(each) for each in _similar(nodes, padding)],
+            inputs=self.reader.rows(layout),
+            guide=GuideRows(*guide) if guide else None,
             random=random,
         )
         pairs = zip(np.split(heads, starts[1:-1]), np.split(labels, starts[1:-1]), strict=True)
         trees = [GoldTree(*(each.astype(np.int32) for each in pair)) for pair in pairs]
-        outputs = {name: tensor(spread(values, -1)) for name, values in self.outputs.items()}
-        head_rows = np.where(heads >= 0, heads + starts[sentence], -1)
+        outputs = {name: tensor(layout.spread(values, -1)) for name, values in self.outputs.items()}
+        head_rows = np.where(heads >= 0, heads + starts[layout.sentence], -1)
         return sentences, Gold(trees, tensor(head_rows), tensor(labels), outputs)
 
 

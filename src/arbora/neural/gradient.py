@@ -10,7 +10,7 @@ import torch
 from arbora.data.encode import Batch
 from arbora.interfaces import PartScores
 from arbora.neural.build import network_of
-from arbora.neural.data import TrainingData
+from arbora.neural.data import TrainingData, WordReader
 from arbora.neural.settings import NeuralSettings
 from arbora.scorers.neural import NeuralScorer
 from arbora.types import Doubles
@@ -22,7 +22,8 @@ def pullback(scorer: NeuralScorer, batch: Batch, gradient: Sequence[PartScores])
     nothing = np.full(batch.words, -1, np.int32)
     guide = batch.guide if scorer.needs_guide else None
     inputs = scorer.vocabulary.encode(batch.columns, guide)
-    data = TrainingData(inputs, nothing, nothing, {}, None if guide is None else guide.heads)
+    rows = None if guide is None else (guide.heads, inputs.tags[-1])
+    data = TrainingData(WordReader(inputs), nothing, nothing, {}, rows)
     sentences, _ = data.select(np.arange(len(batch)))
     states = network(sentences)
     total = states.last.new_zeros(())

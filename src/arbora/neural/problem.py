@@ -30,7 +30,7 @@ from arbora.errors import InputError
 from arbora.interfaces import Answer, Cost, Family, GoldTree, Loss, PartKind, Query
 from arbora.losses.local import head_rows
 from arbora.neural.data import Gold, TrainingData
-from arbora.neural.network import Network, Sentences, States
+from arbora.neural.heads import Heads, Sentences, States
 from arbora.neural.run import MuonRun, NetworkRun
 from arbora.problems.base import BaseProblem
 from arbora.scorers.neural import NeuralScorer
@@ -54,7 +54,7 @@ class NetworkProblem(BaseProblem):
     def __init__(
         self,
         scorer: NeuralScorer,
-        network: Network,
+        network: Heads,
         data: TrainingData,
         *,
         family: Family,
@@ -73,7 +73,7 @@ class NetworkProblem(BaseProblem):
         self.family, self.loss, self.cost = family, loss, cost
         self.weights, self.consistency = dict(weights), consistency
         self.device, self.threads = device, threads
-        self.lengths: Longs = data.inputs.lengths.astype(np.int64)
+        self.lengths: Longs = data.reader.lengths.astype(np.int64)
         self._pool = ThreadPoolExecutor(max_workers=min(threads, SHARDS)) if device == "cpu" else None
 
     @property
@@ -162,7 +162,7 @@ class NetworkProblem(BaseProblem):
         on_tensors = getattr(self.loss, "on_tensors", None)  # losses may have a faster way
         value, total, choices = 0.0, states.last.new_zeros(()), []
         for group, scores in self.network.tree_scores(states, batch):
-            arcs, inside = scores[PartKind.ARC], group.nodes < len(batch.types)
+            arcs, inside = scores[PartKind.ARC], group.nodes < len(batch.sentence)
             if self.consistency:
                 is_word = inside.clone()
                 is_word[:, 0] = False

@@ -146,12 +146,13 @@ class NeuralRecipe(Recipe):
 
     def problem(self, done: Done) -> Problem:
         from arbora.neural.build import network_of, targets
-        from arbora.neural.data import TrainingData
+        from arbora.neural.data import TrainingData, WordReader
         from arbora.neural.problem import NetworkProblem
 
         c, scorer = self.config, self.scorer
         guide = self.guide_trees
         inputs = scorer.vocabulary.encode(self.columns, guide)
+        guide_rows = None if guide is None else (guide.heads, inputs.tags[-1])
         labels = self.names.label_numbers(self.columns)
         heads = np.asarray(self.train.heads)
         weights: dict[str, float] = dict.fromkeys(PREDICTED, c.neural.other_weight)
@@ -159,7 +160,7 @@ class NeuralRecipe(Recipe):
         return NetworkProblem(
             scorer,
             network_of(scorer, c.neural),
-            TrainingData(inputs, heads, labels, targets(scorer, self.columns), guide and guide.heads),
+            TrainingData(WordReader(inputs), heads, labels, targets(scorer, self.columns), guide_rows),
             family=self._search(scorer).family,
             loss=losses.create(c.loss),
             cost=c.cost,
