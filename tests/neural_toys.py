@@ -58,4 +58,4 @@ def neural_scorer(columns, *, units=8, layers=2, given=(), predicted=(), sibling
     table = (
         VectorTable.of(rng.normal(size=(len(known), VECTOR)).astype(np.float32)) if vectors else VectorTable()
     )
-    return NeuralScorer(tensors, vocabulary, table, outputs)
+    return NeuralScorer(tensors=tensors, vocabulary=vocabulary, vectors=table, outputs=outputs)

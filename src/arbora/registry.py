@@ -167,7 +167,11 @@ def seeded_learner(name: str, parameters: Mapping[str, Any], seed: int) -> Learn
 
 scorers: Registry[Scorer] = Registry(
     "scorer",
-    {"linear": "arbora.scorers:LinearScorer", "neural": "arbora.scorers.neural:NeuralScorer"},
+    {
+        "linear": "arbora.scorers:LinearScorer",
+        "neural": "arbora.scorers.neural:NeuralScorer",
+        "transformer": "arbora.scorers.transformer:TransformerScorer",
+    },
     group="arbora.scorers",
 )
 

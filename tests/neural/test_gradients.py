@@ -15,14 +15,14 @@ from arbora.interfaces import PartKind, Query  # noqa: E402
 from arbora.learners import AdamW, Muon  # noqa: E402
 from arbora.learners.adamw import AdamWRun  # noqa: E402
 from arbora.losses import Local  # noqa: E402
-from arbora.neural.build import build_scorer, network_of, targets  # noqa: E402
+from arbora.neural.build import build_scorer, network_of, settings_of, targets  # noqa: E402
 from arbora.neural.data import TrainingData, WordReader  # noqa: E402
-from arbora.neural.gradient import settings_of  # noqa: E402
 from arbora.neural.problem import NetworkProblem  # noqa: E402
 from arbora.neural.run import orthogonal  # noqa: E402
 from arbora.neural.settings import NeuralSettings  # noqa: E402
 from arbora.registry import families, losses  # noqa: E402
-from arbora.scorers.neural import PREDICTED, NeuralScorer  # noqa: E402
+from arbora.scorers.network import PREDICTED  # noqa: E402
+from arbora.scorers.neural import NeuralScorer  # noqa: E402
 from arbora.types import weights_of  # noqa: E402
 
 COLUMNS = treebank(12, seed=5)

@@ -11,7 +11,8 @@ from arbora.data.encode import Names
 from arbora.data.sentence import Sentence
 from arbora.errors import InputError, ModelError
 from arbora.parsing.parser import Parser
-from arbora.scorers.neural import NeuralScorer, VectorTable, rounded
+from arbora.scorers.network import rounded
+from arbora.scorers.neural import NeuralScorer, VectorTable
 from arbora.scorers.vocabulary import BEGIN, END, FIRST_CHARACTER, LONGEST, Vocabulary
 from arbora.search.neural import NeuralSearch
 from arbora.storage.model_file import read_model, write_model

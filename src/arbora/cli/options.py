@@ -140,7 +140,8 @@ def _setting_option(declared: Parameter, check: Callable[[str], str] | None) -> 
 
     unnamed = replace(declared, name="")  # Typer's message names the option
     flat = [inner for member in get_args(declared.kind) for inner in get_args(member) or (member,)]
-    choices = "|".join(str(each) for each in flat if not isinstance(each, type))
+    named = ["true", "false"] if declared.kind is bool else flat
+    choices = "|".join(str(each) for each in named if not isinstance(each, type))
     other = declared.range.replace("whole number", "N") if declared.kind is int else "NAME"
     default = "" if declared.default is None else f" Default: {declared.default}."
     about = f"{declared.help[0].upper()}{declared.help[1:]}.{default}"

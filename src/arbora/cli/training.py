@@ -38,7 +38,10 @@ Parameters: TypeAlias = Annotated[
 Epochs: TypeAlias = Annotated[
     int | None, typer.Option(min=1, help="Passes over TRAIN at most. Default: the learner's own, mostly 10.")
 ]
-SHARED = "learner loss scorer parser order update trees roots labels vectors text patience seed"
+SHARED = (
+    "learner loss scorer parser order update trees roots labels vectors text encoder embed_encoder "
+    "patience seed"
+)
 """Settings of a training that are options of `train` and `tune`."""
 CHECKS = {"vectors": existing_file, "text": existing_file}
 """Checks of these options."""

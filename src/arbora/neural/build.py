@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,13 @@ from arbora.data.statistics import by_count
 from arbora.neural.heads import Counts
 from arbora.neural.network import Network, Tables
 from arbora.neural.settings import NeuralSettings
-from arbora.scorers.neural import PREDICTED, NeuralScorer, VectorTable
+from arbora.neural.transformer import EncoderSource, TransformerNetwork
+from arbora.scorers.network import PREDICTED, NetworkScorer
+from arbora.scorers.neural import NeuralScorer, VectorTable
+from arbora.scorers.transformer import TransformerScorer
 from arbora.scorers.vocabulary import Vocabulary
 from arbora.storage.vectors import WordVectors
-from arbora.types import Ints
+from arbora.types import Floats, Ints
 
 LEAST_SCRIPTS = 2  # occurrences of a script, unless there is no other
 
@@ -47,8 +51,7 @@ def build_scorer(
     words = () if vectors is None else vectors.words
     vocabulary = Vocabulary.of(columns, least=settings.least, vectors=words, tags=given, guide=guide)
     table = VectorTable() if vectors is None else VectorTable.of(vectors.values)
-    outputs = {name: _values(columns, name) for name in PREDICTED if name in predicted}
-    outputs = {name: values for name, values in outputs.items() if values}
+    outputs = output_values(columns, predicted)
     counts = Counts(
         labels=len(names.labels) if labelled else 0,
         outputs={name: len(values) for name, values in outputs.items()},
@@ -59,10 +62,13 @@ def build_scorer(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = Network(settings, counts, tables, table.dense())
-    at_root = columns.heads == 0
-    seen = [_seen_labels(columns, names, mask) if labelled else [] for mask in (at_root, ~at_root)]
-    root_labels, other_labels = (np.array(each, np.int32) for each in seen)
-    return kind(network.export(), vocabulary, table, outputs, root_labels, other_labels)
+    return kind(
+        tensors=network.export(),
+        vocabulary=vocabulary,
+        vectors=table,
+        outputs=outputs,
+        **(seen_labels(columns, names) if labelled else {}),
+    )
 
 
 def network_of(scorer: NeuralScorer, settings: NeuralSettings) -> Network:
@@ -79,7 +85,77 @@ def network_of(scorer: NeuralScorer, settings: NeuralSettings) -> Network:
     return network
 
 
-def targets(scorer: NeuralScorer, columns: Columns) -> dict[str, Ints]:
+def build_transformer(
+    columns: Columns,
+    names: Names,
+    encoder: EncoderSource,
+    weights: Mapping[str, Floats],
+    *,
+    seed: int,
+    settings: NeuralSettings,
+    predicted: Sequence[TextColumn] = (),
+    labelled: bool = False,
+    siblings: bool = False,
+) -> TransformerScorer:
+    """A scorer over the states of a transformer with these weights; all others are random."""
+    outputs = output_values(columns, predicted)
+    labels: Any = seen_labels(columns, names) if labelled else {}
+    counts = Counts(
+        labels=len(names.labels) if labelled else 0,
+        outputs={name: len(values) for name, values in outputs.items()},
+        siblings=siblings,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = TransformerNetwork(settings, counts, encoder)
+    return TransformerScorer(
+        tensors={**network.export(), **(weights if encoder.embedded else {})},
+        encoder=encoder,
+        outputs=outputs,
+        **labels,
+    )
+
+
+def transformer_of(scorer: TransformerScorer, settings: NeuralSettings | None = None) -> TransformerNetwork:
+    """The network in PyTorch of a scorer; `settings`: how it is trained."""
+    tensors = scorer.tensors
+    sizes: Any = {f"{name}_size": len(tensors.get(f"{of}.weight", ("",))) for name, of in HIDDEN.items()}
+    counts = Counts(
+        labels=scorer.label_count,
+        outputs={name: len(values) for name, values in scorer.outputs.items()},
+        siblings="sibling_head.weight" in tensors,
+    )
+    chosen = replace(settings or NeuralSettings(), **sizes).resolved()
+    network = TransformerNetwork(chosen, counts, scorer.encoder)
+    network.load(tensors)
+    return network
+
+
+HIDDEN = {"arc": "arc_head", "label": "label_head", "sibling": "sibling_head", "output": "tags"}
+"""The sizes of hidden layers by the names of their settings, and their tensors."""
+
+
+def settings_of(scorer: NeuralScorer) -> NeuralSettings:
+    """The sizes of a scorer's network."""
+    tensors = scorer.tensors
+    hidden = ("label_head.weight", "sibling_head.weight", "tags.weight", "projection", "tag0")
+    labels, siblings, outputs, vectors, tags = (tensors.get(name, np.zeros((1, 1))) for name in hidden)
+    return NeuralSettings(
+        layers=sum(name.endswith("forward.recurrent") for name in tensors),
+        units=tensors["lstm0.forward.recurrent"].shape[1],
+        arc_size=len(tensors["arcs"]),
+        label_size=len(labels),
+        output_size=len(outputs),
+        sibling_size=len(siblings),
+        word_size=tensors["word"].shape[1],
+        character_size=tensors["character"].shape[1],
+        filters=len(tensors["convolution0.bias"]),
+        vector_size=len(vectors),
+        tag_size=tags.shape[1],
+    )
+
+
+def targets(scorer: NetworkScorer, columns: Columns) -> dict[str, Ints]:
     """The number of each word's value in the columns that a scorer predicts, (W,) each; -1 for unknown."""
     found: dict[str, Ints] = {}
     for name, values in scorer.outputs.items():
@@ -89,6 +165,12 @@ def targets(scorer: NeuralScorer, columns: Columns) -> dict[str, Ints]:
         else:
             found[name] = numbers_of(columns.strings(name), values)[columns.ids(name)]
     return found
+
+
+def output_values(columns: Columns, predicted: Sequence[TextColumn]) -> dict[TextColumn, tuple[str, ...]]:
+    """The values to choose from in each column that is predicted and that the treebank has."""
+    found = {name: _values(columns, name) for name in PREDICTED if name in predicted}
+    return {name: values for name, values in found.items() if values}
 
 
 def _values(columns: Columns, name: TextColumn) -> tuple[str, ...]:
@@ -101,7 +183,9 @@ def _values(columns: Columns, name: TextColumn) -> tuple[str, ...]:
     return tuple(script for script, count in counts if count >= LEAST_SCRIPTS) or tuple(s for s, _ in counts)
 
 
-def _seen_labels(columns: Columns, names: Names, mask: Any) -> list[int]:
-    """The labels of some words' arcs."""
-    found = np.unique(names.label_numbers(columns)[mask & (columns.heads >= 0)])
-    return [int(label) for label in found if label >= 0]
+def seen_labels(columns: Columns, names: Names) -> dict[str, Ints]:
+    """The labels of arcs from the root, and of the other arcs: those fields of a scorer."""
+    labels, at_root, known = names.label_numbers(columns), columns.heads == 0, columns.heads >= 0
+    masks = {"root_labels": at_root, "other_labels": ~at_root}
+    found = {name: np.unique(labels[mask & known]) for name, mask in masks.items()}
+    return {name: each[each >= 0].astype(np.int32) for name, each in found.items()}

@@ -77,6 +77,10 @@ class Reader(Protocol):
     def lengths(self) -> Ints:
         """Of sentences, in words."""
 
+    @property
+    def guide_labels(self) -> Ints:
+        """The rows of the labels of a guide's trees, (W,), if it reads them."""
+
     def rows(self, layout: Layout) -> Any:
         """What it reads of some sentences: `Sentences.inputs`."""
 
@@ -91,12 +95,16 @@ class WordReader:
     def lengths(self) -> Ints:
         return self.inputs.lengths
 
+    @property
+    def guide_labels(self) -> Ints:
+        return self.inputs.tags[-1]
+
     def spelled(self, types: Longs) -> tuple[Longs, Longs, Longs]:
         """The characters of some distinct words, separated by -1; their places; how many each word has."""
         ends = self.inputs.ends
         lengths = np.diff(np.append(0, ends))[types]
-        sources = _ranges(ends[types] - lengths, lengths)
-        places = _ranges(GAP + np.append(0, np.cumsum(lengths + GAP)[:-1]), lengths)
+        sources = ranges(ends[types] - lengths, lengths)
+        places = ranges(GAP + np.append(0, np.cumsum(lengths + GAP)[:-1]), lengths)
         laid_out = np.full(int(lengths.sum()) + GAP * (len(types) + 1), -1, np.int64)
         laid_out[places] = self.inputs.characters[sources]
         return laid_out, places, lengths
@@ -132,8 +140,8 @@ class TrainingData:
     heads: Ints
     labels: Ints
     outputs: Mapping[str, Ints]
-    guide: tuple[Ints, Ints] | None = None
-    """The heads of a guide's trees, and the rows of their labels."""
+    guide: Ints | None = None
+    """The heads of a guide's trees; the reader has the rows of their labels."""
 
     @cached_property
     def first(self) -> Longs:
@@ -145,25 +153,28 @@ class TrainingData:
     ) -> tuple[Sentences, Gold]:
         """Some sentences, in this order."""
         lengths = self.reader.lengths[chosen].astype(np.int64)
-        layout = Layout(_ranges(self.first[chosen], lengths), lengths + 1, device)
+        layout = Layout(ranges(self.first[chosen], lengths), lengths + 1, device)
         tensor, nodes, starts = layout.tensor, layout.nodes, layout.starts
         heads, labels = layout.spread(self.heads, -1), layout.spread(self.labels, -1)
 
         def group(members: Longs) -> Group:
             padded = np.full((len(members), int(nodes[members].max())), starts[-1], np.int64)
             inside = np.arange(padded.shape[1]) < nodes[members][:, None]
-            padded[inside] = _ranges(starts[members], nodes[members])
+            padded[inside] = ranges(starts[members], nodes[members])
             return Group(members.tolist(), tensor(padded), tensor(np.append(heads, -1)[padded]))
 
         padding = 1.0 if torch.device(device).type == "cuda" else MOST_PADDING
-        guide = [tensor(layout.spread(column, 0)) for column in self.guide or ()]
+        guide = None
+        if self.guide is not None:
+            columns = (self.guide, self.reader.guide_labels)
+            guide = GuideRows(*(tensor(layout.spread(column, 0)) for column in columns))
         sentences = Sentences(
             count=len(chosen),
             sentence=tensor(layout.sentence),
             is_root=torch.from_numpy(layout.is_root).to(device),
             groups=[group(each) for each in _similar(nodes, padding)],
             inputs=self.reader.rows(layout),
-            guide=GuideRows(*guide) if guide else None,
+            guide=guide,
             random=random,
         )
         pairs = zip(np.split(heads, starts[1:-1]), np.split(labels, starts[1:-1]), strict=True)
@@ -173,7 +184,7 @@ class TrainingData:
         return sentences, Gold(trees, tensor(head_rows), tensor(labels), outputs)
 
 
-def _ranges(starts: Longs, lengths: Longs) -> Longs:
+def ranges(starts: Longs, lengths: Longs) -> Longs:
     """The ranges of numbers with these starts and lengths, concatenated."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)

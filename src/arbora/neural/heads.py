@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -83,6 +83,9 @@ class States(NamedTuple):
 class Heads(nn.Module):
     """Scores from states; `forward` of a subclass makes the states of a batch."""
 
+    own_threads: ClassVar[bool] = False
+    """Whether PyTorch's own threads share its work; else the shards of a batch do."""
+
     def __init__(self, settings: NeuralSettings, counts: Counts) -> None:
         """`settings` are resolved. A subclass adds its own weights, then calls `add_heads`."""
         super().__init__()
@@ -134,8 +137,8 @@ class Heads(nn.Module):
         """Weights that multiply vectors, and the number of matrices that each is made up of."""
         return {"arcs": 1} | {f"{name}.weight": 1 for name in self.hidden}
 
-    def rates(self) -> dict[str, float]:
-        """The factors of the learning rate of some weights; 1 for all others."""
+    def rates(self, rate: float) -> dict[str, float]:
+        """Factors of the learning rate for some weights; 1 for all others."""
         return {}
 
     def export(self) -> dict[str, Floats]:

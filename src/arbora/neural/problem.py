@@ -33,7 +33,7 @@ from arbora.neural.data import Gold, TrainingData
 from arbora.neural.heads import Heads, Sentences, States
 from arbora.neural.run import MuonRun, NetworkRun
 from arbora.problems.base import BaseProblem
-from arbora.scorers.neural import NeuralScorer
+from arbora.scorers.network import NetworkScorer
 from arbora.types import Doubles, Floats, Longs
 
 SHARDS = 2
@@ -53,7 +53,7 @@ class NetworkProblem(BaseProblem):
 
     def __init__(
         self,
-        scorer: NeuralScorer,
+        scorer: NetworkScorer,
         network: Heads,
         data: TrainingData,
         *,
@@ -62,19 +62,24 @@ class NetworkProblem(BaseProblem):
         cost: Cost,
         weights: Mapping[str, float],
         consistency: float = 0.0,
+        accumulate: int = 1,
         device: str = "cpu",
         threads: int = 1,
     ) -> None:
-        """`scorer` has the network's weights; `weights`: what each output counts."""
+        """`scorer` has the network's weights; `weights`: what each output counts.
+
+        `accumulate`: in how many parts a batch is computed, one after the other, to save memory.
+        """
         if missing := loss.needs - (family.queries | family.approximate):
             needed = ", ".join(sorted(missing))
             raise InputError(f"loss: {loss.name} needs {needed}, which {family.name} trees do not answer")
         self.scorer, self.network, self.data = scorer, network.to(device), data
         self.family, self.loss, self.cost = family, loss, cost
         self.weights, self.consistency = dict(weights), consistency
-        self.device, self.threads = device, threads
+        self.accumulate, self.device, self.threads = accumulate, device, threads
         self.lengths: Longs = data.reader.lengths.astype(np.int64)
-        self._pool = ThreadPoolExecutor(max_workers=min(threads, SHARDS)) if device == "cpu" else None
+        in_shards = device == "cpu" and not network.own_threads
+        self._pool = ThreadPoolExecutor(max_workers=min(threads, SHARDS)) if in_shards else None
 
     @property
     def size(self) -> int:
@@ -108,21 +113,32 @@ class NetworkProblem(BaseProblem):
         weights = [each for _, each in self.network.tensors()]
         words = max(1, int(self.lengths[chosen].sum()))
 
-        def shard(numbered: tuple[int, Longs]) -> tuple[float, tuple[Tensor, ...]]:
-            number, part = numbered
+        def loss(number: int, part: Longs) -> tuple[float, Tensor]:
             random = torch.Generator(self.device)
             random.manual_seed(int(np.random.SeedSequence([*seed, number]).generate_state(1)[0]))
             value, tensor = self._loss(*self.data.select(part, self.device, random))
-            return value, torch.autograd.grad(tensor / words, weights, materialize_grads=True)
+            return value / words, tensor / words
 
-        parts = [chosen]
+        def shard(numbered: tuple[int, Longs]) -> tuple[float, tuple[Tensor, ...]]:
+            value, tensor = loss(*numbered)
+            return value, torch.autograd.grad(tensor, weights, materialize_grads=True)
+
+        count = self.accumulate if self._pool is None else SHARDS
+        order = chosen if count == 1 else chosen[np.argsort(-self.lengths[chosen], kind="stable")]
+        parts = [part for part in (order[i::count] for i in range(count)) if len(part)]
         if self._pool is not None:
-            order = chosen[np.argsort(-self.lengths[chosen], kind="stable")]
-            parts = [part for part in (order[i::SHARDS] for i in range(SHARDS)) if len(part)]
-        found = self.in_parallel(shard, enumerate(parts))
-        for place, each in enumerate(weights):
-            each.grad = torch.stack([gradient[place] for _, gradient in found]).sum(dim=0)
-        return sum(value for value, _ in found) / words
+            found = self.in_parallel(shard, enumerate(parts))
+            for place, each in enumerate(weights):
+                each.grad = torch.stack([gradient[place] for _, gradient in found]).sum(dim=0)
+            return sum(value for value, _ in found)
+        for each in weights:
+            each.grad = torch.zeros_like(each)
+        total = 0.0
+        for number, part in enumerate(parts):
+            value, tensor = loss(number, part)
+            tensor.backward()
+            total += value
+        return total
 
     def in_parallel(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
         """Apply a function to all items: on a CPU by threads, on a GPU one after the other."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -50,7 +51,7 @@ class NetworkRun(OnlineRun):
         self._averages = [each.detach().clone() for each in self._parameters]
         self._matrices = {named[name]: count for name, count in self.matrices().items()}
         self._optimizer = torch.optim.AdamW(
-            [each for each in self._parameters if each not in self._matrices],
+            self._groups(named, network.rates(p.rate)),
             lr=p.rate,
             betas=(p.beta1, p.beta2),
             weight_decay=p.decay,
@@ -61,6 +62,14 @@ class NetworkRun(OnlineRun):
             step = torch.tensor(0.0, device=each.device if self._problem.device != "cpu" else "cpu")
             self._optimizer.state[each] = {"step": step, "exp_avg": zeros, "exp_avg_sq": zeros.clone()}
 
+    def _groups(self, named: Mapping[str, Tensor], factors: Mapping[str, float]) -> list[dict[str, Any]]:
+        """The parameters that AdamW updates, by the factor of their learning rate."""
+        groups: dict[float, list[Tensor]] = {}
+        for name in self._problem.scorer.order:
+            if named[name] not in self._matrices:
+                groups.setdefault(factors.get(name, 1.0), []).append(named[name])
+        return [{"params": members, "factor": factor} for factor, members in groups.items()]
+
     @property
     def _problem(self) -> Any:
         return self.problem
@@ -70,9 +79,9 @@ class NetworkRun(OnlineRun):
         return {}
 
     def fit(self, callbacks: Any) -> Any:
-        """With PyTorch's own threads set aside: shards of a batch have theirs."""
+        """With PyTorch's own threads set aside if shards of a batch have theirs."""
         threads = torch.get_num_threads()
-        torch.set_num_threads(1)
+        torch.set_num_threads(self._problem.threads if self._problem.network.own_threads else 1)
         try:
             return super().fit(callbacks)
         finally:
@@ -98,7 +107,7 @@ class NetworkRun(OnlineRun):
     def update(self, rate: float) -> None:
         """Change the parameters by their gradients; `rate` is η of this step."""
         for group in self._optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["factor"]
         self._optimizer.step()
 
     def last(self) -> Floats:

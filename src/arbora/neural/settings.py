@@ -15,6 +15,7 @@ NAMES = (
     *("dropout", "recurrent_dropout", "hidden_dropout"),
 )
 # Chosen on UD_English-EWT dev: larger networks need more dropout.
+OVER_ENCODER = dict(zip(NAMES, (1, 1, 400, 200, 256, 0.2, 0.0, 0.33), strict=True))
 SIZES: dict[str, dict[str, float]] = {
     "small": dict(zip(NAMES, (2, 128, 192, 128, 128, 0.25, 0.1, 0.25), strict=True)),
     "medium": dict(zip(NAMES, (2, 200, 192, 128, 128, 0.25, 0.2, 0.25), strict=True)),
@@ -64,9 +65,22 @@ class NeuralSettings(Settings):
         "twice as long",
         least=0.0,
     )
+    pieces: Literal["mean", "first"] = parameter(
+        "mean", "with an encoder: a word's state is the mean of its pieces' states, or that of the first"
+    )
+    encoder_rate: float = parameter(5e-5, "with an encoder: the learning rate of its last layer", above=0.0)
+    layer_decay: float = parameter(
+        0.9, "with an encoder: a layer's learning rate, divided by that of the next", above=0.0, most=1.0
+    )
+    precision: Literal["auto", "float32", "bfloat16"] = parameter(
+        "auto", "with an encoder: the numbers in which it computes; auto: bfloat16 in training on a GPU"
+    )
+    accumulate: int = parameter(
+        1, "on a GPU or with an encoder: parts of a batch that are computed one by one", least=1, most=1000
+    )
     device: Device = parameter("auto", "where to train; auto: on a GPU if there is one")
 
-    def resolved(self) -> NeuralSettings:
+    def resolved(self, *, over_encoder: bool = False) -> NeuralSettings:
         """The settings with everything that is `auto` decided, except for the device."""
-        own: dict[str, Any] = SIZES[self.size]
+        own: dict[str, Any] = OVER_ENCODER if over_encoder else SIZES[self.size]
         return replace(self, **{name: value for name, value in own.items() if getattr(self, name) == "auto"})

@@ -19,7 +19,7 @@ from arbora.data.encode import Batch
 from arbora.errors import InputError
 from arbora.inference.tree_parts import restricted
 from arbora.interfaces import Best, GoldTree, PartKind, PartScores, Trees
-from arbora.scorers.neural import NeuralScorer
+from arbora.scorers.network import NetworkScorer
 from arbora.search.base import Parts
 from arbora.search.exact import ExactSearch
 from arbora.search.ranked import softmax
@@ -41,9 +41,9 @@ class NeuralSearch(ExactSearch):
     name: ClassVar[str] = "neural"
     recipe = "arbora.training.neural:NeuralRecipe"
     loss = "local"
-    scorer: NeuralScorer
+    scorer: NetworkScorer
 
-    def __init__(self, scorer: NeuralScorer, **options: Any) -> None:
+    def __init__(self, scorer: NetworkScorer, **options: Any) -> None:
         super().__init__(scorer, **options)
         self.label_count = scorer.label_count
 
@@ -51,7 +51,7 @@ class NeuralSearch(ExactSearch):
         return f"order {self.order}, scores of a network with {self.scorer.size:,} weights"
 
     @property
-    def annotator(self) -> NeuralScorer | None:
+    def annotator(self) -> NetworkScorer | None:
         return self.scorer if self.scorer.outputs else None
 
     # Finding trees

@@ -40,6 +40,8 @@ from arbora.training.recipes import Recipe, ScorerRecipe, Value, recipe_of
 
 WORD_FILES = ("vectors", "text")
 """Settings that name a file that tells more about words than the treebank."""
+LATER = (*WORD_FILES, "vector_words", "encoder", "embed_encoder")
+"""Settings that a model stores only if they are not the default, as in files of earlier versions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +130,15 @@ class TrainConfig(Settings):
         "first: they tell about words that TRAIN does not have",
     )
     vector_words: int = parameter(60_000, "words of the vector table, the most frequent first", least=1)
+    encoder: str | None = parameter(
+        None,
+        "a transformer that reads the words in place of an LSTM, for neural parsers: a folder, or a name on "
+        "the Hugging Face hub (extra transformers)",
+    )
+    embed_encoder: bool = parameter(
+        True,
+        "fine-tune the encoder and store it in the model; false: leave it as it is, and store only its name",
+    )
     text: str | None = parameter(
         None, "a file of raw text (.gz or not), in place of vectors: clusters of words are learned from it"
     )
@@ -172,7 +183,8 @@ class TrainConfig(Settings):
         """The parser; where it is `auto`, the one that the settings need, before the treebank is known."""
         if self.parser != "auto":
             return self.parser
-        return "neural" if self.is_changed("neural") or self.tags == "none" else "graph"
+        is_neural = self.is_changed("neural") or self.tags == "none" or self.encoder is not None
+        return "neural" if is_neural else "graph"
 
     @property
     def recipe(self) -> type[Recipe]:
@@ -241,11 +253,14 @@ def make_config(given: TrainConfig | Mapping[str, Any] | str | os.PathLike[str] 
 def storable(config: TrainConfig) -> dict[str, Any]:
     """The configuration as JSON can hold it; numbers that are not finite, such as `C = inf`, become text.
 
-    Of the files of vectors and text only the names are kept: a model holds what was made of them.
+    Of the files of vectors and text, and of an encoder's folder, only the names are kept: a model holds what
+    was made of them.
     """
     values = to_dict(config)
     files = {name: Path(file).name for name, file in config.word_files.items()}
-    others = {name for name in (*WORD_FILES, "vector_words") if not config.is_changed(name)}
+    if config.encoder is not None and Path(config.encoder).is_dir():
+        files["encoder"] = Path(config.encoder).name
+    others = {name for name in LATER if not config.is_changed(name)}
     values = {name: value for name, value in values.items() if name not in others} | files
     values["parameters"] = {
         name: str(value) if isinstance(value, float) and not math.isfinite(value) else value

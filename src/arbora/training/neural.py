@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -9,14 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from arbora.data.columns import Columns
+from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import GuideTrees, InputColumn, filled
 from arbora.errors import InputError
 from arbora.interfaces import Problem, Query
 from arbora.parsing.parser import Parser
 from arbora.progress import Scores
 from arbora.registry import losses
-from arbora.scorers.neural import PREDICTED, NeuralScorer, rounded
+from arbora.scorers.network import PREDICTED, NetworkScorer, rounded
+from arbora.scorers.neural import NeuralScorer
 from arbora.search.neural import NeuralSearch
 from arbora.storage.vectors import WordVectors, read_vectors
 from arbora.training.recipes import PRUNER_SETTINGS, Dev, Done, Recipe, Value, named
@@ -31,12 +33,14 @@ STEPS = 100  # of an epoch
 FEWEST_WORDS, MOST_WORDS = 400, 2000  # of a step
 # Of all weights and of matrices by size; chosen on UD_English-EWT dev.
 RATES = {"small": (4e-3, 1.6e-3), "medium": (3e-3, 1.4e-3), "large": (2e-3, 1.2e-3)}
+OVER_ENCODER: dict[str, Value] = {"epochs": 20, "rate": 1e-3, "decay": 0.01, "average": 0.99, "beta2": 0.98}
+"""Parameters of learners for a network over an encoder."""
 
 
 class NeuralRecipe(Recipe):
     """A network, by one learner."""
 
-    own_settings = ("order", "decode", "neural")
+    own_settings = ("order", "decode", "neural", "encoder", "embed_encoder")
     unused_settings = PRUNER_SETTINGS
     defaults = named(1, "staged", "graph-v1", 22, False, "muon")
     patience = 20
@@ -62,13 +66,24 @@ class NeuralRecipe(Recipe):
             raise InputError('labels: expected staged or none with parser = "neural", got joint')
         if config.text is not None:
             raise InputError('text: only for linear parsers, got parser = "neural"; give vectors')
+        if config.encoder is not None:
+            cls._check_encoder(config)
         if config.stack is not None and config.tags == "none":
             raise InputError("tags: a parser with a guide does not predict tags; choose jackknife or gold")
+
+    @staticmethod
+    def _check_encoder(config: TrainConfig) -> None:
+        for name in ("vectors", "stack"):
+            if getattr(config, name) is not None:
+                raise InputError(f"{name}: an encoder reads words alone; leave out one of the two")
+        if config.tags in ("gold", "jackknife") and config.only == "all":
+            raise InputError(f"tags: expected none, since an encoder reads words alone, got {config.tags}")
 
     @classmethod
     def resolve(cls, config: TrainConfig) -> dict[str, Any]:
         loss = NeuralSearch.loss if config.loss == "auto" else config.loss
-        return {"loss": loss, "neural": config.neural.resolved(), **super().resolve(config)}
+        settings = config.neural.resolved(over_encoder=config.encoder is not None)
+        return {"loss": loss, "neural": settings, **super().resolve(config)}
 
     @staticmethod
     def crossing_share(config: TrainConfig) -> float:
@@ -79,6 +94,8 @@ class NeuralRecipe(Recipe):
     def parameters_for(cls, config: TrainConfig, columns: Columns) -> dict[str, dict[str, Value]]:
         """An epoch has about as many steps for any treebank, so that a small one has enough of them."""
         words = min(max(columns.words // STEPS, FEWEST_WORDS), MOST_WORDS)
+        if config.encoder is not None:
+            return {"muon": {**OVER_ENCODER, "words": words}, "adamw": {**OVER_ENCODER, "words": words}}
         rate, matrix_rate = RATES[config.neural.size]
         shared: dict[str, Value] = {"words": words, "rate": rate}
         return {"muon": {**shared, "matrix_rate": matrix_rate}, "adamw": shared}
@@ -96,16 +113,18 @@ class NeuralRecipe(Recipe):
             )
         super().__init__(*arguments)
         self.guide_trees: GuideTrees | None = None
-        is_tagged = self.config.tags != "none"
+        is_tagged = self.config.tags != "none" and self.config.encoder is None
         given = tuple(name for name in GIVEN if is_tagged and filled(self.columns, name))
         self.names = replace(self.names, columns=given)
 
     @cached_property
-    def scorer(self) -> NeuralScorer:
+    def scorer(self) -> NetworkScorer:
         from arbora.neural.build import build_scorer
 
         c = self.config
         predicts = c.tags == "none" and c.only == "all"
+        if c.encoder is not None:
+            return self._over_encoder(c.encoder, PREDICTED if predicts else ())
         guide = None if self.guide_trees is None else self.guide_trees.names
         vectors = None if c.vectors is None else self._read_vectors(c.vectors)
         made: NeuralScorer = build_scorer(
@@ -122,6 +141,24 @@ class NeuralRecipe(Recipe):
             guide=guide,
         )
         return made
+
+    def _over_encoder(self, name: str, predicted: Sequence[TextColumn]) -> NetworkScorer:
+        from arbora.neural.build import build_transformer
+        from arbora.neural.transformer import EncoderSource, initial_weights
+
+        c = self.config
+        encoder = EncoderSource.open(name, which=c.neural.pieces, embedded=c.embed_encoder)
+        return build_transformer(
+            self.columns,
+            self.names,
+            encoder,
+            initial_weights(name) if c.embed_encoder else {},
+            seed=c.seed,
+            settings=c.neural,
+            predicted=predicted,
+            labelled=c.labels != "none",
+            siblings=c.order == 2,
+        )
 
     def _read_vectors(self, path: str) -> WordVectors:
         """The vectors in a file, or those of a parser whose settings are used again."""
@@ -145,27 +182,27 @@ class NeuralRecipe(Recipe):
         return "cuda" if has_gpu and wanted != "cpu" else "cpu"
 
     def problem(self, done: Done) -> Problem:
-        from arbora.neural.build import network_of, targets
-        from arbora.neural.data import TrainingData, WordReader
+        from arbora.neural.build import targets
+        from arbora.neural.data import TrainingData
         from arbora.neural.problem import NetworkProblem
 
         c, scorer = self.config, self.scorer
         guide = self.guide_trees
-        inputs = scorer.vocabulary.encode(self.columns, guide)
-        guide_rows = None if guide is None else (guide.heads, inputs.tags[-1])
+        reader = scorer.reader(self.columns, guide)
         labels = self.names.label_numbers(self.columns)
         heads = np.asarray(self.train.heads)
         weights: dict[str, float] = dict.fromkeys(PREDICTED, c.neural.other_weight)
         weights["upos"] = c.neural.tag_weight
         return NetworkProblem(
             scorer,
-            network_of(scorer, c.neural),
-            TrainingData(WordReader(inputs), heads, labels, targets(scorer, self.columns), guide_rows),
+            scorer.in_torch(c.neural),
+            TrainingData(reader, heads, labels, targets(scorer, self.columns), guide and guide.heads),
             family=self._search(scorer).family,
             loss=losses.create(c.loss),
             cost=c.cost,
             weights=weights,
             consistency=c.neural.consistency,
+            accumulate=c.neural.accumulate,
             device=self.device,
             threads=self.threads,
         )
@@ -174,7 +211,7 @@ class NeuralRecipe(Recipe):
         predicts_tags = bool(self.scorer.outputs)
         return dev.scores_with_tags(parser, self.threads) if predicts_tags else super().evaluate(parser, dev)
 
-    def _search(self, scorer: NeuralScorer) -> NeuralSearch:
+    def _search(self, scorer: NetworkScorer) -> NeuralSearch:
         return NeuralSearch(scorer, trees=self.config.trees, roots=self.config.roots)
 
     def search(self, done: Done) -> NeuralSearch:

@@ -91,7 +91,8 @@ class Dev:
 DEFAULTS = ("order", "labels", "features", "tree_bits", "pruner", "learner", "update")
 PRUNER_SETTINGS = tuple(f"pruner_settings.{setting.name}" for setting in fields(PrunerSettings))
 GRAPH_SETTINGS = ("order", "pruner", "grandparents", *PRUNER_SETTINGS)
-OWN_SETTINGS = (*GRAPH_SETTINGS, "decode", "cube", "update", "transition", "neural")
+ENCODER_SETTINGS = ("encoder", "embed_encoder")
+OWN_SETTINGS = (*GRAPH_SETTINGS, "decode", "cube", "update", "transition", "neural", *ENCODER_SETTINGS)
 """Settings that not every kind of parser has."""
 
 
