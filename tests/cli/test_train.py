@@ -210,6 +210,13 @@ def test_checkpoints_of_other_trainings_are_rejected(arbora, train, tmp_path, mo
     )
 
 
+def test_a_share_of_the_treebank_is_dev(train, tmp_path):
+    found = json.loads(train("--epochs", 2, "--order", 1, "--dev", "20%", "--json", dev=False).stdout)
+    assert found["dev"]["las"] > 0
+    refused = train("--dev", "90%", dev=False)
+    assert refused.status == 2
+
+
 def test_a_signal_keeps_the_best_so_far(invented, tmp_path):
     command = [sys.executable, "-m", "arbora", "train", *map(str, [invented[0], "--dev", invented[1]])]
     command += ["-o", "m.arbora", *SMALL, "--order", "1", "--epochs", "100000", "--patience", "0"]

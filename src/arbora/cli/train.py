@@ -30,7 +30,7 @@ def command(
     output: options.ModelOutput = None,
     dev: str | None = options.option(
         "--dev DEV: A treebank to evaluate each epoch on; the best epoch is kept. Without it, the last one "
-        "is. Default: the dev part of a treebank given by name.",
+        "is. 10%: that part of TRAIN, which is held out. Default: the dev part of a treebank given by name.",
         default=None,
     ),
     config: options.Config = None,
@@ -59,6 +59,7 @@ def command(
 
     - `arbora train UD_Danish-DDT`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora`
+    - `arbora train train.conllu --dev 10% -o da.arbora`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --learner mira -p C=0.1 --order 1`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser cube`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser transition -p transition.beam=64`

@@ -18,7 +18,7 @@ from arbora.data.treebank import ColumnReader, FormatOrAuto
 from arbora.pipeline.pipeline import Pipeline
 from arbora.settings import load_config
 from arbora.storage.ud.folders import Folder, Origin
-from arbora.training.annotation import check_treebank, is_complete
+from arbora.training.annotation import check_treebank, hold_out, is_complete, share_of
 from arbora.training.config import TrainConfig, lost_parameters, override, say_lost
 
 Files: TypeAlias = Annotated[
@@ -58,6 +58,12 @@ class Chosen:
     """One for each argument."""
     default_name: str | None
     """For the model, if one treebank was given by name: `da_ddt`."""
+    held_out: float | None = None
+    """The share of the training sentences that is the dev set, if that is not in files of its own."""
+
+    @property
+    def has_dev(self) -> bool:
+        return bool(self.dev) or self.held_out is not None
 
     def credit(self, pipeline: Pipeline, licence: str | None, attribution: str | None) -> None:
         """Store where the data of a model comes from; the options take precedence over the treebank."""
@@ -82,6 +88,9 @@ class Chosen:
         """Read the treebanks to train on and to evaluate on; `partial`: see `read_treebanks`."""
         labelled = config.labels != "none"
         train = read_treebanks(self.train, form, lenient=lenient, labelled=labelled, partial=partial)
+        if self.held_out is not None:
+            with usage_errors():
+                return hold_out(train, self.held_out, labelled=labelled)
         dev = read_treebanks(self.dev, form, lenient=lenient, labelled=labelled) if self.dev else None
         return train, dev
 
@@ -89,7 +98,9 @@ class Chosen:
 def choose_treebanks(files: Sequence[str], dev: str | None, *, quiet: bool = False) -> Chosen:
     """Return the files of the arguments; a named treebank gives its train part, and without --dev its dev."""
     at_most_one_stdin([*files, dev])
-    dev_files = [] if dev is None else treebank_files(dev, "dev")
+    with usage_errors():
+        share = share_of(dev)
+    dev_files = [] if dev is None or share is not None else treebank_files(dev, "dev")
     train = [file for name in files for file in treebank_files(name, "train")]
     treebanks = [(name, find_treebank(name)) for name in files]
     origins = [_file_origin(name) if found is None else found[0].origin for name, found in treebanks]
@@ -97,12 +108,12 @@ def choose_treebanks(files: Sequence[str], dev: str | None, *, quiet: bool = Fal
     for folder in whole if dev is None else ():
         dev_files += map(str, folder.parts.get("dev", []))
         if "dev" not in folder.parts and not quiet:
-            say(f"note: {folder.name} has no dev part; --dev names another treebank to evaluate on")
+            say(f"note: {folder.name} has no dev part; --dev 10% holds out a part of it to evaluate on")
     for name in dev_files:
         if any(is_same_file(name, each) for each in train):
             say(f"warning: --dev {name} is also TRAIN: scores on training data say little")
     default = whole[0].code if len(whole) == len(files) == 1 else None
-    return Chosen(train, dev_files, origins, default)
+    return Chosen(train, dev_files, origins, default, share)
 
 
 def _file_origin(name: str) -> Origin:

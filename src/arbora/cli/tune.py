@@ -51,7 +51,7 @@ def command(
     """
     chosen = training.choose_treebanks(files, dev, quiet=quiet)
     not_an_input(output, [*chosen.train, *chosen.dev, config, given["vectors"], given["text"]])
-    if chosen.dev and "fold_count" in options.given_options(context):
+    if chosen.has_dev and "fold_count" in options.given_options(context):
         raise typer.BadParameter("--folds has no effect with a dev set; omit --dev, or name TREEBANK/train")
     if output == "-" and as_json:
         raise typer.BadParameter("-o - and --json both write to stdout; the JSON has the best settings, too")
@@ -60,7 +60,7 @@ def command(
     with options.usage_errors():
         points = [config for _, config in combinations(values, base)]  # checked before any file is read
     training.require_in_all(parameters, base, (point.learner_name for point in points))
-    partial = bool(chosen.dev) and all(point.learns_from_parts for point in points)
+    partial = chosen.has_dev and all(point.learns_from_parts for point in points)
     columns, dev_columns = chosen.read(format, base, lenient=lenient, partial=partial)
     with options.usage_errors(), TerminalProgress(quiet=quiet) as progress:
         tuned = tune(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -16,7 +17,7 @@ from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import INPUT_COLUMNS, Names, filled
 from arbora.data.projectivize import Encoding, PseudoProjective, projectivize
 from arbora.data.tree import Tree
-from arbora.errors import DataError
+from arbora.errors import DataError, InputError
 from arbora.inference import argmax
 from arbora.interfaces import Roots, Trees
 from arbora.pipeline.words import numbers
@@ -220,6 +221,35 @@ def jackknife(columns: Columns, folds: int) -> Iterator[Fold]:
     numbers = np.arange(len(columns))
     part = numbers // (BLOCK if len(columns) >= folds * BLOCK else 1) % folds
     yield from split(columns, part, folds)
+
+
+def share_of(text: object) -> float | None:
+    """The share that a text such as `10%` stands for; None if it is no share. InputError for one over 50%."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text) if isinstance(text, str) else None
+    if found is None:
+        return None
+    share = float(found[1]) / 100
+    if not 0 < share <= 0.5:
+        raise InputError(
+            f"dev: expected more than 0% and at most 50% of the treebank, got {text}", field="dev"
+        )
+    return share
+
+
+def hold_out(columns: Columns, share: float, *, labelled: bool = True) -> tuple[Columns, Columns]:
+    """The treebank without a share of its sentences, and these; in blocks, spread evenly.
+
+    Sentences that lack a head or label are never held out. InputError if nothing would be left on one side.
+    """
+    numbers = np.arange(len(columns))
+    block = numbers // BLOCK if share * len(columns) >= 5 * BLOCK else numbers
+    is_held = np.floor((block + 1) * share) > np.floor(block * share)
+    is_held &= is_complete(columns, labelled=labelled)
+    if not is_held.any() or is_held.all():
+        what = f"{len(columns)} sentences cannot be divided so, some of them without heads or labels"
+        raise InputError(f"dev: {what}; name a dev treebank", field="dev")
+    rest, held = (columns.select(np.flatnonzero(chosen)) for chosen in (~is_held, is_held))
+    return rest, held
 
 
 def split(columns: Columns, part: Longs, folds: int) -> Iterator[Fold]:

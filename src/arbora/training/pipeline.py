@@ -29,7 +29,14 @@ from arbora.pipeline.tagger import Tagger, train_tagger
 from arbora.pipeline.train_segmenter import SegmenterSettings, train_with_reports
 from arbora.pipeline.words import agreement, annotation_scores
 from arbora.progress import Observer, Scores, Silent
-from arbora.training.annotation import check_dev, check_treebank, jackknife, warn_of_strange_dev
+from arbora.training.annotation import (
+    check_dev,
+    check_treebank,
+    hold_out,
+    jackknife,
+    share_of,
+    warn_of_strange_dev,
+)
 from arbora.training.clusters import learn_clusters
 from arbora.training.config import TrainConfig, make_config
 from arbora.training.parser import ParserTraining
@@ -98,7 +105,8 @@ def train(
 ) -> Trained:
     """Train all parts of a model that the treebank has annotation for; evaluate on `dev` after each epoch.
 
-    A treebank is a path, sentences, Columns, or a list of these, which are read as one.
+    A treebank is a path, sentences, Columns, or a list of these, which are read as one. `dev` may also be a
+    share such as `"10%"`: these sentences are held out from the treebank.
     `config` is a TrainConfig, a mapping with some of its fields, e.g. `{"order": 1, "only": "parser"}`, or
     the name of a TOML file with them.
     `checkpoint` names a file that is written after each epoch of the parser's training; with `resume`
@@ -110,7 +118,11 @@ def train(
     observer = observer or Silent()
     is_partial, labelled = settings.learns_from_parts, settings.labels != "none"
     columns = gather(treebank, partial(check_treebank, partial=is_partial))
-    dev_columns = None if dev is None else gather(dev, check_treebank, "dev")
+    dev_columns: Columns | None = None
+    if (share := share_of(dev)) is not None:
+        columns, dev_columns = hold_out(columns, share, labelled=labelled)
+    elif dev is not None:
+        dev_columns = gather(dev, check_treebank, "dev")
     settings, why = choose_parser(settings, columns)
     if why:
         observer.note(why)
