@@ -275,6 +275,18 @@ def test_a_model_may_name_its_encoder(folder, tmp_path):
     assert np.array_equal(heads, found.parser.trees(DEV)[0])
 
 
+def test_training_starts_from_a_trained_model(trained, tmp_path):
+    trained.save(tmp_path / "old.arbora")
+    config = {"start": str(tmp_path / "old.arbora"), "parameters": {"epochs": 1, "words": 60}}
+    found = train(DEV, DEV, config=config)
+    scorer, old = found.parser.search.scorer, trained.parser.search.scorer
+    assert scorer.name == "transformer"
+    assert scorer.encoder.config == old.encoder.config
+    name = "encoder.encoder.layer.0.output.dense.weight"
+    np.testing.assert_allclose(scorer.tensors[name], old.tensors[name], atol=1e-2)
+    assert not np.array_equal(scorer.tensors[name], old.tensors[name])
+
+
 @pytest.mark.parametrize(
     "changes",
     [

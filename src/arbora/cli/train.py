@@ -33,6 +33,12 @@ def command(
         "is. 10%: that part of TRAIN, which is held out. Default: the dev part of a treebank given by name.",
         default=None,
     ),
+    start: str | None = options.option(
+        "--from MODEL: A neural model whose weights training starts from, to adapt it to TRAIN. Words, "
+        "labels and tags that it lacks are added; its segmenter is kept.",
+        default=None,
+        check=existing_model,
+    ),
     config: options.Config = None,
     parameters: training.Parameters = None,
     epochs: training.Epochs = None,
@@ -64,14 +70,16 @@ def command(
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser cube`
     - `arbora train train.conllu --dev dev.conllu -o da.arbora --parser transition -p transition.beam=64`
     - `arbora train train.conllu --dev dev.conllu -o both.arbora --stack da.arbora --parser cube`
+    - `arbora train letters.conllu --dev 10% -o letters.arbora --from da.arbora`
     - `arbora train train.conllu -o da.arbora --config best.toml --compact`
     """
     chosen = training.choose_treebanks(files, dev, quiet=quiet)
     model = chosen.model_name(output)
-    inputs = [*chosen.train, *chosen.dev, config, given["stack"], given["vectors"], given["text"]]
+    inputs = [*chosen.train, *chosen.dev, config, given["stack"], start]
+    inputs += [given["vectors"], given["text"]]
     not_an_input(model, inputs)
     not_an_input(plot, [*inputs, model])
-    chosen_config = training.chosen_config(config, parameters, epochs, given)
+    chosen_config = training.chosen_config(config, parameters, epochs, {**given, "start": start})
     with options.usage_errors():
         partial = chosen_config.learns_from_parts
     columns, dev_columns = chosen.read(format, chosen_config, lenient=lenient, partial=partial)

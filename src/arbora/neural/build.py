@@ -14,14 +14,14 @@ from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import EMPTY_FIELD, Names, filled, numbers_of, used
 from arbora.data.lemmas import lemma_scripts
 from arbora.data.statistics import by_count
-from arbora.neural.heads import Counts
+from arbora.neural.heads import Counts, Heads
 from arbora.neural.network import Network, Tables
 from arbora.neural.settings import NeuralSettings
 from arbora.neural.transformer import EncoderSource, TransformerNetwork
 from arbora.scorers.network import PREDICTED, NetworkScorer
 from arbora.scorers.neural import NeuralScorer, VectorTable
 from arbora.scorers.transformer import TransformerScorer
-from arbora.scorers.vocabulary import Vocabulary
+from arbora.scorers.vocabulary import Vocabulary, joined
 from arbora.storage.vectors import WordVectors
 from arbora.types import Floats, Ints
 
@@ -72,7 +72,7 @@ def build_scorer(
 
 
 def network_of(scorer: NeuralScorer, settings: NeuralSettings) -> Network:
-    """The network in PyTorch of a scorer that was built with these settings."""
+    """The network in PyTorch of a scorer; `settings`: how it is trained."""
     counts = Counts(
         labels=scorer.label_count,
         outputs={name: len(values) for name, values in scorer.outputs.items()},
@@ -80,7 +80,7 @@ def network_of(scorer: NeuralScorer, settings: NeuralSettings) -> Network:
         guide=len(scorer.tensors["guide"]) if scorer.needs_guide else 0,
     )
     tables = Tables(**scorer.vocabulary.counts(), vectors=scorer.vectors.values.shape[1])
-    network = Network(settings.resolved(), counts, tables, scorer.vectors.dense())
+    network = Network(_sized(settings, scorer), counts, tables, scorer.vectors.dense())
     network.load(scorer.tensors)
     return network
 
@@ -119,18 +119,66 @@ def build_transformer(
 def transformer_of(scorer: TransformerScorer, settings: NeuralSettings | None = None) -> TransformerNetwork:
     """The network in PyTorch of a scorer; `settings`: how it is trained."""
     tensors = scorer.tensors
-    sizes: Any = {f"{name}_size": len(tensors.get(f"{of}.weight", ("",))) for name, of in HIDDEN.items()}
     counts = Counts(
         labels=scorer.label_count,
         outputs={name: len(values) for name, values in scorer.outputs.items()},
         siblings="sibling_head.weight" in tensors,
     )
-    chosen = replace(settings or NeuralSettings(), **sizes).resolved()
-    network = TransformerNetwork(chosen, counts, scorer.encoder)
+    network = TransformerNetwork(_sized(settings or NeuralSettings(), scorer), counts, scorer.encoder)
     network.load(tensors)
     return network
 
 
+def continued(
+    old: NetworkScorer, columns: Columns, names: Names, *, seed: int, settings: NeuralSettings
+) -> NetworkScorer:
+    """A scorer with the weights of another; `names` has its labels first.
+
+    Rows of words, characters, labels and tags that only the treebank has follow those of the old scorer, with
+    random weights. O(weights).
+    """
+    predicted = output_values(columns, [*old.outputs])
+    outputs = {name: joined(values, predicted.get(name, ())) for name, values in old.outputs.items()}
+    changes: dict[str, Any] = {"outputs": outputs, "_last": []}
+    counts = Counts(
+        labels=len(names.labels) if old.label_count else 0,
+        outputs={name: len(values) for name, values in outputs.items()},
+        siblings="sibling_head.weight" in old.tensors,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network: Heads
+        if isinstance(old, TransformerScorer):
+            network = TransformerNetwork(_sized(settings, old), counts, old.encoder)
+        else:
+            assert isinstance(old, NeuralScorer)
+            own = Vocabulary.of(columns, least=settings.least, tags=old.given)
+            changes["vocabulary"] = vocabulary = old.vocabulary.extended(own)
+            tables = Tables(**vocabulary.counts(), vectors=old.vectors.values.shape[1])
+            network = Network(_sized(settings, old), counts, tables, old.vectors.dense())
+    tensors = network.export()
+    for name, array in old.tensors.items():
+        tensors[name][tuple(slice(count) for count in array.shape)] = array
+    if old.label_count:
+        for name, labels in seen_labels(columns, names).items():
+            before = getattr(old, name)
+            changes[name] = np.union1d(before, labels).astype(np.int32) if len(before) else before
+    return replace(old, tensors=tensors, is_quantized=False, **changes)
+
+
+def _sized(settings: NeuralSettings, scorer: NetworkScorer) -> NeuralSettings:
+    """Settings with the sizes of a scorer's network."""
+    if isinstance(scorer, NeuralScorer):
+        sizes = settings_of(scorer)
+        return replace(settings, **{name: getattr(sizes, name) for name in SIZES_OF_NETWORK}).resolved()
+    own: Any = {f"{name}_size": len(scorer.tensors.get(f"{of}.weight", ("",))) for name, of in HIDDEN.items()}
+    return replace(settings, **own).resolved(over_encoder=True)
+
+
+SIZES_OF_NETWORK = (
+    *("layers", "units", "arc_size", "label_size", "output_size", "sibling_size"),
+    *("word_size", "character_size", "filters", "vector_size", "tag_size"),
+)
 HIDDEN = {"arc": "arc_head", "label": "label_head", "sibling": "sibling_head", "output": "tags"}
 """The sizes of hidden layers by the names of their settings, and their tensors."""
 

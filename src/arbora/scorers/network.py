@@ -67,7 +67,7 @@ class NetworkScorer(ABC):
 
     @abstractmethod
     def in_torch(self, settings: NeuralSettings | None = None) -> Heads:
-        """The network in PyTorch, with these weights; `settings`: those that it was built with."""
+        """The network in PyTorch, with these weights; `settings`: how it is trained."""
 
     @classmethod
     @abstractmethod
@@ -77,6 +77,11 @@ class NetworkScorer(ABC):
     @abstractmethod
     def reader(self, columns: Columns, guide: GuideTrees | None = None) -> Reader:
         """The sentences as that network reads them."""
+
+    @property
+    def given(self) -> tuple[TextColumn, ...]:
+        """The columns that it reads beside the forms."""
+        return ()
 
     @property
     def needs_guide(self) -> bool:

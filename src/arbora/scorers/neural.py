@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arbora._core import Network, NetworkStates
-from arbora.data.columns import Columns
+from arbora.data.columns import Columns, TextColumn
 from arbora.data.encode import INPUT_COLUMNS, Batch, GuideTrees, Names
 from arbora.errors import InputError
 from arbora.scorers.network import NetworkScorer, columns_in
@@ -65,6 +65,10 @@ class NeuralScorer(NetworkScorer):
         tensors: dict[str, Any] = {name: array for name, array in self.tensors.items() if name != "guide"}
         table = (self.vectors.values, self.vectors.scales)
         return Network(tensors, *table, [*self.outputs], self.is_quantized)
+
+    @property
+    def given(self) -> tuple[TextColumn, ...]:
+        return tuple(self.vocabulary.tags)
 
     @property
     def needs_guide(self) -> bool:

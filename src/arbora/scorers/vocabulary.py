@@ -77,6 +77,12 @@ class Vocabulary:
         given = {name: tuple(value for value, _ in by_count(columns.counts(name))) for name in tags}
         return cls(words, known, tuple(vectors), given, guide)
 
+    def extended(self, other: Vocabulary) -> Vocabulary:
+        """Also the words, characters and tags of another; rows stay, and new ones follow."""
+        tags = {name: joined(values, other.tags.get(name, ())) for name, values in self.tags.items()}
+        characters = "".join(joined(tuple(self.characters), tuple(other.characters)))
+        return Vocabulary(joined(self.words, other.words), characters, self.vectors, tags, self.guide)
+
     @property
     def _guide_values(self) -> list[tuple[str, ...]]:
         return [] if self.guide is None else [self.guide]
@@ -174,6 +180,11 @@ class Vocabulary:
             "characters": len(self.characters) + FIRST_CHARACTER,
             "tags": [len(values) + 1 for values in (*self.tags.values(), *self._guide_values)],
         }
+
+
+def joined(first: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+    """The values of both, each once; those of the first keep their places."""
+    return tuple(dict.fromkeys((*first, *others)))
 
 
 def _joined(texts: Sequence[str]) -> bytes:

@@ -40,7 +40,7 @@ from arbora.training.recipes import Recipe, ScorerRecipe, Value, recipe_of
 
 WORD_FILES = ("vectors", "text")
 """Settings that name a file that tells more about words than the treebank."""
-LATER = (*WORD_FILES, "vector_words", "encoder", "embed_encoder")
+LATER = (*WORD_FILES, "vector_words", "start", "encoder", "embed_encoder")
 """Settings that a model stores only if they are not the default, as in files of earlier versions."""
 
 
@@ -130,6 +130,11 @@ class TrainConfig(Settings):
         "first: they tell about words that TRAIN does not have",
     )
     vector_words: int = parameter(60_000, "words of the vector table, the most frequent first", least=1)
+    start: str | None = parameter(
+        None,
+        "a neural model whose weights training starts from, for neural parsers: to adapt it to a treebank. "
+        "Words, labels and tags that it lacks are added",
+    )
     encoder: str | None = parameter(
         None,
         "a transformer that reads the words in place of an LSTM, for neural parsers: a folder, or a name on "
@@ -183,7 +188,8 @@ class TrainConfig(Settings):
         """The parser; where it is `auto`, the one that the settings need, before the treebank is known."""
         if self.parser != "auto":
             return self.parser
-        is_neural = self.is_changed("neural") or self.tags == "none" or self.encoder is not None
+        names = ("neural", "start", "encoder")
+        is_neural = any(map(self.is_changed, names)) or self.tags == "none"
         return "neural" if is_neural else "graph"
 
     @property
@@ -260,6 +266,8 @@ def storable(config: TrainConfig) -> dict[str, Any]:
     files = {name: Path(file).name for name, file in config.word_files.items()}
     if config.encoder is not None and Path(config.encoder).is_dir():
         files["encoder"] = Path(config.encoder).name
+    if config.start is not None:
+        files["start"] = Path(config.start).name
     others = {name for name in LATER if not config.is_changed(name)}
     values = {name: value for name, value in values.items() if name not in others} | files
     values["parameters"] = {

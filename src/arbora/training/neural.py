@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from arbora.data.columns import Columns, TextColumn
-from arbora.data.encode import GuideTrees, InputColumn, filled
+from arbora.data.encode import GuideTrees, InputColumn, Names, filled
 from arbora.errors import InputError
 from arbora.interfaces import Problem, Query
 from arbora.parsing.parser import Parser
+from arbora.pipeline.pipeline import Pipeline
 from arbora.progress import Scores
 from arbora.registry import losses
 from arbora.scorers.network import PREDICTED, NetworkScorer, rounded
 from arbora.scorers.neural import NeuralScorer
+from arbora.scorers.vocabulary import joined
 from arbora.search.neural import NeuralSearch
+from arbora.storage.bundled import find_model
 from arbora.storage.vectors import WordVectors, read_vectors
-from arbora.training.recipes import PRUNER_SETTINGS, Dev, Done, Recipe, Value, named
+from arbora.training.recipes import NETWORK_SETTINGS, PRUNER_SETTINGS, Dev, Done, Recipe, Value, named
 
 if TYPE_CHECKING:
     from arbora.training.config import TrainConfig
@@ -35,12 +38,23 @@ FEWEST_WORDS, MOST_WORDS = 400, 2000  # of a step
 RATES = {"small": (4e-3, 1.6e-3), "medium": (3e-3, 1.4e-3), "large": (2e-3, 1.2e-3)}
 OVER_ENCODER: dict[str, Value] = {"epochs": 20, "rate": 1e-3, "decay": 0.01, "average": 0.99, "beta2": 0.98}
 """Parameters of learners for a network over an encoder."""
+ADAPTING: dict[str, Value] = {"epochs": 20, "rate": 1e-3}
+"""The same where a trained network is adapted to a treebank: small steps."""
+
+
+def load_start(path: str) -> Parser:
+    """The parser of a model that training starts from; InputError unless it is neural."""
+    parser = Pipeline.load(find_model(path)).parser
+    if not isinstance(parser.search, NeuralSearch) or parser.search.scorer.needs_guide:
+        what = f"start: expected a neural model without a guide, got {path}: {parser.search.describe()}"
+        raise InputError(what, field="start")
+    return parser
 
 
 class NeuralRecipe(Recipe):
     """A network, by one learner."""
 
-    own_settings = ("order", "decode", "neural", "encoder", "embed_encoder")
+    own_settings = ("order", "decode", *NETWORK_SETTINGS)
     unused_settings = PRUNER_SETTINGS
     defaults = named(1, "staged", "graph-v1", 22, False, "muon")
     patience = 20
@@ -68,6 +82,10 @@ class NeuralRecipe(Recipe):
             raise InputError('text: only for linear parsers, got parser = "neural"; give vectors')
         if config.encoder is not None:
             cls._check_encoder(config)
+        if config.start is not None:
+            for name in ("vectors", "encoder", "stack", "projectivize"):
+                if config.is_changed(name):
+                    raise InputError(f"{name}: has no effect with start, whose model decides it")
         if config.stack is not None and config.tags == "none":
             raise InputError("tags: a parser with a guide does not predict tags; choose jackknife or gold")
 
@@ -82,7 +100,7 @@ class NeuralRecipe(Recipe):
     @classmethod
     def resolve(cls, config: TrainConfig) -> dict[str, Any]:
         loss = NeuralSearch.loss if config.loss == "auto" else config.loss
-        settings = config.neural.resolved(over_encoder=config.encoder is not None)
+        settings = config.neural.resolved(over_encoder=config.encoder is not None)  # start: sizes are its own
         return {"loss": loss, "neural": settings, **super().resolve(config)}
 
     @staticmethod
@@ -97,6 +115,9 @@ class NeuralRecipe(Recipe):
         if config.encoder is not None:
             return {"muon": {**OVER_ENCODER, "words": words}, "adamw": {**OVER_ENCODER, "words": words}}
         rate, matrix_rate = RATES[config.neural.size]
+        if config.start is not None:
+            own = {**ADAPTING, "words": words}
+            return {"muon": {**own, "matrix_rate": 4e-4}, "adamw": own}
         shared: dict[str, Value] = {"words": words, "rate": rate}
         return {"muon": {**shared, "matrix_rate": matrix_rate}, "adamw": shared}
 
@@ -111,11 +132,22 @@ class NeuralRecipe(Recipe):
                 "'arbora-nlp[neural]' (parsing does not need it)",
                 field="parser",
             )
+        c: TrainConfig = arguments[0]
+        self.start = None if c.start is None else load_start(c.start)
         super().__init__(*arguments)
         self.guide_trees: GuideTrees | None = None
         is_tagged = self.config.tags != "none" and self.config.encoder is None
         given = tuple(name for name in GIVEN if is_tagged and filled(self.columns, name))
+        if self.start is not None:
+            given = self.start.search.scorer.given
         self.names = replace(self.names, columns=given)
+
+    def make_names(self, columns: Columns) -> Names:
+        names = super().make_names(columns)
+        if self.start is None:
+            return names
+        old = self.start.names
+        return replace(names, tags=joined(old.tags, names.tags), labels=joined(old.labels, names.labels))
 
     @cached_property
     def scorer(self) -> NetworkScorer:
@@ -123,6 +155,11 @@ class NeuralRecipe(Recipe):
 
         c = self.config
         predicts = c.tags == "none" and c.only == "all"
+        if self.start is not None:
+            from arbora.neural.build import continued
+
+            old = self.start
+            return continued(old.search.scorer, self.columns, self.names, seed=c.seed, settings=c.neural)
         if c.encoder is not None:
             return self._over_encoder(c.encoder, PREDICTED if predicts else ())
         guide = None if self.guide_trees is None else self.guide_trees.names

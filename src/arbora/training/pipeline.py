@@ -29,6 +29,7 @@ from arbora.pipeline.tagger import Tagger, train_tagger
 from arbora.pipeline.train_segmenter import SegmenterSettings, train_with_reports
 from arbora.pipeline.words import agreement, annotation_scores
 from arbora.progress import Observer, Scores, Silent
+from arbora.storage.bundled import find_model
 from arbora.training.annotation import (
     check_dev,
     check_treebank,
@@ -183,7 +184,11 @@ class Tools:
     ) -> Tools:
         """Train on a whole treebank."""
         options: dict[str, Any] = {"seed": config.seed, "threads": threads, "observer": observer}
-        segmenter, reports = _segmenter(train, dev, config.segmenter, observer)
+        reports: list[dict[str, Any]] = []
+        if config.start is not None:
+            segmenter = Pipeline.load(find_model(config.start)).segmenter
+        else:
+            segmenter, reports = _segmenter(train, dev, config.segmenter, observer)
         tagger, lemmatizer = None, None
         if config.tags_seen == "none":
             return cls(segmenter, reports=tuple(reports))

@@ -91,8 +91,8 @@ class Dev:
 DEFAULTS = ("order", "labels", "features", "tree_bits", "pruner", "learner", "update")
 PRUNER_SETTINGS = tuple(f"pruner_settings.{setting.name}" for setting in fields(PrunerSettings))
 GRAPH_SETTINGS = ("order", "pruner", "grandparents", *PRUNER_SETTINGS)
-ENCODER_SETTINGS = ("encoder", "embed_encoder")
-OWN_SETTINGS = (*GRAPH_SETTINGS, "decode", "cube", "update", "transition", "neural", *ENCODER_SETTINGS)
+NETWORK_SETTINGS = ("neural", "start", "encoder", "embed_encoder")
+OWN_SETTINGS = (*GRAPH_SETTINGS, "decode", "cube", "update", "transition", *NETWORK_SETTINGS)
 """Settings that not every kind of parser has."""
 
 
@@ -170,7 +170,7 @@ class Recipe(ABC):
         self.learner = c.make_learner()
         trees, roots = cast("Trees", c.trees), cast("Roots", c.roots)
         heads = training_heads(columns, trees, roots, c.projectivize)
-        self.names, self.lifts = Names.of(columns), cast("PseudoProjective | None", None)
+        self.names, self.lifts = self.make_names(columns), cast("PseudoProjective | None", None)
         if c.projectivize == "pseudo-projective":
             heads, columns, self.names, self.lifts = lift(columns, heads, c.encoding)
         if c.scorer == "linear":
@@ -181,6 +181,10 @@ class Recipe(ABC):
         self.train.set_heads(np.where(heads < 0, heads, whole))
         self.filled.set_heads(whole)  # partial trees completed: arcs that a pruner must keep
         self.dev = None if dev is None else Dev(self.names.batch(dev))
+
+    def make_names(self, columns: Columns) -> Names:
+        """The tags and labels of the parser."""
+        return Names.of(columns)
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:

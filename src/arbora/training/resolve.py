@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from arbora.features.clusters_v1 import SUFFIX as CLUSTER_SUFFIX
 from arbora.features.guide_v1 import SUFFIX as GUIDE_SUFFIX
 from arbora.training.annotation import crossing_arcs
 from arbora.training.config import TrainConfig
+from arbora.training.neural import load_start
 
 ROOTS_SHARE = 0.005
 """With `roots="auto"`: above this share of sentences with several roots, trees may have several."""
@@ -31,6 +33,8 @@ SHARED_PARAMETERS = {"epochs", "seed"}
 
 def choose_parser(config: TrainConfig, columns: Columns) -> tuple[TrainConfig, str]:
     """The configuration with a parser in place of `auto`, and a note on why; empty if there was no choice."""
+    if config.start is not None:
+        return like_start(config, config.start), ""
     if config.parser != "auto":
         return config, ""
     is_linear = any(map(config.is_changed, LINEAR_SETTINGS)) or config.parameters.keys() - SHARED_PARAMETERS
@@ -47,6 +51,16 @@ def choose_parser(config: TrainConfig, columns: Columns) -> tuple[TrainConfig, s
     else:
         why = f"neural: {columns.words:,} words, and PyTorch is installed; `--parser graph` trains faster"
     return replace(config, parser=why.partition(":")[0]), f"parser: {why}"
+
+
+def like_start(config: TrainConfig, start: str) -> TrainConfig:
+    """The configuration with what the model `start` decides; InputError if it is of another kind."""
+    search = load_start(start).search
+    found: Any = {"parser": "neural", "tags": "gold" if search.scorer.given else "none"}
+    found |= {name: getattr(search, name) for name in ("trees", "roots", "order")}
+    return replace(
+        config, **{name: value for name, value in found.items() if getattr(config, name) == "auto"}
+    )
 
 
 def resolve(config: TrainConfig, columns: Columns) -> TrainConfig:
