@@ -3,8 +3,11 @@
 import gzip
 import io
 import json
+import os
 import re
 import sys
+import threading
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -38,6 +41,17 @@ def parse(arbora, whole, tmp_path, monkeypatch):
         return arbora("parse", *arguments, "-m", model)
 
     return call
+
+
+@pytest.mark.parametrize("given", [b"Ann calls the dogs. Bob helped.", None], ids=["text", "treebank"])
+def test_pipes_with_a_name_are_read_once(parse, given):
+    """As in `arbora parse <(command)`."""
+    data = given or b"1\tAnn\t_\t_\t_\t_\t_\t_\t_\t_\n\n1\tBob\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=lambda: Path("pipe").write_bytes(data))
+    writer.start()
+    assert len(sentences(parse("pipe").stdout)) == 2
+    writer.join()
 
 
 def sentences(text):

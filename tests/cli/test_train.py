@@ -401,7 +401,7 @@ def test_help_and_defaults_of_options_are_those_of_the_settings(arbora, monkeypa
             default = "" if declared.default is None else f" Default: {declared.default}."
             text = f"{declared.help}.{default}".replace("`", "").replace(" ", "")[1:]
             assert all(text in each for each in shown.values())
-    assert f"thelearner'sown,mostly{learners.create('mira').epochs}." in shown["train"]
+    assert f"mostly{learners.create('mira').epochs};50fornetworks." in shown["train"]
 
 
 def test_bars_on_a_terminal(invented, tmp_path, run_in_terminal):

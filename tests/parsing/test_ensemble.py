@@ -83,6 +83,13 @@ def test_all_kinds_together(parsers):
     assert not everyone.is_calibrated
 
 
+def test_columns_are_those_that_parsers_read(parsers):
+    bare = replace(parsers[0], names=replace(parsers[0].names, columns=()))
+    tagged = replace(parsers[0], names=replace(parsers[0].names, columns=("upos",)))
+    assert ensemble([bare, bare]).names.columns == ()
+    assert ensemble([bare, tagged]).names.columns == ("upos",)
+
+
 def test_queries_say_what_an_ensemble_does_not_answer(parsers):
     pair = ensemble(parsers[:2])
     (one,) = pair.parse([next(DEV.sentences())], probabilities=True)

@@ -65,14 +65,15 @@ AUTO = {
     "few words": ({"vectors": "v.vec"}, True, 4_000, "graph"),
     "no PyTorch": ({"vectors": "v.vec"}, False, 60_000, "graph"),
     "epochs": ({"parameters": {"epochs": 3}}, True, 6_000, "neural"),
+    "a loss": ({"loss": "crf"}, True, 6_000, "neural"),
+    "a linear parser's parameter": ({"parameters": {"C": 0.1}}, True, 60_000, "graph"),
+    "a linear parser's setting": ({"vectors": "v.vec", "order": 2}, True, 60_000, "graph"),
     "gold tags": ({"tags": "gold"}, True, 60_000, "graph"),
     "gold tags and vectors": ({"tags": "gold", "vectors": "v.vec"}, True, 60_000, "neural"),
     "gold tags, vectors, few words": ({"tags": "gold", "vectors": "v.vec"}, True, 40_000, "graph"),
     "the treebank's tags": ({"only": "parser"}, True, 60_000, "graph"),
 }
 NO_CHOICE = {
-    "a linear parser's parameter": ({"parameters": {"C": 0.1}}, "graph"),
-    "a linear parser's setting": ({"vectors": "v.vec", "order": 2}, "graph"),
     "a network's setting": ({"neural": {"size": "large"}}, "neural"),
     "no tags": ({"tags": "none"}, "neural"),
     "a parser": ({"parser": "cube", "vectors": "v.vec"}, "cube"),

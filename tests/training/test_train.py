@@ -580,13 +580,13 @@ def test_threads_are_counted_from_one():
 
 def test_what_auto_means_is_said():
     watcher = Recorder()
-    train(treebank(20, seed=3), config=config(), observer=watcher)
+    train(treebank(20, seed=3), config=config(parser="graph"), observer=watcher)
     assert watcher.notes[:2] == [
         "trees: 0 of 20 have crossing arcs (0% of arcs): projective",
         "roots: 0 of 20 trees have several: single",
     ]
     watcher = Recorder()
-    train(TRAIN, config=config(trees="projective", roots="single"), observer=watcher)
+    train(TRAIN, config=config(parser="graph", trees="projective", roots="single"), observer=watcher)
     assert watcher.notes == []
 
 

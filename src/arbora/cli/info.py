@@ -25,7 +25,7 @@ SCORES = {
     "segmenter": ("words", "sentences"),
     "tagger": ("upos", "morphology"),
     "lemmatizer": ("lemmas",),
-    "parser": ("las", "uas"),
+    "parser": ("las", "uas", "upos", "xpos", "feats", "lemma"),
 }
 """The scores on dev of each part, in the order in which parts are used."""
 COUNTED = {
@@ -218,6 +218,10 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
         if metadata.get("transition") is not None:
             chosen.pop("order", None)
         yield "settings", _joined({name: chosen[name] for name in MAIN_SETTINGS if name in chosen})
+    if scorer := metadata.get("scorer"):
+        shape = {name: metadata.get(name) for name in ("trees", "roots")}
+        yield "settings", _joined({"parser": search_name(metadata), "scorer": scorer, **shape})
+        yield from _network(metadata)
     yield from _flat(metadata.get("cube"), "cube")
     yield from _flat(metadata.get("transition"), "transition")
     if pruner := _object(metadata, "pruner"):
@@ -259,6 +263,18 @@ def _about(metadata: Mapping[str, Any], everything: bool) -> Iterator[tuple[str,
     for name in ("tags", "labels"):
         if isinstance(metadata.get(name), list):
             yield name, _names(metadata[name], everything)
+
+
+def _network(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The rows about a parser with a network: its sizes, and what it reads and predicts."""
+    settings, config = _object(metadata, "scorer_settings"), _object(metadata, "about", "config")
+    sizes = _object(config, "neural")
+    if encoder := _object(settings, "encoder"):
+        yield "encoder", clean(str(encoder.get("name")))
+    elif metadata.get("scorer") == "neural":
+        yield "network", _joined({name: sizes[name] for name in ("layers", "units") if name in sizes})
+    if outputs := _object(settings, "outputs"):
+        yield "predicts", " ".join(map(str.upper, outputs))
 
 
 def _induced(about: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

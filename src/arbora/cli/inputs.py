@@ -20,7 +20,7 @@ from arbora.data.treebank import ColumnReader, is_treebank
 from arbora.errors import DataError
 from arbora.pipeline.pipeline import Pipeline
 from arbora.pipeline.segmenter import Segmented, Segmenter
-from arbora.storage.files import PIECE, Source, name_of, open_input, read_bytes, read_text
+from arbora.storage.files import PIECE, Source, is_special, name_of, open_input, read_bytes, read_text
 
 THE_TEXT = "<text>"
 PLAIN = "save it as plain text first"
@@ -126,7 +126,7 @@ def _reject_binary(start: bytes, source: str) -> None:
 
 def _peek(given: str) -> tuple[bytes, Source]:
     """Return the first bytes of a file or of stdin, and a source that still starts with them."""
-    if given != "-":
+    if given != "-" and not is_special(Path(given)):
         with closing(open_input(given)) as file:
             return read_bytes(file, PIECE, given), given
     stream = open_input(given)
@@ -135,7 +135,7 @@ def _peek(given: str) -> tuple[bytes, Source]:
 
 
 class _Continued(io.RawIOBase):
-    """A stream whose first bytes have been read already."""
+    """A stream whose first bytes have been read already; its rest is closed at the end."""
 
     def __init__(self, start: bytes, rest: io.BufferedIOBase, name: str) -> None:
         self._start, self._rest, self.name = start, rest, name
@@ -144,4 +144,9 @@ class _Continued(io.RawIOBase):
         if self._start:
             taken, self._start = self._start[:size], self._start[size:]
             return taken
-        return self._rest.read(size)
+        if self._rest.closed:
+            return b""
+        taken = self._rest.read(size)
+        if not taken:
+            self._rest.close()
+        return taken

@@ -6,6 +6,7 @@ import io
 import re
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import typer
@@ -99,6 +100,9 @@ def run() -> None:
 def _lenient_hint(error: ArboraError, arguments: Sequence[str]) -> str:
     """Point to --lenient if the verb has it and it would skip the sentence at fault."""
     if not isinstance(error, DataError) or error.line is None or "--lenient" in arguments:
+        return ""
+    options = [first for first, second in pairwise(arguments) if second == error.source]
+    if {"--vectors", "--text", "--config"} & {*options}:
         return ""
     from arbora.data.treebank import NO_TREEBANK  # not before: `arbora --help` reads no treebank
 

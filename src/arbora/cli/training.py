@@ -36,7 +36,7 @@ Parameters: TypeAlias = Annotated[
     ),
 ]
 Epochs: TypeAlias = Annotated[
-    int | None, typer.Option(min=1, help="Passes over TRAIN at most. Default: the learner's own, mostly 10.")
+    int | None, typer.Option(min=1, help="Passes over TRAIN at most. Default: mostly 10; 50 for networks.")
 ]
 SHARED = (
     "learner loss scorer parser order update trees roots labels vectors text encoder embed_encoder "

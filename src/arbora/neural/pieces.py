@@ -133,7 +133,7 @@ class PieceReader:
 
     @property
     def guide_labels(self) -> Ints:
-        raise InputError("stack: a transformer does not read the trees of a guide", field="stack")
+        raise InputError("a transformer does not read the trees of a guide", field="stack")
 
     def rows(self, layout: Layout) -> PieceRows:
         """The windows of some sentences."""

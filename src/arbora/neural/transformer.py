@@ -51,6 +51,8 @@ class EncoderSource:
     @classmethod
     def open(cls, name: str, *, which: Which = "mean", embedded: bool = True) -> EncoderSource:
         """Read tokenizer and configuration from a folder or the hub; InputError if that fails."""
+        if (name.startswith((".", "/", "~")) or "\\" in name) and not Path(name).is_dir():
+            raise InputError(f"expected a transformer's folder, got {name}: no such folder", field="encoder")
         library = _library()
         try:
             config = library.AutoConfig.from_pretrained(name)
@@ -108,7 +110,7 @@ def _library() -> Any:
     try:
         import transformers
     except ImportError:
-        raise InputError(f"encoder: needs more packages: {INSTALL}", field="encoder") from None
+        raise InputError(f"needs more packages: {INSTALL}", field="encoder") from None
     logging: Any = transformers.logging
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -117,7 +119,7 @@ def _library() -> Any:
 
 def _not_found(name: str, error: Exception) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return f"encoder: expected the folder or the name of a transformer, got {name}: {lines[0][:200]}"
+    return f"expected the folder or the name of a transformer, got {name}: {lines[0][:200]}"
 
 
 def _weights(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
@@ -137,7 +139,7 @@ class TransformerNetwork(Heads):
         self.encoder = source.empty() if source.embedded else source.pretrained().eval().requires_grad_(False)
         size = int(getattr(self.encoder.config, "hidden_size", 0))
         if not size:
-            raise InputError(f"encoder: expected one with a hidden size, got {source.name}", field="encoder")
+            raise InputError(f"expected one with a hidden size, got {source.name}", field="encoder")
         self.root = nn.Parameter(torch.zeros(size))
         self.add_heads(size, size)
         nn.init.normal_(self.root, std=0.1)

@@ -65,11 +65,11 @@ def ensemble(
     """
     if not parsers:
         raise InputError("parsers: expected at least one, got none")
-    every = (column for p in parsers for column in p.names.columns or INPUT_COLUMNS)
+    read = (INPUT_COLUMNS if p.names.columns is None else p.names.columns for p in parsers)
     names = Names(
         tuple(dict.fromkeys(tag for p in parsers for tag in p.names.tags)),
         tuple(dict.fromkeys(label for p in parsers for label in p.names.labels)),
-        tuple(dict.fromkeys(every)),
+        tuple(dict.fromkeys(column for columns in read for column in columns)),
     )
     calibrated = all(parser.is_calibrated for parser in parsers)
     search = EnsembleSearch(parsers, names, weights, watch)

@@ -111,7 +111,7 @@ class Pipeline(Reloaded):
     def require_segmenter(self) -> Segmenter:
         """The segmenter; InputError if there is none."""
         if self.segmenter is None:
-            advice = "pass words as CoNLL-U, or train on a treebank with `# text` or SpaceAfter=No"
+            advice = "pass words as CoNLL-U, or train all parts on a treebank with spaces (`# text`)"
             raise InputError(f"{self.source} has no segmenter, so it cannot read raw text; {advice}")
         return self.segmenter
 

@@ -84,7 +84,7 @@ class TransformerScorer(NetworkScorer):
 
         name = settings.pop("encoder", None)
         if not isinstance(name, str):
-            raise InputError("encoder: expected a folder or a name, got none", field="encoder")
+            raise InputError("expected a folder or a name, got none", field="encoder")
         chosen = NeuralSettings(**settings).resolved(over_encoder=True)
         encoder, weights = EncoderSource.open(name, which=chosen.pieces), initial_weights(name)
         made: Any = build_transformer(columns, names, encoder, weights, seed=seed, settings=chosen)

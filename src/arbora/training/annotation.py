@@ -230,9 +230,7 @@ def share_of(text: object) -> float | None:
         return None
     share = float(found[1]) / 100
     if not 0 < share <= 0.5:
-        raise InputError(
-            f"dev: expected more than 0% and at most 50% of the treebank, got {text}", field="dev"
-        )
+        raise InputError(f"expected more than 0% and at most 50% of the treebank, got {text}", field="dev")
     return share
 
 
@@ -247,7 +245,7 @@ def hold_out(columns: Columns, share: float, *, labelled: bool = True) -> tuple[
     is_held &= is_complete(columns, labelled=labelled)
     if not is_held.any() or is_held.all():
         what = f"{len(columns)} sentences cannot be divided so, some of them without heads or labels"
-        raise InputError(f"dev: {what}; name a dev treebank", field="dev")
+        raise InputError(f"{what}; name a dev treebank", field="dev")
     rest, held = (columns.select(np.flatnonzero(chosen)) for chosen in (~is_held, is_held))
     return rest, held
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -46,7 +46,7 @@ def load_start(path: str) -> Parser:
     """The parser of a model that training starts from; InputError unless it is neural."""
     parser = Pipeline.load(find_model(path)).parser
     if not isinstance(parser.search, NeuralSearch) or parser.search.scorer.needs_guide:
-        what = f"start: expected a neural model without a guide, got {path}: {parser.search.describe()}"
+        what = f"expected a neural model without a guide, got {path}: {parser.search.describe()}"
         raise InputError(what, field="start")
     return parser
 
@@ -202,7 +202,13 @@ class NeuralRecipe(Recipe):
         if self.like is not None:
             scorer: NeuralScorer = self.like.scorer
             return WordVectors(scorer.vocabulary.vectors, scorer.vectors.dense()[1:])
-        return read_vectors(path, most=self.config.vector_words)
+        found = read_vectors(path, most=self.config.vector_words)
+        known = {*found.words}
+        counts = self.columns.counts("form")
+        covered = sum(n for form, n in counts.items() if form in known or form.lower() in known)
+        share = f"{100 * covered / max(1, self.columns.words):.0f}% of the treebank's words have one"
+        self.observer.note(f"vectors: {len(known):,} words; {share}")
+        return found
 
     def put_guide(self, trees: GuideTrees) -> None:
         self.guide_trees = trees
@@ -247,6 +253,10 @@ class NeuralRecipe(Recipe):
     def evaluate(self, parser: Parser, dev: Dev) -> Scores:
         predicts_tags = bool(self.scorer.outputs)
         return dev.scores_with_tags(parser, self.threads) if predicts_tags else super().evaluate(parser, dev)
+
+    def notes(self) -> Iterator[str]:
+        if self.config.order == 2 and self.config.trees == "nonprojective":
+            yield "order 2: no probabilities and no k best trees, unless trees are projective (--trees)"
 
     def _search(self, scorer: NetworkScorer) -> NeuralSearch:
         return NeuralSearch(scorer, trees=self.config.trees, roots=self.config.roots)

@@ -77,6 +77,8 @@ class ParserTraining:
         guide = None if self.guide is None else self.guide.parser
         self.recipe = c.recipe(c, train, dev, guide, threads, observer, clusters)
         self.recipe.like = like
+        for note in self.recipe.notes():
+            observer.note(note)
         require_answers(  # before any stage is trained
             self.recipe.learner,
             self.recipe.problem({}),

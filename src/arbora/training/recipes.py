@@ -7,7 +7,7 @@ those of the built-in linear parsers are in `arbora.training.linear`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from functools import cached_property
 from pkgutil import resolve_name
@@ -185,6 +185,10 @@ class Recipe(ABC):
     def make_names(self, columns: Columns) -> Names:
         """The tags and labels of the parser."""
         return Names.of(columns)
+
+    def notes(self) -> Iterable[str]:
+        """What to tell before training."""
+        return ()
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:

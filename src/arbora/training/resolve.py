@@ -24,7 +24,7 @@ NEURAL_WORDS, NEURAL_WORDS_WITH_TAGS = 5_000, 50_000
 """With `parser="auto"`: networks are trained on treebanks of this size or larger."""
 LINEAR_SETTINGS = (
     *("order", "grandparents", "labels", "features", "tree_bits", "label_bits", "pruner", "pruner_settings"),
-    *("cube", "update", "transition", "learner", "loss", "scorer", "stack", "text"),
+    *("cube", "update", "transition", "learner", "scorer", "stack", "text"),
 )
 """Settings that, if they are given, make `parser="auto"` a linear parser."""
 SHARED_PARAMETERS = {"epochs", "seed"}
@@ -37,13 +37,17 @@ def choose_parser(config: TrainConfig, columns: Columns) -> tuple[TrainConfig, s
         return like_start(config, config.start), ""
     if config.parser != "auto":
         return config, ""
-    is_linear = any(map(config.is_changed, LINEAR_SETTINGS)) or config.parameters.keys() - SHARED_PARAMETERS
-    if config.kind == "neural" or is_linear:
+    if config.kind == "neural":
         return replace(config, parser=config.kind), ""
+    linear = [name for name in LINEAR_SETTINGS if config.is_changed(name)]
+    if linear := [*linear, *sorted(config.parameters.keys() - SHARED_PARAMETERS)]:
+        why = f"parser: graph, since {linear[0]} is given; --parser neural, cube and others can be named"
+        return replace(config, parser=config.kind), why
     reads_tags = config.only == "parser" or config.tags != "auto"
     least = NEURAL_WORDS_WITH_TAGS if reads_tags else NEURAL_WORDS
     if columns.words < least:
-        why = f"graph: {columns.words:,} words are few for a network"
+        given = " with given tags" if reads_tags else ""
+        why = f"graph: {columns.words:,} words{given} are few for a network"
     elif reads_tags and config.vectors is None:
         why = "graph: with given tags, a network is better only with word vectors"
     elif find_spec("torch") is None:
