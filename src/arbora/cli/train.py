@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,58 +84,80 @@ def command(
     not_an_input(plot, [*inputs, model])
     chosen_config = training.chosen_config(config, parameters, epochs, {**given, "start": start})
     with options.usage_errors():
-        partial = chosen_config.learns_from_parts
-    columns, dev_columns = chosen.read(format, chosen_config, lenient=lenient, partial=partial)
-    checkpoint = _checkpoint(model, resume=resume, quiet=quiet)
-    begun = time.monotonic()
-    progress = TerminalProgress(quiet=quiet)
-    try:
-        with options.usage_errors(), progress:
-            trained = train(
-                columns,
-                dev_columns,
-                config=chosen_config,
-                threads=threads,
-                observer=progress,
-                checkpoint=checkpoint,
-                resume=resume,
-            )
-    except KeyboardInterrupt:
-        is_kept = checkpoint is not None and checkpoint.exists()
-        then = "; --resume continues after the last finished epoch" if is_kept else ""
-        raise stopped(f" before there was a model{then}") from None
-    rounding = _compact(trained, dev_columns, threads) if compact else None
-    chosen.credit(trained.pipeline, licence, attribution)
-    trained.save(model, quantized=compact)
-    if checkpoint is not None and not trained.interrupted:
-        checkpoint.unlink(missing_ok=True)
-    if plot is not None:
-        draw_curve(trained.reports, plot)
-    # Epochs before a checkpoint have no time.
-    epochs_done = [
-        {**each, "seconds": progress.seconds.get((each["stage"], each["epoch"]))} for each in trained.reports
-    ]
-    about = trained.parser.about
-    result = {
-        "model": model,
-        "bytes": Path(model).stat().st_size,
-        "dev": rounding["after"] if rounding else trained.scores,
-        "parts": {"names": list(trained.pipeline.parts), "dev": trained.pipeline.about["dev"]},
-        "best_epoch": trained.best_epoch,
-        "interrupted": trained.interrupted,
-        "seconds": time.monotonic() - begun,
-        "compact": rounding,
-        "data": about.get("data", []),
-        "config": about["config"],
-        "epochs": epochs_done,
-    }
-    if as_json:
-        print_json(result)
-    elif not quiet:
-        show([_table(epochs_done)])
-        print("\n" + "\n".join(_lines(result, trained)))
-    if trained.interrupted:
-        raise stopped(f"; {model} holds the best so far, --resume continues to the end")
+        may_be_partial = chosen_config.learns_from_parts
+    columns, dev_columns = chosen.read(format, chosen_config, lenient=lenient, partial=may_be_partial)
+    learn = partial(train, columns, dev_columns, config=chosen_config, threads=threads)
+    output_to = TrainingOutput(model, compact, licence, attribution, resume, plot, quiet, as_json)
+    output_to.run(learn, chosen, dev_columns, threads)
+
+
+@dataclass(frozen=True)
+class TrainingOutput:
+    """What a training writes and prints."""
+
+    model: str
+    compact: bool
+    licence: str | None
+    attribution: str | None
+    resume: bool
+    plot: str | None
+    quiet: bool
+    as_json: bool
+
+    def run(
+        self, learn: Callable[..., Trained], chosen: training.Chosen, dev: Columns | None, threads: int
+    ) -> None:
+        """Call `learn` with an observer and a checkpoint, then write the model and print how it went."""
+        checkpoint = _checkpoint(self.model, resume=self.resume, quiet=self.quiet)
+        begun = time.monotonic()
+        progress = TerminalProgress(quiet=self.quiet)
+        try:
+            with options.usage_errors(), progress:
+                trained = learn(observer=progress, checkpoint=checkpoint, resume=self.resume)
+        except KeyboardInterrupt:
+            is_kept = checkpoint is not None and checkpoint.exists()
+            then = "; --resume continues after the last finished epoch" if is_kept else ""
+            raise stopped(f" before there was a model{then}") from None
+        rounding = _compact(trained, dev, threads) if self.compact else None
+        chosen.credit(trained.pipeline, self.licence, self.attribution)
+        trained.save(self.model, quantized=self.compact)
+        if checkpoint is not None and not trained.interrupted:
+            checkpoint.unlink(missing_ok=True)
+        if self.plot is not None:
+            draw_curve(trained.reports, self.plot)
+        # Epochs before a checkpoint have no time.
+        times = progress.seconds
+        epochs = [{**each, "seconds": times.get((each["stage"], each["epoch"]))} for each in trained.reports]
+        self._print(trained, rounding, epochs, time.monotonic() - begun)
+        if trained.interrupted:
+            raise stopped(f"; {self.model} holds the best so far, --resume continues to the end")
+
+    def _print(
+        self,
+        trained: Trained,
+        rounding: dict[str, Scores] | None,
+        epochs: list[dict[str, Any]],
+        seconds: float,
+    ) -> None:
+        about = trained.parser.about
+        result = {
+            "model": self.model,
+            "bytes": Path(self.model).stat().st_size,
+            "dev": rounding["after"] if rounding else trained.scores,
+            "parts": {"names": list(trained.pipeline.parts), "dev": trained.pipeline.about["dev"]},
+            "best_epoch": trained.best_epoch,
+            "interrupted": trained.interrupted,
+            "seconds": seconds,
+            "compact": rounding,
+            "data": about.get("data", []),
+            "config": about["config"],
+            "epochs": epochs,
+        }
+        if self.as_json:
+            print_json(result)
+        elif not self.quiet:
+            show([_table(epochs)])
+            print("\n" + "\n".join(_lines(result, trained)))
 
 
 def _checkpoint(model: str, *, resume: bool, quiet: bool) -> Path | None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 VERBS = {
     "train": "Train a model on a treebank: segmenter, tagger, lemmatizer and parser.",
     "induce": "Learn a parser without trees: from tagged sentences, or from words alone.",
+    "distil": "Train a model on raw text that another model has parsed, and on a treebank.",
     "ensemble": "Combine several models into one, with weights fitted on a dev set.",
     "parse": "Parse raw text or treebanks: every word gets a head and a label.",
     "serve": "Serve a web page that shows trees and probabilities, and a JSON API.",

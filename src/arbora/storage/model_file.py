@@ -316,6 +316,18 @@ class Reloaded(ABC):
             _loaded[place] = self
         return self
 
+    @property
+    def checksum(self) -> str:
+        """A checksum of the model: that of its file, if it was loaded from one."""
+        place: Place | None = getattr(self, "_place", None)
+        if place is not None:
+            return place[2]
+        tensors, metadata = self.to_parts()
+        found = zlib.crc32(json.dumps(metadata, sort_keys=True).encode())
+        for name in sorted(tensors):
+            found = zlib.crc32(np.ascontiguousarray(tensors[name]).tobytes(), found)
+        return f"{found:08x}"
+
     def __reduce__(self) -> tuple[Any, ...]:
         place: Place | None = getattr(self, "_place", None)
         return (_rebuild, (type(self), *self.to_parts())) if place is None else (_reload, place)

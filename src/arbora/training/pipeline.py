@@ -103,6 +103,7 @@ def train(
     observer: Observer | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    segmenter: Segmenter | None = None,
 ) -> Trained:
     """Train all parts of a model that the treebank has annotation for; evaluate on `dev` after each epoch.
 
@@ -112,7 +113,7 @@ def train(
     the name of a TOML file with them.
     `checkpoint` names a file that is written after each epoch of the parser's training; with `resume`
     training goes on from it, to the same bytes as without the interruption. Ctrl-C ends the parser's training
-    and keeps the best epoch so far.
+    and keeps the best epoch so far. `segmenter` is used instead of a new one.
     """
     require_threads(threads)
     settings = make_config(config)
@@ -135,7 +136,9 @@ def train(
     if settings.stack is not None:
         Guide.load(settings.stack).check_treebank(columns)
     if settings.only == "all":
-        tools = Tools.of(columns, dev_columns, settings, threads, observer)
+        if segmenter is None and settings.start is not None:
+            segmenter = Pipeline.load(find_model(settings.start)).segmenter
+        tools = Tools.of(columns, dev_columns, settings, threads, observer, segmenter)
     else:
         tools = Tools(clusters=learn_clusters(settings, observer) if settings.recipe.has_clusters else None)
     retagged = False
@@ -180,14 +183,18 @@ class Tools:
 
     @classmethod
     def of(
-        cls, train: Columns, dev: Columns | None, config: TrainConfig, threads: int, observer: Observer
+        cls,
+        train: Columns,
+        dev: Columns | None,
+        config: TrainConfig,
+        threads: int,
+        observer: Observer,
+        segmenter: Segmenter | None = None,
     ) -> Tools:
-        """Train on a whole treebank."""
+        """Train on a whole treebank; `segmenter` is used instead of a new one."""
         options: dict[str, Any] = {"seed": config.seed, "threads": threads, "observer": observer}
         reports: list[dict[str, Any]] = []
-        if config.start is not None:
-            segmenter = Pipeline.load(find_model(config.start)).segmenter
-        else:
+        if segmenter is None:
             segmenter, reports = _segmenter(train, dev, config.segmenter, observer)
         tagger, lemmatizer = None, None
         if config.tags_seen == "none":

@@ -1,0 +1,100 @@
+"""`arbora distil`: a teacher, raw text and a treebank in, a student out."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from arbora.cli import options, training
+from arbora.cli.files import existing_file, existing_model, not_an_input
+from arbora.cli.train import TrainingOutput
+from arbora.pipeline.pipeline import load
+from arbora.training.config import TrainConfig
+from arbora.training.silver import SilverSettings, distil
+
+FOLDER = ".silver"
+
+
+@options.setting_options(TrainConfig, f"{training.SHARED} tags", **training.CHECKS)
+def command(
+    teacher: Annotated[
+        str, options.argument("TEACHER: A model from `arbora train` or `arbora ensemble`.", existing_model)
+    ],
+    raw: Annotated[str, options.argument("TEXT: A file of raw text, compressed or not.", existing_file)],
+    gold: Annotated[list[str], options.option("--gold TRAIN: Treebanks to train on, too. Repeatable.")],
+    output: Annotated[str, options.option("--output -o STUDENT: The model to write.", options.model_name)],
+    dev: str | None = options.option(
+        "--dev DEV: As of `arbora train`: a treebank to evaluate each epoch on.", default=None
+    ),
+    words: int = options.option(
+        "--words N: Words of TEXT to keep, at most.", default=SilverSettings.words, min=1
+    ),
+    least: float = options.option(
+        "--least P: Keep sentences whose words have this P(head) on average.",
+        default=SilverSettings.least,
+        min=0.0,
+        max=1.0,
+    ),
+    least_head: float = options.option(
+        "--least-head P: Leave heads unknown that are less probable; for losses such as crf and local.",
+        default=SilverSettings.least_head,
+        min=0.0,
+        max=1.0,
+    ),
+    share: float = options.option(
+        "--share R: Silver words for each gold word; gold sentences are repeated for it.",
+        default=SilverSettings.share,
+    ),
+    folder: str | None = options.option(
+        f"--silver FOLDER: Where the parsed text is kept, for other students, too. Default: STUDENT{FOLDER}.",
+        default=None,
+    ),
+    config: options.Config = None,
+    parameters: training.Parameters = None,
+    epochs: training.Epochs = None,
+    threads: options.Threads = 1,
+    compact: bool = options.flag("--compact: Store each weight in one byte, and report the cost on DEV."),
+    licence: options.Licence = None,
+    attribution: options.Attribution = None,
+    resume: bool = options.flag("--resume: Resume an interrupted training."),
+    quiet: options.Quiet = False,
+    as_json: bool = options.json_option("scores, epochs and the whole configuration"),
+    lenient: options.Lenient = False,
+    format: options.Format = "auto",  # noqa: A002
+    **given: Any,
+) -> None:
+    """The teacher parses TEXT, piece by piece, into the folder of silver trees; pieces that are there already
+    are not parsed again. The student is trained on them and on TRAIN, with the options of `arbora train`, and
+    has the teacher's segmenter. A small network learns most of what a large one, a transformer or an ensemble
+    knows, and is as fast as before.
+
+    Examples:
+
+    - `arbora distil large.arbora text.txt.gz --gold UD_English-EWT -o small.arbora --parser neural --compact`
+    - `arbora distil both.arbora text.txt --gold train.conllu --dev dev.conllu -o cube.arbora --parser cube`
+    """
+    chosen = training.choose_treebanks(gold, dev, quiet=quiet)
+    inputs = [*chosen.train, *chosen.dev, teacher, raw, config]
+    not_an_input(output, [*inputs, given["vectors"], given["text"]])
+    chosen_config = training.chosen_config(config, parameters, epochs, given)
+    with options.usage_errors():
+        silver = SilverSettings(words=words, least=least, least_head=least_head, share=share)
+        may_be_partial = chosen_config.learns_from_parts
+    if least_head and not may_be_partial:
+        raise typer.BadParameter("--least-head: this parser learns from whole trees; try --loss crf")
+    columns, dev_columns = chosen.read(format, chosen_config, lenient=lenient, partial=may_be_partial)
+    learn = partial(
+        distil,
+        load(teacher),
+        raw,
+        columns,
+        dev_columns,
+        folder=folder or f"{output}{FOLDER}",
+        config=chosen_config,
+        silver=silver,
+        threads=threads,
+    )
+    output_to = TrainingOutput(output, compact, licence, attribution, resume, None, quiet, as_json)
+    output_to.run(learn, chosen, dev_columns, threads)
