@@ -25,6 +25,7 @@ SECTIONS: list[tuple[str, str, list[tuple[str, tuple[str, ...]]]]] = [
             ("arbora.pipeline.pipeline", ("load", "Pipeline")),
             ("arbora.training.pipeline", ("train", "Trained")),
             ("arbora.training.config", ("TrainConfig",)),
+            ("arbora.training.silver", ("distil", "SilverSettings")),
             ("arbora.parsing.parsed", ("Parsed", "ParsedWord")),
             ("arbora.parsing.parser", ("Parser",)),
             ("arbora.parsing.ensemble", ("ensemble",)),

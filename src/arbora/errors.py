@@ -105,11 +105,16 @@ def nearest(name: object, known: list[str]) -> str | None:
     return next(iter(difflib.get_close_matches(str(name), known, n=1)), None)
 
 
+MANY = 20
+"""Names that are too many for a message that has a better answer."""
+
+
 def unknown(kind: str, name: object, known: list[str]) -> str:
-    """The message for an unknown name: the nearest one, and all known ones."""
+    """The message for an unknown name: the nearest one, and all known ones unless these are many."""
     near = nearest(name, known)
-    guess = f"did you mean {near!r}? " if near else ""
-    return f"unknown {kind} {name!r}; {guess}known: {', '.join(known)}"
+    guess = f"did you mean {near!r}?" if near else ""
+    names = "" if near and len(known) > MANY else f"known: {', '.join(known)}"
+    return f"unknown {kind} {name!r}; {' '.join(part for part in (guess, names) if part)}"
 
 
 def require_known(kind: str, name: object, known: Collection[str]) -> None:

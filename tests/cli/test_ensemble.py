@@ -43,6 +43,20 @@ def test_weights_are_fitted_on_dev(arbora, model, tagging, invented, tmp_path):
     assert "member\tweight" in arbora("info", both).stdout
 
 
+def test_a_better_tagger_is_noted(arbora, tagging, invented, tmp_path):
+    poor = {
+        "tagger": {"upos": {"bits": 8, "parameters": {"epochs": 1}}},
+        "order": 1,
+        "parameters": {"epochs": 1},
+    }
+    train(*invented, config={"parser": "graph", "tree_bits": 12, "label_bits": 12, **poor}).save(
+        tmp_path / "poor"
+    )
+    options = ("--dev", invented[1], "--retag", "-o", tmp_path / "both.arbora")
+    assert "tags better" in arbora("ensemble", tmp_path / "poor", tagging, *options).stderr
+    assert "tags better" not in arbora("ensemble", tagging, tmp_path / "poor", *options).stderr
+
+
 def test_weights_can_be_given(arbora, model, tagging, invented, tmp_path):
     both = tmp_path / "both.arbora"
     plain = arbora("ensemble", model, tagging, "--weights", "3,1", "-o", both)

@@ -13,10 +13,13 @@ from arbora.cli import options
 from arbora.cli.console import Table, counted, print_json, say, show, show_scores
 from arbora.cli.files import existing_model, not_an_input, treebank_files
 from arbora.cli.training import read_treebanks
+from arbora.data.columns import Columns
+from arbora.data.encode import filled
 from arbora.parsing.ensemble import ensemble
 from arbora.parsing.ensemble_weights import fit_weights
 from arbora.parsing.parser import Parser
 from arbora.pipeline.pipeline import Pipeline, load
+from arbora.pipeline.words import agreement
 from arbora.progress import Scores
 from arbora.training.annotation import check_treebank
 from arbora.training.recipes import Dev
@@ -73,6 +76,8 @@ def command(
     if dev is not None:
         columns = read_treebanks(files, format, lenient=lenient, labelled=False, partial=True)
         check_treebank(columns, "the dev treebank", partial=True)
+        if retag and not quiet:
+            _compare_tags(models, pipelines, columns, threads)
         columns = pipelines[0].prepare(columns, retag=retag, threads=threads)
     if columns is not None and numbers is None:
         for model, each in zip(models, parsers, strict=True):
@@ -99,6 +104,21 @@ def command(
         table = [[model, f"{weight:.3f}", *map(own.get, measures)] for model, weight, own in rows]
         table += [[TOGETHER, "", *scores[-1].values()]] if measures else []
         show([Table("", ["", "weight", *map(str.upper, measures)], table)])
+
+
+def _compare_tags(models: Sequence[str], pipelines: Sequence[Pipeline], dev: Columns, threads: int) -> None:
+    """Say so if another model than the first, whose tags are used, tags better."""
+    if not filled(dev, "upos"):
+        return
+    scores = {
+        model: agreement(pipeline.prepare(dev, retag=True, threads=threads), dev, "upos")
+        for model, pipeline in zip(models, pipelines, strict=True)
+        if pipeline.annotator is not None
+    }
+    best = max(scores, key=scores.__getitem__, default=models[0])
+    if models[0] in scores and scores[best] > scores[models[0]] + 0.1:
+        what = f"{best} tags better than {models[0]} (UPOS {scores[best]:.2f}, {scores[models[0]]:.2f})"
+        say(f"note: {what}; named first, its tags are used")
 
 
 def _combined(pipelines: Sequence[Pipeline], parser: Parser, scores: Scores) -> Pipeline:

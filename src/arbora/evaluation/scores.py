@@ -144,6 +144,10 @@ class Evaluation:
     nopunct: Scores
     conllx: Scores
 
+    def __repr__(self) -> str:
+        what = f"{self.sentences:,} sentences, {self.tokens:,} words"
+        return f"<Evaluation of {what}: UAS {self.uas:.2f}, LAS {self.las:.2f}>"
+
     @property
     def uas(self) -> float:
         return self.all.uas
