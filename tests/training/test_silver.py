@@ -112,6 +112,7 @@ def test_epochs_and_embeddings_follow_the_amount_of_silver():
     chosen = student_config(make_config({"parser": "neural"}), gold, whole, 5)
     assert chosen.parameters["epochs"] == 5
     assert chosen.neural.least == 10
+    assert (chosen.trees, chosen.roots) == ("projective", "single")
     kept = {"parser": "neural", "neural": {"least": 3}, "parameters": {"epochs": 7}}
     chosen = student_config(make_config(kept), gold, whole, 5)
     assert (chosen.parameters["epochs"], chosen.neural.least) == (7, 3)

@@ -31,7 +31,7 @@ from arbora.storage.files import file_checksum, open_output, read_text
 from arbora.training.annotation import check_treebank
 from arbora.training.config import TrainConfig, make_config
 from arbora.training.pipeline import Trained, train
-from arbora.training.resolve import choose_parser
+from arbora.training.resolve import choose_parser, resolve
 from arbora.types import Longs
 
 SHARD_WORDS = 20_000
@@ -92,10 +92,13 @@ def distil(
 def student_config(config: TrainConfig, gold: Columns, whole: Columns, copies: int) -> TrainConfig:
     """Settings for a treebank with silver sentences, where none are given.
 
-    Epochs have more steps, so there are fewer. Words get an embedding if they occur twice in gold, or as
+    The gold trees decide whether arcs may cross and whether there may be several roots. Epochs have more
+    steps, so there are fewer. Words get an embedding if they occur twice in gold, or as
     often as that in all sentences.
     """
     chosen, _ = choose_parser(config, gold)
+    decided: Any = resolve(chosen, gold)
+    chosen = replace(chosen, trees=decided.trees, roots=decided.roots, projectivize=decided.projectivize)
     if "epochs" not in chosen.parameters:
         usual = chosen.recipe.parameters_for(chosen, gold).get(chosen.learner_name, {})
         epochs = int(usual.get("epochs", chosen.make_learner().settings()["epochs"]))
