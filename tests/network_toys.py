@@ -159,7 +159,7 @@ def reference(weights, given, heads):
 
 
 def scores_from(weights, layers, heads, own=None):
-    """The same for one sentence, from the states of each layer, and what is read of each word."""
+    """The scores of one sentence from the states of each layer; `own`: the inputs of its words, if any."""
     n = len(heads)
 
     def units(name, states=layers[-1]):

@@ -15,7 +15,7 @@ from arbora.interfaces import PartKind, Query  # noqa: E402
 from arbora.learners import AdamW, Muon  # noqa: E402
 from arbora.learners.adamw import AdamWRun  # noqa: E402
 from arbora.losses import Local  # noqa: E402
-from arbora.neural.build import build_scorer, network_of, settings_of, targets  # noqa: E402
+from arbora.neural.build import build_scorer, network_of, targets  # noqa: E402
 from arbora.neural.data import TrainingData, WordReader  # noqa: E402
 from arbora.neural.problem import NetworkProblem  # noqa: E402
 from arbora.neural.run import orthogonal  # noqa: E402
@@ -117,7 +117,7 @@ def check_gradient(problem, training=False):
 @pytest.mark.parametrize("siblings", [0, 3])
 def test_native_scores_equal_those_of_pytorch(threads, siblings):
     scorer = neural_scorer(COLUMNS, given=GIVEN, predicted=("upos",), siblings=siblings)
-    network = network_of(scorer, settings_of(scorer)).eval()
+    network = network_of(scorer).eval()
     nothing = np.full(COLUMNS.words, -1, np.int32)
     data = TrainingData(WordReader(scorer.vocabulary.encode(COLUMNS)), nothing, nothing, {})
     batch, _ = data.select(np.arange(len(COLUMNS)))

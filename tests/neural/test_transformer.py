@@ -22,7 +22,7 @@ from arbora.neural.data import TrainingData  # noqa: E402
 from arbora.neural.pieces import MOST_PIECES, PieceTokenizer, windows  # noqa: E402
 from arbora.neural.problem import NetworkProblem  # noqa: E402
 from arbora.neural.settings import NeuralSettings  # noqa: E402
-from arbora.neural.transformer import EncoderSource, initial_weights  # noqa: E402
+from arbora.neural.transformer import EncoderSource  # noqa: E402
 from arbora.pipeline.pipeline import Pipeline  # noqa: E402
 from arbora.registry import losses  # noqa: E402
 from arbora.search.neural import NeuralSearch  # noqa: E402
@@ -39,14 +39,12 @@ def folder(tmp_path_factory):
 
 
 def scorer_of(folder, which="mean", *, siblings=False, embedded=True):
-    source = EncoderSource.open(folder, which=which, embedded=embedded)
     return build_transformer(
         TRAIN,
         NAMES,
-        source,
-        initial_weights(folder) if embedded else {},
-        seed=0,
-        settings=SETTINGS,
+        folder,
+        settings=replace(SETTINGS, pieces=which),
+        embedded=embedded,
         predicted=("upos",),
         labelled=True,
         siblings=siblings,

@@ -15,8 +15,11 @@ from arbora.training.config import TrainConfig
 from arbora.training.silver import SilverSettings, distil
 
 FOLDER = ".silver"
+SILVER = "words shortest longest least least_head share"
+"""Settings of silver data that are options."""
 
 
+@options.setting_options(SilverSettings, SILVER)
 @options.setting_options(TrainConfig, f"{training.SHARED} tags", **training.CHECKS)
 def command(
     teacher: Annotated[
@@ -28,25 +31,6 @@ def command(
     dev: str | None = options.option(
         "--dev DEV: As of `arbora train`: a treebank to evaluate each epoch on.", default=None
     ),
-    words: int = options.option(
-        "--words N: Words of TEXT to keep, at most.", default=SilverSettings.words, min=1
-    ),
-    least: float = options.option(
-        "--least P: Keep sentences whose words have this P(head) on average.",
-        default=SilverSettings.least,
-        min=0.0,
-        max=1.0,
-    ),
-    least_head: float = options.option(
-        "--least-head P: Leave heads unknown that are less probable; for losses such as crf and local.",
-        default=SilverSettings.least_head,
-        min=0.0,
-        max=1.0,
-    ),
-    share: float = options.option(
-        "--share R: Silver words for each gold word; gold sentences are repeated for it.",
-        default=SilverSettings.share,
-    ),
     folder: str | None = options.option(
         f"--silver FOLDER: Where the parsed text is kept, for other students, too. Default: STUDENT{FOLDER}.",
         default=None,
@@ -55,7 +39,7 @@ def command(
     parameters: training.Parameters = None,
     epochs: training.Epochs = None,
     threads: options.Threads = 1,
-    compact: bool = options.flag("--compact: Store each weight in one byte, and report the cost on DEV."),
+    compact: training.Compact = False,
     licence: options.Licence = None,
     attribution: options.Attribution = None,
     resume: bool = options.flag("--resume: Resume an interrupted training."),
@@ -78,11 +62,12 @@ def command(
     chosen = training.choose_treebanks(gold, dev, quiet=quiet)
     inputs = [*chosen.train, *chosen.dev, teacher, raw, config]
     not_an_input(output, [*inputs, given["vectors"], given["text"]])
+    chosen_silver = {name: given.pop(name) for name in SILVER.split()}
     chosen_config = training.chosen_config(config, parameters, epochs, given)
     with options.usage_errors():
-        silver = SilverSettings(words=words, least=least, least_head=least_head, share=share)
+        silver = SilverSettings(**{name: value for name, value in chosen_silver.items() if value is not None})
         may_be_partial = chosen_config.learns_from_parts
-    if least_head and not may_be_partial:
+    if silver.least_head and not may_be_partial:
         raise typer.BadParameter("--least-head: this parser learns from whole trees; try --loss crf")
     columns, dev_columns = chosen.read(format, chosen_config, lenient=lenient, partial=may_be_partial)
     learn = partial(

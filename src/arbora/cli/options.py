@@ -122,7 +122,8 @@ def setting_options(cls: type[Any], names: str, **checks: Callable[[str], str]) 
     def add_options(verb: Verb) -> Verb:
         signature = inspect.signature(verb, eval_str=True)
         kind = inspect.Parameter.KEYWORD_ONLY
-        own = [each.replace(kind=kind) for each in signature.parameters.values()][:-1]
+        given = signature.parameters.values()
+        own = [each.replace(kind=kind) for each in given if each.kind is not inspect.Parameter.VAR_KEYWORD]
         place = list(signature.parameters).index("parameters") + 1
         for name in reversed(names.split()):
             annotation = Annotated[str | None, _setting_option(declared[name], checks.get(name))]
@@ -143,6 +144,7 @@ def _setting_option(declared: Parameter, check: Callable[[str], str] | None) -> 
     named = ["true", "false"] if declared.kind is bool else flat
     choices = "|".join(str(each) for each in named if not isinstance(each, type))
     other = declared.range.replace("whole number", "N") if declared.kind is int else "NAME"
+    other = "NUMBER" if declared.kind is float else other
     default = "" if declared.default is None else f" Default: {declared.default}."
     about = f"{declared.help[0].upper()}{declared.help[1:]}.{default}"
     return typer.Option(metavar=f"<{choices}>" if choices else other, callback=optional(value), help=about)

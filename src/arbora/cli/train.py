@@ -46,7 +46,7 @@ def command(
     parameters: training.Parameters = None,
     epochs: training.Epochs = None,
     threads: options.Threads = 1,
-    compact: bool = options.flag("--compact: Store each weight in one byte, and report the cost on DEV."),
+    compact: training.Compact = False,
     licence: options.Licence = None,
     attribution: options.Attribution = None,
     resume: bool = options.flag(f"--resume: Resume an interrupted training from MODEL{CHECKPOINT}."),

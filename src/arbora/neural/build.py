@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,13 +17,13 @@ from arbora.data.statistics import by_count
 from arbora.neural.heads import Counts, Heads
 from arbora.neural.network import Network, Tables
 from arbora.neural.settings import NeuralSettings
-from arbora.neural.transformer import EncoderSource, TransformerNetwork
+from arbora.neural.transformer import EncoderSource, TransformerNetwork, initial_weights
 from arbora.scorers.network import PREDICTED, NetworkScorer
 from arbora.scorers.neural import NeuralScorer, VectorTable
 from arbora.scorers.transformer import TransformerScorer
 from arbora.scorers.vocabulary import Vocabulary, joined
 from arbora.storage.vectors import WordVectors
-from arbora.types import Floats, Ints
+from arbora.types import Ints
 
 LEAST_SCRIPTS = 2  # occurrences of a script, unless there is no other
 
@@ -71,33 +71,20 @@ def build_scorer(
     )
 
 
-def network_of(scorer: NeuralScorer, settings: NeuralSettings) -> Network:
-    """The network in PyTorch of a scorer; `settings`: how it is trained."""
-    counts = Counts(
-        labels=scorer.label_count,
-        outputs={name: len(values) for name, values in scorer.outputs.items()},
-        siblings="sibling_head.weight" in scorer.tensors,
-        guide=len(scorer.tensors["guide"]) if scorer.needs_guide else 0,
-    )
-    tables = Tables(**scorer.vocabulary.counts(), vectors=scorer.vectors.values.shape[1])
-    network = Network(_sized(settings, scorer), counts, tables, scorer.vectors.dense())
-    network.load(scorer.tensors)
-    return network
-
-
 def build_transformer(
     columns: Columns,
     names: Names,
-    encoder: EncoderSource,
-    weights: Mapping[str, Floats],
+    name: str,
     *,
-    seed: int,
+    seed: int = 0,
     settings: NeuralSettings,
+    embedded: bool = True,
     predicted: Sequence[TextColumn] = (),
     labelled: bool = False,
     siblings: bool = False,
 ) -> TransformerScorer:
-    """A scorer over the states of a transformer with these weights; all others are random."""
+    """A scorer over the transformer of this name or in this folder; its other weights are random."""
+    encoder = EncoderSource.open(name, which=settings.pieces, embedded=embedded)
     outputs = output_values(columns, predicted)
     labels: Any = seen_labels(columns, names) if labelled else {}
     counts = Counts(
@@ -107,25 +94,15 @@ def build_transformer(
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = TransformerNetwork(settings, counts, encoder)
-    return TransformerScorer(
-        tensors={**network.export(), **(weights if encoder.embedded else {})},
-        encoder=encoder,
-        outputs=outputs,
-        **labels,
-    )
+        tensors = TransformerNetwork(settings, counts, encoder).export()
+    tensors |= initial_weights(name) if embedded else {}
+    return TransformerScorer(tensors=tensors, encoder=encoder, outputs=outputs, **labels)
 
 
-def transformer_of(scorer: TransformerScorer, settings: NeuralSettings | None = None) -> TransformerNetwork:
-    """The network in PyTorch of a scorer; `settings`: how it is trained."""
-    tensors = scorer.tensors
-    counts = Counts(
-        labels=scorer.label_count,
-        outputs={name: len(values) for name, values in scorer.outputs.items()},
-        siblings="sibling_head.weight" in tensors,
-    )
-    network = TransformerNetwork(_sized(settings or NeuralSettings(), scorer), counts, scorer.encoder)
-    network.load(tensors)
+def network_of(scorer: NetworkScorer, settings: NeuralSettings | None = None) -> Heads:
+    """The network in PyTorch of a scorer, with its weights; `settings`: how it is trained."""
+    network = _empty_network(scorer, settings or NeuralSettings(), scorer.label_count)
+    network.load(scorer.tensors)
     return network
 
 
@@ -139,68 +116,60 @@ def continued(
     """
     predicted = output_values(columns, [*old.outputs])
     outputs = {name: joined(values, predicted.get(name, ())) for name, values in old.outputs.items()}
-    changes: dict[str, Any] = {"outputs": outputs, "_last": []}
-    counts = Counts(
-        labels=len(names.labels) if old.label_count else 0,
-        outputs={name: len(values) for name, values in outputs.items()},
-        siblings="sibling_head.weight" in old.tensors,
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        network: Heads
-        if isinstance(old, TransformerScorer):
-            network = TransformerNetwork(_sized(settings, old), counts, old.encoder)
-        else:
-            assert isinstance(old, NeuralScorer)
-            own = Vocabulary.of(columns, least=settings.least, tags=old.given)
-            changes["vocabulary"] = vocabulary = old.vocabulary.extended(own)
-            tables = Tables(**vocabulary.counts(), vectors=old.vectors.values.shape[1])
-            network = Network(_sized(settings, old), counts, tables, old.vectors.dense())
-    tensors = network.export()
-    for name, array in old.tensors.items():
-        tensors[name][tuple(slice(count) for count in array.shape)] = array
+    changes: dict[str, Any] = {"outputs": outputs, "is_quantized": False, "_last": []}
+    if isinstance(old, NeuralScorer):
+        own = Vocabulary.of(columns, least=settings.least, tags=old.given)
+        changes["vocabulary"] = old.vocabulary.extended(own)
     if old.label_count:
         for name, labels in seen_labels(columns, names).items():
             before = getattr(old, name)
             changes[name] = np.union1d(before, labels).astype(np.int32) if len(before) else before
-    return replace(old, tensors=tensors, is_quantized=False, **changes)
+    made = replace(old, **changes)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = _empty_network(made, settings, len(names.labels) if old.label_count else 0)
+    tensors = network.export()
+    for name, array in old.tensors.items():
+        tensors[name][tuple(slice(count) for count in array.shape)] = array
+    return replace(made, tensors=tensors)
 
 
-def _sized(settings: NeuralSettings, scorer: NetworkScorer) -> NeuralSettings:
-    """Settings with the sizes of a scorer's network."""
-    if isinstance(scorer, NeuralScorer):
-        sizes = settings_of(scorer)
-        return replace(settings, **{name: getattr(sizes, name) for name in SIZES_OF_NETWORK}).resolved()
-    own: Any = {f"{name}_size": len(scorer.tensors.get(f"{of}.weight", ("",))) for name, of in HIDDEN.items()}
-    return replace(settings, **own).resolved(over_encoder=True)
-
-
-SIZES_OF_NETWORK = (
-    *("layers", "units", "arc_size", "label_size", "output_size", "sibling_size"),
-    *("word_size", "character_size", "filters", "vector_size", "tag_size"),
-)
-HIDDEN = {"arc": "arc_head", "label": "label_head", "sibling": "sibling_head", "output": "tags"}
-"""The sizes of hidden layers by the names of their settings, and their tensors."""
-
-
-def settings_of(scorer: NeuralScorer) -> NeuralSettings:
-    """The sizes of a scorer's network."""
-    tensors = scorer.tensors
-    hidden = ("label_head.weight", "sibling_head.weight", "tags.weight", "projection", "tag0")
-    labels, siblings, outputs, vectors, tags = (tensors.get(name, np.zeros((1, 1))) for name in hidden)
-    return NeuralSettings(
-        layers=sum(name.endswith("forward.recurrent") for name in tensors),
-        units=tensors["lstm0.forward.recurrent"].shape[1],
-        arc_size=len(tensors["arcs"]),
-        label_size=len(labels),
-        output_size=len(outputs),
-        sibling_size=len(siblings),
-        word_size=tensors["word"].shape[1],
-        character_size=tensors["character"].shape[1],
-        filters=len(tensors["convolution0.bias"]),
-        vector_size=len(vectors),
-        tag_size=tags.shape[1],
+def _empty_network(scorer: NetworkScorer, settings: NeuralSettings, labels: int) -> Heads:
+    """A network of a scorer's kind, names and sizes, with random weights."""
+    sizes: Any = {
+        name: scorer.tensors[tensor].shape[axis]
+        for name, (tensor, axis) in SIZES.items()
+        if tensor in scorer.tensors
+    }
+    if layers := sum(name.endswith("forward.recurrent") for name in scorer.tensors):
+        sizes["layers"] = layers
+    sized = replace(settings, **sizes).resolved()
+    counts = Counts(
+        labels=labels,
+        outputs={name: len(values) for name, values in scorer.outputs.items()},
+        siblings="sibling_head.weight" in scorer.tensors,
+        guide=len(scorer.tensors["guide"]) if scorer.needs_guide else 0,
     )
+    if isinstance(scorer, TransformerScorer):
+        return TransformerNetwork(sized, counts, scorer.encoder)
+    assert isinstance(scorer, NeuralScorer)
+    tables = Tables(**scorer.vocabulary.counts(), vectors=scorer.vectors.values.shape[1])
+    return Network(sized, counts, tables, scorer.vectors.dense())
+
+
+SIZES = {
+    "units": ("lstm0.forward.recurrent", 1),
+    "arc_size": ("arcs", 0),
+    "label_size": ("label_head.weight", 0),
+    "output_size": ("tags.weight", 0),
+    "sibling_size": ("sibling_head.weight", 0),
+    "word_size": ("word", 1),
+    "vector_size": ("projection", 0),
+    "character_size": ("character", 1),
+    "filters": ("convolution0.bias", 0),
+    "tag_size": ("tag0", 1),
+}
+"""Settings that are sizes: the tensor and the axis that each is the length of."""
 
 
 def targets(scorer: NetworkScorer, columns: Columns) -> dict[str, Ints]:

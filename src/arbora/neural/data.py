@@ -82,7 +82,7 @@ class Reader(Protocol):
         """The rows of the labels of a guide's trees, (W,), if it reads them."""
 
     def rows(self, layout: Layout) -> Any:
-        """What it reads of some sentences: `Sentences.inputs`."""
+        """The inputs of the sentences in a layout: `Sentences.inputs`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,6 @@ class EncoderSource:
     which: Which = "mean"
     embedded: bool = True
     """Whether the model holds its weights, fine-tuned; else they are read from `name`, and never changed."""
-    _modules: list[Any] = field(default_factory=list)
 
     @classmethod
     def open(cls, name: str, *, which: Which = "mean", embedded: bool = True) -> EncoderSource:
@@ -87,23 +86,25 @@ class EncoderSource:
         """The shapes of its weights, by name."""
         return {name: tuple(weights.shape) for name, weights in _weights(self.empty("meta"))}
 
+    @cached_property
     def pretrained(self) -> nn.Module:
         """The encoder with the weights that `name` has."""
-        if not self._modules:
-            library = _library()
-            try:
-                made = library.AutoModel.from_pretrained(self.name, use_safetensors=True, dtype=torch.float32)
-            except (OSError, ValueError) as error:
-                raise InputError(_not_found(self.name, error), field="encoder") from None
-            self._modules.append(made)
-        found: nn.Module = self._modules[0]
-        return found
+        return _pretrained(self.name)
+
+
+def _pretrained(name: str) -> nn.Module:
+    library = _library()
+    try:
+        found: nn.Module = library.AutoModel.from_pretrained(name, use_safetensors=True, dtype=torch.float32)
+    except (OSError, ValueError) as error:
+        raise InputError(_not_found(name, error), field="encoder") from None
+    return found
 
 
 def initial_weights(name: str) -> dict[str, Floats]:
     """The weights of an encoder in a folder or on the hub, by their names in a model file."""
-    module = EncoderSource.open(name, embedded=False).pretrained()
-    return {f"{ENCODER}{each}": weights.detach().numpy().copy() for each, weights in _weights(module)}
+    weights = _weights(_pretrained(name))
+    return {f"{ENCODER}{each}": tensor.detach().numpy().copy() for each, tensor in weights}
 
 
 def _library() -> Any:
@@ -136,7 +137,7 @@ class TransformerNetwork(Heads):
         """`settings` are resolved."""
         super().__init__(settings, counts)
         self.source = source
-        self.encoder = source.empty() if source.embedded else source.pretrained().eval().requires_grad_(False)
+        self.encoder = source.empty() if source.embedded else source.pretrained.eval().requires_grad_(False)
         size = int(getattr(self.encoder.config, "hidden_size", 0))
         if not size:
             raise InputError(f"expected one with a hidden size, got {source.name}", field="encoder")
@@ -192,24 +193,17 @@ class TransformerNetwork(Heads):
         """The encoder's own dropout takes its random numbers from the batch's."""
         if not self.training or batch.random is None:
             return nullcontext()
-        return _Seeded(batch.random)
+        return _seeded(batch.random)
 
 
-class _Seeded(AbstractContextManager["_Seeded"]):
-    """PyTorch's own random numbers by a seed that a generator gives; afterwards as before."""
-
-    def __init__(self, random: torch.Generator) -> None:
-        self.seed = int(torch.randint(2**31, (1,), generator=random, device=random.device))
-        devices = [torch.cuda.current_device()] if random.device.type == "cuda" else []
-        self.fork = torch.random.fork_rng(devices=devices)
-
-    def __enter__(self) -> _Seeded:
-        self.fork.__enter__()
-        torch.manual_seed(self.seed)
-        return self
-
-    def __exit__(self, *details: Any) -> None:
-        self.fork.__exit__(*details)
+@contextmanager
+def _seeded(random: torch.Generator) -> Iterator[None]:
+    """Seed PyTorch's own random numbers from a generator; afterwards they are as before."""
+    seed = int(torch.randint(2**31, (1,), generator=random, device=random.device))
+    devices = [torch.cuda.current_device()] if random.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        yield
 
 
 def check_weights(source: EncoderSource, tensors: Mapping[str, Floats]) -> None:

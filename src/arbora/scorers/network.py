@@ -65,9 +65,11 @@ class NetworkScorer(ABC):
     def encode(self, columns: Columns, threads: int, guide: GuideTrees | None) -> NetworkStates:
         """What the network makes of each word."""
 
-    @abstractmethod
     def in_torch(self, settings: NeuralSettings | None = None) -> Heads:
         """The network in PyTorch, with these weights; `settings`: how it is trained."""
+        from arbora.neural.build import network_of
+
+        return network_of(self, settings)
 
     @classmethod
     @abstractmethod

@@ -24,8 +24,6 @@ from arbora.types import Doubles, Floats
 
 if TYPE_CHECKING:
     from arbora.neural.data import Reader
-    from arbora.neural.heads import Heads
-    from arbora.neural.settings import NeuralSettings
 
 SPREAD = 0.5
 
@@ -95,11 +93,6 @@ class NeuralScorer(NetworkScorer):
         for scores, heads, more in zip(arcs, split(guide.heads), split(weights), strict=True):
             scores[heads, np.arange(1, len(scores))] += more
         return arcs
-
-    def in_torch(self, settings: NeuralSettings | None = None) -> Heads:
-        from arbora.neural.build import network_of, settings_of
-
-        return network_of(self, settings or settings_of(self))
 
     def reader(self, columns: Columns, guide: GuideTrees | None = None) -> Reader:
         from arbora.neural.data import WordReader

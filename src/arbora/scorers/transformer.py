@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from arbora.types import Floats
 
 if TYPE_CHECKING:
     from arbora.neural.pieces import PieceReader
-    from arbora.neural.settings import NeuralSettings
     from arbora.neural.transformer import EncoderSource, TransformerNetwork
 
 NO_VECTORS = (np.zeros((1, 0), np.int8), np.zeros(1, np.float32))
@@ -62,13 +61,8 @@ class TransformerScorer(NetworkScorer):
         """Where it runs."""
         import torch
 
-        found: TransformerNetwork = self.in_torch().eval()
-        return found.to("cuda" if torch.cuda.is_available() else "cpu")
-
-    def in_torch(self, settings: NeuralSettings | None = None) -> TransformerNetwork:
-        from arbora.neural.build import transformer_of
-
-        return transformer_of(self, settings)
+        found: Any = self.in_torch().eval()
+        return cast("TransformerNetwork", found.to("cuda" if torch.cuda.is_available() else "cpu"))
 
     def reader(self, columns: Columns, guide: GuideTrees | None = None) -> PieceReader:
         from arbora.neural.pieces import PieceReader
@@ -80,14 +74,12 @@ class TransformerScorer(NetworkScorer):
         """A scorer of unlabelled trees; `encoder` is a folder or a name, the rest as of `NeuralSettings`."""
         from arbora.neural.build import build_transformer
         from arbora.neural.settings import NeuralSettings
-        from arbora.neural.transformer import EncoderSource, initial_weights
 
         name = settings.pop("encoder", None)
         if not isinstance(name, str):
             raise InputError("expected a folder or a name, got none", field="encoder")
         chosen = NeuralSettings(**settings).resolved(over_encoder=True)
-        encoder, weights = EncoderSource.open(name, which=chosen.pieces), initial_weights(name)
-        made: Any = build_transformer(columns, names, encoder, weights, seed=seed, settings=chosen)
+        made: Any = build_transformer(columns, names, name, seed=seed, settings=chosen)
         return made
 
     # The model file

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from arbora.data.columns import Columns, TextColumn
+from arbora.data.columns import Columns
 from arbora.data.encode import GuideTrees, InputColumn, Names, filled
 from arbora.errors import InputError
 from arbora.interfaces import Problem, Query
@@ -151,51 +151,29 @@ class NeuralRecipe(Recipe):
 
     @cached_property
     def scorer(self) -> NetworkScorer:
-        from arbora.neural.build import build_scorer
+        from arbora.neural.build import build_scorer, build_transformer, continued
 
-        c = self.config
-        predicts = c.tags == "none" and c.only == "all"
+        c, treebank = self.config, (self.columns, self.names)
         if self.start is not None:
-            from arbora.neural.build import continued
-
-            old = self.start
-            return continued(old.search.scorer, self.columns, self.names, seed=c.seed, settings=c.neural)
+            return continued(self.start.search.scorer, *treebank, seed=c.seed, settings=c.neural)
+        shared: Any = {
+            "seed": c.seed,
+            "settings": c.neural,
+            "predicted": PREDICTED if c.tags == "none" and c.only == "all" else (),
+            "labelled": c.labels != "none",
+            "siblings": c.order == 2,
+        }
         if c.encoder is not None:
-            return self._over_encoder(c.encoder, PREDICTED if predicts else ())
-        guide = None if self.guide_trees is None else self.guide_trees.names
-        vectors = None if c.vectors is None else self._read_vectors(c.vectors)
+            return build_transformer(*treebank, c.encoder, embedded=c.embed_encoder, **shared)
         made: NeuralScorer = build_scorer(
             NeuralScorer,
-            self.columns,
-            self.names,
-            seed=c.seed,
-            settings=c.neural,
-            vectors=vectors,
+            *treebank,
+            vectors=None if c.vectors is None else self._read_vectors(c.vectors),
             given=self.names.columns or (),
-            predicted=PREDICTED if predicts else (),
-            labelled=c.labels != "none",
-            siblings=c.order == 2,
-            guide=guide,
+            guide=None if self.guide_trees is None else self.guide_trees.names,
+            **shared,
         )
         return made
-
-    def _over_encoder(self, name: str, predicted: Sequence[TextColumn]) -> NetworkScorer:
-        from arbora.neural.build import build_transformer
-        from arbora.neural.transformer import EncoderSource, initial_weights
-
-        c = self.config
-        encoder = EncoderSource.open(name, which=c.neural.pieces, embedded=c.embed_encoder)
-        return build_transformer(
-            self.columns,
-            self.names,
-            encoder,
-            initial_weights(name) if c.embed_encoder else {},
-            seed=c.seed,
-            settings=c.neural,
-            predicted=predicted,
-            labelled=c.labels != "none",
-            siblings=c.order == 2,
-        )
 
     def _read_vectors(self, path: str) -> WordVectors:
         """The vectors in a file, or those of a parser whose settings are used again."""

@@ -141,12 +141,14 @@ def make_silver(
             break
         path = where / f"{number:06d}.conllu"
         chosen = np.array(list(_new_sentences(piece, settings, seen)), np.int64)
-        if not path.exists():
+        if path.exists():
+            kept = read_columns(path).words if path.stat().st_size else 0
+        else:
             found = piece.select(chosen)
             parsed = _parsed(teacher, found, settings, threads) if len(found) else found
             with open_output(path) as stream:
                 stream.write(parsed.to_bytes())
-        kept = read_columns(path).words if path.stat().st_size else 0
+            kept = parsed.words
         if kept:
             files.append(path)
         words += kept
